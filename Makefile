@@ -1,0 +1,51 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+# Two commands matter: `make demo` and `make test`. `make help` lists the rest.
+
+VENV := .venv
+BIN := $(VENV)/bin
+PIP := $(BIN)/pip install --quiet --disable-pip-version-check -c setup/constraints.txt
+C_SOURCES := $(shell find target tests -name '*.[ch]')
+
+.PHONY: help setup build demo test lint clean packages packages-test
+
+help: ## list the targets
+	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  \1\t\2/p' $(MAKEFILE_LIST) | expand -t 12
+
+setup: packages $(VENV)/run ## make the environment: nandlab in .venv/bin
+
+build: packages ## build FFSMark for this machine: build/ffsmark
+	@$(MAKE) -s -C target/programs OUT=$(CURDIR)/build
+
+demo: setup build ## run the quickstart study, print its results and its report's path
+	@run=$$($(BIN)/nandlab run quickstart | tail -n 1) && \
+	$(BIN)/nandlab show $$run && \
+	echo "report: $$($(BIN)/nandlab report $$run)"
+
+test: packages-test $(VENV)/dev build lint ## run all checks and tests
+	@$(BIN)/pytest
+
+lint: $(VENV)/dev ## check style and types of all code
+	@$(BIN)/ruff check .
+	@$(BIN)/ruff format --check --quiet .
+	@$(BIN)/mypy
+	@$(BIN)/clang-format --dry-run --Werror $(C_SOURCES)
+
+clean: ## remove what was built here; the cache stays (nandlab doctor names it)
+	rm -rf build $(VENV)
+
+packages:
+	@setup/install-packages setup/apt-run.txt
+
+packages-test:
+	@setup/install-packages setup/apt-run.txt setup/apt-test.txt
+
+$(VENV)/run: pyproject.toml setup/constraints.txt
+	@$(MAKE) -s packages
+	@echo "making $(VENV)"
+	@python3 -m venv $(VENV)
+	@$(PIP) -e .
+	@touch $@
+
+$(VENV)/dev: $(VENV)/run
+	@$(PIP) -e '.[dev]'
+	@touch $@

@@ -1,0 +1,66 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Builds what runs on the board: init, the workload programs, our kernel modules.
+
+Sources are in ``target/``; what is built is in the cache, named by the hash of sources, compiler
+and headers.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+from pathlib import Path
+
+from nandlab.board.cache import entry
+from nandlab.board.debian import Packages
+from nandlab.digest import tree_digest
+from nandlab.errors import NandlabError, UsageError
+from nandlab.paths import TARGET
+
+
+def _make(folder: Path, *args: str) -> None:
+    argv = ["make", "-s", "-C", str(folder), *args]
+    clean = {k: v for k, v in os.environ.items() if k not in ("MAKEFLAGS", "MAKELEVEL", "MFLAGS")}
+    done = subprocess.run(argv, capture_output=True, text=True, check=False, env=clean)
+    if done.returncode:
+        raise NandlabError(f"{' '.join(argv)} failed:\n{done.stdout}{done.stderr}".rstrip())
+
+
+def compiler() -> str:
+    """The C compiler and its version, in a line."""
+    try:
+        done = subprocess.run(["gcc", "--version"], capture_output=True, text=True, check=True)
+    except FileNotFoundError:
+        raise UsageError("no C compiler here (gcc); run `nandlab doctor`") from None
+    return done.stdout.splitlines()[0]
+
+
+def programs() -> Path:
+    """The folder of static programs: one per folder of ``target/programs``, and init."""
+
+    def make(work: Path) -> None:
+        _make(TARGET / "programs", f"OUT={work}")
+        _make(TARGET / "init", f"OUT={work}")
+
+    sources = {name: tree_digest(TARGET / name) for name in ("programs", "init")}
+    return entry("programs", {"sources": sources, "compiler": compiler()}, make)
+
+
+def module(name: str, packages: Packages) -> Path:
+    """``target/modules/NAME`` built against the packages' kernel: the path of its .ko."""
+    source = TARGET / "modules" / name
+
+    def make(work: Path) -> None:
+        build = work / "build"
+        shutil.copytree(source, build)
+        _make(packages.headers, f"M={build}", "modules")
+        shutil.copy(build / f"{name}.ko", work / f"{name}.ko")
+        shutil.rmtree(build)
+
+    inputs = {
+        "sources": tree_digest(source),
+        "compiler": compiler(),
+        "packages": packages.versions,
+    }
+    return entry("modules", inputs, make) / f"{name}.ko"

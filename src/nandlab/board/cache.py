@@ -1,0 +1,51 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""A cache of folders named by the hash of everything that went into them.
+
+An entry is made in a temporary folder and renamed, under a lock of its own, so that a reader sees
+all of it or none, and two runs that need the same entry at once make it once.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import shutil
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from nandlab.digest import digest
+from nandlab.paths import cache_dir
+
+
+@contextmanager
+def _lock(path: Path) -> Iterator[None]:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with path.open("w") as f:
+        fcntl.flock(f, fcntl.LOCK_EX)
+        yield
+
+
+def entry(kind: str, inputs: Any, make: Callable[[Path], None]) -> Path:
+    """The folder made from ``inputs``; ``make`` fills it if it is not there yet.
+
+    ``inputs`` must name everything that ``make`` depends on. If ``make`` raises, nothing is kept.
+    """
+    folder = cache_dir() / kind / digest(inputs)[:20]
+    if folder.is_dir():
+        return folder
+    with _lock(folder.with_suffix(".lock")):
+        if folder.is_dir():
+            return folder
+        work = Path(tempfile.mkdtemp(dir=folder.parent, prefix=".part-"))
+        try:
+            work.chmod(0o755)
+            make(work)
+            (work / "inputs.json").write_text(json.dumps(inputs, indent=1, sort_keys=True))
+            work.rename(folder)
+        except BaseException:
+            shutil.rmtree(work, ignore_errors=True)
+            raise
+    return folder

@@ -1,0 +1,163 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Debian packages for the board, fetched and verified by apt, unpacked without root.
+
+apt runs on a private state folder in the cache: its own list of sources, derived from the
+mirrors that this machine is configured with, and Debian's archive keys. The machine's own apt is
+read and never written.
+"""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+from dataclasses import dataclass
+from pathlib import Path
+
+from nandlab.board.cache import entry
+from nandlab.digest import digest, file_digest
+from nandlab.errors import NandlabError, UsageError
+from nandlab.paths import cache_dir
+
+KEYRING = Path("/usr/share/keyrings/debian-archive-keyring.gpg")
+
+
+@dataclass(frozen=True)
+class Suite:
+    """A Debian release and architecture, e.g. bookworm, amd64."""
+
+    release: str
+    arch: str
+
+
+def _run(*argv: str, cwd: Path | None = None) -> str:
+    try:
+        done = subprocess.run(argv, cwd=cwd, capture_output=True, text=True, check=False)
+    except FileNotFoundError:
+        raise UsageError(
+            f"{argv[0]} is not on this machine: nandlab fetches the board's kernel with Debian's "
+            "apt; run `nandlab doctor`"
+        ) from None
+    if done.returncode:
+        raise NandlabError(f"{' '.join(argv[:1] + argv[-2:])} failed:\n{done.stderr.strip()}")
+    return done.stdout
+
+
+def _source_lines(suite: Suite) -> list[str]:
+    """Lines for a sources.list, taken from what this machine's apt is configured with."""
+    form = "$(REPO_URI) $(RELEASE) $(COMPONENT)"
+    targets = _run("apt-get", "indextargets", "--format", form, "Created-By: Packages")
+    found = {tuple(line.split()) for line in targets.splitlines() if line.strip()}
+    mine = sorted(t for t in found if t[1].split("-")[0] == suite.release and t[2] == "main")
+    if not mine:
+        raise UsageError(
+            f"apt on this machine has no source for Debian {suite.release}; the board's kernel "
+            f"comes from there. Add a Debian {suite.release} source, or choose another board file"
+        )
+    options = f"[arch={suite.arch} signed-by={KEYRING}]"
+    return [f"deb {options} {uri} {release} {component}" for uri, release, component in mine]
+
+
+class Apt:
+    """apt with a state folder of its own."""
+
+    def __init__(self, suite: Suite) -> None:
+        if not KEYRING.exists():
+            raise UsageError(f"{KEYRING} is missing: install debian-archive-keyring")
+        lines = _source_lines(suite)
+        self.folder = cache_dir() / "apt" / digest([lines, suite.arch])[:20]
+        for sub in ("lists/partial", "archives/partial"):
+            (self.folder / sub).mkdir(parents=True, exist_ok=True)
+        sources = self.folder / "sources.list"
+        sources.write_text("\n".join(lines) + "\n")
+        settings = {
+            "Dir::Etc::sourcelist": sources,
+            "Dir::Etc::sourceparts": "-",
+            "Dir::State": self.folder,
+            "Dir::State::lists": self.folder / "lists",
+            "Dir::Cache": self.folder,
+            "APT::Architecture": suite.arch,
+            "APT::Sandbox::User": "root",
+            "Acquire::Languages": "none",
+            "Acquire::Retries": "3",
+        }
+        self.options = [word for k, v in settings.items() for word in ("-o", f"{k}={v}")]
+
+    def update(self) -> None:
+        _run("apt-get", *self.options, "-q", "update", "--error-on=any")
+
+    def depends(self, package: str) -> list[str]:
+        text = _run("apt-cache", *self.options, "depends", "--important", package)
+        return re.findall(r"Depends: ([^<\s]+)", text)
+
+    def download(self, packages: list[str], folder: Path) -> None:
+        _run("apt-get", *self.options, "-q", "download", *packages, cwd=folder)
+
+
+def _fetch(suite: Suite, kernel: str, tools: list[str], folder: Path) -> None:
+    apt = Apt(suite)
+    apt.update()
+    image = next(p for p in apt.depends(f"linux-image-{kernel}") if p.startswith("linux-image-"))
+    headers = image.replace("linux-image-", "linux-headers-").replace("-unsigned", "")
+    parts = [p for p in apt.depends(headers) if p.startswith(("linux-headers-", "linux-kbuild-"))]
+    debs = folder / "debs"
+    debs.mkdir()
+    apt.download([image, headers, *parts, *tools], debs)
+    root = folder / "root"
+    for deb in sorted(debs.iterdir()):
+        _run("dpkg-deb", "-x", str(deb), str(root))
+    _make_relocatable(root / "usr/src" / headers)
+    listing = [f"{deb.name} {file_digest(deb)}" for deb in sorted(debs.iterdir())]
+    (folder / "packages.txt").write_text("\n".join(listing) + "\n")
+    (folder / "release.txt").write_text(image.removeprefix("linux-image-") + "\n")
+    shutil.rmtree(debs)
+
+
+def _make_relocatable(headers: Path) -> None:
+    """The headers' one-line Makefile includes /usr/src/...; let it look beside itself instead."""
+    makefile = headers / "Makefile"
+    beside = "$(dir $(lastword $(MAKEFILE_LIST)))../"
+    makefile.write_text(makefile.read_text().replace("/usr/src/", beside))
+
+
+@dataclass(frozen=True)
+class Packages:
+    """Unpacked packages: a kernel image, its modules and headers, and tools for the board."""
+
+    folder: Path
+
+    @property
+    def root(self) -> Path:
+        return self.folder / "root"
+
+    @property
+    def release(self) -> str:
+        """The kernel's release as ``uname -r`` gives it."""
+        return (self.folder / "release.txt").read_text().strip()
+
+    @property
+    def versions(self) -> list[str]:
+        """File name (with version) and SHA-256 of each package."""
+        return (self.folder / "packages.txt").read_text().splitlines()
+
+    @property
+    def vmlinuz(self) -> Path:
+        return self.root / "boot" / f"vmlinuz-{self.release}"
+
+    @property
+    def modules(self) -> Path:
+        return self.root / "lib/modules" / self.release
+
+    @property
+    def headers(self) -> Path:
+        return self.root / "usr/src" / f"linux-headers-{self.release}"
+
+
+def packages(suite: Suite, kernel: str, tools: list[str]) -> Packages:
+    """The kernel package ``linux-image-KERNEL``, its headers and some tools, from the cache.
+
+    Once fetched they stay as they are, so that results keep their kernel; remove the folder
+    ``packages`` of the cache (``nandlab doctor`` names it) to take a newer one.
+    """
+    inputs = {"suite": [suite.release, suite.arch], "kernel": kernel, "tools": tools, "form": 2}
+    return Packages(entry("packages", inputs, lambda f: _fetch(suite, kernel, tools, f)))

@@ -1,0 +1,104 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""A board without QEMU, with the same contract: it runs a job's steps in a host shell.
+
+Its clock is made up: a step takes :data:`STEP_NS` whatever it does, so a job gives the same record
+each time. What the host cannot do (load a module, mount a flash file system) is answered from
+``answers``, by step name.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import tempfile
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from nandlab.board.job import ALWAYS, BoardLost, Job, JobRecord, Step, StepRecord
+
+BOOTED_NS = 9_000_000_000
+STEP_NS = 1_000_000
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What a step is to give, instead of being run."""
+
+    stdout: str = ""
+    stderr: str = ""
+    rc: int = 0
+
+
+@dataclass
+class FakeBoard:
+    """See the module. ``lose_at`` names a step at which the board is lost."""
+
+    answers: dict[str, Answer | Callable[[Job], Answer]] = field(default_factory=dict)
+    lose_at: str | None = None
+    deterministic: bool = True
+    key: str = "fake"
+    kernel: str = "none"
+    jobs: list[Job] = field(default_factory=list)
+
+    @property
+    def identity(self) -> dict[str, Any]:
+        """See Board."""
+        return {"board": "fake", "accel": "none", "kernel": self.kernel}
+
+    async def run(self, job: Job, on_step: Callable[[str], None] | None = None) -> JobRecord:
+        """See Board."""
+        self.jobs.append(job)
+        records: list[StepRecord] = []
+        failed = False
+        with tempfile.TemporaryDirectory() as scratch:
+            for name, content in job.files.items():
+                (Path(scratch) / name).write_bytes(content)
+            now = BOOTED_NS + job.start_offset_ns
+            for step in job.steps:
+                if failed and not step.name.startswith(ALWAYS):
+                    continue
+                if on_step:
+                    on_step(step.name)
+                if step.name == self.lose_at:
+                    raise BoardLost("the fake board was told to go", ["fake console"])
+                record = await self._step(job, step, scratch, now)
+                records.append(record)
+                failed = failed or not record.ok
+                now = record.end_ns
+        return JobRecord(tuple(records))
+
+    async def _step(self, job: Job, step: Step, folder: str, now: int) -> StepRecord:
+        answer = self.answers.get(step.name)
+        if callable(answer):
+            answer = answer(job)
+        rc, sig, timed_out = 0, 0, False
+        if answer is None:
+            rc, sig, timed_out, answer = await _shell(step, folder)
+        else:
+            rc = answer.rc
+        end = now + STEP_NS
+        return StepRecord(step.name, rc, sig, timed_out, now, end, answer.stdout, answer.stderr)
+
+
+async def _shell(step: Step, folder: str) -> tuple[int, int, bool, Answer]:
+    process = await asyncio.create_subprocess_exec(
+        *("sh", "-c", step.command),
+        cwd=folder,
+        stdin=asyncio.subprocess.DEVNULL,
+        stdout=asyncio.subprocess.PIPE,
+        stderr=asyncio.subprocess.PIPE,
+        start_new_session=True,
+    )
+    timed_out = False
+    talk = asyncio.ensure_future(process.communicate())
+    done, _ = await asyncio.wait({talk}, timeout=step.deadline_s)
+    if not done:
+        timed_out = True
+        os.killpg(process.pid, signal.SIGKILL)
+    out, err = await talk
+    status = process.returncode or 0
+    answer = Answer(out.decode(), err.decode())
+    return (status, 0, timed_out, answer) if status >= 0 else (-1, -status, timed_out, answer)

@@ -1,0 +1,111 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The board's whole world: one initramfs of busybox, mtd-utils, kernel modules and our programs."""
+
+from __future__ import annotations
+
+import gzip
+import re
+import shutil
+import subprocess
+import tempfile
+from pathlib import Path
+
+from nandlab.board.cpio import Archive
+from nandlab.board.debian import Packages
+from nandlab.errors import NandlabError
+
+GUEST_PACKAGES = ["busybox-static", "libc6", "mtd-utils"]
+"""Debian packages that the board's tools come from."""
+
+MTD_TOOLS = [
+    *("flash_erase", "flash_eraseall", "flash_lock", "flash_unlock"),
+    *("mtdinfo", "nanddump", "nandtest", "nandwrite"),
+    *("ubiattach", "ubidetach", "ubiformat", "ubimkvol", "ubinfo", "ubirmvol", "ubiupdatevol"),
+]
+"""Programs of mtd-utils that need the C library only."""
+
+MODULES = [
+    *("qemu_fw_cfg", "mtd", "nand", "jffs2", "ubi", "ubifs"),
+    # compressors and checksums that file systems ask the kernel for by name; no dependency tells
+    *("deflate", "lzo", "lzo_rle", "zstd", "zstd_compress", "crc32_generic", "crc32c_generic"),
+]
+"""Kernel modules of the board, beside those that these depend on."""
+
+
+def initramfs(packages: Packages, programs: Path, own_modules: list[Path]) -> bytes:
+    """The initramfs, uncompressed: the same inputs give the same bytes."""
+    cpio = Archive()
+    for folder in ("proc", "sys", "dev", "tmp", "mnt", "etc", "root"):
+        cpio.folder(folder)
+    cpio.device("dev/console", 5, 1)
+    cpio.file("etc/profile", b"PS1='nandlab:\\w# '\n")
+    _add_busybox(cpio, packages)
+    _add_mtd_utils(cpio, packages)
+    for program in sorted(p for p in programs.iterdir() if p.suffix != ".json"):
+        where = "init" if program.name == "init" else f"usr/bin/{program.name}"
+        cpio.file(where, program.read_bytes(), 0o755)
+    _add_modules(cpio, packages, own_modules)
+    return cpio.bytes()
+
+
+def _add_busybox(cpio: Archive, packages: Packages) -> None:
+    busybox = packages.root / "bin/busybox"
+    cpio.file("bin/busybox", busybox.read_bytes(), 0o755)
+    listed = subprocess.run([busybox, "--list-full"], capture_output=True, text=True, check=True)
+    for applet in sorted(set(listed.stdout.split()) - {"bin/busybox"}):
+        cpio.link(applet, "/bin/busybox")
+
+
+def _add_mtd_utils(cpio: Archive, packages: Packages) -> None:
+    for tool in MTD_TOOLS:
+        path = packages.root / "usr/sbin" / tool
+        if path.exists():
+            cpio.file(f"usr/sbin/{tool}", path.read_bytes(), 0o755)
+    libraries = packages.root / "lib/x86_64-linux-gnu"
+    loader, libc = "ld-linux-x86-64.so.2", "libc.so.6"
+    cpio.file(f"lib64/{loader}", (libraries / loader).read_bytes(), 0o755)
+    cpio.file(f"lib/x86_64-linux-gnu/{libc}", (libraries / libc).read_bytes(), 0o755)
+
+
+def _add_modules(cpio: Archive, packages: Packages, own: list[Path]) -> None:
+    """Modules with what they need, and an index made for just these by depmod."""
+    paths = {p.name.removesuffix(".ko"): p for p in packages.modules.rglob("*.ko")}
+    chosen = _with_dependencies(paths, own)
+    with tempfile.TemporaryDirectory() as scratch:
+        home = Path(scratch) / "lib/modules" / packages.release
+        home.mkdir(parents=True)
+        for module in chosen:
+            shutil.copy(module, home)
+        for index in ("modules.builtin", "modules.builtin.modinfo", "modules.order"):
+            shutil.copy(packages.modules / index, home)
+        argv = ["depmod", "-b", scratch, packages.release]
+        done = subprocess.run(argv, capture_output=True, text=True, check=False)
+        if done.returncode:
+            raise NandlabError(f"depmod failed: {done.stderr.strip()}")
+        for file in sorted(home.iterdir()):
+            if not file.name.endswith(".bin"):  # busybox reads the text form
+                cpio.file(f"lib/modules/{packages.release}/{file.name}", file.read_bytes())
+
+
+def _with_dependencies(paths: dict[str, Path], own: list[Path]) -> list[Path]:
+    chosen: dict[str, Path] = {p.stem: p for p in own}
+    todo = [*MODULES, *(d for p in own for d in _depends(p))]
+    while todo:
+        name = todo.pop().replace("-", "_")
+        path = paths.get(name) or paths.get(name.replace("_", "-"))
+        if path is None or name in chosen:
+            continue  # built into this kernel, or here already
+        chosen[name] = path
+        todo += _depends(path)
+    return [chosen[name] for name in sorted(chosen)]
+
+
+def _depends(module: Path) -> list[str]:
+    """What the module's own .modinfo says it depends on."""
+    found = re.search(rb"\0depends=([^\0]*)\0", module.read_bytes())
+    return [d for d in found[1].decode().split(",") if d] if found else []
+
+
+def compressed(initramfs: bytes) -> bytes:
+    """gzip with no time stamp: boots sooner than it reads from an emulated disk."""
+    return gzip.compress(initramfs, compresslevel=6, mtime=0)

@@ -1,0 +1,171 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The contract between host and board: a job goes in, a record of each step comes out.
+
+``target/init/init.c`` is the other side of it. Nothing here knows how a board is made; the
+virtual board and the fake one both keep this contract.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+from nandlab.board.cpio import Archive
+from nandlab.errors import NandlabError
+
+RECORD_FORMAT = 1
+TOLD_LINES = 6
+"""Of what a failed step said, the lines that are told."""
+ALWAYS = "always-"
+"""Steps so named run after a failure too."""
+
+
+@dataclass(frozen=True)
+class Step:
+    """A shell command that the board runs in the job's folder."""
+
+    name: str
+    command: str
+    deadline_s: int = 600
+    """Limit of the board's own time, in seconds; a step past it is killed."""
+
+
+@dataclass(frozen=True)
+class Job:
+    """What a board is given: files, steps, and when to start.
+
+    The first step runs ``start_offset_ns`` after a whole second of the board's clock. A job
+    without steps is an interactive shell.
+    """
+
+    steps: tuple[Step, ...] = ()
+    files: dict[str, bytes] = field(default_factory=dict)
+    start_offset_ns: int = 0
+
+    def archive(self) -> bytes:
+        """The cpio archive that init unpacks into its job folder."""
+        cpio = Archive()
+        for name, content in self.files.items():
+            cpio.file(name, content, 0o755)
+        cpio.file("start", b"%d\n" % self.start_offset_ns)
+        if self.steps:
+            lines = [f"{s.name}\t{s.deadline_s}\t{s.command}\n" for s in self.steps]
+            if any(line.count("\n") != 1 for line in lines):
+                raise ValueError("a step's command must be one line")
+            cpio.file("steps", "".join(lines).encode())
+        return cpio.bytes()
+
+
+@dataclass(frozen=True)
+class StepRecord:
+    """What became of a step. Times are ns of the board's clock since its boot."""
+
+    step: str
+    rc: int
+    signal: int
+    timed_out: bool
+    start_ns: int
+    end_ns: int
+    stdout: str
+    stderr: str
+
+    @property
+    def ok(self) -> bool:
+        return self.rc == 0 and not self.timed_out
+
+    @property
+    def ns(self) -> int:
+        return self.end_ns - self.start_ns
+
+    def failure(self) -> str:
+        """In a line: how the step failed, and what it said."""
+        if self.timed_out:
+            how = "passed its deadline"
+        elif self.signal:
+            how = f"was ended by signal {self.signal}"
+        else:
+            how = f"exited with {self.rc}"
+        said = self.stderr.split("\n") if self.stderr.strip() else self.stdout.split("\n")[-2:]
+        text = "; ".join(line.strip() for line in said[:TOLD_LINES] if line.strip())
+        return f"step {self.step} {how}" + (f": {text}" if text else "")
+
+
+@dataclass(frozen=True)
+class JobRecord:
+    """The steps that ran, in order. A failed step is last but for the "always-" ones."""
+
+    steps: tuple[StepRecord, ...]
+
+    def __getitem__(self, name: str) -> StepRecord:
+        return next(s for s in self.steps if s.step == name)
+
+    def get(self, name: str) -> StepRecord | None:
+        return next((s for s in self.steps if s.step == name), None)
+
+    def failed(self) -> StepRecord | None:
+        return next((s for s in self.steps if not s.ok), None)
+
+
+class BoardLost(NandlabError):
+    """The board is gone: it panicked, hung, ran out of memory or was killed."""
+
+    def __init__(self, reason: str, console_tail: list[str]) -> None:
+        super().__init__(reason)
+        self.reason = reason
+        self.console_tail = console_tail
+
+
+class ChannelReader:
+    """Decodes the status channel: whole lines only, the rest is yet to come."""
+
+    def __init__(self, on_step: Callable[[str], None] | None = None) -> None:
+        self.kernel: str | None = None
+        self.steps: list[StepRecord] = []
+        self.done = False
+        self.taken = 0
+        """Bytes taken in so far."""
+        self._on_step = on_step or (lambda step: None)
+        self._rest = b""
+
+    def feed(self, data: bytes) -> None:
+        self.taken += len(data)
+        *lines, self._rest = (self._rest + data).split(b"\n")
+        for line in lines:
+            if line.strip():
+                self._record(json.loads(line))
+
+    def _record(self, record: dict[str, Any]) -> None:
+        event = record.pop("event")
+        if event == "ready":
+            if record["format"] != RECORD_FORMAT:
+                raise NandlabError(f"the board speaks record format {record['format']}")
+            self.kernel = record["kernel"]
+        elif event == "begin":
+            self._on_step(record["step"])
+        elif event == "end":
+            self.steps.append(StepRecord(**record))
+        elif event == "done":
+            self.done = True
+        elif event == "failed":
+            raise NandlabError(f"init on the board: {record['what']}")
+
+
+class Board(Protocol):
+    """Runs jobs, each from the very same state."""
+
+    @property
+    def identity(self) -> dict[str, Any]:
+        """What runs the jobs: kernel, emulator, hashes. Equal identities measure alike."""
+
+    @property
+    def deterministic(self) -> bool:
+        """Whether the same job gives the same record to the nanosecond."""
+
+    @property
+    def key(self) -> str:
+        """A short name of the very state that jobs start from."""
+
+    async def run(self, job: Job, on_step: Callable[[str], None] | None = None) -> JobRecord:
+        """Runs a job to its end; raises BoardLost, and leaves nothing running."""

@@ -1,0 +1,350 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The virtual board: QEMU, booted once, saved, and restored for every job.
+
+Under TCG the board's clock counts instructions and jumps over idle time (``-icount``), so what a
+job measures does not depend on the host. Nothing of the host's timing may reach the guest: no
+disk, no network, no device that completes work by itself; console and status channel are files
+that never make the guest wait; and the guest itself stops the machine, through a doorbell, when
+it is ready to be saved and when it is done.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import ctypes
+import shlex
+import signal
+import subprocess
+import tempfile
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from qemu.qmp import EventListener, QMPClient, QMPError
+
+from nandlab.board.build import module, programs
+from nandlab.board.cache import entry
+from nandlab.board.debian import Packages, Suite, packages
+from nandlab.board.image import GUEST_PACKAGES, compressed, initramfs
+from nandlab.board.job import BoardLost, ChannelReader, Job, JobRecord
+from nandlab.board.kvm import probe
+from nandlab.catalog import BoardModel
+from nandlab.digest import digest, file_digest
+from nandlab.errors import NandlabError, UsageError
+
+QEMU = "qemu-system-x86_64"
+JOB_SIZE = 1 << 20
+"""Bytes of the fw_cfg file that holds a job: constant, for the guest learns it once, at boot."""
+CONSOLE_TAIL_LINES = 80
+CHANNEL_POLL_S = 0.2
+_PR_SET_PDEATHSIG = 1
+_libc = ctypes.CDLL(None, use_errno=True)
+
+
+def qemu_version() -> str:
+    """QEMU's own version line; UsageError when there is none."""
+    try:
+        done = subprocess.run([QEMU, "--version"], capture_output=True, text=True, check=True)
+    except FileNotFoundError:
+        raise UsageError(f"{QEMU} is not on this machine; run `nandlab doctor`") from None
+    return done.stdout.splitlines()[0]
+
+
+@dataclass(frozen=True)
+class Machine:
+    """Everything a board boots from; equal machines behave equally under TCG."""
+
+    model: BoardModel
+    accel: str
+    packages: Packages
+    initrd: Path
+    parts: dict[str, str]
+    """SHA-256 of what is in the initramfs that we built, by name."""
+
+    @property
+    def chip_store_phys(self) -> int:
+        """Physical address of the memory that the chip's cells are kept in, past the kernel's."""
+        return self.model.ram_mib << 20
+
+    def command(self, folder: Path) -> list[str]:
+        """QEMU's command line; sockets and files in ``folder``."""
+        m = self.model
+        clock = ["-icount", f"shift={m.icount_shift},sleep=off"] if self.accel == "tcg" else []
+        append = (
+            f"console=ttyS0 quiet panic=-1 oops=panic nokaslr norandmaps random.trust_cpu=off "
+            f"mem={m.ram_mib}M nmi_watchdog=0 {m.cmdline}"
+        )
+        return [
+            *(QEMU, "-accel", self.accel, "-cpu", m.cpu, "-smp", "1"),
+            *("-m", str(m.ram_mib + m.chip_store_mib)),
+            *clock,
+            *("-rtc", "base=2020-01-01,clock=vm", "-seed", "1"),
+            *("-nodefaults", "-no-user-config", "-display", "none", "-no-reboot"),
+            *("-device", "pvpanic", "-action", "panic=pause"),
+            *("-kernel", str(self.packages.vmlinuz), "-initrd", str(self.initrd)),
+            *("-append", append.strip()),
+            *("-qmp", f"unix:{folder / 'qmp'}"),
+            *("-fw_cfg", f"name=opt/nandlab/job,file={folder / 'job'}"),
+        ]
+
+    def identity(self) -> dict[str, Any]:
+        """What is written into every result."""
+        return {
+            "board": self.model.model_dump(),
+            "accel": self.accel,
+            "kernel": self.packages.release,
+            "packages": self.packages.versions,
+            "qemu": qemu_version(),
+            "parts": self.parts,
+        }
+
+
+def assemble(model: BoardModel, accel: str = "tcg") -> Machine:
+    """Fetches and builds all that the board needs, or finds it in the cache."""
+    suite = Suite(model.release, model.arch)
+    debs = packages(suite, model.kernel, GUEST_PACKAGES)
+    built = programs()
+    simnand = module("simnand", debs)
+    parts = {p.name: file_digest(p) for p in sorted(built.iterdir()) if p.suffix != ".json"}
+    parts[simnand.name] = file_digest(simnand)
+
+    def make(work: Path) -> None:
+        (work / "initrd").write_bytes(compressed(initramfs(debs, built, [simnand])))
+
+    source = {m: file_digest(Path(__file__).with_name(m)) for m in ("image.py", "cpio.py")}
+    inputs = {"packages": debs.versions, "parts": parts, "source": source}
+    return Machine(model, accel, debs, entry("initramfs", inputs, make) / "initrd", parts)
+
+
+def _die_with_parent() -> None:
+    _libc.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+
+
+def _lines(console: Path) -> list[str]:
+    text = console.read_bytes().decode(errors="replace") if console.exists() else ""
+    return text.replace("\r", "").splitlines()
+
+
+class _Vm:
+    """One QEMU process, its QMP connection and its files; gone when the context ends."""
+
+    def __init__(self, folder: Path, process: asyncio.subprocess.Process, qmp: QMPClient) -> None:
+        self.folder = folder
+        self.process = process
+        self.qmp = qmp
+        self.events = EventListener()
+        qmp.register_listener(self.events)
+
+    @property
+    def console(self) -> Path:
+        return self.folder / "console"
+
+    @property
+    def channel(self) -> Path:
+        return self.folder / "channel"
+
+    def lost(self, reason: str) -> BoardLost:
+        return BoardLost(reason, _lines(self.console)[-CONSOLE_TAIL_LINES:])
+
+    async def doorbell(self) -> None:
+        """Until the guest rings; BoardLost if it goes away instead."""
+        try:
+            async for event in self.events:
+                if event["event"] == "GUEST_PANICKED":
+                    return
+                if event["event"] in ("SHUTDOWN", "RESET"):
+                    break
+        except (QMPError, EOFError):
+            pass
+        raise self.lost(_why_gone(_lines(self.console)))
+
+
+def _why_gone(console: list[str]) -> str:
+    text = "\n".join(console)
+    if "System is deadlocked on memory" in text or "panic_on_oom" in text:
+        return "the board ran out of memory"
+    if "Kernel panic" in text:
+        line = next(line for line in console if "Kernel panic" in line)
+        return "the board's kernel panicked: " + line.partition("Kernel panic - ")[2]
+    return "the board stopped by itself"
+
+
+@asynccontextmanager
+async def _vm(
+    machine: Machine, job: bytes, *extra: str, on_terminal: bool = False
+) -> AsyncIterator[_Vm]:
+    if len(job) > JOB_SIZE:
+        raise NandlabError(f"a job of {len(job)} bytes; a board takes {JOB_SIZE}")
+    with tempfile.TemporaryDirectory(prefix="nandlab-") as scratch:
+        folder = Path(scratch)
+        (folder / "job").write_bytes(job.ljust(JOB_SIZE, b"\0"))
+        console = "mon:stdio" if on_terminal else f"file:{folder / 'console'}"
+        serial = ["-serial", console, "-serial", f"file:{folder / 'channel'}"]
+        qmp = QMPClient("nandlab")
+        await qmp.start_server(str(folder / "qmp"))
+        process = await asyncio.create_subprocess_exec(
+            *machine.command(folder),
+            *serial,
+            *extra,
+            stdin=None if on_terminal else subprocess.DEVNULL,
+            stdout=None if on_terminal else subprocess.DEVNULL,
+            stderr=(folder / "stderr").open("w"),
+            start_new_session=True,
+            preexec_fn=_die_with_parent,
+        )
+        try:
+            await _accept(qmp, process, folder)
+            yield _Vm(folder, process, qmp)
+        finally:
+            await _end(process, qmp)
+
+
+async def _accept(qmp: QMPClient, process: asyncio.subprocess.Process, folder: Path) -> None:
+    accepting = asyncio.ensure_future(qmp.accept())
+    ended = asyncio.ensure_future(process.wait())
+    await asyncio.wait({accepting, ended}, timeout=30, return_when=asyncio.FIRST_COMPLETED)
+    ended.cancel()
+    if accepting.done() and not accepting.exception():
+        return
+    accepting.cancel()
+    raise NandlabError(f"QEMU did not start: {(folder / 'stderr').read_text().strip()}")
+
+
+async def _end(process: asyncio.subprocess.Process, qmp: QMPClient) -> None:
+    with contextlib.suppress(ProcessLookupError):
+        process.kill()
+    await process.wait()
+    with contextlib.suppress(QMPError, EOFError, OSError):
+        await qmp.disconnect()
+
+
+class QemuBoard:
+    """The virtual board. Construct with :func:`open_board`."""
+
+    def __init__(self, machine: Machine, snapshot: Path) -> None:
+        self.machine = machine
+        self.snapshot = snapshot
+
+    @property
+    def identity(self) -> dict[str, Any]:
+        """See Machine.identity."""
+        return self.machine.identity()
+
+    @property
+    def deterministic(self) -> bool:
+        """Whether the same job gives the same record to the nanosecond."""
+        return self.machine.accel == "tcg"
+
+    @property
+    def key(self) -> str:
+        """The snapshot's name in the cache."""
+        return self.snapshot.name
+
+    async def run(self, job: Job, on_step: Callable[[str], None] | None = None) -> JobRecord:
+        """Restores the board, hands it the job, waits for its end."""
+        limit = self.machine.model.trial_deadline_s
+        async with _vm(self.machine, job.archive(), *self._incoming()) as vm:
+            reader = ChannelReader(on_step)
+            try:
+                async with asyncio.timeout(limit):
+                    await _resume(vm)
+                    following = asyncio.ensure_future(_follow(vm.channel, reader))
+                    try:
+                        await vm.doorbell()
+                    finally:
+                        following.cancel()
+            except TimeoutError:
+                raise vm.lost(f"the board gave no answer within {limit} s of host time") from None
+            _read_rest(vm.channel, reader)
+            if not reader.done:
+                raise vm.lost("the board stopped before its job was done")
+            return JobRecord(tuple(reader.steps))
+
+    async def shell(self) -> None:
+        """An interactive shell on the restored board, on this process's terminal, to its end."""
+        job = Job().archive()
+        async with _vm(self.machine, job, *self._incoming(), on_terminal=True) as vm:
+            await _resume(vm)
+            await vm.process.wait()
+
+    def _incoming(self) -> tuple[str, str]:
+        return ("-incoming", f"exec:cat {shlex.quote(str(self.snapshot / 'state'))}")
+
+
+async def _resume(vm: _Vm) -> None:
+    """Lets a restored board go on, once its state is in."""
+    while True:
+        status = await vm.qmp.execute("query-status")
+        if isinstance(status, dict) and status["status"] != "inmigrate":
+            break
+        await asyncio.sleep(0.01)
+    await vm.qmp.execute("cont")
+
+
+async def _follow(channel: Path, reader: ChannelReader) -> None:
+    """Feeds the reader while the job runs, for whoever watches its steps."""
+    while True:
+        await asyncio.sleep(CHANNEL_POLL_S)
+        _read_rest(channel, reader)
+
+
+def _read_rest(channel: Path, reader: ChannelReader) -> None:
+    with channel.open("rb") as f:
+        f.seek(reader.taken)
+        reader.feed(f.read())
+
+
+async def _boot_and_save(machine: Machine, work: Path) -> None:
+    async with _vm(machine, b"") as vm:
+        try:
+            async with asyncio.timeout(machine.model.boot_deadline_s):
+                await vm.doorbell()
+                target = shlex.quote(str(work / "state"))
+                await vm.qmp.execute("migrate", {"uri": f"exec:cat > {target}"})
+                await _until_saved(vm)
+        except TimeoutError:
+            limit = machine.model.boot_deadline_s
+            raise vm.lost(f"the board did not boot within {limit} s of host time") from None
+        reader = ChannelReader()
+        _read_rest(vm.channel, reader)
+        (work / "kernel.txt").write_text(f"{reader.kernel}\n")
+
+
+async def _until_saved(vm: _Vm) -> None:
+    while True:
+        state = await vm.qmp.execute("query-migrate")
+        status = state["status"] if isinstance(state, dict) and "status" in state else "none"
+        if status == "completed":
+            return
+        if status in ("failed", "cancelled"):
+            raise NandlabError(f"QEMU could not save the board's state: {state}")
+        await asyncio.sleep(0.02)
+
+
+def open_board(model: BoardModel, accel: str = "tcg") -> QemuBoard:
+    """A board ready to run jobs: assembled, booted and saved, or found in the cache.
+
+    accel: "tcg" (repeats exactly) or "kvm" (fast, does not repeat; UsageError where it cannot
+    boot a guest). Boots at most once however many processes ask at once.
+    """
+    if accel == "kvm":
+        kvm = probe()
+        if not kvm.found:
+            raise UsageError(f"no KVM here: {kvm.remedy}")
+    machine = assemble(model, accel)
+    with tempfile.TemporaryDirectory() as nowhere:
+        folder = Path(nowhere)
+        command = [a.replace(nowhere, "") for a in machine.command(folder)]
+    inputs = {
+        "command": [c for c in command if str(machine.initrd) not in c],
+        "kernel": file_digest(machine.packages.vmlinuz),
+        "initrd": file_digest(machine.initrd),
+        "qemu": qemu_version(),
+        "job_size": JOB_SIZE,
+    }
+    inputs["key"] = digest(inputs)
+    snapshot = entry("snapshots", inputs, lambda work: asyncio.run(_boot_and_save(machine, work)))
+    return QemuBoard(machine, snapshot)

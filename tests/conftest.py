@@ -1,0 +1,31 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""What tests share: the boards."""
+
+from __future__ import annotations
+
+import pytest
+
+from nandlab.board.fake import FakeBoard
+from nandlab.board.job import Board
+
+
+def _board(kind: str) -> Board:
+    if kind == "fake":
+        return FakeBoard()
+    from nandlab.board.qemu import open_board
+    from nandlab.catalog import BoardModel, load
+
+    return open_board(load("boards", "apf27", BoardModel))
+
+
+@pytest.fixture(scope="session")
+def board() -> Board:
+    """The virtual board, booted once for all tests."""
+    return _board("qemu")
+
+
+@pytest.fixture(params=["fake", pytest.param("qemu", marks=pytest.mark.board)])
+def any_board(request: pytest.FixtureRequest) -> Board:
+    """Each kind of board in turn: what holds for one must hold for the other."""
+    found: Board = request.getfixturevalue("board") if request.param == "qemu" else FakeBoard()
+    return found

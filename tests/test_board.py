@@ -1,0 +1,153 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The virtual board: what is lost is told, nothing is left behind, nothing depends on the host."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import multiprocessing
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from nandlab.board.job import BoardLost, Job, Step
+from nandlab.board.kvm import EXIT_STATUS, boots
+from nandlab.board.qemu import QEMU, QemuBoard
+
+pytestmark = pytest.mark.board
+
+
+def run(board: QemuBoard, command: str) -> str:
+    return asyncio.run(board.run(Job((Step("it", command),))))["it"].stdout
+
+
+def children() -> set[int]:
+    """Pids of the QEMUs that this very process started."""
+    found = set()
+    for status in Path("/proc").glob("[0-9]*/status"):
+        with contextlib.suppress(OSError):
+            fields = dict(
+                line.split(":\t", 1) for line in status.read_text().splitlines() if ":\t" in line
+            )
+            if fields["PPid"] == str(os.getpid()) and fields["Name"].startswith(QEMU[:15]):
+                found.add(int(fields["Pid"]))
+    return found
+
+
+def test_a_panic_is_a_lost_board_with_the_consoles_tail(board: QemuBoard) -> None:
+    with pytest.raises(BoardLost) as lost:
+        run(board, "echo 1 > /proc/sys/kernel/sysrq; echo c > /proc/sysrq-trigger")
+    assert "panicked" in lost.value.reason
+    assert any("sysrq triggered crash" in line for line in lost.value.console_tail)
+    assert not children()
+
+
+def test_a_board_that_hangs_is_lost_at_its_deadline(board: QemuBoard) -> None:
+    model = board.machine.model.model_copy(update={"trial_deadline_s": 2})
+    machine = type(board.machine)(**{**vars(board.machine), "model": model})
+    busy = QemuBoard(machine, board.snapshot)
+    began = time.monotonic()
+    with pytest.raises(BoardLost, match="no answer within 2 s"):
+        run(busy, "while :; do :; done")
+    assert time.monotonic() - began < 20
+    assert not children()
+
+
+def test_memory_run_out_of_is_a_lost_board(board: QemuBoard) -> None:
+    with pytest.raises(BoardLost, match="ran out of memory"):
+        run(board, "echo -1000 > /proc/self/oom_score_adj; exec tail /dev/zero")
+    assert not children()
+
+
+def test_an_unkillable_stop_leaves_no_qemu(board: QemuBoard) -> None:
+    async def cancelled() -> None:
+        task = asyncio.ensure_future(board.run(Job((Step("long", "sleep 100000"),))))
+        await asyncio.sleep(1)
+        task.cancel()
+        with contextlib.suppress(asyncio.CancelledError):
+            await task
+
+    asyncio.run(cancelled())
+    assert not children()
+
+
+def test_jobs_at_once_do_not_meet(board: QemuBoard) -> None:
+    async def both() -> list[str]:
+        jobs = [Job((Step("it", f"echo {n} > /tmp/x; sleep 1; cat /tmp/x"),)) for n in "ab"]
+        records = await asyncio.gather(*(board.run(j) for j in jobs))
+        return [r["it"].stdout for r in records]
+
+    assert asyncio.run(both()) == ["a\n", "b\n"]
+
+
+def test_random_numbers_and_dates_repeat(board: QemuBoard) -> None:
+    command = "head -c 64 /dev/urandom | sha256sum; date; cat /proc/uptime"
+    assert run(board, command) == run(board, command)
+
+
+def test_a_busy_host_does_not_move_the_clock(board: QemuBoard) -> None:
+    command = "i=0; while [ $i -lt 3000 ]; do i=$((i+1)); done; cat /proc/uptime"
+    job = Job((Step("it", command),))
+    alone = asyncio.run(board.run(job))
+    spin = [multiprocessing.Process(target=_spin, daemon=True) for _ in range(os.cpu_count() or 1)]
+    for process in spin:
+        process.start()
+    try:
+        beside = asyncio.run(board.run(job))
+    finally:
+        for process in spin:
+            process.kill()
+            process.join()
+    assert alone == beside
+
+
+def _spin() -> None:
+    while True:
+        pass
+
+
+def test_the_kernel_has_the_ram_that_the_board_says(board: QemuBoard) -> None:
+    total_kib = int(run(board, "grep MemTotal /proc/meminfo").split()[1])
+    assert total_kib < board.machine.model.ram_mib * 1024
+
+
+def test_the_kvm_probe_knows_a_guest_that_ran() -> None:
+    assert boots("tcg") == EXIT_STATUS
+
+
+def test_the_shell_takes_commands_and_leaves(board: QemuBoard) -> None:
+    argv = [sys.executable, "-m", "nandlab", "board", "shell"]
+    talk = "\necho $((6*7)); cat /proc/version; exit\n"
+    done = subprocess.run(argv, input=talk, capture_output=True, text=True, timeout=60, check=False)
+    assert "42" in done.stdout
+    assert "Linux version" in done.stdout
+
+
+def test_ctrl_c_leaves_no_qemu_and_whole_results_only(board: QemuBoard, tmp_path: Path) -> None:
+    out = tmp_path / "run"
+    argv = [
+        sys.executable,
+        "-m",
+        "nandlab",
+        "run",
+        "quickstart",
+        "--out",
+        str(out),
+        "--progress",
+        "json",
+    ]
+    process = subprocess.Popen(argv, stderr=subprocess.PIPE, text=True)
+    assert process.stderr is not None
+    for line in process.stderr:
+        if '"workload"' in line:
+            break
+    process.send_signal(signal.SIGINT)
+    assert process.wait(timeout=30) == 130
+    left = subprocess.run(["pgrep", "-P", str(process.pid)], capture_output=True, check=False)
+    assert not left.stdout
+    assert not list(out.rglob(".part-*"))

@@ -1,0 +1,56 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The cache: an entry is made once, whole or not at all, however many ask at once."""
+
+from __future__ import annotations
+
+import multiprocessing
+import time
+from pathlib import Path
+
+import pytest
+
+from nandlab.board.cache import entry
+
+
+@pytest.fixture(autouse=True)
+def own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("NANDLAB_CACHE", str(tmp_path / "cache"))
+    return tmp_path
+
+
+def _slow(log: Path, work: Path) -> None:
+    with log.open("a") as f:
+        f.write("made\n")
+    time.sleep(0.3)
+    (work / "content").write_text("x")
+
+
+def _ask(log: Path) -> None:
+    folder = entry("kind", {"n": 1}, lambda work: _slow(log, work))
+    assert (folder / "content").read_text() == "x"
+
+
+def test_many_at_once_make_it_once(tmp_path: Path) -> None:
+    log = tmp_path / "log"
+    asking = [multiprocessing.Process(target=_ask, args=(log,)) for _ in range(5)]
+    for process in asking:
+        process.start()
+    for process in asking:
+        process.join()
+    assert [p.exitcode for p in asking] == [0] * 5
+    assert log.read_text() == "made\n"
+
+
+def test_a_failure_keeps_nothing_and_the_next_may_succeed(tmp_path: Path) -> None:
+    def fail(work: Path) -> None:
+        (work / "half").write_text("")
+        raise RuntimeError("no")
+
+    with pytest.raises(RuntimeError):
+        entry("kind", {"n": 2}, fail)
+    assert not [p for p in (tmp_path / "cache" / "kind").iterdir() if p.is_dir()]
+    assert entry("kind", {"n": 2}, lambda work: None).is_dir()
+
+
+def test_other_inputs_are_another_entry() -> None:
+    assert entry("kind", {"n": 3}, lambda w: None) != entry("kind", {"n": 4}, lambda w: None)

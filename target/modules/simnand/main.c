@@ -1,0 +1,305 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * Loading and unloading: parameters, the array's memory, the MTD device. A
+ * load gives an erased chip, an unload forgets it.
+ */
+#define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
+
+#include <linux/init.h>
+#include <linux/io.h>
+#include <linux/ioport.h>
+#include <linux/ktime.h>
+#include <linux/mm.h>
+#include <linux/module.h>
+#include <linux/mtd/partitions.h>
+#include <linux/ratelimit.h>
+
+#include "simnand.h"
+
+/* By default a chip of 128 MiB in the manner of common SLC parts. */
+static struct simnand simnand = {
+	.params =
+		{
+			.chip =
+				{
+					.writesize = 2048,
+					.oobsize = 64,
+					.erasesize = 131072,
+					.blocks = 1024,
+					.bus_bits = 8,
+					.nop = 4,
+					.in_order = true,
+					.id = {0x2c, 0xf1},
+					.id_len = 2,
+					.t_r_ns = 25000,
+					.t_prog_ns = 200000,
+					.t_bers_ns = 700000,
+					.t_rc_ns = 20,
+					.t_wc_ns = 20,
+				},
+			.name = "simnand",
+			.partition_name = "test",
+			.ecc_step = 512,
+			.ecc_strength = 4,
+		},
+};
+
+#define PARAM(name, field, type, description)                       \
+	module_param_named(name, simnand.params.field, type, 0444); \
+	MODULE_PARM_DESC(name, description)
+
+PARAM(writesize, chip.writesize, uint,
+      "Data bytes in a page, a power of two from 512 to 16384 (2048)");
+PARAM(oobsize, chip.oobsize, uint, "Spare bytes of a page (64)");
+PARAM(erasesize, chip.erasesize, uint,
+      "Data bytes in an erase block, a power of two (131072)");
+PARAM(blocks, chip.blocks, uint,
+      "Erase blocks of the chip, a power of two (1024)");
+PARAM(bus_bits, chip.bus_bits, uint, "Width of the bus in bits, 8 or 16 (8)");
+PARAM(nop, chip.nop, uint,
+      "Programs allowed on a page between two erases; 1 = no subpage writes "
+      "(4)");
+PARAM(in_order, chip.in_order, bool,
+      "Count as illegal a program of a page below the last one programmed in "
+      "its block (Y)");
+PARAM(t_r_ns, chip.t_r_ns, uint, "Array read time tR in ns (25000)");
+PARAM(t_prog_ns, chip.t_prog_ns, uint,
+      "Page program time tPROG in ns (200000)");
+PARAM(t_bers_ns, chip.t_bers_ns, uint, "Block erase time tBERS in ns (700000)");
+PARAM(t_rc_ns, chip.t_rc_ns, uint,
+      "One data cycle out of the chip, tRC in ns (20)");
+PARAM(t_wc_ns, chip.t_wc_ns, uint,
+      "One command, address or data cycle into the chip, tWC in ns (20)");
+PARAM(name, name, charp, "Name of the MTD device of the whole chip (simnand)");
+PARAM(partition_blocks, partition_blocks, uint,
+      "Blocks of the one MTD partition, from block 0; 0 = the whole chip and "
+      "no partition (0)");
+PARAM(partition_name, partition_name, charp,
+      "Name of the MTD partition (test)");
+PARAM(ecc_step, ecc_step, uint, "Data bytes in one step of the ECC (512)");
+PARAM(ecc_strength, ecc_strength, uint,
+      "Bits corrected in a step of the ECC, for MTD to report (4)");
+PARAM(ecc_bytes, ecc_bytes, uint,
+      "Spare bytes that a step of the ECC takes; 0 = what the usual code of "
+      "this step and strength takes (0)");
+PARAM(array_phys, array_phys, ullong,
+      "Physical address of memory for the array, outside the kernel's own; 0 = "
+      "kernel memory, block by block (0)");
+
+module_param_array_named(id, simnand.params.chip.id, byte,
+			 &simnand.params.chip.id_len, 0444);
+MODULE_PARM_DESC(id, "READ ID bytes, 2 to 8, comma-separated (0x2c,0xf1)");
+
+static const char *const trouble_text[] = {
+	[CHIP_TOO_MANY_PROGRAMS] = "illegal, more programs than nop allows",
+	[CHIP_OUT_OF_ORDER] =
+		"illegal, a later page of the block is programmed",
+	[CHIP_OUT_OF_RANGE] = "illegal, no such page or a command cut short",
+	[CHIP_NO_MEMORY] =
+		"no memory for the array, program failed; set array_phys",
+};
+
+static void report_trouble(void *context, enum chip_trouble trouble, u32 block,
+			   u32 page)
+{
+	pr_warn_ratelimited("block %u page %u: %s\n", block, page,
+			    trouble_text[trouble]);
+}
+
+u32 simnand_blocks(const struct simnand *sim)
+{
+	return sim->params.partition_blocks ?: sim->params.chip.blocks;
+}
+
+/* Hamming corrects one bit with 24 check bits or fewer; BCH takes, for each
+ * bit, as many as it needs to number the bits of a step. */
+static unsigned int usual_ecc_bytes(const struct simnand_params *p)
+{
+	if (p->ecc_strength == 1)
+		return 3;
+	return DIV_ROUND_UP(p->ecc_strength * fls(8 * p->ecc_step), 8);
+}
+
+static const char *check_ecc(const struct simnand_params *p)
+{
+	u64 total;
+
+	if (!p->ecc_step || p->chip.writesize % p->ecc_step)
+		return "ecc_step must divide writesize";
+	if (p->ecc_strength < 1 || p->ecc_strength > 127)
+		return "ecc_strength must be from 1 to 127";
+	total = (u64)p->ecc_bytes * (p->chip.writesize / p->ecc_step);
+	if (p->chip.oobsize == 8 && total != 3)
+		return "an oobsize of 8 takes 3 ECC bytes a page in all";
+	if (p->chip.oobsize == 16 && (total < 5 || total > 6))
+		return "an oobsize of 16 takes 5 or 6 ECC bytes a page in all";
+	if (p->chip.oobsize != 8 && p->chip.oobsize < 17 &&
+	    p->chip.oobsize != 16)
+		return "oobsize must be 8, 16, or more";
+	if (p->chip.oobsize > 16 && 2 + 8 + total > p->chip.oobsize)
+		return "the ECC bytes leave less than 8 of the spare area free";
+	return NULL;
+}
+
+static const char *check_params(const struct simnand_params *p)
+{
+	const char *why = chip_check(&p->chip);
+
+	if (!why)
+		why = check_ecc(p);
+	if (why)
+		return why;
+	if (p->partition_blocks > p->chip.blocks)
+		return "partition_blocks is more than blocks";
+	if (!p->name || !*p->name || !p->partition_name || !*p->partition_name)
+		return "name and partition_name must not be empty";
+	if (p->array_phys & ~PAGE_MASK)
+		return "array_phys must be a multiple of the memory page size";
+	return NULL;
+}
+
+/* Memory that is not there reads as anything but what was written. */
+static bool memory_answers(void *at)
+{
+	u64 *word = at;
+
+	WRITE_ONCE(*word, 0x5a5aa5a50f0ff0f0ULL);
+	if (READ_ONCE(*word) != 0x5a5aa5a50f0ff0f0ULL)
+		return false;
+	WRITE_ONCE(*word, 0);
+	return READ_ONCE(*word) == 0;
+}
+
+static int map_array(struct simnand *sim)
+{
+	resource_size_t at = sim->params.array_phys;
+	u64 bytes = chip_array_bytes(&sim->params.chip);
+
+	if (region_intersects(at, bytes, IORESOURCE_SYSTEM_RAM,
+			      IORES_DESC_NONE) != REGION_DISJOINT) {
+		pr_err("array_phys: the kernel uses memory at %pa + %llu; boot "
+		       "it with mem=\n",
+		       &at, bytes);
+		return -EBUSY;
+	}
+	if (!request_mem_region(at, bytes, KBUILD_MODNAME)) {
+		pr_err("array_phys: %pa + %llu is taken, see /proc/iomem\n",
+		       &at, bytes);
+		return -EBUSY;
+	}
+	sim->array = memremap(at, bytes, MEMREMAP_WB);
+	if (sim->array && memory_answers(sim->array) &&
+	    memory_answers(sim->array + (bytes - 8)))
+		return 0;
+	pr_err("array_phys: no memory at %pa + %llu; has the machine that "
+	       "much?\n",
+	       &at, bytes);
+	if (sim->array)
+		memunmap(sim->array);
+	sim->array = NULL;
+	release_mem_region(at, bytes);
+	return -ENXIO;
+}
+
+static void unmap_array(struct simnand *sim)
+{
+	if (!sim->array)
+		return;
+	memunmap(sim->array);
+	sim->array = NULL;
+	release_mem_region(sim->params.array_phys,
+			   chip_array_bytes(&sim->params.chip));
+}
+
+static int add_chip(struct simnand *sim)
+{
+	int err = 0;
+
+	if (sim->params.array_phys)
+		err = map_array(sim);
+	if (err)
+		return err;
+	err = chip_init(&sim->chip, &sim->params.chip, sim->array,
+			report_trouble, sim);
+	if (err)
+		unmap_array(sim);
+	return err;
+}
+
+static void remove_chip(struct simnand *sim)
+{
+	chip_exit(&sim->chip);
+	unmap_array(sim);
+}
+
+static int register_mtd(struct simnand *sim)
+{
+	struct mtd_partition part = {
+		.name = sim->params.partition_name,
+		.size = (u64)sim->params.partition_blocks *
+			sim->params.chip.erasesize,
+	};
+
+	return mtd_device_register(nand_to_mtd(&sim->nand), &part,
+				   sim->params.partition_blocks ? 1 : 0);
+}
+
+/* The kernel's search for bad blocks is done: counting starts here. */
+static void start_counting(struct simnand *sim)
+{
+	mutex_lock(&sim->lock);
+	chip_reset_counts(&sim->chip);
+	sim->busy_ns = 0;
+	sim->late_ns = 0;
+	sim->ended_ns = ktime_get_ns();
+	mutex_unlock(&sim->lock);
+}
+
+static int __init simnand_init(void)
+{
+	struct simnand *sim = &simnand;
+	const char *why;
+	int err;
+
+	if (!sim->params.ecc_bytes)
+		sim->params.ecc_bytes = usual_ecc_bytes(&sim->params);
+	why = check_params(&sim->params);
+	if (why) {
+		pr_err("not loaded: %s\n", why);
+		return -EINVAL;
+	}
+	mutex_init(&sim->lock);
+	err = add_chip(sim);
+	if (err)
+		return err;
+	err = simnand_scan(sim);
+	if (err)
+		goto no_scan;
+	start_counting(sim);
+	err = register_mtd(sim);
+	if (err)
+		goto no_mtd;
+	simnand_debugfs_add(sim);
+	return 0;
+
+no_mtd:
+	nand_cleanup(&sim->nand);
+no_scan:
+	remove_chip(sim);
+	pr_err("not loaded: the NAND core refused the chip (%d)\n", err);
+	return err;
+}
+module_init(simnand_init);
+
+static void __exit simnand_exit(void)
+{
+	simnand_debugfs_remove(&simnand);
+	WARN_ON(mtd_device_unregister(nand_to_mtd(&simnand.nand)));
+	nand_cleanup(&simnand.nand);
+	remove_chip(&simnand);
+}
+module_exit(simnand_exit);
+
+MODULE_LICENSE("GPL");
+MODULE_AUTHOR("The nandlab developers");
+MODULE_DESCRIPTION("Simulated raw NAND chip with real latencies and counts");

@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * simnand: a simulated NAND chip behind the kernel's raw NAND framework.
+ * What the module's own files share: its parameters and its one device.
+ */
+#ifndef SIMNAND_H
+#define SIMNAND_H
+
+#include <linux/mtd/rawnand.h>
+#include <linux/mutex.h>
+
+#include "chip.h"
+
+/* What the module is told when it is loaded. Set once. */
+struct simnand_params {
+	/* The chip, from its data sheet. */
+	struct chip_params chip;
+
+	/* Name of the MTD device of the whole chip. */
+	char *name;
+
+	/* Name of the MTD partition, where there is one. */
+	char *partition_name;
+
+	/* Blocks of the only MTD partition, from block 0; 0 registers the
+	 * whole chip instead. */
+	unsigned int partition_blocks;
+
+	/* Bytes of data that the controller's ECC engine protects in one
+	 * step; divides writesize. */
+	unsigned int ecc_step;
+
+	/* Bits that the engine corrects in a step, as MTD shall report it. */
+	unsigned int ecc_strength;
+
+	/* Spare bytes that the engine takes for a step; 0: what the usual code
+	 * of this step and strength takes. */
+	unsigned int ecc_bytes;
+
+	/* Physical address of the memory that holds the array, beyond the
+	 * memory that the kernel uses; 0 allocates kernel memory instead, a
+	 * block at a time. */
+	unsigned long long array_phys;
+};
+
+struct simnand {
+	struct simnand_params params;
+	struct nand_controller controller;
+	struct nand_chip nand;
+	struct chip chip;
+	struct nand_flash_dev ids[2];
+
+	/* Memory at array_phys, or NULL. */
+	void *array;
+
+	/* Guards chip and the four fields below; not held while waiting. */
+	struct mutex lock;
+	u64 busy_ns;  /* time that operations were given since the reset */
+	u64 late_ns;  /* time that they then took beyond that */
+	u64 ended_ns; /* clock when the last operation ended */
+	bool busy;    /* an operation is under way */
+
+	/* Of the NAND core's one caller at a time: see simnand_begin(). */
+	unsigned int depth;
+	u64 start_ns;
+
+	struct dentry *dir;
+};
+
+/* rawnand.c: between scan and cleanup the chip is in the kernel's hands. */
+int simnand_scan(struct simnand *sim);
+
+/* Blocks that users see: those of the partition, or all. */
+u32 simnand_blocks(const struct simnand *sim);
+
+/* wait.c: return once CLOCK_MONOTONIC has reached the time. */
+void wait_until_ns(u64 deadline_ns);
+
+/* debugfs.c. */
+void simnand_debugfs_add(struct simnand *sim);
+void simnand_debugfs_remove(struct simnand *sim);
+
+#endif

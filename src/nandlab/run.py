@@ -1,0 +1,78 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Runs a plan: every trial that has no result yet, several at once, each result saved as it ends.
+
+Interrupted, it leaves whole results only and no board running; run again, it does what is missing.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, Protocol
+
+from nandlab import trial
+from nandlab.board.job import Board
+from nandlab.digest import digest
+from nandlab.errors import NandlabError
+from nandlab.paths import RESULTS
+from nandlab.results import Run, RunFolder, Trial
+from nandlab.study import Study, TrialSpec
+
+
+class Watcher(Protocol):
+    """Is told how a run goes on."""
+
+    def run_begins(self, todo: int, done: int) -> None:
+        """``todo`` trials are to be run, ``done`` have results from before."""
+
+    def trial_begins(self, spec: TrialSpec) -> None: ...
+
+    def step_begins(self, spec: TrialSpec, step: str) -> None: ...
+
+    def trial_ends(self, spec: TrialSpec, result: Trial) -> None: ...
+
+
+def head(study: Study, specs: Sequence[TrialSpec], board: Board) -> Run:
+    """The run that this study on this board is: same study and artefacts, same id."""
+    spec = study.model_dump(mode="json")
+    identity: dict[str, Any] = board.identity
+    return Run(
+        id=digest([spec, identity])[:12],
+        study=study.name,
+        question=study.question,
+        deterministic=board.deterministic,
+        trials=[s.id for s in specs],
+        spec=spec,
+        provenance=identity,
+    )
+
+
+def open_folder(run: Run, out: Path | None) -> RunFolder:
+    """The run's folder, made if need be; ``out`` overrides results/<study>/<run id>."""
+    return RunFolder.create(out or RESULTS / run.study / run.id, run)
+
+
+async def execute(
+    folder: RunFolder, specs: Sequence[TrialSpec], board: Board, jobs: int, watcher: Watcher
+) -> None:
+    """Runs what the folder lacks, ``jobs`` trials at a time."""
+    missing = set(folder.missing())
+    todo = [s for s in specs if s.id in missing]
+    watcher.run_begins(len(todo), len(specs) - len(todo))
+    study = folder.head().study
+    free = asyncio.Semaphore(jobs)
+
+    async def one(spec: TrialSpec) -> None:
+        async with free:
+            watcher.trial_begins(spec)
+            result = await trial.run(spec, board, study, lambda s: watcher.step_begins(spec, s))
+            folder.save(result)
+            watcher.trial_ends(spec, result)
+
+    try:
+        async with asyncio.TaskGroup() as group:
+            for spec in todo:
+                group.create_task(one(spec))
+    except* NandlabError as errors:
+        raise errors.exceptions[0] from None

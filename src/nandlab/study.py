@@ -1,0 +1,274 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""A study: a question, and the matrix of trials that answers it.
+
+A study file is data only. Reading it gives every mistake at once, those of form and those of
+meaning (an option that a file system lacks, a partition larger than its chip), before anything
+runs. :func:`plan` expands it to trials, whose ids depend on what a trial is and on nothing else.
+"""
+
+from __future__ import annotations
+
+from itertools import product
+from pathlib import Path
+from typing import Any, TypeVar
+
+from pydantic import BaseModel, ConfigDict, Field, model_validator
+
+from nandlab.catalog import (
+    BoardModel,
+    ChipModel,
+    FilesystemModel,
+    Noun,
+    Scalar,
+    WorkloadModel,
+    load,
+    names,
+    read_toml,
+    validate,
+)
+from nandlab.digest import digest
+from nandlab.errors import UsageError
+from nandlab.paths import STUDIES
+
+MIB = 1 << 20
+N = TypeVar("N", bound=Noun)
+F = TypeVar("F", FilesystemModel, WorkloadModel)
+
+
+class _Model(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class _WithChoices(BaseModel):
+    """A name of the catalog and, beside it, what is chosen of what that entry offers."""
+
+    model_config = ConfigDict(extra="allow", frozen=True)
+
+    name: str
+
+    def choices(self) -> dict[str, Any]:
+        """What the study file says beside the name."""
+        return dict(self.__pydantic_extra__ or {})
+
+
+class WorkloadChoice(_WithChoices):
+    """A workload and the parameters that differ from its defaults."""
+
+    __pydantic_extra__: dict[str, Scalar] = Field(init=False)
+
+
+class FilesystemChoice(_WithChoices):
+    """A file system and the options that differ from its defaults."""
+
+    __pydantic_extra__: dict[str, str] = Field(init=False)
+
+
+class ChipChoice(_Model):
+    """A chip and the partition of it that the file system gets."""
+
+    part: str = Field(description="the chip's name in the catalog")
+    partition_mib: float | None = Field(
+        default=None, gt=0, description="MiB from the chip's start; absent: the whole chip"
+    )
+
+
+class StateChoice(_Model):
+    """The flash state that a trial starts from, as shares of the partition's pages."""
+
+    name: str = Field(description="what reports call it, such as fresh or aged")
+    valid: float = Field(default=0.0, ge=0, lt=1, description="share that holds live data")
+    invalid: float = Field(default=0.0, ge=0, lt=1, description="share that holds dead data")
+    mix: float = Field(
+        default=0.0, ge=0, le=1, description="0: whole blocks of one kind; 1: mixed within blocks"
+    )
+
+    @model_validator(mode="after")
+    def _leaves_room(self) -> StateChoice:
+        if self.valid + self.invalid >= 1:
+            raise ValueError("valid and invalid together must leave room: keep their sum under 1")
+        return self
+
+
+class Matrix(_Model):
+    """What is crossed with what: every combination is a trial."""
+
+    workloads: list[WorkloadChoice] = Field(min_length=1)
+    filesystems: list[FilesystemChoice] = Field(min_length=1)
+    chips: list[ChipChoice] = Field(min_length=1)
+    states: list[StateChoice] = Field(min_length=1)
+    seeds: list[int] = Field(min_length=1, description="seeds of the workload")
+    phase_offsets_ms: list[float] = Field(
+        default=[0.0],
+        min_length=1,
+        description="starts relative to a whole second of the board's clock, ms: an ensemble",
+    )
+
+
+class Study(_Model):
+    """A study file."""
+
+    name: str = Field(pattern=r"^[a-z0-9][a-z0-9._-]*$")
+    question: str = Field(min_length=1, description="in a sentence: what the study is to answer")
+    board: str = Field(description="the board's name in the catalog")
+    matrix: Matrix
+
+
+class TrialSpec(_Model):
+    """All that a trial is. Two trials with equal specs are the same trial."""
+
+    board: BoardModel
+    workload: WorkloadModel
+    parameters: dict[str, Scalar]
+    filesystem: FilesystemModel
+    options: dict[str, str]
+    chip: ChipModel
+    partition_blocks: int
+    state: StateChoice
+    seed: int
+    phase_offset_ms: float
+
+    @property
+    def id(self) -> str:
+        """Stable: of what the study names, not of the catalog's wording or the artefacts."""
+        key = [
+            self.board.name,
+            self.workload.name,
+            self.parameters,
+            self.filesystem.name,
+            self.options,
+            self.chip.name,
+            self.partition_blocks,
+            self.state.model_dump(),
+            self.seed,
+            self.phase_offset_ms,
+        ]
+        return f"{self.filesystem.name}-{self.state.name}-{digest(key)[:10]}"
+
+    def title(self) -> str:
+        """For people: what sets this trial apart."""
+        options = [f"{k}={v}" for k, v in self.options.items() if self._chosen(k, v)]
+        words = [self.workload.name, self.filesystem.title, *options, self.state.name]
+        words += [f"seed {self.seed}", f"+{self.phase_offset_ms:g} ms"]
+        return " ".join(words)
+
+    def _chosen(self, key: str, value: str) -> bool:
+        return value != self.filesystem.options[key].default
+
+
+def find(study: str) -> Path:
+    """A study file by path, or a shipped one by name."""
+    path = Path(study)
+    if path.suffix == ".toml" or path.exists():
+        return path
+    shipped = STUDIES / f"{study}.toml"
+    if not shipped.exists():
+        there = ", ".join(sorted(p.stem for p in STUDIES.glob("*.toml")))
+        raise UsageError(f"{study}: no such file, nor a study of nandlab ({there})")
+    return shipped
+
+
+def read(path: Path) -> Study:
+    """A study file; UsageError lists every mistake in it."""
+    study = validate(read_toml(path), Study, str(path))
+    plan(study, str(path))
+    return study
+
+
+class _Collector:
+    """Looks names up, and keeps every mistake instead of stopping at the first."""
+
+    def __init__(self, where: str) -> None:
+        self.where = where
+        self.wrong: list[str] = []
+
+    def load(self, kind: str, name: str, model: type[N], place: str) -> N | None:
+        if name not in names(kind):
+            there = f"the catalog's {kind} ({', '.join(names(kind))})"
+            self.wrong.append(f"{self.where}: {place}: no {name!r} in {there}")
+            return None
+        return load(kind, name, model)
+
+    def keep(self, error: UsageError) -> None:
+        self.wrong += str(error).splitlines()
+
+
+def plan(study: Study, where: str | None = None) -> list[TrialSpec]:
+    """Every trial of a study, in order; UsageError lists all that cannot be."""
+    at = where or study.name
+    c = _Collector(at)
+    m = study.matrix
+    board = c.load("boards", study.board, BoardModel, "board")
+    workloads = [
+        _chosen(c, "workloads", WorkloadModel, w, f"matrix.workloads.{i}")
+        for i, w in enumerate(m.workloads)
+    ]
+    systems = [
+        _chosen(c, "filesystems", FilesystemModel, f, f"matrix.filesystems.{i}")
+        for i, f in enumerate(m.filesystems)
+    ]
+    chips = [_chip(c, ch, board, f"matrix.chips.{i}") for i, ch in enumerate(m.chips)]
+    if c.wrong:
+        raise UsageError("\n".join(c.wrong))
+    assert board is not None
+    parts = product(filter(None, workloads), filter(None, systems), filter(None, chips))
+    trials = [
+        TrialSpec(
+            board=board,
+            workload=workload,
+            parameters=parameters,
+            filesystem=filesystem,
+            options=options,
+            chip=chip,
+            partition_blocks=blocks,
+            state=state,
+            seed=seed,
+            phase_offset_ms=offset,
+        )
+        for (workload, parameters), (filesystem, options), (chip, blocks) in parts
+        for state, seed, offset in product(m.states, m.seeds, m.phase_offsets_ms)
+    ]
+    ids = [t.id for t in trials]
+    twice = sorted({i for i in ids if ids.count(i) > 1})
+    if twice:
+        raise UsageError(f"{at}: matrix: the same trial more than once: {', '.join(twice)}")
+    return trials
+
+
+def _chosen(
+    c: _Collector, kind: str, model: type[F], choice: _WithChoices, place: str
+) -> tuple[F, dict[str, Any]] | None:
+    """A noun of the catalog with all its choices made; None once the mistakes are noted."""
+    noun = c.load(kind, choice.name, model, place)
+    if noun is None:
+        return None
+    try:
+        return noun, noun.chosen(choice.choices(), f"{c.where}: {place}")
+    except UsageError as e:
+        c.keep(e)
+        return None
+
+
+def _chip(
+    c: _Collector, choice: ChipChoice, board: BoardModel | None, place: str
+) -> tuple[ChipModel, int] | None:
+    """A chip and the blocks of its partition; None once the mistakes are noted."""
+    chip = c.load("chips", choice.part, ChipModel, place)
+    if chip is None:
+        return None
+    g = chip.geometry
+    asked = choice.partition_mib
+    blocks = g.blocks if asked is None else asked * MIB / g.erasesize
+    if blocks > g.blocks:
+        whole = g.blocks * g.erasesize / MIB
+        c.wrong.append(f"{c.where}: {place}: {asked:g} MiB of a chip of {whole:g} MiB")
+    if blocks != int(blocks):
+        step = f"{g.erasesize / MIB:g} MiB"
+        c.wrong.append(f"{c.where}: {place}: a partition is whole blocks: a multiple of {step}")
+    pages = g.blocks * (g.erasesize // g.writesize)
+    store_mib = pages * (g.writesize + g.oobsize) / MIB
+    if board is not None and store_mib > board.chip_store_mib:
+        c.wrong.append(
+            f"{c.where}: {place}: {chip.name} needs {store_mib:.0f} MiB of chip_store_mib; "
+            f"board {board.name} has {board.chip_store_mib}"
+        )
+    return chip, int(blocks)

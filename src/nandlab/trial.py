@@ -1,0 +1,233 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""One trial: from its spec to a job for the board, and from the job's record to a result."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable
+from typing import Any
+
+from nandlab import results
+from nandlab.board.job import ALWAYS, Board, BoardLost, Job, JobRecord, Step
+from nandlab.catalog import ChipModel
+from nandlab.results import Chip, Counts, Doubt, EraseSpread, Host, Latency, PerBlock, Shares, State
+from nandlab.study import MIB, TrialSpec
+
+MOUNTPOINT = "/mnt"
+STATE_TOLERANCE = 0.02
+"""How far the state obtained may be from what was asked, as a share of the partition's pages."""
+KERNEL_WARNING = 4
+"""The kernel's log level "warning"; lower is worse."""
+EXPECTED_IN_LOG = ("taints kernel.", "tainting kernel")
+"""What the kernel says of any module built outside its tree, ours among them."""
+NS_PER_MS = 1_000_000
+
+
+def chip_parameters(
+    chip: ChipModel, partition_blocks: int, chip_store_phys: int
+) -> dict[str, str | int]:
+    """The chip module's parameters, by name."""
+    g, t, ecc = chip.geometry, chip.timing, chip.ecc
+    return {
+        "id": ",".join(f"{byte:#04x}" for byte in chip.id),
+        "writesize": g.writesize,
+        "oobsize": g.oobsize,
+        "erasesize": g.erasesize,
+        "blocks": g.blocks,
+        "bus_bits": g.bus_bits,
+        "nop": g.nop,
+        "in_order": int(g.in_order),
+        "t_r_ns": t.t_r_ns,
+        "t_prog_ns": t.t_prog_ns,
+        "t_bers_ns": t.t_bers_ns,
+        "t_rc_ns": t.t_rc_ns,
+        "t_wc_ns": t.t_wc_ns,
+        "ecc_strength": ecc.strength,
+        "ecc_step": ecc.step,
+        "partition_blocks": partition_blocks,
+        "array_phys": chip_store_phys,
+    }
+
+
+def job(spec: TrialSpec) -> Job:
+    """The trial as steps for the board."""
+    fs = spec.filesystem
+    words = {
+        "mtd": "0",
+        "mountpoint": MOUNTPOINT,
+        "options": fs.mount_options(spec.options),
+    }
+    parameters = chip_parameters(spec.chip, spec.partition_blocks, spec.board.ram_mib << 20)
+    load = " ".join(["modprobe simnand", *(f"{k}={v}" for k, v in parameters.items())])
+    settle = f"settle --quiet-ms {fs.settle.quiet_ms} --limit-s {fs.settle.limit_s}"
+    steps = [
+        Step("load", load),
+        Step("modules", " && ".join(f"modprobe {m}" for m in fs.modules)),
+        *([Step("format", " && ".join(fs.format).format(**words))] if fs.format else []),
+        Step("mount", fs.mount.format(**words)),
+        Step("settle", settle, deadline_s=fs.settle.limit_s + 60),
+        Step("workload", spec.workload.command, deadline_s=24 * 3600),
+        Step("unmount", " && ".join(fs.unmount).format(**words)),
+        Step(ALWAYS + "kernel-log", "dmesg -r"),
+    ]
+    offset = round(spec.phase_offset_ms * NS_PER_MS)
+    return Job(tuple(steps), {spec.workload.config_file: _config(spec)}, offset)
+
+
+def _config(spec: TrialSpec) -> bytes:
+    values = {k: _word(v) for k, v in spec.parameters.items()}
+    values |= {
+        "seed": str(spec.seed),
+        "mountpoint": MOUNTPOINT,
+        "valid_percent": f"{spec.state.valid * 100:g}",
+        "invalid_percent": f"{spec.state.invalid * 100:g}",
+        "mix": f"{spec.state.mix:g}",
+    }
+    return spec.workload.config.format(**values).encode()
+
+
+def _word(value: object) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+async def run(
+    spec: TrialSpec,
+    board: Board,
+    study: str,
+    on_step: Callable[[str], None] | None = None,
+) -> results.Trial:
+    """Runs a trial; whatever becomes of the board, there is a result."""
+    began = time.monotonic()
+    todo = job(spec)
+    common = _common(spec, study, board, todo)
+    try:
+        record = await board.run(todo, on_step)
+    except BoardLost as lost:
+        outcome: dict[str, Any] = {
+            "status": "board_lost",
+            "error": lost.reason,
+            "console_tail": lost.console_tail,
+        }
+    else:
+        outcome = _outcome(spec, record)
+    doubts = list(outcome.pop("warnings", []))
+    if not board.deterministic:
+        doubts.insert(0, Doubt(code="not_deterministic", text="ran under KVM, on host time"))
+    host = Host(seconds=round(time.monotonic() - began, 3), board=board.key)
+    return results.Trial.model_validate({**common, **outcome, "warnings": doubts, "host": host})
+
+
+def _common(spec: TrialSpec, study: str, board: Board, todo: Job) -> dict[str, Any]:
+    g = spec.chip.geometry
+    return {
+        "id": spec.id,
+        "study": study,
+        "filesystem": spec.filesystem.name,
+        "options": spec.options,
+        "chip": Chip(
+            part=spec.chip.name,
+            partition_mib=spec.partition_blocks * g.erasesize / MIB,
+            pages_per_block=spec.chip.pages_per_block(),
+            blocks=spec.partition_blocks,
+            writesize=g.writesize,
+        ),
+        "state": State(**spec.state.model_dump()),
+        "workload": spec.workload.name,
+        "parameters": spec.parameters,
+        "seed": spec.seed,
+        "phase_offset_ms": spec.phase_offset_ms,
+        "provenance": {
+            **board.identity,
+            "chip": spec.chip.model_dump(),
+            "filesystem": spec.filesystem.model_dump(),
+            "workload": spec.workload.model_dump(),
+            "steps": {s.name: s.command for s in todo.steps},
+            "config": _config(spec).decode(),
+        },
+    }
+
+
+def _outcome(spec: TrialSpec, record: JobRecord) -> dict[str, Any]:
+    log = _kernel_log(record)
+    outcome: dict[str, Any] = {
+        "status": "ok",
+        "kernel_log": log,
+        "step_ns": {s.step: s.ns for s in record.steps if not s.step.startswith(ALWAYS)},
+        "warnings": [],
+    }
+    if log:
+        text = f"{len(log)} lines, the first: {log[0]}"
+        outcome["warnings"].append(Doubt(code="kernel_log", text=text))
+    failed = record.failed()
+    if failed is not None:
+        return outcome | {"status": "trial_failed", "error": failed.failure()}
+    if not _last_line(record, "settle")["settled"]:
+        text = f"the chip was still busy after {spec.filesystem.settle.limit_s} s"
+        outcome["warnings"].append(Doubt(code="not_settled", text=text))
+    try:
+        measured = _last_line(record, "workload")
+        figures = _measured(measured)
+        obtained = measured["state"]["obtained"]
+        figures["state"] = State(
+            **spec.state.model_dump(), obtained=Shares(**obtained) if obtained else None
+        )
+    except (ValueError, KeyError, IndexError) as e:
+        why = f"{spec.workload.name} printed no result that nandlab understands: {e!r}"
+        return outcome | {"status": "trial_failed", "error": why}
+    outcome["warnings"] += _doubts(measured)
+    return outcome | figures
+
+
+def _last_line(record: JobRecord, step: str) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads(record[step].stdout.splitlines()[-1])
+    return found
+
+
+def _measured(m: dict[str, Any]) -> dict[str, Any]:
+    """The figures of a workload's JSON line, as fields of a result."""
+    flash = m["flash"]
+    latency = {k: Latency(**v) if v else None for k, v in m["latency_ns"].items()}
+    fields: dict[str, Any] = {
+        "phase_ns": m["phase_ns"],
+        "sync_ns": m["sync_ns"],
+        "ops": m["ops"],
+        "bytes": m["bytes"],
+        "latency_ns": latency,
+    }
+    if flash:
+        fields["flash"] = {k: Counts(**v) if v else None for k, v in flash["phases"].items()}
+        fields["flash_sync"] = {k: Counts(**v) if v else None for k, v in flash["sync"].items()}
+        fields["erases_per_block"] = EraseSpread(**flash["erases_per_block"])
+        fields["per_block"] = PerBlock(**flash["per_block"])
+    return fields
+
+
+def _doubts(measured: dict[str, Any]) -> list[Doubt]:
+    doubts = [Doubt(code="workload", text=text) for text in measured["warnings"]]
+    asked, obtained = measured["state"]["asked"], measured["state"]["obtained"]
+    if obtained:
+        for kind in ("valid", "invalid"):
+            if obtained[kind] is not None and abs(obtained[kind] - asked[kind]) > STATE_TOLERANCE:
+                text = f"{kind}: asked {asked[kind]:.3f}, obtained {obtained[kind]:.3f}"
+                doubts.append(Doubt(code="state_missed", text=text))
+    return doubts
+
+
+def _kernel_log(record: JobRecord) -> list[str]:
+    """The kernel's lines of warning and worse since the job began."""
+    log = record.get(ALWAYS + "kernel-log")
+    if log is None:
+        return []
+    since_s = record.steps[0].start_ns / 1e9
+    found = []
+    for line in log.stdout.splitlines():
+        level, _, rest = line.removeprefix("<").partition(">")
+        stamp = rest.removeprefix("[").partition("]")[0].strip()
+        try:
+            told = int(level) & 7 <= KERNEL_WARNING and float(stamp) >= since_s
+        except ValueError:
+            continue  # a line of a message's continuation
+        if told and not rest.endswith(EXPECTED_IN_LOG):
+            found.append(rest)
+    return found

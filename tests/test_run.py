@@ -1,0 +1,155 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Runs on the fake board: what fails is a result, what is finished stays, the rest is done."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from pathlib import Path
+
+import pytest
+
+from nandlab import run as runner
+from nandlab import study
+from nandlab.board.fake import Answer, FakeBoard
+from nandlab.board.job import Job
+from nandlab.errors import UsageError
+from nandlab.progress import Silent
+from nandlab.results import OPERATIONS, PHASES, RunFolder, Trial
+from nandlab.study import Study, TrialSpec
+from nandlab.trial import job
+
+TEXT = """
+name = "small"
+question = "Which?"
+board = "apf27"
+[matrix]
+workloads = [{ name = "ffsmark", files = 10 }]
+filesystems = [{ name = "jffs2" }, { name = "ubifs" }]
+chips = [{ part = "apf27", partition_mib = 8 }]
+states = [{ name = "aged", valid = 0.5, invalid = 0.25, mix = 1 }]
+seeds = [1, 2]
+"""
+MEASURED = {
+    "phase_ns": dict.fromkeys(PHASES, 5),
+    "sync_ns": dict.fromkeys(PHASES, 1),
+    "ops": {op: {"total": 1} for op in OPERATIONS},
+    "bytes": {"read": 1, "written": 2},
+    "latency_ns": dict.fromkeys(OPERATIONS),
+    "flash": None,
+    "state": {
+        "asked": {"valid": 0.5, "invalid": 0.25, "mix": 1.0},
+        "obtained": {"before": 0.0, "valid": 0.51, "invalid": 0.21, "programmed": 0.72},
+    },
+    "warnings": ["careful"],
+}
+LOG = (
+    "<4>[    1.0] before the job\n<6>[    9.5] info\n<4>[    9.6] jffs2: oops\n<3>[   10.0] worse\n"
+)
+
+
+@pytest.fixture
+def specs(tmp_path: Path) -> list[TrialSpec]:
+    return study.plan(read(tmp_path))
+
+
+def read(folder: Path) -> Study:
+    path = folder / "small.toml"
+    path.write_text(TEXT)
+    return study.read(path)
+
+
+def fake(**answers: Answer) -> FakeBoard:
+    given = {
+        **{name: Answer() for name in ("load", "modules", "format", "mount", "unmount")},
+        "settle": Answer('{"settled":true}\n'),
+        "workload": Answer(f"Some report\n{json.dumps(MEASURED)}\n"),
+        "always-kernel-log": Answer(),
+    }
+    return FakeBoard(answers={**given, **answers})
+
+
+def execute(tmp_path: Path, board: FakeBoard, specs: list[TrialSpec]) -> list[Trial]:
+    folder = runner.open_folder(runner.head(read(tmp_path), specs, board), tmp_path / "run")
+    asyncio.run(runner.execute(folder, specs, board, 2, Silent()))
+    return list(folder.trials())
+
+
+def test_every_trial_has_its_result(tmp_path: Path, specs: list[TrialSpec]) -> None:
+    trials = execute(tmp_path, fake(), specs)
+    assert [t.id for t in trials] == [s.id for s in specs]
+    assert all(t.ok and t.phase_ns == MEASURED["phase_ns"] for t in trials)
+    assert trials[0].flash is None
+    assert trials[0].latency_ns == dict.fromkeys(OPERATIONS)
+    codes = [w.code for w in trials[0].warnings]
+    assert codes == ["workload", "state_missed"]
+    assert "invalid: asked 0.250, obtained 0.210" in trials[0].warnings[1].text
+
+
+def test_a_failed_step_is_a_failed_trial_with_its_reason(
+    tmp_path: Path, specs: list[TrialSpec]
+) -> None:
+    board = fake(workload=Answer(stderr="ffsmark: disk full\n", rc=1))
+    trials = execute(tmp_path, board, specs[:1])
+    assert trials[0].status == "trial_failed"
+    assert trials[0].error == "step workload exited with 1: ffsmark: disk full"
+    assert trials[0].phase_ns is None
+
+
+def test_a_lost_board_is_a_result_and_the_run_goes_on(
+    tmp_path: Path, specs: list[TrialSpec]
+) -> None:
+    board = fake()
+    board.lose_at = "mount"
+    trials = execute(tmp_path, board, specs)
+    assert [t.status for t in trials] == ["board_lost"] * len(specs)
+    assert trials[0].console_tail == ["fake console"]
+
+
+def test_the_kernels_warnings_of_this_job_are_kept(tmp_path: Path, specs: list[TrialSpec]) -> None:
+    board = fake(**{"always-kernel-log": Answer(LOG)})
+    (trial,) = execute(tmp_path, board, specs[:1])
+    assert trial.kernel_log == ["[    9.6] jffs2: oops", "[   10.0] worse"]
+    assert "kernel_log" in [w.code for w in trial.warnings]
+
+
+def test_a_board_that_does_not_repeat_is_doubted(tmp_path: Path, specs: list[TrialSpec]) -> None:
+    board = fake()
+    board.deterministic = False
+    assert execute(tmp_path, board, specs[:1])[0].warnings[0].code == "not_deterministic"
+
+
+def test_a_run_resumes_with_what_is_missing_and_rewrites_nothing(
+    tmp_path: Path, specs: list[TrialSpec]
+) -> None:
+    execute(tmp_path, fake(), specs)
+    folder = RunFolder(tmp_path / "run")
+    kept = folder.trial_path(specs[0].id)
+    before = kept.stat().st_mtime_ns
+    folder.trial_path(specs[2].id).unlink()
+    board = fake()
+    execute(tmp_path, board, specs)
+    assert len(board.jobs) == 1
+    assert kept.stat().st_mtime_ns == before
+    assert not folder.missing()
+    with pytest.raises(FileExistsError):
+        folder.save(next(folder.trials()))
+
+
+def test_a_folder_of_another_run_is_refused(tmp_path: Path, specs: list[TrialSpec]) -> None:
+    execute(tmp_path, fake(), specs)
+    other = fake()
+    other.kernel = "newer"
+    with pytest.raises(UsageError, match="holds another run"):
+        execute(tmp_path, other, specs)
+
+
+def test_the_job_says_what_the_study_asked(specs: list[TrialSpec]) -> None:
+    made: Job = job(specs[0])
+    config = made.files["ffsmark.cfg"].decode().splitlines()
+    for line in ("set number 10", "set seed 1", "set fill creation valid 50", "set fill mix 1"):
+        assert line in config
+    commands = {s.name: s.command for s in made.steps}
+    assert "partition_blocks=64" in commands["load"]
+    assert commands["mount"] == "mount -t jffs2 -o rw mtd0 /mnt"
+    assert all("{" not in command for command in commands.values())

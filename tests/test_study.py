@@ -1,0 +1,115 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Studies: every mistake at once with its place, and plans whose ids stay."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from nandlab import study
+from nandlab.errors import UsageError
+from nandlab.paths import STUDIES
+
+GOOD = """
+name = "small"
+question = "Which?"
+board = "apf27"
+[matrix]
+workloads = [{ name = "ffsmark", files = 10 }]
+filesystems = [{ name = "jffs2" }, { name = "ubifs", writeback = "off" }]
+chips = [{ part = "apf27", partition_mib = 8 }]
+states = [{ name = "fresh" }, { name = "aged", valid = 0.5, invalid = 0.25 }]
+seeds = [1, 2]
+phase_offsets_ms = [0, 1.5]
+"""
+
+
+def write(folder: Path, text: str) -> Path:
+    path = folder / "small.toml"
+    path.write_text(text)
+    return path
+
+
+def test_a_plan_is_the_whole_matrix(tmp_path: Path) -> None:
+    specs = study.plan(study.read(write(tmp_path, GOOD)))
+    assert len(specs) == len({s.id for s in specs}) == 2 * 2 * 2 * 2
+    assert specs[0].parameters["files"] == 10
+    assert specs[0].parameters["transactions"] == 500
+    assert {s.partition_blocks for s in specs} == {64}
+
+
+def test_ids_depend_on_the_trial_alone(tmp_path: Path) -> None:
+    before = {s.id: s.title() for s in study.plan(study.read(write(tmp_path, GOOD)))}
+    fewer = GOOD.replace("seeds = [1, 2]", "seeds = [2]").replace("Which?", "Why?")
+    after = {s.id: s.title() for s in study.plan(study.read(write(tmp_path, fewer)))}
+    assert after.items() < before.items()
+    spelt = GOOD.replace("files = 10", "files = 10, transactions = 500")
+    assert {s.id for s in study.plan(study.read(write(tmp_path, spelt)))} == before.keys()
+
+
+@pytest.mark.parametrize("name", sorted(p.stem for p in STUDIES.glob("*.toml")))
+def test_shipped_studies_are_found_by_name_and_plan(name: str) -> None:
+    read = study.read(study.find(name))
+    assert read.name == name
+    assert study.plan(read)
+
+
+def errors(folder: Path, *changes: tuple[str, str]) -> list[str]:
+    text = GOOD
+    for old, new in changes:
+        assert old in text
+        text = text.replace(old, new)
+    with pytest.raises(UsageError) as error:
+        study.read(write(folder, text))
+    return str(error.value).splitlines()
+
+
+def test_mistakes_of_form_come_together_with_their_places(tmp_path: Path) -> None:
+    found = errors(
+        tmp_path,
+        ('question = "Which?"', 'questions = "?"'),
+        ("seeds = [1, 2]", 'seeds = ["x"]'),
+        ("valid = 0.5", "valid = 0.9"),
+    )
+    text = "\n".join(found)
+    for part in (
+        "question: Field required",
+        "questions: Extra",
+        "matrix.seeds.0: ",
+        "matrix.states.1",
+    ):
+        assert part in text
+    assert all("small.toml: " in line for line in found)
+
+
+def test_mistakes_of_meaning_come_together_with_their_places(tmp_path: Path) -> None:
+    found = errors(
+        tmp_path,
+        ("files = 10", 'files = 0, transactions = "x", filez = 1'),
+        ('{ name = "jffs2" }', '{ name = "jffs2", writeback = "on" }, { name = "ext4" }'),
+        ('writeback = "off"', 'writeback = "maybe"'),
+        ("partition_mib = 8", "partition_mib = 8.1"),
+    )
+    text = "\n".join(found)
+    assert "matrix.workloads.0: ffsmark: files must be at least 1, is 0" in text
+    assert "matrix.workloads.0: ffsmark: transactions must be of type int, is 'x'" in text
+    assert "matrix.workloads.0: ffsmark has no parameter 'filez'" in text
+    assert "matrix.filesystems.0: jffs2 has no option 'writeback'" in text
+    assert "matrix.filesystems.1: no 'ext4'" in text
+    assert "matrix.filesystems.2: ubifs: writeback = 'maybe' is none of on, off" in text
+    assert "matrix.chips.0: a partition is whole blocks: a multiple of 0.125 MiB" in text
+
+
+def test_a_partition_larger_than_its_chip_is_refused(tmp_path: Path) -> None:
+    found = errors(tmp_path, ("partition_mib = 8", "partition_mib = 512"))
+    assert "512 MiB of a chip of 256 MiB" in found[0]
+
+
+def test_the_same_trial_twice_is_refused(tmp_path: Path) -> None:
+    assert "more than once" in errors(tmp_path, ("seeds = [1, 2]", "seeds = [1, 1]"))[0]
+
+
+def test_a_study_that_is_nowhere_names_those_there_are() -> None:
+    with pytest.raises(UsageError, match="quickstart"):
+        study.find("nowhere")

@@ -1,0 +1,81 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""What differs between two runs, field by field, to the nanosecond.
+
+Trials are matched by id. Only what depends on the host is left out: ``host`` of a trial, and any
+``host`` in the provenance. Two runs of one study on one board that repeats give an empty list.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import Final
+
+from nandlab.results import RunFolder, Trial
+
+HOST: Final = "host"
+
+
+class _Absent:
+    """Stands for a value that one side has and the other lacks; not the same as null."""
+
+    def __repr__(self) -> str:
+        return "(absent)"
+
+
+ABSENT: Final = _Absent()
+
+
+@dataclass(frozen=True)
+class Difference:
+    """One value that is not the same: dotted path from the run, and the value of each side."""
+
+    path: str
+    a: object
+    b: object
+
+    def __str__(self) -> str:
+        return f"{self.path}: {self.a!r} / {self.b!r}"
+
+
+def compare(run_a: RunFolder, run_b: RunFolder) -> list[Difference]:
+    """Everything that differs: the runs' heads, then their trials in the order of a's plan.
+
+    A trial that only one run has finished is one difference, ``trials.<id>``.
+    """
+    head_a, head_b = run_a.head(), run_b.head()
+    drop = {"trials"}
+    found = list(
+        differences(head_a.model_dump(exclude=drop), head_b.model_dump(exclude=drop), "run")
+    )
+    for trial_id in dict.fromkeys([*head_a.trials, *head_b.trials]):
+        found += compare_trials(run_a.load(trial_id), run_b.load(trial_id), trial_id)
+    return found
+
+
+def compare_trials(a: Trial | None, b: Trial | None, trial_id: str) -> Iterable[Difference]:
+    """The differences of two trials of one id; None is a trial that has not been run."""
+    path = f"trials.{trial_id}"
+    if a is None and b is None:
+        return []
+    if a is None or b is None:
+        return [Difference(path, _brief(a), _brief(b))]
+    return differences(a.model_dump(), b.model_dump(), path)
+
+
+def differences(a: object, b: object, path: str) -> Iterator[Difference]:
+    """Depth first through dictionaries and lists; 1 and True differ, 1 and 1.0 do not."""
+    if isinstance(a, dict) and isinstance(b, dict):
+        for key in dict.fromkeys([*a, *b]):
+            if key != HOST:
+                yield from differences(a.get(key, ABSENT), b.get(key, ABSENT), f"{path}.{key}")
+    elif isinstance(a, list) and isinstance(b, list):
+        for i in range(max(len(a), len(b))):
+            left, right = (side[i] if i < len(side) else ABSENT for side in (a, b))
+            yield from differences(left, right, f"{path}.{i}")
+    elif a != b or isinstance(a, bool) != isinstance(b, bool):
+        yield Difference(path, a, b)
+
+
+def _brief(trial: Trial | None) -> object:
+    return ABSENT if trial is None else trial.status

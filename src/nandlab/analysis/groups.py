@@ -1,0 +1,150 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Trials put together: a setting holds the configurations that may be set side by side.
+
+Setting: one workload with its parameters on one chip. Subject: a file system with its options.
+Ensemble: a subject in one flash state, all its seeds and phase offsets.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+
+from nandlab.analysis.spread import Spread, spread
+from nandlab.results import Chip, State, Trial
+
+StateKey = tuple[str, float, float, float]
+
+
+@dataclass(frozen=True)
+class Ensemble:
+    """The trials of one configuration, failed ones included."""
+
+    subject: str
+    """File system and the options in which it differs from its like in this setting."""
+    state: str
+    reference: bool
+    """Whether the state asked for neither valid nor invalid data."""
+    trials: tuple[Trial, ...]
+
+    @property
+    def first(self) -> Trial:
+        return self.trials[0]
+
+    @property
+    def ok(self) -> tuple[Trial, ...]:
+        return tuple(t for t in self.trials if t.ok)
+
+    def spread(self, figure: Callable[[Trial], float | None]) -> Spread | None:
+        """Spread of a figure over the trials that ended well."""
+        return spread(figure(t) for t in self.ok)
+
+    @property
+    def label(self) -> str:
+        return f"{self.subject}, {self.state}"
+
+
+@dataclass(frozen=True)
+class Setting:
+    """One workload on one chip, and every ensemble measured there."""
+
+    slug: str
+    title: str
+    workload: str
+    chip: Chip
+    ensembles: tuple[Ensemble, ...]
+
+    @property
+    def states(self) -> tuple[str, ...]:
+        return tuple(dict.fromkeys(e.state for e in self.ensembles))
+
+    @property
+    def subjects(self) -> tuple[str, ...]:
+        return tuple(dict.fromkeys(e.subject for e in self.ensembles))
+
+    def find(self, subject: str, state: str) -> Ensemble | None:
+        found = (e for e in self.ensembles if (e.subject, e.state) == (subject, state))
+        return next(found, None)
+
+
+def group(trials: Iterable[Trial]) -> list[Setting]:
+    """Settings in the order of the plan; in each, then subjects; states by what they hold."""
+    by_setting: dict[tuple[str, ...], list[Trial]] = {}
+    for trial in trials:
+        by_setting.setdefault(_setting_key(trial), []).append(trial)
+    titles = _titles([members[0] for members in by_setting.values()])
+    slugs: dict[str, int] = {}
+    settings = []
+    for title, members in zip(titles, by_setting.values(), strict=True):
+        first = members[0]
+        slug = "".join(c if c.isalnum() else "-" for c in first.workload.lower())
+        slugs[slug] = slugs.get(slug, 0) + 1
+        slug = slug if slugs[slug] == 1 else f"{slug}-{slugs[slug]}"
+        settings.append(Setting(slug, title, first.workload, first.chip, _ensembles(members)))
+    return settings
+
+
+def _setting_key(trial: Trial) -> tuple[str, ...]:
+    chip = trial.chip
+    geometry = f"{chip.partition_mib:g} {chip.blocks} {chip.pages_per_block} {chip.writesize}"
+    return (trial.workload, json.dumps(trial.parameters, sort_keys=True), chip.part, geometry)
+
+
+def _titles(firsts: list[Trial]) -> list[str]:
+    """Workload and chip; and the parameters that vary among settings of one workload."""
+    titles = []
+    for trial in firsts:
+        alike = [t.parameters for t in firsts if t.workload == trial.workload]
+        varying = _varying(trial.parameters, alike)
+        note = f" ({', '.join(varying)})" if varying else ""
+        titles.append(
+            f"{trial.workload}{note} on {trial.chip.part}, {trial.chip.partition_mib:g} MiB"
+        )
+    return titles
+
+
+def _varying(
+    own: dict[str, object], alike: list[dict[str, object]] | list[dict[str, str]]
+) -> list[str]:
+    """``key=value`` for each key of own that another one lacks or has otherwise."""
+    return [f"{k}={v}" for k, v in sorted(own.items()) if any(o.get(k) != v for o in alike)]
+
+
+def _ensembles(trials: list[Trial]) -> tuple[Ensemble, ...]:
+    members: dict[tuple[str, StateKey], list[Trial]] = {}
+    for trial in trials:
+        members.setdefault((_subject(trial, trials), _state_key(trial.state)), []).append(trial)
+    subjects = list(dict.fromkeys(subject for subject, _ in members))
+    names = _state_names([key for _, key in members])
+    order = sorted(members, key=lambda k: (subjects.index(k[0]), k[1][1] + k[1][2], names[k[1]]))
+    return tuple(
+        Ensemble(subject, names[state], _holds_nothing(state), tuple(members[subject, state]))
+        for subject, state in order
+    )
+
+
+def _subject(trial: Trial, trials: list[Trial]) -> str:
+    """``UBIFS compr=none``: only options that vary for this file system are named."""
+    alike = [t.options for t in trials if t.filesystem == trial.filesystem]
+    return " ".join(
+        [trial.filesystem.upper(), ", ".join(_varying(dict(trial.options), alike))]
+    ).strip()
+
+
+def _state_key(state: State) -> StateKey:
+    return (state.name, state.valid, state.invalid, state.mix)
+
+
+def _state_names(keys: list[StateKey]) -> dict[StateKey, str]:
+    """The state's own name, and its shares where one name stands for several states."""
+    distinct = set(keys)
+    named = [k[0] for k in distinct]
+    return {
+        k: k[0] if named.count(k[0]) == 1 else f"{k[0]} ({k[1]:g}/{k[2]:g}/{k[3]:g})"
+        for k in distinct
+    }
+
+
+def _holds_nothing(state: StateKey) -> bool:
+    return state[1] == 0 and state[2] == 0

@@ -1,0 +1,84 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""How far the trials of one configuration lie apart, and what that allows to be said.
+
+A board that repeats to the nanosecond is still not robust: a figure is an ensemble of seeds and
+phase offsets, and two configurations are told apart only when their ranges do not touch.
+"""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+
+ENOUGH_FOR_MEAN = 5
+"""Trials from which on mean and standard deviation are given; below, they mislead."""
+
+
+@dataclass(frozen=True)
+class Spread:
+    """Of the values of one figure over an ensemble, in the figure's own unit."""
+
+    n: int
+    min: float
+    median: float
+    max: float
+    mean: float | None = None
+    stddev: float | None = None
+    """Of the sample (n - 1); null below :data:`ENOUGH_FOR_MEAN` trials, as is the mean."""
+
+    def overlaps(self, other: Spread) -> bool:
+        """Whether the two ranges min..max share a point."""
+        return self.min <= other.max and other.min <= self.max
+
+    def told_apart(self, other: Spread) -> bool:
+        """Both are ensembles (n >= 2) and their ranges do not touch."""
+        return self.n > 1 and other.n > 1 and not self.overlaps(other)
+
+    def text(self, form: Callable[[float], str]) -> str:
+        """``1.23 s (1.20 s to 1.30 s, n = 5)``; the range is left out for a single trial."""
+        if self.n == 1:
+            return f"{form(self.median)} (n = 1)"
+        return f"{form(self.median)} ({self._extent(form)}, n = {self.n})"
+
+    def brief(self, form: Callable[[float], str]) -> str:
+        """The same without n, for tables that have it in a column of its own."""
+        if self.n == 1:
+            return form(self.median)
+        return f"{form(self.median)} ({self._extent(form)})"
+
+    def _extent(self, form: Callable[[float], str]) -> str:
+        low, high = form(self.min), form(self.max)
+        return f"each {low}" if low == high else f"{low} to {high}"
+
+
+def spread(values: Iterable[float | None]) -> Spread | None:
+    """Spread of the values that are there; None when there is none."""
+    seen = [v for v in values if v is not None]
+    if not seen:
+        return None
+    enough = len(seen) >= ENOUGH_FOR_MEAN
+    return Spread(
+        n=len(seen),
+        min=min(seen),
+        median=statistics.median(seen),
+        max=max(seen),
+        mean=statistics.fmean(seen) if enough else None,
+        stddev=statistics.stdev(seen) if enough else None,
+    )
+
+
+def quotient(over: Spread | None, under: Spread | None) -> Spread | None:
+    """over / under: quotient of the medians, and the widest range that the two ranges allow.
+
+    min = over.min / under.max, max = over.max / under.min; n is the smaller of the two. None when
+    a side is missing or the lower side reaches 0.
+    """
+    if over is None or under is None or under.min <= 0:
+        return None
+    return Spread(
+        n=min(over.n, under.n),
+        min=over.min / under.max,
+        median=over.median / under.median,
+        max=over.max / under.min,
+    )

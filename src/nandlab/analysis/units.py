@@ -1,0 +1,77 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Numbers as a reader wants them: three figures and a unit, and null as a dash."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+Form = Callable[[float], str]
+"""How a value in its base unit is written."""
+Units = tuple[tuple[float, str], ...]
+"""Size and name of each unit, the largest first."""
+
+MISSING = "—"
+"""What stands where a figure was not measured; never 0."""
+
+TIME_UNITS = ((1e9, "s"), (1e6, "ms"), (1e3, "µs"), (1.0, "ns"))
+BYTE_UNITS = ((2.0**30, "GiB"), (2.0**20, "MiB"), (2.0**10, "KiB"), (1.0, "B"))
+
+
+def figures3(value: float) -> str:
+    """Three significant figures without exponent; whole numbers from 100 up are kept whole."""
+    if value == 0:
+        return "0"
+    if abs(value) >= 100 or value == int(value):
+        return f"{value:,.0f}"
+    decimals = max(0, 2 - math.floor(math.log10(abs(value))))
+    return f"{value:.{decimals}f}"
+
+
+def unit_for(largest: float, units: Units) -> tuple[float, str]:
+    """The unit (size, name) in which ``largest`` is written; the smallest unit for 0."""
+    return next((u for u in units if abs(largest) >= u[0]), units[-1])
+
+
+def _with_unit(value: float | None, units: Units) -> str:
+    if value is None:
+        return MISSING
+    size, name = unit_for(value, units)
+    return f"{figures3(value / size)} {name}"
+
+
+def time(ns: float | None) -> str:
+    """A duration in ns as 1.23 s, 45.6 ms, 7.89 µs or 12 ns."""
+    return _with_unit(ns, TIME_UNITS)
+
+
+def size(bytes_: float | None) -> str:
+    """Bytes in binary units: 1.50 KiB."""
+    return _with_unit(bytes_, BYTE_UNITS)
+
+
+def rate(bytes_per_s: float | None) -> str:
+    """Bytes per second in binary units: 1.50 MiB/s."""
+    return MISSING if bytes_per_s is None else f"{size(bytes_per_s)}/s"
+
+
+def count(value: float | None) -> str:
+    """A count, or a mean of counts: 12,345 or 1.75."""
+    return MISSING if value is None else figures3(value)
+
+
+def ratio(value: float | None) -> str:
+    """A quotient in three figures; one that is not 1 is never written as 1.00."""
+    if value is None:
+        return MISSING
+    if value == 1:
+        return "1.00"
+    decimals = 2
+    while decimals < 9 and float(f"{value:.{decimals}f}") == 1:
+        decimals += 1
+    return figures3(value) if decimals == 2 else f"{value:.{decimals}f}"
+
+
+def percent(share: float | None) -> str:
+    """A share 0..1 as a percentage with one decimal: 24.9 %."""
+    return MISSING if share is None else f"{share * 100:.1f} %"

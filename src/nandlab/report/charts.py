@@ -1,0 +1,60 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The one module that knows vl-convert: Vega-Lite dictionaries to SVG, PNG and the page's script.
+
+Nothing is fetched: the library carries Vega, and specs that name an address are refused.
+"""
+
+from __future__ import annotations
+
+import functools
+import re
+from dataclasses import dataclass
+from typing import Any
+
+import vl_convert
+
+Spec = dict[str, Any]
+PNG_SCALE = 2.0
+
+
+@dataclass(frozen=True)
+class Chart:
+    """A chart in two widths over the same data."""
+
+    name: str
+    """File name without suffix, and the anchor in the page."""
+    title: str
+    caption: str
+    """What is drawn, and what it does not say."""
+    datasets: dict[str, list[dict[str, Any]]]
+    wide: Spec
+    narrow: Spec
+
+    def spec(self, *, narrow: bool = False) -> Spec:
+        """The whole Vega-Lite spec, data included."""
+        return {**(self.narrow if narrow else self.wide), "datasets": self.datasets}
+
+    def svg(self) -> str:
+        """The wide form on white, for documents."""
+        svg = vl_convert.vegalite_to_svg(
+            {**self.spec(), "background": "white"}, allowed_base_urls=["data:"]
+        )
+        return _own_ids(str(svg), self.name)
+
+
+def _own_ids(svg: str, name: str) -> str:
+    """Ids counted from the chart's own name; Vega counts on from chart to chart."""
+    found = dict.fromkeys(re.findall(r'id="((?:clip|gradient_)\d+)"', svg))
+    own = {old: f"{name}-{i}" for i, old in enumerate(found)}
+    return re.sub(r"(?:clip|gradient_)\d+\b", lambda m: own.get(m[0], m[0]), svg)
+
+
+def png(svg: str) -> bytes:
+    """An SVG of :meth:`Chart.svg` as PNG at twice its size."""
+    return bytes(vl_convert.svg_to_png(svg, scale=PNG_SCALE))
+
+
+@functools.cache
+def bundle() -> str:
+    """Vega, Vega-Lite and Vega-Embed as one script (0.9 MB); defines ``vegaEmbed``."""
+    return str(vl_convert.javascript_bundle("window.vegaEmbed = vegaEmbed;"))

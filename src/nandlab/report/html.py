@@ -1,0 +1,148 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The page: one HTML file that opens from a disk without a network, and the charts beside it.
+
+The same run gives the same bytes: no date, no name of the machine that wrote the report.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import tempfile
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import jinja2
+
+from nandlab import __version__
+from nandlab.analysis import answers, groups
+from nandlab.analysis.groups import Setting
+from nandlab.report import charts, layout, specs, tables
+from nandlab.report.charts import Chart
+from nandlab.results import WARNINGS, RunFolder, Trial
+
+TEMPLATES = Path(__file__).parent / "templates"
+ID_SHOWN = 14
+"""Letters of a trial id that the page shows; its link and title have all."""
+
+
+@dataclass(frozen=True)
+class Section:
+    """All that the page shows of one setting."""
+
+    setting: Setting
+    answers: list[answers.Answer]
+    incomplete: list[str]
+    overview: tables.Table
+    figures: list[tuple[Chart, tables.Table]]
+    options: list[str]
+
+
+def write(run_folder: RunFolder, out: Path | None = None) -> Path:
+    """Writes page and charts, each file whole; the page comes last. Returns its path."""
+    folder = out or run_folder.path / "report"
+    folder.mkdir(parents=True, exist_ok=True)
+    sections = [_section(s) for s in groups.group(run_folder.trials())]
+    for section in sections:
+        for chart, _ in section.figures:
+            svg = chart.svg()
+            _write_whole(folder / f"{chart.name}.svg", svg.encode())
+            _write_whole(folder / f"{chart.name}.png", charts.png(svg))
+    trials = Path(os.path.relpath(run_folder.path / "trials", folder)).as_posix()
+    page = folder / "index.html"
+    _write_whole(page, _page(run_folder, sections, trials).encode())
+    return page
+
+
+def _section(setting: Setting) -> Section:
+    drawn = specs.charts(setting)
+    return Section(
+        setting,
+        answers.answers(setting),
+        answers.incomplete(setting),
+        tables.overview(setting),
+        [(c, tables.behind(setting, c.name.removeprefix(f"{setting.slug}-"))) for c in drawn],
+        _options(setting),
+    )
+
+
+def _options(setting: Setting) -> list[str]:
+    """Each file system with the options that all its configurations here share."""
+    lines = []
+    for name in dict.fromkeys(e.first.filesystem for e in setting.ensembles):
+        sets = [
+            set(e.first.options.items()) for e in setting.ensembles if e.first.filesystem == name
+        ]
+        shared = sorted(set.intersection(*sets))
+        if shared:
+            lines.append(f"{name.upper()}: {', '.join(f'{k}={v}' for k, v in shared)}")
+    return lines
+
+
+def _page(run_folder: RunFolder, sections: list[Section], trials_path: str) -> str:
+    environment = jinja2.Environment(
+        loader=jinja2.FileSystemLoader(TEMPLATES),
+        autoescape=True,
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters["pretty"] = lambda v: json.dumps(v, indent=2, ensure_ascii=False)
+    run, missing = run_folder.head(), run_folder.missing()
+    trials = list(run_folder.trials())
+    drawn = [chart for s in sections for chart, _ in s.figures]
+    return environment.get_template("report.html.j2").render(
+        run=run,
+        version=__version__,
+        caveats=answers.caveats(run, trials, missing),
+        sections=sections,
+        singles=answers.singles(trials),
+        missing=missing,
+        finished=len(trials),
+        bad=[t for t in trials if not t.ok],
+        doubts=_doubts(trials),
+        provenance=list(flat(run.provenance)),
+        trials_path=trials_path,
+        id_shown=ID_SHOWN,
+        range_note=tables.RANGE_NOTE,
+        wide=layout.WIDE,
+        chart_data=_script_json(
+            {c.name: {"wide": c.wide, "narrow": c.narrow, "datasets": c.datasets} for c in drawn}
+        ),
+        bundle=charts.bundle().replace("</script", "<\\/script") if drawn else "",
+    )
+
+
+def _doubts(trials: list[Trial]) -> list[tuple[str, str, list[tuple[str, str]]]]:
+    """Code, advice, and the trials (id, what was seen) of each doubt that any trial carries."""
+    by_code: dict[str, list[tuple[str, str]]] = {}
+    for trial in trials:
+        for doubt in trial.warnings:
+            by_code.setdefault(doubt.code, []).append((trial.id, doubt.text))
+    return [(code, WARNINGS.get(code, ""), seen) for code, seen in sorted(by_code.items())]
+
+
+def flat(value: object, path: str = "") -> Iterator[tuple[str, str]]:
+    """Dotted key and value of every leaf of nested dictionaries."""
+    if isinstance(value, dict) and value:
+        for key, inner in value.items():
+            yield from flat(inner, f"{path}.{key}" if path else str(key))
+    else:
+        yield path, value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+
+
+def _script_json(value: object) -> str:
+    """JSON that may stand inside a script element."""
+    return json.dumps(value, separators=(",", ":")).replace("<", "\\u003c")
+
+
+def _write_whole(path: Path, content: bytes) -> None:
+    """A reader sees the old file or the new one, never a part."""
+    with tempfile.NamedTemporaryFile(dir=path.parent, prefix=".part-", delete=False) as out:
+        out.write(content)
+        out.flush()
+        os.fsync(out.fileno())
+    part = Path(out.name)
+    part.chmod(0o644)
+    part.replace(path)

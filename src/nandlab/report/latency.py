@@ -1,0 +1,137 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The latency chart: percentiles of each kind of operation, on a logarithmic axis."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+from typing import Any
+
+from nandlab.analysis import figures, units
+from nandlab.analysis.groups import Setting
+from nandlab.report import layout
+from nandlab.report.charts import Chart, Spec
+from nandlab.report.layout import Axis, Data, Row
+from nandlab.results import OPERATIONS
+
+NAMES = {"median": "median", "p95": "p95", "p99": "p99", "p99_9": "p99.9", "max": "max"}
+SHAPES = {
+    "median": "M0,-1.1V1.1",
+    "p95": "circle",
+    "p99": "square",
+    "p99.9": "diamond",
+    "max": "triangle-left",
+}
+AXIS_WORDS = (
+    "datum.value >= 1e9 ? datum.value / 1e9 + ' s' : datum.value >= 1e6 ? datum.value / 1e6 + ' ms'"
+    " : datum.value >= 1e3 ? datum.value / 1e3 + ' µs' : datum.value + ' ns'"
+)
+SHAPE: Spec = {
+    "field": "percentile",
+    "type": "nominal",
+    "scale": {"domain": list(SHAPES), "range": list(SHAPES.values())},
+    "legend": {
+        "title": None,
+        "orient": "top",
+        "direction": "horizontal",
+        "symbolStrokeColor": "currentColor",
+        "symbolFillColor": "transparent",
+        "columnPadding": 14,
+    },
+}
+CAPTION = (
+    "Latency of single operations, logarithmic. A mark is the median over the trials of that "
+    "percentile; the thick line through it is the range over the trials, the thin line leads from "
+    "the median operation to the slowest."
+)
+
+
+def chart(setting: Setting, rows: Sequence[Row]) -> Chart | None:
+    """One panel per kind of operation that any trial recorded."""
+    data = _data(rows)
+    if not data["summary"]:
+        return None
+    measured = {d["panel"] for d in data["summary"]}
+    operations = [o for o in OPERATIONS if o in measured]
+
+    def build(axis: Axis, width: float) -> Spec:
+        per_line = 1 if width == layout.NARROW else min(2, len(operations))
+        each = (width - axis.room - layout.GAP * (per_line - 1) - layout.EDGE) / per_line
+        views = [
+            _panel(o, axis.at_column(i % per_line), each, data["summary"])
+            for i, o in enumerate(operations)
+        ]
+        return layout.concat(views, per_line)
+
+    wide, narrow, headers = layout.both_widths(rows, build)
+    name = f"{setting.slug}-latency"
+    return Chart(name, "Latency", CAPTION, {**data, **headers}, wide, narrow)
+
+
+def _data(rows: Sequence[Row]) -> Data:
+    """``summary``: a percentile of an operation in a row; ``whole``: from median to max."""
+    data: Data = {"summary": [], "whole": []}
+    for row in rows:
+        for operation in OPERATIONS:
+            base = {"panel": operation, **row.looks()}
+            middles = []
+            for percentile, name in NAMES.items():
+                figure = partial(figures.latency_ns, operation=operation, percentile=percentile)
+                found = row.ensemble.spread(figure)
+                if found is None:
+                    continue
+                middles.append(found.median)
+                ends = {"low": found.min, "mid": found.median, "high": found.max}
+                tip = f"{row.ensemble.label}: {operation} {name} {found.text(units.time)}"
+                data["summary"].append({**base, **ends, "percentile": name, "tip": tip})
+            if middles:
+                data["whole"].append({**base, "low": min(middles), "high": max(middles)})
+    return data
+
+
+def _panel(operation: str, axis: Axis, width: float, summary: list[dict[str, Any]]) -> Spec:
+    own = [d for d in summary if d["panel"] == operation]
+    low, high = (f(d[end] for d in own) for f, end in ((min, "low"), (max, "high")))
+    domain = [max(1, low) * 0.8, max(1, high) * 1.25]
+    scale = {"type": "log", "domain": domain, "nice": False}
+    ticks = {"values": log_ticks(*domain), "labelExpr": AXIS_WORDS, "title": None}
+    x: Spec = {"type": "quantitative", "scale": scale, "axis": ticks}
+    y = axis.y()
+    ends: Spec = {
+        "x": {**x, "field": "low"},
+        "x2": {"field": "high"},
+        "y": y,
+        "color": layout.COLOUR,
+    }
+    marks: Spec = {
+        "x": {**x, "field": "mid"},
+        "y": y,
+        "stroke": layout.COLOUR,
+        "fill": layout.COLOUR,
+        "fillOpacity": layout.SHADE,
+        "shape": SHAPE,
+        "tooltip": layout.TIP,
+    }
+    only = [{"filter": f"datum.panel === '{operation}'"}]
+    summary_data: Spec = {"data": {"name": "summary"}, "transform": only}
+    thin: Spec = {"type": "rule", "strokeWidth": 1, "opacity": 0.5}
+    thick: Spec = {"type": "rule", "strokeWidth": 3.5, "opacity": 0.5}
+    point: Spec = {"type": "point", "size": 48, "strokeWidth": 1.4}
+    layers: list[Spec] = [
+        *axis.header_layers(),
+        {"data": {"name": "whole"}, "transform": only, "mark": thin, "encoding": ends},
+        {**summary_data, "mark": thick, "encoding": ends},
+        {**summary_data, "mark": point, "encoding": marks},
+    ]
+    title = operation.capitalize()
+    return {"title": title, "width": width, "height": axis.height(), "layer": layers}
+
+
+def log_ticks(low: float, high: float) -> list[float]:
+    """Powers of ten between the ends; 1, 2, 5 of each where fewer than two would be."""
+    powers = [10.0**e for e in range(13)]
+    for steps in ((1,), (1, 2, 5), (1, 1.5, 2, 3, 4, 5, 6, 7, 8, 9)):
+        found = [p * m for p in powers for m in steps if low <= p * m <= high]
+        if len(found) > 1:
+            return found
+    return [low, high]

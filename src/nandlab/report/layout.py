@@ -1,0 +1,362 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""How every chart of the report is laid out: one row a configuration, one panel a figure.
+
+The file system has the colour; the state is named at the row and shades its marks (hollow is
+fresh). A median never stands alone: the range and every trial are drawn with it.
+"""
+
+from __future__ import annotations
+
+import json
+import textwrap
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any
+
+from nandlab.analysis.groups import Ensemble, Setting
+from nandlab.analysis.spread import Spread
+from nandlab.report.charts import Spec
+from nandlab.results import Trial
+
+WIDE, NARROW = 940, 340
+"""Widths in px of the two forms; the page shows the narrow one where the wide does not fit."""
+STEP = 19
+"""Height of a row in px."""
+PADDING = 0.18
+"""Part of a row between two bands."""
+GAP = 26
+EDGE = 20
+"""Px at the right edge, for the half of an axis label that stands beyond its panel."""
+BETWEEN_LINES = 84
+"""Px between two lines of panels: the axis of the upper, the title of the lower."""
+LETTER = 6.3
+"""Mean width in px of a letter at 11.5 px; layout only, nothing is cut by it."""
+VALUE_ROOM = 66
+"""Room in px for the value written right of a range."""
+
+COLOURS = {"jffs2": "#2f7ebc", "ubifs": "#d9640e", "yaffs2": "#1b9a77"}
+"""Steady from report to report; after Okabe and Ito, each 3:1 or more on white and on black."""
+NFTL = "#b8639c"
+OTHERS = ("#8a7a1f", "#6f74c9", "#7d7d7d", "#a5584a")
+
+CONFIG: Spec = {
+    "font": "'Liberation Sans', Arial, Helvetica, sans-serif",
+    "view": {"stroke": None},
+    "axis": {
+        "labelColor": "currentColor",
+        "titleColor": "currentColor",
+        "labelFontSize": 11.5,
+        "titleFontSize": 11.5,
+        "titleFontWeight": "normal",
+        "titlePadding": 6,
+        "domain": False,
+        "ticks": False,
+        "gridColor": "currentColor",
+        "gridOpacity": 0.14,
+        "labelPadding": 8,
+        "labelLimit": 0,
+        "labelFlush": False,
+        "titleLimit": 0,
+    },
+    "title": {
+        "color": "currentColor",
+        "fontSize": 13,
+        "fontWeight": 600,
+        "anchor": "start",
+        "frame": "bounds",
+        "offset": 8,
+        "limit": 0,
+    },
+    "legend": {
+        "labelColor": "currentColor",
+        "titleColor": "currentColor",
+        "labelFontSize": 11.5,
+        "titleFontSize": 11.5,
+        "titleFontWeight": "normal",
+        "labelLimit": 0,
+        "titleLimit": 0,
+    },
+    "text": {"color": "currentColor", "fontSize": 11.5},
+}
+Data = dict[str, list[dict[str, Any]]]
+"""Datasets of a chart by name."""
+SCHEMA = "https://vega.github.io/schema/vega-lite/v6.json"
+
+
+@dataclass(frozen=True)
+class Row:
+    """A configuration's row: its key in the data, and how its marks look."""
+
+    key: str
+    ensemble: Ensemble
+    colour: str
+    shade: float
+    """Opacity of its fill: 0.08 for the emptiest state, 1 for the fullest."""
+
+    def looks(self) -> dict[str, Any]:
+        return {"row": self.key, "colour": self.colour, "shade": self.shade}
+
+
+@dataclass(frozen=True)
+class Panel:
+    """One figure over all rows. ``figure`` gives a trial's value in the unit of ``axis``."""
+
+    key: str
+    title: str
+    axis: str
+    figure: Callable[[Trial], float | None]
+    form: Callable[[float], str]
+    """Of a value in the unit of ``axis``."""
+    part: Callable[[Trial], float | None] | None = None
+    """A part of the figure (a phase's sync), drawn darker at the end of a bar from 0."""
+    whole: Callable[[Ensemble], Spread | None] | None = None
+    """Where a figure belongs to no single trial (a ratio): its spread, and no points."""
+    room: float = VALUE_ROOM
+    top: float | None = None
+    """Where the axis ends at least; by default at the largest value."""
+
+
+def rows(setting: Setting) -> list[Row]:
+    shades = _shades(setting.states)
+    return [
+        Row(f"r{i}", e, colour_of(e.first.filesystem), shades[e.state])
+        for i, e in enumerate(setting.ensembles)
+    ]
+
+
+def colour_of(filesystem: str) -> str:
+    """The file system's own colour; one not listed gets one by its name, always the same."""
+    name = filesystem.lower()
+    if "nftl" in name:
+        return NFTL
+    return COLOURS.get(name) or OTHERS[sum(name.encode()) % len(OTHERS)]
+
+
+def _shades(states: Sequence[str]) -> dict[str, float]:
+    last = max(1, len(states) - 1)
+    return {s: 0.08 + 0.92 * i / last for i, s in enumerate(states)}
+
+
+@dataclass(frozen=True)
+class Axis:
+    """The rows from top to bottom in one width: header lines of the subjects, then their states."""
+
+    domain: list[str]
+    headers: list[dict[str, Any]]
+    labels: dict[str, str]
+    room: float
+    """Px left of the panel for the labels."""
+    dataset: str
+    """Where the chart keeps ``headers``."""
+    labelled: bool = True
+    """Whether the panel shows the rows' names; those right of another do not."""
+
+    @classmethod
+    def of(cls, rows: Sequence[Row], dataset: str, width: float) -> Axis:
+        """``width``: px that a header may fill before it goes on in a line of its own."""
+        chars = int(width / (LETTER * 1.08))
+        domain: list[str] = []
+        headers: list[dict[str, Any]] = []
+        for i, row in enumerate(rows):
+            if i == 0 or row.ensemble.subject != rows[i - 1].ensemble.subject:
+                for k, line in enumerate(textwrap.wrap(row.ensemble.subject, chars)):
+                    domain.append(f"h{i}.{k}")
+                    headers.append({"row": domain[-1], "text": line})
+            domain.append(row.key)
+        labels = {r.key: f"{r.ensemble.state}, n={len(r.ensemble.ok)}" for r in rows}
+        room = max(len(text) for text in labels.values()) * LETTER + 12
+        return cls(domain, headers, labels, room, dataset)
+
+    def at_column(self, column: int) -> Axis:
+        """The same rows for the panel in this column of a line."""
+        return replace(self, labelled=column == 0)
+
+    def height(self, step: float = STEP) -> float:
+        return step * len(self.domain)
+
+    def band(self, step: float = STEP) -> float:
+        """Height in px of a row's band, as Vega's band scale makes it from :data:`PADDING`."""
+        lines = len(self.domain)
+        return step * lines / (lines + PADDING) * (1 - PADDING)
+
+    def y(self) -> Spec:
+        expression = f"({json.dumps(self.labels)})[datum.value] || ''"
+        return {
+            "field": "row",
+            "type": "nominal",
+            "scale": {"type": "band", "domain": self.domain, "padding": PADDING},
+            "axis": {"labelExpr": expression, "title": None, "grid": False}
+            if self.labelled
+            else None,
+        }
+
+    def header_layers(self) -> list[Spec]:
+        """The subjects' names, from the left edge of the labels on over the panels."""
+        layer: Spec = {
+            "data": {"name": self.dataset},
+            "mark": {"type": "text", "align": "left", "fontWeight": 600},
+            "encoding": {
+                "y": self.y(),
+                "x": {"value": -self.room},
+                "text": {"field": "text"},
+            },
+        }
+        return [layer] if self.labelled else []
+
+
+def columns(count: int, width: float, room: float) -> tuple[int, float]:
+    """Panels side by side (one in the narrow form) and the width in px of each."""
+    n = 1 if width == NARROW else min(count, 3)
+    return n, (width - room - GAP * (n - 1) - EDGE) / n
+
+
+def concat(views: Sequence[Spec], per_line: int) -> Spec:
+    """Panels in lines of ``per_line``.
+
+    Flush: a long header may run over the empty header rows of the panels right of its own, so
+    the room for axes and titles is set here and not taken from what is drawn.
+    """
+    return {
+        "$schema": SCHEMA,
+        "config": CONFIG,
+        "concat": list(views),
+        "columns": per_line,
+        "bounds": "flush",
+        "spacing": {"column": GAP, "row": BETWEEN_LINES},
+        "padding": {"left": 5, "top": 5, "bottom": 5, "right": EDGE},
+        "background": "transparent",
+    }
+
+
+def both_widths(
+    rows: Sequence[Row], build: Callable[[Axis, float], Spec]
+) -> tuple[Spec, Spec, Data]:
+    """``build(axis, width)`` for both widths, and the two header datasets."""
+    wide = Axis.of(rows, "headers_wide", WIDE - 20)
+    narrow = Axis.of(rows, "headers_narrow", NARROW - 20)
+    headers = {axis.dataset: axis.headers for axis in (wide, narrow)}
+    return build(wide, WIDE), build(narrow, NARROW), headers
+
+
+def datasets(rows: Sequence[Row], panels: Sequence[Panel]) -> Data:
+    """``trials``: every value; ``summary``: median and range a row; ``absent``: rows without."""
+    data: Data = {"trials": [], "summary": [], "absent": []}
+    for panel in panels:
+        for row in rows:
+            base = {"panel": panel.key, **row.looks()}
+            whole = (panel.whole or partial(_over_trials, panel))(row.ensemble)
+            if whole is None:
+                why = "not measured" if row.ensemble.ok else "no trial ended well"
+                data["absent"].append({**base, "text": why})
+                continue
+            part = row.ensemble.spread(panel.part) if panel.part else None
+            data["summary"].append(
+                {
+                    **base,
+                    "zero": 0,
+                    "low": whole.min,
+                    "mid": whole.median,
+                    "high": whole.max,
+                    "text": panel.form(whole.median),
+                    "rest": whole.median - part.median if part else whole.median,
+                }
+            )
+            data["trials"] += _points(base, row.ensemble, panel)
+    return data
+
+
+def _over_trials(panel: Panel, ensemble: Ensemble) -> Spread | None:
+    return ensemble.spread(panel.figure)
+
+
+def _points(base: dict[str, Any], ensemble: Ensemble, panel: Panel) -> list[dict[str, Any]]:
+    values = [(t, panel.figure(t)) for t in ensemble.ok]
+    return [
+        {**base, "value": v, "tip": f"{t.id}: {panel.form(v)}"} for t, v in values if v is not None
+    ]
+
+
+COLOUR: Spec = {"field": "colour", "type": "nominal", "scale": None, "legend": None}
+SHADE: Spec = {"field": "shade", "type": "quantitative", "scale": None, "legend": None}
+TIP: Spec = {"field": "tip", "type": "nominal"}
+WORDS: Spec = {"type": "text", "align": "left"}
+NOTE: Spec = {**WORDS, "fontStyle": "italic", "opacity": 0.7}
+
+
+def panel_view(panel: Panel, axis: Axis, width: float, top: float) -> Spec:
+    """Bar (with a part), range, median, every trial, and the median's value in words."""
+    y = axis.y()
+    x = _x(panel, width, top)
+
+    def layer(data: str, mark: str | Spec, **encoding: Spec) -> Spec:
+        return {
+            "data": {"name": data},
+            "transform": [{"filter": f"datum.panel === '{panel.key}'"}],
+            "mark": mark,
+            "encoding": {"y": y, **encoding},
+        }
+
+    low, mid, high, value, zero, rest = (
+        {**x, "field": f} for f in ("low", "mid", "high", "value", "zero", "rest")
+    )
+    bars = [
+        layer(
+            "summary", {"type": "bar", "opacity": 0.2}, x=zero, x2={"field": "rest"}, color=COLOUR
+        ),
+        layer(
+            "summary", {"type": "bar", "opacity": 0.6}, x=rest, x2={"field": "mid"}, color=COLOUR
+        ),
+    ]
+    rule = {"type": "rule", "strokeWidth": 1.5}
+    tick = {"type": "tick", "thickness": 2.5, "height": 13}
+    point = {"type": "point", "size": 26, "strokeWidth": 1.1}
+    marks = [
+        layer("summary", rule, x=low, x2={"field": "high"}, color=COLOUR),
+        layer("summary", tick, x=mid, color=COLOUR),
+        layer("trials", point, x=value, stroke=COLOUR, fill=COLOUR, fillOpacity=SHADE, tooltip=TIP),
+        layer("summary", {**WORDS, "dx": 8}, x=high, text={"field": "text"}),
+        layer("absent", NOTE, x={"value": 2}, text={"field": "text"}),
+    ]
+    layers = [*axis.header_layers(), *(bars if panel.part else []), *marks]
+    return {"title": panel.title, "width": width, "height": axis.height(), "layer": layers}
+
+
+def _x(panel: Panel, width: float, top: float) -> Spec:
+    """From 0, with room for the value right of the largest."""
+    room = min(panel.room, width / 2)
+    largest = max((top or 1) / (1 - room / width), panel.top or 0)
+    return {
+        "type": "quantitative",
+        "scale": {"domain": [0, largest], "nice": False},
+        "axis": {
+            "title": panel.axis,
+            "tickCount": max(2, int(width / 90)),
+            "format": ",.3~f",
+        },
+    }
+
+
+def panels_chart(rows: Sequence[Row], panels: Sequence[Panel]) -> tuple[Spec, Spec, Data]:
+    """Panels over the same rows in both widths, and their data."""
+    data = datasets(rows, panels)
+    tops = {
+        p.key: max((d["high"] for d in data["summary"] if d["panel"] == p.key), default=0)
+        for p in panels
+    }
+
+    def build(axis: Axis, width: float) -> Spec:
+        per_line, each = columns(len(panels), width, axis.room)
+        views = [
+            panel_view(p, axis.at_column(i % per_line), each, tops[p.key])
+            for i, p in enumerate(panels)
+        ]
+        return concat(views, per_line)
+
+    wide, narrow, headers = both_widths(rows, build)
+    return wide, narrow, {**data, **headers}
+
+
+def wrapped(text: str, width: float) -> list[str]:
+    """Lines of a title that fit ``width`` px."""
+    return textwrap.wrap(text, max(12, int(width / (LETTER * 1.08))))

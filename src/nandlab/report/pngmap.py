@@ -1,0 +1,92 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""A map of small numbers as an indexed PNG, one pixel a cell, and the palette it is read by.
+
+A chip of 262,144 blocks becomes some 90 kB; one chart mark per block would be unusable.
+"""
+
+from __future__ import annotations
+
+import base64
+import struct
+import zlib
+
+import numpy as np
+from numpy.typing import NDArray
+
+UNTOUCHED = (0xE4, 0xE4, 0xE0)
+"""Colour of 0, apart from the ramp: what was never erased must be seen."""
+ANCHORS = (
+    (0xF4, 0xCB, 0x66),
+    (0xF0, 0x9A, 0x4A),
+    (0xC4, 0x45, 0x5B),
+    (0x6B, 0x1F, 0x72),
+    (0x1C, 0x10, 0x44),
+)
+"""The ramp from 1 to the largest value; lightness falls all the way, so it reads in grey too."""
+CELLS_WIDE_MAX = 1600
+COLOURS = 256
+
+
+def palette() -> list[tuple[int, int, int]]:
+    """256 colours: index 0 for 0, then the ramp."""
+    at = np.linspace(0, len(ANCHORS) - 1, COLOURS - 1)
+    channels = [np.interp(at, range(len(ANCHORS)), [a[c] for a in ANCHORS]) for c in range(3)]
+    ramp = [(int(r), int(g), int(b)) for r, g, b in zip(*channels, strict=True)]
+    return [UNTOUCHED, *ramp]
+
+
+def hex_ramp() -> list[str]:
+    """The ramp's anchors as #rrggbb, for the legend."""
+    return ["#{:02x}{:02x}{:02x}".format(*a) for a in ANCHORS]
+
+
+def domain(largest: int) -> list[int]:
+    """The values at the ramp's ends; never one and the same."""
+    return [1, max(2, largest)]
+
+
+def ticks(largest: int) -> list[int]:
+    """Values to name in the legend: 1, 2, 5, 10, ... below the largest, and the largest."""
+    if largest <= 1:
+        return [1]
+    steps = [m * 10**e for e in range(10) for m in (1, 2, 5)]
+    return [*(s for s in steps if s * 1.4 < largest or s == 1), *domain(largest)[1:]]
+
+
+def indexed(values: NDArray[np.int64], largest: int) -> NDArray[np.uint8]:
+    """Palette index of each value: 0 for 0; 1..largest over 1..255 by logarithm."""
+    top = domain(largest)[1]
+    share = np.log(np.maximum(values, 1)) / np.log(top)
+    scaled = 1 + np.rint(np.clip(share, 0, 1) * (COLOURS - 2))
+    return np.where(values > 0, scaled, 0).astype(np.uint8)
+
+
+def narrowed(rows: NDArray[np.int64]) -> tuple[NDArray[np.int64], int]:
+    """At most :data:`CELLS_WIDE_MAX` columns, each the largest of ``step`` neighbours; and step."""
+    step = -(-rows.shape[1] // CELLS_WIDE_MAX)
+    padding = -rows.shape[1] % step
+    padded = np.pad(rows, ((0, 0), (0, padding)), mode="edge")
+    return padded.reshape(rows.shape[0], -1, step).max(axis=2), step
+
+
+def png(cells: NDArray[np.uint8]) -> bytes:
+    """An 8-bit indexed PNG (colour type 3) of the cells, rows from the top."""
+    height, width = cells.shape
+    colours = b"".join(bytes(c) for c in palette())
+    lines = b"".join(b"\0" + row.tobytes() for row in cells)
+    header = struct.pack(">IIBBBBB", width, height, 8, 3, 0, 0, 0)
+    chunks = (
+        (b"IHDR", header),
+        (b"PLTE", colours),
+        (b"IDAT", zlib.compress(lines, 9)),
+        (b"IEND", b""),
+    )
+    return b"\x89PNG\r\n\x1a\n" + b"".join(_chunk(kind, body) for kind, body in chunks)
+
+
+def data_uri(image: bytes) -> str:
+    return "data:image/png;base64," + base64.b64encode(image).decode()
+
+
+def _chunk(kind: bytes, body: bytes) -> bytes:
+    return struct.pack(">I", len(body)) + kind + body + struct.pack(">I", zlib.crc32(kind + body))

@@ -1,0 +1,192 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The tables of the report: what stands behind each chart, and the overview above them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
+
+from nandlab.analysis import answers, figures, units
+from nandlab.analysis.groups import Ensemble, Setting
+from nandlab.results import OPERATIONS, Trial
+
+Cell = Callable[[Ensemble], str]
+Column = tuple[str, Cell]
+RANGE_NOTE = "Medians over the trials, and from the least to the greatest."
+
+
+@dataclass(frozen=True)
+class TableRow:
+    cells: list[str]
+    trials: list[str]
+    """Ids of the trials behind the cells."""
+
+
+@dataclass(frozen=True)
+class Table:
+    head: list[str]
+    rows: list[TableRow]
+
+
+def table(ensembles: Sequence[Ensemble], columns: Sequence[Column]) -> Table:
+    """A row an ensemble: what it is, how many trials ended well, the columns, the trials."""
+    head = ["configuration", "state", "n", *(title for title, _ in columns)]
+    rows = [
+        TableRow(
+            [e.subject, e.state, count(e), *(cell(e) for _, cell in columns)],
+            [t.id for t in e.trials],
+        )
+        for e in ensembles
+    ]
+    return Table(head, rows)
+
+
+def count(e: Ensemble) -> str:
+    """Trials that ended well, and of how many where that differs."""
+    return f"{len(e.ok)}" if len(e.ok) == len(e.trials) else f"{len(e.ok)} of {len(e.trials)}"
+
+
+def cell(figure: Callable[[Trial], float | None], form: Callable[[float], str]) -> Cell:
+    """Median and range of a figure, or a dash."""
+
+    def text(e: Ensemble) -> str:
+        found = e.spread(figure)
+        return units.MISSING if found is None else found.brief(form)
+
+    return text
+
+
+def overview(setting: Setting) -> Table:
+    """What decides: time, wear, evenness, tail and ageing of every configuration."""
+    columns: list[Column] = [
+        ("transactions", cell(partial(figures.total_ns, phase="transactions"), units.time)),
+        ("block erases", cell(partial(figures.chip_total, operation="erases"), units.count)),
+        ("wear spread", cell(figures.wear_spread, units.count)),
+        ("worst p99", _worst),
+    ]
+    if answers.aged_states(setting):
+        columns.append(("time against fresh", partial(_against_fresh, setting)))
+    return table(setting.ensembles, columns)
+
+
+def behind(setting: Setting, chart: str) -> Table:
+    """The table under the chart of this name (``time``, ``flash``, ...)."""
+    columns: dict[str, Callable[[], list[Column]]] = {
+        "time": _time_columns,
+        "throughput": _throughput_columns,
+        "flash": _flash_columns,
+        "latency": _latency_columns,
+        "wear-map": _wear_columns,
+        "wear-histogram": _wear_columns,
+        "ageing": lambda: _ageing_columns(setting),
+        "state": _state_columns,
+    }
+    return table(setting.ensembles, columns[chart]())
+
+
+def _time_columns() -> list[Column]:
+    columns: list[Column] = []
+    for phase in figures.TIMED:
+        columns.append(
+            (f"{phase} + sync", cell(partial(figures.total_ns, phase=phase), units.time))
+        )
+        columns.append((f"{phase}'s sync", cell(partial(figures.sync_ns, phase=phase), units.time)))
+    return columns
+
+
+def _throughput_columns() -> list[Column]:
+    return [
+        ("transactions/s", cell(figures.transactions_per_s, units.count)),
+        *(
+            (f"{p}, operations/s", cell(partial(figures.operations_per_s, phase=p), units.count))
+            for p in figures.TIMED
+        ),
+        ("read", cell(partial(figures.bytes_per_s, direction="read"), units.rate)),
+        ("written", cell(partial(figures.bytes_per_s, direction="written"), units.rate)),
+    ]
+
+
+def _flash_columns() -> list[Column]:
+    columns: list[Column] = [
+        (f"{p}: {o}", cell(partial(figures.chip_operations, phase=p, operation=o), units.count))
+        for p in figures.TIMED
+        for o in figures.CHIP_OPERATIONS
+    ]
+    return [*columns, ("write amplification", cell(figures.write_amplification, units.ratio))]
+
+
+def _latency_columns() -> list[Column]:
+    return [
+        (
+            f"{o} {p.replace('_', '.')}",
+            cell(partial(figures.latency_ns, operation=o, percentile=p), units.time),
+        )
+        for o in OPERATIONS
+        for p in figures.PERCENTILES
+    ]
+
+
+def _wear_columns() -> list[Column]:
+    return [
+        ("block erases", cell(partial(figures.chip_total, operation="erases"), units.count)),
+        *(
+            (f"per block: {name}", cell(partial(_wear, key=key), units.count))
+            for key, name in (
+                ("mean", "mean"),
+                ("stddev", "standard deviation"),
+                ("min", "least"),
+                ("max", "most"),
+            )
+        ),
+        ("wear spread", cell(figures.wear_spread, units.count)),
+    ]
+
+
+def _wear(trial: Trial, key: str) -> float | None:
+    wear = trial.erases_per_block
+    return None if wear is None else float(getattr(wear, key))
+
+
+def _ageing_columns(setting: Setting) -> list[Column]:
+    return [
+        ("transaction time", partial(_against_fresh, setting)),
+        *(
+            (o, partial(_against_fresh, setting, figure=partial(figures.chip_total, operation=o)))
+            for o in ("programs", "erases")
+        ),
+    ]
+
+
+def _against_fresh(
+    setting: Setting, e: Ensemble, figure: Callable[[Trial], float | None] | None = None
+) -> str:
+    figure = figure or partial(figures.total_ns, phase="transactions")
+    found = answers.ageing_ratio(setting, e.subject, e.state, figure)
+    return units.MISSING if found is None else found.brief(units.ratio)
+
+
+def _worst(e: Ensemble) -> str:
+    tail = answers.worst_tail(e)
+    return units.MISSING if tail is None else f"{tail[0]}: {tail[1].brief(units.time)}"
+
+
+def _state_columns() -> list[Column]:
+    asked: list[Column] = [
+        (f"asked: {key}", partial(_asked, key=key)) for key in ("valid", "invalid", "mix")
+    ]
+    obtained: list[Column] = [
+        (f"obtained: {key}", cell(partial(_obtained, key=key), units.percent))
+        for key in ("before", "valid", "invalid", "programmed")
+    ]
+    return [*asked, *obtained]
+
+
+def _asked(e: Ensemble, key: str) -> str:
+    return units.percent(getattr(e.first.state, key))
+
+
+def _obtained(trial: Trial, key: str) -> float | None:
+    shares = trial.state.obtained
+    value = None if shares is None else getattr(shares, key)
+    return None if value is None else float(value)

@@ -1,0 +1,139 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""A run in the terminal, as a table for people or as JSON for scripts."""
+
+from __future__ import annotations
+
+from collections import Counter
+from functools import partial
+from typing import Any
+
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
+
+from nandlab.analysis import answers, figures, units
+from nandlab.analysis.groups import Ensemble, Setting, group
+from nandlab.analysis.spread import Spread
+from nandlab.results import RunFolder, Trial
+
+FIELDS = (
+    "id",
+    "status",
+    "filesystem",
+    "options",
+    "chip",
+    "state",
+    "workload",
+    "seed",
+    "phase_offset_ms",
+    "phase_ns",
+    "sync_ns",
+    "ops",
+    "bytes",
+    "latency_ns",
+    "flash",
+    "erases_per_block",
+    "warnings",
+    "error",
+)
+"""Keys of a trial in the JSON, always all of them and in this order; what is missing is null."""
+
+
+def as_json(run_folder: RunFolder) -> list[dict[str, Any]]:
+    """The finished trials in the order of the plan, with exactly :data:`FIELDS`."""
+    found = []
+    for trial in run_folder.trials():
+        dumped = trial.model_dump(mode="json", include=set(FIELDS))
+        found.append({key: dumped[key] for key in FIELDS})
+    return found
+
+
+def print_table(run_folder: RunFolder, console: Console) -> None:
+    """Caveats first, then a table for each workload on each chip: median and range."""
+    run, trials, missing = run_folder.head(), list(run_folder.trials()), run_folder.missing()
+    console.print(f"[bold]{escape(run.question)}[/bold]")
+    for line in answers.caveats(run, trials, missing):
+        console.print(f"[yellow]![/yellow] {escape(line)}")
+    if not trials:
+        console.print("No trial of this run has finished yet.")
+    for setting in group(trials):
+        console.print(f"\n[bold]{escape(setting.title)}[/bold]")
+        console.print("[dim]Median, and the range below it; a phase with its sync.[/dim]")
+        for i, subject in enumerate(setting.subjects):
+            console.print(_table(setting, subject, with_head=i == 0))
+    for line in _warnings(trials):
+        console.print(line)
+    for trial in trials:
+        if not trial.ok:
+            error = trial.error or "no reason was recorded"
+            console.print(f"[red]{trial.status}[/red] {escape(trial.id)}: {escape(error)}")
+
+
+COLUMNS = (
+    ("", 12),
+    ("creation", 12),
+    ("transact.", 12),
+    ("deletion", 12),
+    ("trans./s", 11),
+    ("erases", 13),
+    ("spread", 8),
+)
+"""Titles and widths: tables of several subjects stand in line, within 80 columns."""
+
+
+def _table(setting: Setting, subject: str, *, with_head: bool) -> Table:
+    """The states of a subject under its name."""
+    table = Table(
+        title=escape(subject),
+        title_justify="left",
+        title_style="bold",
+        box=None,
+        padding=(0, 0),
+        show_header=with_head,
+        header_style="dim",
+    )
+    for name, width in COLUMNS:
+        table.add_column(name, width=width, justify="right" if name else "left", overflow="fold")
+    for e in setting.ensembles:
+        if e.subject == subject:
+            table.add_row(*_cells(e))
+    return table
+
+
+def _cells(e: Ensemble) -> list[str]:
+    """n counts the trials that ended well, and says of how many where that differs."""
+    times = [e.spread(partial(figures.total_ns, phase=p)) for p in figures.TIMED]
+    n = f"{len(e.ok)}" if len(e.ok) == len(e.trials) else f"{len(e.ok)} of {len(e.trials)}"
+    return [
+        f"  {escape(e.state)}\n  [dim]n = {n}[/dim]",
+        *(_lines(t, units.TIME_UNITS) for t in times),
+        _lines(e.spread(figures.transactions_per_s)),
+        _lines(e.spread(partial(figures.chip_total, operation="erases"))),
+        _lines(e.spread(figures.wear_spread)),
+    ]
+
+
+def _lines(found: Spread | None, sizes: units.Units = ((1.0, ""),)) -> str:
+    """Median with its unit, and below it the range in the same unit."""
+    if found is None:
+        return units.MISSING
+    unit, name = units.unit_for(found.median, sizes)
+    median = f"{units.figures3(found.median / unit)} {name}".strip()
+    if found.n == 1:
+        return median
+    low, high = (units.figures3(v / unit).replace(",", "") for v in (found.min, found.max))
+    return f"{median}\n[dim]{low}..{high}[/dim]"
+
+
+def _warnings(trials: list[Trial]) -> list[str]:
+    """Each doubt with the configurations and the number of trials that carry it."""
+    carried: dict[str, Counter[str]] = {}
+    for e in (e for setting in group(trials) for e in setting.ensembles):
+        for trial in e.trials:
+            for code in {w.code for w in trial.warnings}:
+                carried.setdefault(code, Counter())[e.label] += 1
+    return [
+        f"[yellow]{escape(code)}[/yellow] "
+        + escape("; ".join(f"{label}: {n} trial{'s' if n > 1 else ''}" for label, n in by.items()))
+        for code, by in sorted(carried.items())
+    ]

@@ -1,0 +1,67 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The table says what failed, and the JSON has exactly the keys that scripts may rely on."""
+
+from __future__ import annotations
+
+import io
+import json
+from pathlib import Path
+
+import pytest
+import samples
+from rich.console import Console
+
+from nandlab import show
+from nandlab.results import Trial
+
+
+def printed(folder: Path, trials: list[Trial] | None, width: int) -> str:
+    out = io.StringIO()
+    show.print_table(samples.folder(folder, trials), Console(file=out, width=width))
+    return out.getvalue()
+
+
+def test_json_has_exactly_these_keys_and_survives_a_round_trip(tmp_path: Path) -> None:
+    found = show.as_json(samples.folder(tmp_path / "run"))
+    assert json.loads(json.dumps(found)) == found
+    assert len(found) == len(samples.study())
+    for trial in found:
+        assert tuple(trial) == show.FIELDS
+    good, bad = found[0], found[-1]
+    assert set(good["flash"]["creation"]) == {"reads", "programs", "erases"}
+    assert set(good["erases_per_block"]) == {"mean", "stddev", "min", "max"}
+    assert bad["status"] == "board_lost"
+    assert bad["flash"] is None
+    assert bad["phase_ns"] is None
+
+
+@pytest.mark.parametrize("width", [80, 120])
+def test_the_table_fits_and_holds_medians_ranges_and_doubts(tmp_path: Path, width: int) -> None:
+    text = printed(tmp_path / "run", None, width)
+    assert max(map(len, text.splitlines())) <= width
+    assert "…" not in text
+    flat = " ".join(text.split())
+    for expected in (
+        "3 of 33 trials are not in the figures",
+        "n = 5 of 6",
+        "kernel_log YAFFS2, aged: 1 trial",
+        "trial_failed ubifs-compr.none-aged-90: ffsmark: write: No space left on device",
+        "board_lost",
+    ):
+        assert expected in flat
+
+
+def test_a_null_is_a_dash_and_markup_in_data_is_only_text(tmp_path: Path) -> None:
+    odd = samples.trial(flash=None, erases_per_block=None, options={"x": "[red]"})
+    other = samples.trial(options={"x": "b"})
+    text = printed(tmp_path / "run", [odd, other], 100)
+    assert "JFFS2 x=[red]" in text
+    assert "—" in text
+
+
+def test_an_empty_run_is_said_to_be_empty(tmp_path: Path) -> None:
+    run = samples.folder(tmp_path / "run", [], ["a"])
+    out = io.StringIO()
+    show.print_table(run, Console(file=out, width=100))
+    assert "No trial of this run has finished yet." in out.getvalue()
+    assert show.as_json(run) == []

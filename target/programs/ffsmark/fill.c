@@ -1,0 +1,366 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* The initial state of the flash; see fill.h. */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <fcntl.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/statvfs.h>
+#include <unistd.h>
+
+#include "checked.h"
+#include "diag.h"
+#include "fill.h"
+#include "interrupt.h"
+#include "json.h"
+
+/* Chunk of what is written in one piece: an fsync() pads less than 4 % of it.
+ */
+#define SOLID_CHUNK 65536
+/* One page of the page cache, and one node of JFFS2 or UBIFS. */
+#define STEP 4096
+/* Bytes; what a page is taken for until there is something to go by. */
+#define SMALLEST_PAGE 512
+/* Pushed this much with no page programmed: pushing harder is needed. */
+#define UNMOVED_RANGE (64 << 10)
+/* Nor by this much and fsync(): this is not the chip below the location. */
+#define UNMOVED_FSYNC (4 << 20)
+
+struct fill_file {
+	char *path;
+	int fd;
+	uint64_t bytes;
+	double done; /* units: pages if the chip tells, bytes if not */
+};
+
+struct fill {
+	const struct config *config;
+	struct phases *phases;
+	struct payload *payload;
+	struct fill_file valid, invalid;
+	double unit_bytes;   /* of one unit, about */
+	double partition;    /* units */
+	bool chip;	     /* units are pages, counted by the chip */
+	bool by_fsync;	     /* else by sync_file_range(), which pads nothing */
+	uint64_t programmed; /* pages, when last looked at */
+	uint64_t unmoved;    /* bytes pushed since that changed */
+};
+
+uint64_t fill_largest(const struct config *config)
+{
+	return config->fill_chunk > SOLID_CHUNK ? config->fill_chunk
+						: SOLID_CHUNK;
+}
+
+bool fill_wanted(const struct config *config)
+{
+	return config->fill_valid + config->fill_invalid > 0;
+}
+
+static double file_system_bytes(const struct config *config)
+{
+	struct statvfs size;
+
+	if (statvfs(config_location(config, 0), &size))
+		return fail_errno("get the size of the file system of",
+				  config_location(config, 0));
+	return (double)size.f_blocks * (double)size.f_frsize;
+}
+
+uint64_t fill_estimate(const struct config *config)
+{
+	double bytes = fill_wanted(config) ? file_system_bytes(config) : 0;
+
+	if (bytes < 0)
+		return 0;
+	return (uint64_t)((config->fill_valid + config->fill_invalid) * bytes);
+}
+
+static char *path_of(const struct config *config, const char *name)
+{
+	return text("%s/%s", config_location(config, 0), name);
+}
+
+static bool counted(const struct flash_counters *counters)
+{
+	return counters->partition_pages &&
+	       counters->partition_pages != COUNT_MISSING &&
+	       counters->pages_programmed != COUNT_MISSING;
+}
+
+/* In pages if the chip counts what is needed, else in bytes. */
+static int choose_unit(struct fill *fill)
+{
+	struct result *result = fill->phases->result;
+	double bytes = file_system_bytes(fill->config);
+	struct flash_counters now;
+
+	if (bytes < 0 || phases_read_chip(fill->phases, &now))
+		return -1;
+	fill->chip = fill->phases->chip && counted(&now);
+	if (!fill->chip) {
+		fill->by_fsync = true;
+		fill->partition = bytes;
+		warnings_add(&result->warnings,
+			     "fill-unverified: without the chip's count of "
+			     "programmed pages the fill goes by bytes of the "
+			     "file system");
+		return 0;
+	}
+	fill->partition = (double)now.partition_pages;
+	fill->programmed = now.pages_programmed;
+	result->state.known = true;
+	result->state.before = (double)fill->programmed / fill->partition;
+	return 0;
+}
+
+/* Have the last @size bytes of the file go to the flash. */
+static int push(struct fill *fill, struct fill_file *file, uint64_t size)
+{
+	const unsigned int all = SYNC_FILE_RANGE_WAIT_BEFORE |
+				 SYNC_FILE_RANGE_WRITE |
+				 SYNC_FILE_RANGE_WAIT_AFTER;
+
+	if (!fill->by_fsync) {
+		if (!sync_file_range(file->fd, (off_t)(file->bytes - size),
+				     (off_t)size, all))
+			return 0;
+		if (errno != ENOSYS && errno != EINVAL && errno != ESPIPE)
+			return fail_errno("write back", file->path);
+		fill->by_fsync = true;
+	}
+	return checked_fsync(file->fd, file->path);
+}
+
+/* Units gained by @size bytes just pushed. */
+static int gain(struct fill *fill, uint64_t size, double *units)
+{
+	struct flash_counters now;
+
+	if (!fill->chip) {
+		*units = (double)size;
+		return 0;
+	}
+	if (phases_read_chip(fill->phases, &now))
+		return -1;
+	if (now.pages_programmed == COUNT_MISSING)
+		return fail("the chip no longer tells its programmed pages");
+	*units = (double)now.pages_programmed - (double)fill->programmed;
+	fill->unmoved = *units == 0 ? fill->unmoved + size : 0;
+	fill->programmed = now.pages_programmed;
+	if (fill->unmoved >= UNMOVED_RANGE)
+		fill->by_fsync = true;
+	if (fill->unmoved >= UNMOVED_FSYNC)
+		return fail("%d bytes written to '%s' programmed no page of "
+			    "the chip of '%s': is it another chip? "
+			    "'set flash none' fills by bytes",
+			    UNMOVED_FSYNC, config_location(fill->config, 0),
+			    fill->phases->chip);
+	return 0;
+}
+
+static int write_chunk(struct fill *fill, struct fill_file *file, uint64_t size,
+		       double *gained)
+{
+	if (interrupted)
+		return -1;
+	payload_align(fill->payload);
+	if (checked_write(file->fd, payload_next(fill->payload, size), size,
+			  file->path))
+		return -1;
+	file->bytes += size;
+	if (push(fill, file, size))
+		return -1;
+	return gain(fill, size, gained);
+}
+
+/* Bytes that would bring the file half the way to @goal, from those so far. */
+static double half_way(const struct fill *fill, const struct fill_file *file,
+		       double goal)
+{
+	double unit_bytes = fill->chip ? SMALLEST_PAGE : 1;
+
+	if (file->done > 0)
+		unit_bytes = (double)file->bytes / file->done;
+	return (goal - file->done) * unit_bytes / 2;
+}
+
+/* Bring one file to @goal units, in chunks that shrink as it comes near. */
+static int write_solid(struct fill *fill, struct fill_file *file, double goal)
+{
+	while (file->done < goal) {
+		double bytes = half_way(fill, file, goal);
+		uint64_t size =
+			bytes < SOLID_CHUNK ? (uint64_t)bytes : SOLID_CHUNK;
+		double gained;
+
+		size = size / STEP * STEP;
+		if (write_chunk(fill, file, size ? size : STEP, &gained))
+			return -1;
+		file->done += gained;
+	}
+	return 0;
+}
+
+/*
+ * Add @valid and @invalid units by turns. The turns go by bytes, which both
+ * files use alike: going by pages, a commit of the file system that fell in
+ * one file's turn would give the other many turns in a row.
+ */
+static int write_mixed(struct fill *fill, double valid, double invalid)
+{
+	uint64_t valid_start = fill->valid.bytes;
+	uint64_t invalid_start = fill->invalid.bytes;
+	double total = 0, share;
+
+	while (total < valid + invalid) {
+		double valid_bytes = (double)(fill->valid.bytes - valid_start);
+		double invalid_bytes =
+			(double)(fill->invalid.bytes - invalid_start);
+		bool turn = valid_bytes * invalid <= invalid_bytes * valid;
+		double gained;
+
+		if (write_chunk(fill, turn ? &fill->valid : &fill->invalid,
+				fill->config->fill_chunk, &gained))
+			return -1;
+		total += gained;
+	}
+	if (total <= 0)
+		return 0;
+	share = (double)(fill->valid.bytes - valid_start) /
+		(double)(fill->valid.bytes - valid_start + fill->invalid.bytes -
+			 invalid_start);
+	fill->valid.done += total * share;
+	fill->invalid.done += total * (1 - share);
+	return 0;
+}
+
+static int write_both(struct fill *fill)
+{
+	const struct config *config = fill->config;
+	double valid = config->fill_valid * fill->partition;
+	double invalid = config->fill_invalid * fill->partition;
+	double mix = config->fill_mix;
+	double valid_left, invalid_left;
+
+	if (write_solid(fill, &fill->valid, valid * (1 - mix)) ||
+	    write_solid(fill, &fill->invalid, invalid * (1 - mix)))
+		return -1;
+	valid_left = valid - fill->valid.done;
+	invalid_left = invalid - fill->invalid.done;
+	if (valid_left > 0 && invalid_left > 0)
+		return write_mixed(fill, valid_left, invalid_left);
+	/* Nothing to mix with: only one kind was asked for, or is left. */
+	if (write_solid(fill, &fill->valid, valid))
+		return -1;
+	return write_solid(fill, &fill->invalid, invalid);
+}
+
+/* What is still in memory counts for the file it belongs to. */
+static int settle(struct fill *fill, struct fill_file *file)
+{
+	double gained;
+
+	if (checked_fsync(file->fd, file->path) || gain(fill, 0, &gained))
+		return -1;
+	if (fill->chip)
+		file->done += gained;
+	return 0;
+}
+
+static int fill_write(struct fill *fill)
+{
+	const int flags = O_WRONLY | O_CREAT | O_EXCL;
+	int error;
+
+	fill->valid.fd = checked_open(fill->valid.path, flags, 0600);
+	if (fill->valid.fd < 0)
+		return -1;
+	fill->invalid.fd = checked_open(fill->invalid.path, flags, 0600);
+	if (fill->invalid.fd < 0) {
+		close(fill->valid.fd);
+		unlink(fill->valid.path);
+		return -1;
+	}
+	error = write_both(fill) || settle(fill, &fill->valid) ||
+		settle(fill, &fill->invalid);
+	error |= checked_close(fill->valid.fd, fill->valid.path);
+	error |= checked_close(fill->invalid.fd, fill->invalid.path);
+	error |= checked_unlink(fill->invalid.path);
+	if (error)
+		checked_unlink(fill->valid.path);
+	return error ? -1 : 0;
+}
+
+int fill_run(struct phases *phases, struct payload *payload)
+{
+	struct fill fill = {
+		.config = phases->config,
+		.phases = phases,
+		.payload = payload,
+	};
+	int error = choose_unit(&fill);
+
+	if (!error) {
+		fill.valid.path = path_of(fill.config, "ffsmark.valid");
+		fill.invalid.path = path_of(fill.config, "ffsmark.invalid");
+		error = fill_write(&fill);
+		free(fill.valid.path);
+		free(fill.invalid.path);
+	}
+	if (!error && fill.chip) {
+		phases->result->state.valid = fill.valid.done / fill.partition;
+		phases->result->state.invalid =
+			fill.invalid.done / fill.partition;
+	}
+	return error;
+}
+
+int fill_remove(const struct config *config)
+{
+	char *path = path_of(config, "ffsmark.valid");
+	int error = checked_unlink(path);
+
+	free(path);
+	return error;
+}
+
+/* Obtained against asked, in shares; more than two points apart is a doubt. */
+static void compare(struct result *result, const char *what, double asked,
+		    double obtained)
+{
+	if (fabs(asked - obtained) > 0.02)
+		warnings_add(&result->warnings,
+			     "fill-off-target: %s: %.1f %% asked, %.1f %% "
+			     "obtained",
+			     what, asked * 100, obtained * 100);
+}
+
+void fill_judge(const struct config *config, struct result *result,
+		const struct flash_counters *before_creation)
+{
+	struct fill_state *state = &result->state;
+	double asked, left;
+
+	/* A fill that went by bytes has not become known since. */
+	state->known = result->flash && counted(before_creation) &&
+		       (state->known || !result->filled);
+	if (!state->known)
+		return;
+	state->programmed = (double)before_creation->pages_programmed /
+			    (double)before_creation->partition_pages;
+	if (!result->filled) {
+		state->before = state->programmed;
+		return;
+	}
+	/* What the file system has erased since is invalid no more. */
+	left = fmax(0, state->programmed - state->before - state->valid);
+	state->invalid = fmin(state->invalid, left);
+	asked = state->before + config->fill_valid + config->fill_invalid;
+	compare(result, "valid pages", config->fill_valid, state->valid);
+	compare(result, "invalid pages", config->fill_invalid, state->invalid);
+	if (state->programmed > asked)
+		compare(result, "pages programmed right before the creation",
+			asked, state->programmed);
+}

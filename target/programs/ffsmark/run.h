@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* One run of the benchmark, from the fill to the last file removed. */
+#ifndef FFSMARK_RUN_H
+#define FFSMARK_RUN_H
+
+#include <stdio.h>
+
+#include "config.h"
+#include "result.h"
+
+/*
+ * Do all that @config says. @drop_control is where a page-cache drop is asked
+ * for; @progress is told which phase runs. Returns 0, or -1 when something
+ * failed, with its message on stderr, or when a signal came (see interrupt.h).
+ * Either way no file is left behind but those a message names, and those that
+ * were asked for. @result is for the caller to close.
+ */
+int run_benchmark(const struct config *config, const char *drop_control,
+		  FILE *progress, struct result *result);
+
+#endif

@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * What a NAND chip counted, read from the directory of text files where its
+ * driver shows it:
+ *
+ *   counters  a "key value" a line; unknown keys are passed over
+ *   blocks    "index reads programs erases" a line, one per erase block of the
+ *             partition, totals since the chip was reset
+ *
+ * A key that is not there is COUNT_MISSING, never 0. Costs an open, a read and
+ * a close each; causes no flash operation.
+ */
+#ifndef LIB_FLASHSTAT_H
+#define LIB_FLASHSTAT_H
+
+#include <stdint.h>
+
+/* Where nandlab's own chip shows them. */
+#define FLASHSTAT_DIRECTORY "/sys/kernel/debug/simnand"
+
+struct flash_counters {
+	uint64_t reads;		   /* pages read since the chip was reset */
+	uint64_t programs;	   /* pages programmed since then */
+	uint64_t erases;	   /* blocks erased since then */
+	uint64_t partition_pages;  /* pages in the exposed partition */
+	uint64_t pages_programmed; /* pages programmed at this moment */
+	uint64_t pages_per_block;
+	uint64_t blocks;  /* erase blocks of the partition */
+	uint64_t busy_ns; /* time the chip spent working */
+	uint64_t idle_ns; /* time since its last operation ended */
+};
+
+struct flash_blocks {
+	uint64_t count;
+	uint64_t *reads; /* @count of each, in the order of the file */
+	uint64_t *programs;
+	uint64_t *erases;
+};
+
+/* 0, or -1 with errno set and no message: a chip may well have no figures. */
+int flash_read_counters(const char *directory, struct flash_counters *counters);
+int flash_read_blocks(const char *directory, struct flash_blocks *blocks);
+void flash_free_blocks(struct flash_blocks *blocks);
+
+/* @later - @earlier; missing if either is, or if the count went backwards. */
+uint64_t flash_delta(uint64_t later, uint64_t earlier);
+
+#endif

@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The data that workloads write: pseudo-random bytes, of which a chosen share
+ * compresses away.
+ *
+ * Data comes as a stream of periods of 256 bytes. In each, the last
+ * compressibility x 256 bytes are zero and the others are random over all 256
+ * values, which no compressor can shorten. So zlib, LZO or zstd bring any 4 KiB
+ * of the stream (the unit in which JFFS2 and UBIFS compress) down to about
+ * 1 - compressibility of its size.
+ *
+ * The random bytes repeat after 64 KiB: farther apart than any compressor of
+ * those file systems looks back, and small enough to stay in a processor's
+ * cache. Making them draws from a generator of this file's own.
+ */
+#ifndef LIB_PAYLOAD_H
+#define LIB_PAYLOAD_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#define PAYLOAD_PERIOD 256
+#define PAYLOAD_REPEAT 65536
+
+struct payload {
+	unsigned char *pool; /* PAYLOAD_REPEAT bytes, and @largest more */
+	size_t at;	     /* where the stream stands, below PAYLOAD_REPEAT */
+};
+
+/* @largest is the most bytes that one payload_next() will be asked for. */
+void payload_open(struct payload *payload, uint64_t seed,
+		  double compressibility, size_t largest);
+void payload_close(struct payload *payload);
+
+/* A new file, or a new part of one, starts on a period. */
+static inline void payload_align(struct payload *payload)
+{
+	payload->at = (payload->at + PAYLOAD_PERIOD - 1) / PAYLOAD_PERIOD *
+		      PAYLOAD_PERIOD % PAYLOAD_REPEAT;
+}
+
+/* The next @size bytes of the stream. */
+static inline const void *payload_next(struct payload *payload, size_t size)
+{
+	const void *data = payload->pool + payload->at;
+
+	payload->at = (payload->at + size) % PAYLOAD_REPEAT;
+	return data;
+}
+
+#endif

@@ -41,7 +41,7 @@ MEASURED = {
         "asked": {"valid": 0.5, "invalid": 0.25, "mix": 1.0},
         "obtained": {"before": 0.0, "valid": 0.51, "invalid": 0.21, "programmed": 0.72},
     },
-    "warnings": ["careful"],
+    "warnings": ["careful: sentence", "fill-off-target: invalid pages"],
 }
 LOG = (
     "<4>[    1.0] before the job\n<6>[    9.5] info\n<4>[    9.6] jffs2: oops\n<3>[   10.0] worse\n"
@@ -83,7 +83,6 @@ def test_every_trial_has_its_result(tmp_path: Path, specs: list[TrialSpec]) -> N
     assert trials[0].latency_ns == dict.fromkeys(OPERATIONS)
     codes = [w.code for w in trials[0].warnings]
     assert codes == ["workload", "state_missed"]
-    assert "invalid: asked 0.250, obtained 0.210" in trials[0].warnings[1].text
 
 
 def test_a_failed_step_is_a_failed_trial_with_its_reason(

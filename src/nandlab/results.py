@@ -29,7 +29,7 @@ Status = Literal["ok", "trial_failed", "board_lost"]
 
 WARNINGS: dict[str, str] = {
     "not_deterministic": "Run without --accel kvm if the figures are to be compared.",
-    "state_missed": "Ask for less, or give the partition more room: see state.obtained.",
+    "state_missed": "See state.obtained; try mix = 1, ask for less, or give the chip more room.",
     "kernel_log": "Read kernel_log in the trial file: the kernel complained during this trial.",
     "not_settled": "Background work outlasted settle; the early phases share the chip with it.",
     "workload": "The workload program itself warns; its text says what to do.",
@@ -91,7 +91,7 @@ class Shares(_Model):
     before: float | None = Field(default=None, description="already programmed before the fill")
     valid: float | None = Field(default=None, description="programmed by the data that stays")
     invalid: float | None = Field(
-        default=None, description="programmed by the data that is then removed"
+        default=None, description="programmed by the data since removed, and still so"
     )
     programmed: float | None = Field(
         default=None, description="programmed in all as the timed phases begin"

@@ -15,8 +15,8 @@ from nandlab.results import Chip, Counts, Doubt, EraseSpread, Host, Latency, Per
 from nandlab.study import MIB, TrialSpec
 
 MOUNTPOINT = "/mnt"
-STATE_TOLERANCE = 0.02
-"""How far the state obtained may be from what was asked, as a share of the partition's pages."""
+WORKLOAD_DOUBTS = {"fill-off-target": "state_missed"}
+"""Codes of a workload's warnings that have a code of their own in results.WARNINGS."""
 KERNEL_WARNING = 4
 """The kernel's log level "warning"; lower is worse."""
 EXPECTED_IN_LOG = ("taints kernel.", "tainting kernel")
@@ -204,14 +204,12 @@ def _measured(m: dict[str, Any]) -> dict[str, Any]:
 
 
 def _doubts(measured: dict[str, Any]) -> list[Doubt]:
-    doubts = [Doubt(code="workload", text=text) for text in measured["warnings"]]
-    asked, obtained = measured["state"]["asked"], measured["state"]["obtained"]
-    if obtained:
-        for kind in ("valid", "invalid"):
-            if obtained[kind] is not None and abs(obtained[kind] - asked[kind]) > STATE_TOLERANCE:
-                text = f"{kind}: asked {asked[kind]:.3f}, obtained {obtained[kind]:.3f}"
-                doubts.append(Doubt(code="state_missed", text=text))
-    return doubts
+    """The workload's own warnings, each ``code: sentence``, in the words of results.WARNINGS."""
+    split = [text.partition(": ") for text in measured["warnings"]]
+    return [
+        Doubt(code=WORKLOAD_DOUBTS.get(code, "workload"), text=f"{code}: {text}")
+        for code, _, text in split
+    ]
 
 
 def _kernel_log(record: JobRecord) -> list[str]:

@@ -158,7 +158,7 @@ class TrialSpec(_Model):
 def find(study: str) -> Path:
     """A study file by path, or a shipped one by name."""
     path = Path(study)
-    if path.suffix == ".toml" or path.exists():
+    if path.suffix == ".toml" or path.is_file():
         return path
     shipped = STUDIES / f"{study}.toml"
     if not shipped.exists():

@@ -185,6 +185,17 @@ static void put_json_file(const char *key, const char *path)
 	free(text);
 }
 
+/* Whether the kernel's command line has the word. */
+static int asked_for(const char *word)
+{
+	size_t size;
+	char *text = read_file("/proc/cmdline", &size);
+	int found = text && strstr(text, word);
+
+	free(text);
+	return found;
+}
+
 static void report_ready(void)
 {
 	struct utsname u;
@@ -381,6 +392,8 @@ int main(void)
 
 	prepare();
 	open_channel();
+	if (asked_for("nandlab.idle=nop"))
+		run_or_die("modprobe nopidle");
 	run_or_die("modprobe qemu_fw_cfg");
 	report_ready();
 	ring_doorbell();

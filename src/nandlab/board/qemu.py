@@ -36,6 +36,8 @@ from nandlab.digest import digest, file_digest
 from nandlab.errors import NandlabError, UsageError
 
 QEMU = "qemu-system-x86_64"
+OWN_MODULES = ("nopidle", "simnand")
+"""Folders of target/modules that every board has."""
 JOB_SIZE = 1 << 20
 """Bytes of the fw_cfg file that holds a job: constant, for the guest learns it once, at boot."""
 CONSOLE_TAIL_LINES = 80
@@ -72,10 +74,11 @@ class Machine:
     def command(self, folder: Path) -> list[str]:
         """QEMU's command line; sockets and files in ``folder``."""
         m = self.model
-        clock = ["-icount", f"shift={m.icount_shift},sleep=off"] if self.accel == "tcg" else []
+        exact = self.accel == "tcg"
+        clock = ["-icount", f"shift={m.icount_shift},sleep=off"] if exact else []
         append = (
             f"console=ttyS0 quiet panic=-1 oops=panic nokaslr norandmaps random.trust_cpu=off "
-            f"mem={m.ram_mib}M nmi_watchdog=0 {m.cmdline}"
+            f"mem={m.ram_mib}M nmi_watchdog=0 {'nandlab.idle=nop ' if exact else ''}{m.cmdline}"
         )
         return [
             *(QEMU, "-accel", self.accel, "-cpu", m.cpu, "-smp", "1"),
@@ -107,12 +110,12 @@ def assemble(model: BoardModel, accel: str = "tcg") -> Machine:
     suite = Suite(model.release, model.arch)
     debs = packages(suite, model.kernel, GUEST_PACKAGES)
     built = programs()
-    simnand = module("simnand", debs)
+    modules = [module(name, debs) for name in OWN_MODULES]
     parts = {p.name: file_digest(p) for p in sorted(built.iterdir()) if p.suffix != ".json"}
-    parts[simnand.name] = file_digest(simnand)
+    parts |= {p.name: file_digest(p) for p in modules}
 
     def make(work: Path) -> None:
-        (work / "initrd").write_bytes(compressed(initramfs(debs, built, [simnand])))
+        (work / "initrd").write_bytes(compressed(initramfs(debs, built, modules)))
 
     source = {m: file_digest(Path(__file__).with_name(m)) for m in ("image.py", "cpio.py")}
     inputs = {"packages": debs.versions, "parts": parts, "source": source}

@@ -41,9 +41,9 @@ class Section:
 
 def write(run_folder: RunFolder, out: Path | None = None) -> Path:
     """Writes page and charts, each file whole; the page comes last. Returns its path."""
+    sections = [_section(s) for s in groups.group(run_folder.trials())]
     folder = out or run_folder.path / "report"
     folder.mkdir(parents=True, exist_ok=True)
-    sections = [_section(s) for s in groups.group(run_folder.trials())]
     for section in sections:
         for chart, _ in section.figures:
             svg = chart.svg()

@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * nopidle: an idle loop of no-ops, for a clock that counts instructions.
+ *
+ * On a virtual board whose clock counts instructions (QEMU -icount), an idle
+ * processor that halts leaves it to the emulator to move the clock to the next
+ * timer. QEMU 7.2 does that in another thread, which may look between the halt
+ * and the accounting of the instructions before it, and then moves the clock
+ * too far by as many instructions as were not yet accounted: a few hundred ns,
+ * once in some ten thousand halts, depending on the host's scheduler.
+ *
+ * So this processor never halts. It runs no-ops, which translate to no code at
+ * all but are counted: idle time passes exactly, and hundreds of times faster
+ * than on the host's own clock.
+ *
+ * Costs, against a halt: no wake-up latency, and time is accounted as idle all
+ * the same. Not for real hardware, nor for KVM, where it would burn a core.
+ */
+#define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
+
+#include <linux/cpuidle.h>
+#include <linux/irqflags.h>
+#include <linux/kernel_stat.h>
+#include <linux/module.h>
+#include <linux/sched.h>
+#include <asm/hardirq.h>
+
+/*
+ * QEMU translates at most 512 instructions at a time; the loop around the
+ * no-ops fits in with them.
+ */
+#define NOPS "480"
+
+/*
+ * Interrupts that this processor took. The scheduler's idle loop expects to be
+ * entered again after each: the handler may have set an earlier timer.
+ */
+static __always_inline unsigned long interrupts(void)
+{
+	return __this_cpu_read(kstat.irqs_sum) +
+	       __this_cpu_read(irq_stat.apic_timer_irqs) +
+	       __this_cpu_read(irq_stat.irq_spurious_count) +
+	       __this_cpu_read(irq_stat.apic_irq_work_irqs);
+}
+
+static int notrace nopidle_enter(struct cpuidle_device *device,
+				 struct cpuidle_driver *driver, int index)
+{
+	unsigned long before = interrupts();
+
+	raw_local_irq_enable();
+	while (!need_resched() && interrupts() == before)
+		asm volatile(".fill " NOPS ", 1, 0x90" ::: "memory");
+	raw_local_irq_disable();
+	return index;
+}
+
+static struct cpuidle_driver nopidle = {
+	.name = "nopidle",
+	.owner = THIS_MODULE,
+	.states[0] =
+		{
+			.enter = nopidle_enter,
+			.name = "NOP",
+			.desc = "no-ops, counted",
+		},
+	.state_count = 1,
+};
+
+static int __init nopidle_init(void)
+{
+	int error = cpuidle_register(&nopidle, NULL);
+
+	if (error)
+		pr_err("cannot be this kernel's idle driver (%d)\n", error);
+	return error;
+}
+
+static void __exit nopidle_exit(void)
+{
+	cpuidle_unregister(&nopidle);
+}
+
+module_init(nopidle_init);
+module_exit(nopidle_exit);
+MODULE_DESCRIPTION("Idle loop of no-ops for a clock that counts instructions");
+MODULE_LICENSE("GPL");

@@ -1,0 +1,78 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The command line: its exit statuses, its errors, and what goes to which stream."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import samples
+
+
+def nandlab(*argv: str | Path) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "nandlab", *map(str, argv)]
+    return subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+
+
+def test_no_arguments_teach() -> None:
+    done = nandlab()
+    for verb in ("plan", "run", "show", "report", "compare", "doctor", "board"):
+        assert verb in done.stdout
+
+
+def test_plan_lists_ids_and_titles() -> None:
+    done = nandlab("plan", "quickstart")
+    assert done.returncode == 0
+    ids = [line.split()[0] for line in done.stdout.splitlines()]
+    assert len(ids) == len(set(ids)) > 0
+
+
+@pytest.mark.parametrize(
+    ("argv", "said"),
+    [
+        (["plan", "nowhere"], "nowhere: no such file, nor a study of nandlab (ffsmark-2015, "),
+        (["plan", "nowhere.toml"], "nowhere.toml: no such file"),
+        (["show", "nowhere"], "nowhere: not a run of nandlab"),
+        (["report", "nowhere"], "nowhere: not a run of nandlab"),
+        (["compare", "nowhere", "nowhere"], "nowhere: not a run of nandlab"),
+        (["run", "quickstart", "--jobs", "0"], "--jobs"),
+        (["run", "quickstart", "--accel", "warp"], "--accel"),
+        (["board", "shell", "--board", "pdp11"], "no 'pdp11' in catalog/boards; there are: apf27"),
+        (["fly"], "No such command"),
+    ],
+)
+def test_what_was_asked_wrongly_is_told_and_exits_2(argv: list[str], said: str) -> None:
+    done = nandlab(*argv)
+    assert done.returncode == 2
+    assert said in done.stderr
+    assert not Path("nowhere").exists()
+    assert "Traceback" not in done.stderr
+    assert not done.stdout
+
+
+def test_a_bad_study_runs_nothing_and_leaves_nothing(tmp_path: Path) -> None:
+    study = tmp_path / "bad.toml"
+    study.write_text('name = "bad"\nqueston = "?"\n')
+    out = tmp_path / "out"
+    done = nandlab("run", study, "--out", out)
+    assert done.returncode == 2
+    for place in ("queston", "question", "board", "matrix"):
+        assert f"{study}: {place}: " in done.stderr
+    assert not out.exists()
+
+
+def test_compare_exits_1_on_a_single_nanosecond(tmp_path: Path) -> None:
+    a, b = (samples.folder(tmp_path / name, samples.study()) for name in "ab")
+    assert nandlab("compare", a.path, b.path).returncode == 0
+    trial = next(t for t in b.trials() if t.phase_ns)
+    path = b.trial_path(trial.id)
+    assert trial.phase_ns is not None
+    old = trial.phase_ns["transactions"]
+    assert old is not None
+    path.write_text(path.read_text().replace(str(old), str(old + 1), 1))
+    done = nandlab("compare", a.path, b.path)
+    assert done.returncode == 1
+    assert "phase_ns.transactions" in done.stdout
+    assert str(old + 1) in done.stdout

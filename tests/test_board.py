@@ -15,9 +15,10 @@ from pathlib import Path
 
 import pytest
 
+from nandlab.board import kvm
 from nandlab.board.job import BoardLost, Job, Step
-from nandlab.board.kvm import EXIT_STATUS, boots
-from nandlab.board.qemu import QEMU, QemuBoard
+from nandlab.board.kvm import QEMU, boots
+from nandlab.board.qemu import QemuBoard
 
 pytestmark = pytest.mark.board
 
@@ -116,8 +117,13 @@ def test_the_kernel_has_the_ram_that_the_board_says(board: QemuBoard) -> None:
     assert total_kib < board.machine.model.ram_mib * 1024
 
 
-def test_the_kvm_probe_knows_a_guest_that_ran() -> None:
-    assert boots("tcg") == EXIT_STATUS
+def test_the_kvm_probe_knows_a_guest_that_boots_and_one_that_hangs(
+    board: QemuBoard, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert boots("tcg", board.machine.packages.vmlinuz)
+    monkeypatch.setattr(kvm, "DEADLINE_S", 1)
+    with pytest.raises(subprocess.TimeoutExpired):
+        boots("tcg", board.machine.packages.vmlinuz)
 
 
 def test_the_shell_takes_commands_and_leaves(board: QemuBoard) -> None:

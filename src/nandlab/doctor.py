@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from nandlab.board.debian import KEYRING
-from nandlab.board.kvm import probe
+from nandlab.board.kvm import cached_kernel, probe
 from nandlab.paths import ROOT, cache_dir
 
 PACKAGE_LISTS = ROOT / "setup"
@@ -48,7 +48,7 @@ def _file(path: Path) -> str | None:
 
 
 def checks() -> list[Check]:
-    """Looks at everything; the KVM check boots a guest, so it takes a few seconds."""
+    """Looks at everything; the KVM check boots a guest, so it can take half a minute."""
     run_packages = f"apt-get install --no-install-recommends {_packages('run')}"
     test_packages = f"apt-get install --no-install-recommends {_packages('test')}"
     programs: list[tuple[str, list[str], str, bool]] = [
@@ -61,7 +61,7 @@ def checks() -> list[Check]:
         ("Chromium, for tests", ["chromium", "--version"], test_packages, False),
     ]
     found = [Check(what, _program(argv), fix, need) for what, argv, fix, need in programs]
-    kvm = probe()
+    kvm = probe(cached_kernel())
     return [
         *found,
         Check("Debian's archive keys", _file(KEYRING), run_packages),

@@ -1,32 +1,25 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Whether KVM truly boots a guest here. The device node alone tells nothing: it can be there, open
-and accept a virtual machine, and still never run its first instruction."""
+"""Whether KVM truly boots a guest here.
+
+The device node alone tells nothing: it can be there, accept a virtual machine, even run a boot
+sector, and still hang in a kernel's first second.
+"""
 
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
-import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
+from nandlab.paths import cache_dir
+
+QEMU = "qemu-system-x86_64"
 DEVICE = Path("/dev/kvm")
-DEADLINE_S = 20
-EXIT_PORT = 0xF4
-EXIT_VALUE = 0x10
-EXIT_STATUS = EXIT_VALUE << 1 | 1
-"""What QEMU's isa-debug-exit makes of the value."""
-_SECTOR = (
-    bytes(
-        [
-            *(0xB0, EXIT_VALUE),  # mov al, EXIT_VALUE
-            *(0xE6, EXIT_PORT),  # out EXIT_PORT, al
-            *(0xEB, 0xFE),  # jmp .
-        ]
-    ).ljust(510, b"\0")
-    + b"\x55\xaa"
-)
-"""A boot sector whose only act is to end QEMU with a status of our choice."""
+DEADLINE_S = 30
+END_OF_BOOT = "Kernel panic - not syncing: VFS: Unable to mount root fs"
+"""What a kernel without initramfs or disk says once it has booted."""
 
 
 @dataclass(frozen=True)
@@ -37,33 +30,51 @@ class Kvm:
     remedy: str
 
 
-def probe() -> Kvm:
-    """Boots a guest of 512 bytes under KVM, with a deadline."""
+def cached_kernel() -> Path | None:
+    """A kernel that was fetched before, for the probe to boot."""
+    return next(iter(sorted((cache_dir() / "packages").glob("*/root/boot/vmlinuz-*"))), None)
+
+
+def probe(kernel: Path | None) -> Kvm:
+    """Boots the kernel under KVM, with a deadline."""
+    why = _hindrance(kernel)
+    if why is None and kernel is not None:
+        try:
+            if boots("kvm", kernel):
+                return Kvm(f"{DEVICE}, booted {kernel.name}", "")
+            why = "QEMU could not use KVM"
+        except subprocess.TimeoutExpired:
+            why = f"{DEVICE} is there but a guest hangs on it"
+    return Kvm(None, f"{why}; nandlab runs without it")
+
+
+def _hindrance(kernel: Path | None) -> str | None:
+    """What keeps the probe from being tried."""
     if not DEVICE.exists():
-        return Kvm(None, f"no {DEVICE}; nandlab runs without it")
+        return f"no {DEVICE}"
     if not os.access(DEVICE, os.R_OK | os.W_OK):
-        return Kvm(None, f"no permission on {DEVICE}: join its group; nandlab runs without it")
-    try:
-        status = boots("kvm")
-    except FileNotFoundError:
-        return Kvm(None, "QEMU is missing")
-    except subprocess.TimeoutExpired:
-        return Kvm(None, f"{DEVICE} is there but no guest runs on it; nandlab runs without it")
-    if status != EXIT_STATUS:
-        return Kvm(None, "QEMU could not use KVM; nandlab runs without it")
-    return Kvm(f"{DEVICE}, booted a guest", "")
+        return f"no permission on {DEVICE}: join its group"
+    if shutil.which(QEMU) is None:
+        return "QEMU is missing"
+    if kernel is None:
+        return "no kernel fetched yet to try it with, ask again after `nandlab run`"
+    return None
 
 
-def boots(accel: str) -> int:
-    """QEMU's exit status on the boot sector: EXIT_STATUS if the guest ran. Has a deadline."""
-    with tempfile.NamedTemporaryFile(suffix=".img") as disk:
-        disk.write(_SECTOR)
-        disk.flush()
-        argv = [
-            *("qemu-system-x86_64", "-accel", accel, "-m", "16"),
-            *("-nodefaults", "-no-user-config", "-display", "none", "-no-reboot"),
-            *("-device", f"isa-debug-exit,iobase={EXIT_PORT:#x},iosize=1"),
-            *("-drive", f"file={disk.name},format=raw,if=ide,readonly=off"),
-        ]
-        done = subprocess.run(argv, capture_output=True, check=False, timeout=DEADLINE_S)
-    return done.returncode
+def boots(accel: str, kernel: Path) -> bool:
+    """Whether a guest boots the kernel up to the want of a root; TimeoutExpired if it hangs."""
+    argv = [
+        *(QEMU, "-accel", accel, "-cpu", "qemu64", "-m", "256"),
+        *("-nodefaults", "-no-user-config", "-display", "none", "-no-reboot", "-serial", "stdio"),
+        *("-kernel", str(kernel), "-append", "console=ttyS0 panic=-1"),
+    ]
+    done = subprocess.run(
+        argv,
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        errors="replace",
+        check=False,
+        timeout=DEADLINE_S,
+    )
+    return END_OF_BOOT in done.stdout

@@ -30,12 +30,11 @@ from nandlab.board.cache import entry
 from nandlab.board.debian import Packages, Suite, packages
 from nandlab.board.image import GUEST_PACKAGES, compressed, initramfs
 from nandlab.board.job import BoardLost, ChannelReader, Job, JobRecord
-from nandlab.board.kvm import probe
+from nandlab.board.kvm import QEMU, probe
 from nandlab.catalog import BoardModel
 from nandlab.digest import digest, file_digest
 from nandlab.errors import NandlabError, UsageError
 
-QEMU = "qemu-system-x86_64"
 OWN_MODULES = ("nopidle", "simnand")
 """Folders of target/modules that every board has."""
 JOB_SIZE = 1 << 20
@@ -333,11 +332,11 @@ def open_board(model: BoardModel, accel: str = "tcg") -> QemuBoard:
     accel: "tcg" (repeats exactly) or "kvm" (fast, does not repeat; UsageError where it cannot
     boot a guest). Boots at most once however many processes ask at once.
     """
-    if accel == "kvm":
-        kvm = probe()
-        if not kvm.found:
-            raise UsageError(f"no KVM here: {kvm.remedy}")
     machine = assemble(model, accel)
+    if accel == "kvm":
+        kvm = probe(machine.packages.vmlinuz)
+        if not kvm.found:
+            raise UsageError(f"--accel kvm cannot be: {kvm.remedy}")
     with tempfile.TemporaryDirectory() as nowhere:
         folder = Path(nowhere)
         command = [a.replace(nowhere, "") for a in machine.command(folder)]

@@ -17,6 +17,7 @@ import argparse
 import json
 import os
 import re
+import shutil
 import statistics
 import subprocess
 import sys
@@ -90,6 +91,10 @@ def main() -> None:
     parser.add_argument("--postmark", default="postmark")
     options = parser.parse_args()
     ffsmark = options.ffsmark or str(REPO / "build" / "ffsmark")
+    for program, remedy in ((ffsmark, "make build"), (options.postmark, "make test")):
+        if shutil.which(program) is None:
+            print(f"{program} is not there; `{remedy}` makes or installs it", file=sys.stderr)
+            sys.exit(2)
     with (
         tempfile.TemporaryDirectory(dir=options.tmpfs) as location,
         # Not in the location, where the files are named by number.

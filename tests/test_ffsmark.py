@@ -239,7 +239,7 @@ def shim(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def postmark() -> str:
     found = shutil.which("postmark")
     if not found:
-        pytest.skip("postmark is not installed")
+        pytest.fail("postmark is missing: setup/install-packages setup/apt-test.txt")
     return found
 
 
@@ -1043,7 +1043,7 @@ def test_under_valgrind(
 ) -> None:
     valgrind = shutil.which("valgrind")
     if not valgrind:
-        pytest.skip("valgrind is not installed")
+        pytest.fail("valgrind is missing: setup/install-packages setup/apt-test.txt")
     folder = write_chip(tmp_path / "chip", COUNTERS, ["0 1 2 3", "1 1 2 3"])
     text = commands(work, flash=folder, **settings)
     arguments = ["-q", "--error-exitcode=9", "--leak-check=full", str(dynamic), "--json"]

@@ -58,7 +58,7 @@ def page_path(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
     if CHROMIUM is None:
-        pytest.skip("no chromium on this machine: apt-get install chromium")
+        pytest.fail("chromium is missing: setup/install-packages setup/apt-test.txt")
     with sync_playwright() as p:
         chromium = p.chromium.launch(
             executable_path=CHROMIUM, args=["--no-sandbox", "--disable-gpu"]

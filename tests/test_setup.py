@@ -1,0 +1,54 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""What a newcomer meets first: the make targets and the installing of packages."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import tempfile
+
+from nandlab.paths import ROOT
+
+SCRIPT = ROOT / "setup" / "install-packages"
+NOBODY = 65534
+
+
+def install(packages: str) -> subprocess.CompletedProcess[str]:
+    """Runs the script as a user without rights; both it and the list come by descriptor."""
+    with tempfile.TemporaryFile("w+") as names, SCRIPT.open() as script:
+        names.write(packages)
+        names.flush()
+        os.fchmod(names.fileno(), 0o644)
+        names.seek(0)
+        return subprocess.run(
+            ["sh", "-s", "--", f"/dev/fd/{names.fileno()}"],
+            stdin=script,
+            capture_output=True,
+            text=True,
+            check=False,
+            cwd="/",
+            pass_fds=[names.fileno()],
+            preexec_fn=_drop_rights,
+        )
+
+
+def _drop_rights() -> None:
+    if os.getuid() == 0:
+        os.setuid(NOBODY)
+
+
+def test_nothing_missing_asks_for_nothing() -> None:
+    done = install("# a comment\nmake\nlibc6-dev # another\n")
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+
+
+def test_without_rights_the_one_line_is_printed_and_the_status_is_2() -> None:
+    done = install("make\nno-such-a\nno-such-b\n")
+    assert done.returncode == 2
+    assert "apt-get install --no-install-recommends no-such-a no-such-b\n" in done.stderr
+
+
+def test_help_lists_the_targets() -> None:
+    done = subprocess.run(["make", "help"], cwd=ROOT, capture_output=True, text=True, check=True)
+    for target in ("setup", "build", "demo", "test", "lint"):
+        assert f"  {target} " in done.stdout

@@ -6,10 +6,10 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/pip install --quiet --disable-pip-version-check -c setup/constraints.txt
 C_SOURCES := $(shell find target tests -name '*.[ch]')
 
-.PHONY: help setup build demo test lint clean packages packages-test
+.PHONY: help setup build demo test test-kernels lint clean packages packages-test
 
 help: ## list the targets
-	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  \1\t\2/p' $(MAKEFILE_LIST) | expand -t 12
+	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  \1\t\2/p' $(MAKEFILE_LIST) | expand -t 16
 
 setup: packages $(VENV)/run ## make the environment: nandlab in .venv/bin
 
@@ -23,6 +23,12 @@ demo: setup build ## run the quickstart study, print its results and its report'
 
 test: packages-test $(VENV)/dev build lint ## run all checks and tests
 	@$(BIN)/pytest
+
+test-kernels: packages-test $(VENV)/dev ## run the board's tests on Linux 5.10 and 6.12 too (some 10 minutes)
+	@for board in apf27-5.10 apf27-6.12; do \
+		echo "on $$board"; \
+		NANDLAB_TEST_BOARD=$$board $(BIN)/pytest -m board || exit 1; \
+	done
 
 lint: $(VENV)/dev ## check style and types of all code
 	@$(BIN)/ruff check .

@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+import os
+
 import pytest
 
 from nandlab.board.fake import FakeBoard
@@ -15,7 +17,7 @@ def _board(kind: str) -> Board:
     from nandlab.board.qemu import open_board
     from nandlab.catalog import BoardModel, load
 
-    return open_board(load("boards", "apf27", BoardModel))
+    return open_board(load("boards", os.environ.get("NANDLAB_TEST_BOARD", "apf27"), BoardModel))
 
 
 @pytest.fixture(scope="session")

@@ -39,7 +39,10 @@ def test_plan_lists_ids_and_titles() -> None:
         (["compare", "nowhere", "nowhere"], "nowhere: not a run of nandlab"),
         (["run", "quickstart", "--jobs", "0"], "--jobs"),
         (["run", "quickstart", "--accel", "warp"], "--accel"),
-        (["board", "shell", "--board", "pdp11"], "no 'pdp11' in catalog/boards; there are: apf27"),
+        (
+            ["board", "shell", "--board", "pdp11"],
+            "no 'pdp11' in catalog/boards; there are: ",
+        ),
         (["fly"], "No such command"),
     ],
 )

@@ -48,12 +48,16 @@ def _source_lines(suite: Suite) -> list[str]:
     form = "$(REPO_URI) $(RELEASE) $(COMPONENT)"
     targets = _run("apt-get", "indextargets", "--format", form, "Created-By: Packages")
     found = {tuple(line.split()) for line in targets.splitlines() if line.strip()}
-    mine = sorted(t for t in found if t[1].split("-")[0] == suite.release and t[2] == "main")
-    if not mine:
+    debian = sorted(t for t in found if t[2] == "main" and "-" not in t[1])
+    if not debian:
         raise UsageError(
-            f"apt on this machine has no source for Debian {suite.release}; the board's kernel "
-            f"comes from there. Add a Debian {suite.release} source, or choose another board file"
+            "apt on this machine has no source of Debian's main archive; the board's kernel comes "
+            "from there: add one for the release that this machine runs"
         )
+    codename = suite.release.partition("-")[0]
+    mine = sorted(t for t in found if t[1].partition("-")[0] == codename and t[2] == "main")
+    if suite.release not in (release for _, release, _ in mine):
+        mine.append((debian[0][0], suite.release, "main"))
     options = f"[arch={suite.arch} signed-by={KEYRING}]"
     return [f"deb {options} {uri} {release} {component}" for uri, release, component in mine]
 
@@ -68,19 +72,23 @@ class Apt:
         self.folder = cache_dir() / "apt" / digest([lines, suite.arch])[:20]
         for sub in ("lists/partial", "archives/partial"):
             (self.folder / sub).mkdir(parents=True, exist_ok=True)
+        (self.folder / "status").touch()
         sources = self.folder / "sources.list"
         sources.write_text("\n".join(lines) + "\n")
-        settings = {
+        settings: dict[str, str | Path] = {
             "Dir::Etc::sourcelist": sources,
             "Dir::Etc::sourceparts": "-",
             "Dir::State": self.folder,
             "Dir::State::lists": self.folder / "lists",
+            "Dir::State::status": self.folder / "status",  # what this machine runs is no matter
             "Dir::Cache": self.folder,
             "APT::Architecture": suite.arch,
             "APT::Sandbox::User": "root",
             "Acquire::Languages": "none",
             "Acquire::Retries": "3",
         }
+        if "-" in suite.release:  # backports are taken only when asked for
+            settings["APT::Default-Release"] = suite.release
         self.options = [word for k, v in settings.items() for word in ("-o", f"{k}={v}")]
 
     def update(self) -> None:

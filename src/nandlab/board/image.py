@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import gzip
+import lzma
 import re
 import shutil
 import subprocess
@@ -69,13 +70,11 @@ def _add_mtd_utils(cpio: Archive, packages: Packages) -> None:
 
 def _add_modules(cpio: Archive, packages: Packages, own: list[Path]) -> None:
     """Modules with what they need, and an index made for just these by depmod."""
-    paths = {p.name.removesuffix(".ko"): p for p in packages.modules.rglob("*.ko")}
-    chosen = _with_dependencies(paths, own)
     with tempfile.TemporaryDirectory() as scratch:
         home = Path(scratch) / "lib/modules" / packages.release
         home.mkdir(parents=True)
-        for module in chosen:
-            shutil.copy(module, home)
+        for name, content in _with_dependencies(packages, own).items():
+            (home / f"{name}.ko").write_bytes(content)
         for index in ("modules.builtin", "modules.builtin.modinfo", "modules.order"):
             shutil.copy(packages.modules / index, home)
         argv = ["depmod", "-b", scratch, packages.release]
@@ -87,22 +86,24 @@ def _add_modules(cpio: Archive, packages: Packages, own: list[Path]) -> None:
                 cpio.file(f"lib/modules/{packages.release}/{file.name}", file.read_bytes())
 
 
-def _with_dependencies(paths: dict[str, Path], own: list[Path]) -> list[Path]:
-    chosen: dict[str, Path] = {p.stem: p for p in own}
-    todo = [*MODULES, *(d for p in own for d in _depends(p))]
+def _with_dependencies(packages: Packages, own: list[Path]) -> dict[str, bytes]:
+    """Module name -> its content, uncompressed."""
+    paths = {p.name.partition(".")[0].replace("-", "_"): p for p in packages.modules.rglob("*.ko*")}
+    chosen = {p.stem: p.read_bytes() for p in own}
+    todo = [*MODULES, *(d for content in chosen.values() for d in _depends(content))]
     while todo:
         name = todo.pop().replace("-", "_")
-        path = paths.get(name) or paths.get(name.replace("_", "-"))
-        if path is None or name in chosen:
-            continue  # built into this kernel, or here already
-        chosen[name] = path
-        todo += _depends(path)
-    return [chosen[name] for name in sorted(chosen)]
+        if name in chosen or name not in paths:
+            continue  # here already, or built into this kernel
+        content = paths[name].read_bytes()
+        chosen[name] = lzma.decompress(content) if paths[name].suffix == ".xz" else content
+        todo += _depends(chosen[name])
+    return chosen
 
 
-def _depends(module: Path) -> list[str]:
+def _depends(module: bytes) -> list[str]:
     """What the module's own .modinfo says it depends on."""
-    found = re.search(rb"\0depends=([^\0]*)\0", module.read_bytes())
+    found = re.search(rb"\0depends=([^\0]*)\0", module)
     return [d for d in found[1].decode().split(",") if d] if found else []
 
 

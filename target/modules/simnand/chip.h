@@ -2,18 +2,28 @@
 /*
  * A raw NAND chip, seen from its pins: command, address and data cycles go in,
  * data and a status come out. It keeps the array and the state of each page,
- * adds up the time that a real chip would have taken, and counts.
+ * adds up the time that a real chip would have taken, counts, and fails when
+ * it is told to (faults.h).
  *
  * It never waits, prints or locks: the caller waits for chip_take_ns(), is
  * told of trouble through a callback, and calls from one thread at a time.
+ *
+ * Every program and erase that the chip accepts has a number, from 1
+ * (chip.op_seq). All cells are reached through the two calls of array.c, so
+ * that another store (an overlay over a base image) needs no other change, and
+ * chip_op_begin() is the one place where a log that keeps their data belongs.
  */
 #ifndef SIMNAND_CHIP_H
 #define SIMNAND_CHIP_H
 
+#include "counts.h"
+#include "faults.h"
+#include "oplog.h"
 #include "shim.h"
 
 #define CHIP_ID_MAX  8
 #define CHIP_NOP_MAX 127
+#define CHIP_NO_PAGE (~0u)
 
 /* What a data sheet says of a chip. Set once, before chip_init(). */
 struct chip_params {
@@ -62,37 +72,56 @@ struct chip_params {
 
 	/* One command, address or data cycle into the chip (tWC) in ns. */
 	unsigned int t_wc_ns;
+
+	/* Energy of an array read, a program and an erase in nJ; -1 where the
+	 * data sheet does not tell. */
+	int e_read_nj;
+	int e_prog_nj;
+	int e_erase_nj;
+
+	/* True: a read of the page that the register holds since an earlier
+	 * read moves it again without tR. */
+	bool register_hits;
+
+	/* True: an illegal program fails in its status and changes nothing;
+	 * false: it is carried out, as by a chip. Both are counted. */
+	bool strict;
+
+	/* Pages of a block that carry the maker's bad block marker: bit 0 the
+	 * first, bit 1 the second, bit 2 the last. 0: first and second. */
+	unsigned int bad_mark_pages;
+
+	/* What goes wrong; all zero: nothing. */
+	struct fault_params faults;
 };
 
-/* What was done since chip_init() or chip_reset_counts(). */
-struct chip_counts {
-	/* Array reads, programs and erases, each time tR, tPROG or tBERS was
-	 * paid. Those that moved bytes of the spare area alone are not here
-	 * but in oob_reads and oob_programs. */
-	u64 reads;
-	u64 programs;
-	u64 erases;
-	u64 oob_reads;
-	u64 oob_programs;
-
-	/* Those of programs that loaded fewer than writesize data bytes. */
-	u64 subpage_programs;
-
-	/* Operations that no data sheet allows: see enum chip_trouble. */
-	u64 illegal;
-
-	/* Page bytes, data and spare, that crossed the bus. */
-	u64 bytes_read;
-	u64 bytes_written;
+/* The chip's own record of a block, kept in images. */
+enum {
+	CHIP_FACTORY_BAD = 1, /* so marked by the maker */
+	CHIP_WORN_OUT = 2,    /* failed once, and ever since */
 };
 
 /* An erase block: its own counts, and what its pages hold now. */
 struct chip_block {
+	/* As in counts.h, this block's share of them. */
 	u32 reads;
 	u32 programs;
 	u32 erases;
 	u32 oob_reads;
 	u32 oob_programs;
+	u32 subpage_programs;
+	u32 raw_reads;
+	u32 raw_programs;
+	u32 buffer_hits;
+
+	/* Erases since manufacture; no reset clears it. */
+	u32 wear;
+
+	/* Array reads of any of its pages since its last erase. */
+	u32 disturb;
+
+	/* CHIP_FACTORY_BAD, CHIP_WORN_OUT. */
+	u32 flags;
 
 	/* Pages that hold data; a page with only its spare area programmed is
 	 * not one of them. */
@@ -106,12 +135,24 @@ struct chip_block {
 	u8 *mem;
 };
 
-/* What the chip reports. All but the last are counted as illegal. */
+/* A page's state: programs since the erase in the low bits, and these. */
+enum {
+	PAGE_PROGRAMS = 0x7f,
+	PAGE_HAS_DATA = 0x80,
+	PAGE_GARBLED =
+		0x100, /* torn or overwritten: no ECC makes sense of it */
+};
+
+/* What the chip reports. Those up to CHIP_OUT_OF_RANGE count as illegal. */
 enum chip_trouble {
 	CHIP_TOO_MANY_PROGRAMS, /* more than nop programs since the erase */
 	CHIP_OUT_OF_ORDER,	/* a later page of the block is programmed */
+	CHIP_NOT_ERASED,	/* a program wants to set bits that are 0 */
 	CHIP_OUT_OF_RANGE,	/* no such page, or a command cut short */
 	CHIP_NO_MEMORY,		/* ours, not the chip's: the program fails */
+	CHIP_PROGRAM_FAILED,	/* a fault that was asked for */
+	CHIP_ERASE_FAILED,	/* likewise */
+	CHIP_POWER_CUT,		/* likewise */
 };
 
 typedef void (*chip_report_fn)(void *context, enum chip_trouble trouble,
@@ -144,13 +185,30 @@ struct chip {
 	 * then each block's own. */
 	u8 *array;
 
-	/* A byte per page: programs since the erase, and CHIP_HAS_DATA. */
-	u8 *state;
+	/* For each page PAGE_PROGRAMS and the flags beside it. */
+	u16 *state;
 	struct chip_block *block;
 	struct chip_counts counts;
+	struct phases phases;
+	struct oplog log;
+	struct faults faults;
 
-	/* The page register, and what the present command has done so far. */
+	/* Number of the last program or erase since manufacture. */
+	u64 op_seq;
+
+	/* False: power is cut, and nothing answers. */
+	bool powered;
+
+	/* The caller's clock when the present operation began, for the log. */
+	u64 clock_ns;
+
+	/* The page register; the page that it holds as read from the array, or
+	 * CHIP_NO_PAGE; and which of its bits are wrong. */
 	u8 *reg;
+	u32 reg_row;
+	struct flips flips;
+
+	/* What the present command has done so far. */
 	u8 command;
 	u8 addr[CHIP_ID_MAX];
 	unsigned int addr_count;
@@ -165,6 +223,13 @@ struct chip {
 	u32 oob_loaded;
 	enum chip_read_kind read_kind;
 	bool data_moved;
+	bool scanning; /* nobody uses the chip yet: reads disturb nothing */
+	bool raw;      /* the caller moves pages without its ECC engine */
+
+	/* Log records of the operation that bytes now move for, and of the
+	 * array read that filled the register; NULL: none is kept. */
+	struct oplog_record *moving;
+	struct oplog_record *reading;
 
 	/* Time since the last chip_take_ns(). */
 	u64 elapsed_ns;
@@ -182,7 +247,8 @@ int chip_init(struct chip *chip, const struct chip_params *params, void *array,
 	      chip_report_fn report, void *context);
 void chip_exit(struct chip *chip);
 
-/* The bus. force_8bit: one byte a cycle on a 16-bit bus too (ID, status). */
+/* The bus. force_8bit: one byte a cycle on a 16-bit bus too (ID, status).
+ * A chip without power ignores all of it and drives no line: 0xff. */
 void chip_command(struct chip *chip, u8 opcode);
 void chip_address(struct chip *chip, const u8 *cycles, unsigned int count);
 void chip_data_out(struct chip *chip, u8 *to, u32 bytes, bool force_8bit);
@@ -192,8 +258,12 @@ void chip_data_in(struct chip *chip, const u8 *from, u32 bytes,
 /* The time that the bus and the array took since the last call. */
 u64 chip_take_ns(struct chip *chip);
 
+/* Power goes (whatever is in the register is lost) or comes back. */
+void chip_power(struct chip *chip, bool on);
+
 /* For tests and reports: no cycle on the bus, no time, no count. */
 void chip_reset_counts(struct chip *chip);
+void chip_log_clear(struct chip *chip);
 u64 chip_data_pages(const struct chip *chip, u32 blocks);
 
 #endif

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * What the chip did, for root, in /sys/kernel/debug/simnand: counters, blocks,
- * and reset. Reading costs no flash time and moves no counter.
+ * phases, state and the operation log. Reading costs no flash time and moves no
+ * counter.
  */
 #include <linux/debugfs.h>
 #include <linux/ktime.h>
@@ -14,17 +15,47 @@ static void show(struct seq_file *file, const char *key, u64 value)
 	seq_printf(file, "%s %llu\n", key, value);
 }
 
-static void show_counts(struct seq_file *file, const struct chip_counts *n)
+/* Energy that no data sheet gave is not 0 but unknown: no line. */
+static bool energy_known(const struct chip_params *p)
 {
-	show(file, "reads", n->reads);
-	show(file, "programs", n->programs);
-	show(file, "erases", n->erases);
-	show(file, "oob_reads", n->oob_reads);
-	show(file, "oob_programs", n->oob_programs);
-	show(file, "subpage_programs", n->subpage_programs);
-	show(file, "illegal", n->illegal);
-	show(file, "bytes_read", n->bytes_read);
-	show(file, "bytes_written", n->bytes_written);
+	return p->e_read_nj >= 0 && p->e_prog_nj >= 0 && p->e_erase_nj >= 0;
+}
+
+static bool is_energy(unsigned int kind)
+{
+	return kind == offsetof(struct chip_counts, energy_nj) / sizeof(u64);
+}
+
+static void show_counts(struct seq_file *file, const struct simnand *sim,
+			const struct chip_counts *counts, char separator)
+{
+	bool energy = energy_known(&sim->chip.params);
+	unsigned int i;
+
+	for (i = 0; i < CHIP_COUNT_KINDS; i++)
+		if (energy || !is_energy(i))
+			seq_printf(file, "%s%c%llu%c", chip_count_names[i],
+				   separator, chip_count_at(counts, i),
+				   separator == ' ' ? '\n' : ' ');
+}
+
+static u32 count_flagged(const struct chip *chip, u32 flag)
+{
+	u32 i, n = 0;
+
+	for (i = 0; i < chip->params.blocks; i++)
+		n += !!(chip->block[i].flags & flag);
+	return n;
+}
+
+static void show_state(struct seq_file *file, const struct chip *chip)
+{
+	show(file, "op_seq", chip->op_seq);
+	show(file, "powered", chip->powered);
+	show(file, "factory_bad", count_flagged(chip, CHIP_FACTORY_BAD));
+	show(file, "worn_out", count_flagged(chip, CHIP_WORN_OUT));
+	show(file, "log_records", chip->log.count);
+	show(file, "log_lost", chip->log.lost);
 }
 
 static int counters_show(struct seq_file *file, void *unused)
@@ -34,8 +65,8 @@ static int counters_show(struct seq_file *file, void *unused)
 	u32 blocks = simnand_blocks(sim);
 
 	mutex_lock(&sim->lock);
-	show_counts(file, &chip->counts);
-	show(file, "busy_ns", sim->busy_ns);
+	show_counts(file, sim, &chip->counts, ' ');
+	show_state(file, chip);
 	show(file, "late_ns", sim->late_ns);
 	show(file, "idle_ns", sim->busy ? 0 : ktime_get_ns() - sim->ended_ns);
 	show(file, "partition_pages", (u64)blocks * chip->pages_per_block);
@@ -58,32 +89,118 @@ static int blocks_show(struct seq_file *file, void *unused)
 	mutex_lock(&sim->lock);
 	for (i = 0; i < simnand_blocks(sim); i++) {
 		block = &sim->chip.block[i];
-		seq_printf(file, "%u %u %u %u %u %u\n", i, block->reads,
-			   block->programs, block->erases, block->oob_reads,
-			   block->oob_programs);
+		seq_printf(file, "%u %u %u %u %u %u %u %u %u %u %u %u\n", i,
+			   block->reads, block->programs, block->erases,
+			   block->oob_reads, block->oob_programs,
+			   block->subpage_programs, block->raw_reads,
+			   block->raw_programs, block->buffer_hits, block->wear,
+			   block->flags);
 	}
 	mutex_unlock(&sim->lock);
 	return 0;
 }
 DEFINE_SHOW_ATTRIBUTE(blocks);
 
-static ssize_t reset_write(struct file *file, const char __user *buf,
-			   size_t bytes, loff_t *pos)
+static int phases_show(struct seq_file *file, void *unused)
 {
-	struct simnand *sim = file->private_data;
+	struct simnand *sim = file->private;
+	struct phases *phases = &sim->chip.phases;
+	const struct phase *phase;
+	u64 end_ns;
+	u32 i;
 
 	mutex_lock(&sim->lock);
-	chip_reset_counts(&sim->chip);
-	sim->busy_ns = 0;
-	sim->late_ns = 0;
+	phases_update(phases, &sim->chip.counts);
+	for (i = 0; i < phases->count; i++) {
+		phase = &phases->phase[i];
+		end_ns = phases->open && i == phases->count - 1 ? ktime_get_ns()
+								: phase->end_ns;
+		seq_printf(file, "%u %s start_ns=%llu end_ns=%llu ", i + 1,
+			   phase->name, phase->start_ns, end_ns);
+		show_counts(file, sim, &phase->counts, '=');
+		seq_putc(file, '\n');
+	}
 	mutex_unlock(&sim->lock);
-	return bytes;
+	return 0;
+}
+DEFINE_SHOW_ATTRIBUTE(phases);
+
+static void list_blocks(struct seq_file *file, const struct chip *chip,
+			const char *key, u32 flag)
+{
+	const char *comma = "";
+	u32 i;
+
+	seq_printf(file, " \"%s\": [", key);
+	for (i = 0; i < chip->params.blocks; i++) {
+		if (!(chip->block[i].flags & flag))
+			continue;
+		seq_printf(file, "%s%u", comma, i);
+		comma = ", ";
+	}
+	seq_puts(file, "],\n");
 }
 
-static const struct file_operations reset_fops = {
+/* JSON: what an image's sidecar says. */
+static int state_show(struct seq_file *file, void *unused)
+{
+	struct simnand *sim = file->private;
+	const struct chip *chip = &sim->chip;
+	const struct chip_params *p = &chip->params;
+	u32 i;
+
+	mutex_lock(&sim->lock);
+	seq_printf(file,
+		   "{\"format\": 1, \"writesize\": %u, \"oobsize\": %u,\n"
+		   " \"erasesize\": %u, \"blocks\": %u, \"op_seq\": %llu,\n",
+		   p->writesize, p->oobsize, p->erasesize, p->blocks,
+		   chip->op_seq);
+	list_blocks(file, chip, "factory_bad", CHIP_FACTORY_BAD);
+	list_blocks(file, chip, "worn_out", CHIP_WORN_OUT);
+	seq_puts(file, " \"wear\": [");
+	for (i = 0; i < p->blocks; i++)
+		seq_printf(file, "%s%u", i ? ", " : "", chip->block[i].wear);
+	seq_puts(file, "]}\n");
+	mutex_unlock(&sim->lock);
+	return 0;
+}
+DEFINE_SHOW_ATTRIBUTE(state);
+
+static ssize_t log_read(struct file *file, char __user *buf, size_t bytes,
+			loff_t *pos)
+{
+	struct simnand *sim = file->private_data;
+	const struct oplog *log = &sim->chip.log;
+	struct oplog_header header = {
+		.magic = OPLOG_MAGIC,
+		.version = OPLOG_VERSION,
+		.record_bytes = sizeof(struct oplog_record),
+	};
+	loff_t at;
+	ssize_t got;
+
+	mutex_lock(&sim->lock);
+	header.records = log->count;
+	header.lost = log->lost;
+	if (*pos < sizeof(header)) {
+		got = simple_read_from_buffer(buf, bytes, pos, &header,
+					      sizeof(header));
+	} else {
+		at = *pos - sizeof(header);
+		got = simple_read_from_buffer(buf, bytes, &at, log->record,
+					      log->count *
+						      sizeof(*log->record));
+		*pos = at + sizeof(header);
+	}
+	mutex_unlock(&sim->lock);
+	return got;
+}
+
+static const struct file_operations log_fops = {
 	.owner = THIS_MODULE,
 	.open = simple_open,
-	.write = reset_write,
+	.read = log_read,
+	.llseek = default_llseek,
 };
 
 void simnand_debugfs_add(struct simnand *sim)
@@ -91,7 +208,11 @@ void simnand_debugfs_add(struct simnand *sim)
 	sim->dir = debugfs_create_dir("simnand", NULL);
 	debugfs_create_file("counters", 0400, sim->dir, sim, &counters_fops);
 	debugfs_create_file("blocks", 0400, sim->dir, sim, &blocks_fops);
-	debugfs_create_file("reset", 0200, sim->dir, sim, &reset_fops);
+	debugfs_create_file("phases", 0400, sim->dir, sim, &phases_fops);
+	debugfs_create_file("state", 0400, sim->dir, sim, &state_fops);
+	debugfs_create_file("log", 0400, sim->dir, sim, &log_fops);
+	simnand_control_add(sim);
+	simnand_image_add(sim);
 }
 
 void simnand_debugfs_remove(struct simnand *sim)

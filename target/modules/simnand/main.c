@@ -36,6 +36,10 @@ static struct simnand simnand = {
 					.t_bers_ns = 700000,
 					.t_rc_ns = 20,
 					.t_wc_ns = 20,
+					.e_read_nj = -1,
+					.e_prog_nj = -1,
+					.e_erase_nj = -1,
+					.register_hits = true,
 				},
 			.name = "simnand",
 			.partition_name = "test",
@@ -86,6 +90,50 @@ PARAM(array_phys, array_phys, ullong,
       "Physical address of memory for the array, outside the kernel's own; 0 = "
       "kernel memory, block by block (0)");
 
+PARAM(e_read_nj, chip.e_read_nj, int,
+      "Energy of an array read in nJ; -1 = not known (-1)");
+PARAM(e_prog_nj, chip.e_prog_nj, int,
+      "Energy of a page program in nJ; -1 = not known (-1)");
+PARAM(e_erase_nj, chip.e_erase_nj, int,
+      "Energy of a block erase in nJ; -1 = not known (-1)");
+PARAM(register_hits, chip.register_hits, bool,
+      "A read of the page that is in the register since the last read pays no "
+      "tR (Y)");
+PARAM(strict, chip.strict, bool,
+      "An illegal program fails in its status and changes nothing (N)");
+PARAM(bad_mark_pages, chip.bad_mark_pages, uint,
+      "Pages of a block with the bad block marker: 1 first + 2 second + 4 "
+      "last; "
+      "0 = the kernel's choice for the vendor (0)");
+PARAM(seed, chip.faults.seed, ullong, "Chooses what the faults strike (0)");
+PARAM(bad_blocks, chip.faults.bad_blocks, uint,
+      "Blocks of the chip that are factory-bad, never block 0 (0)");
+PARAM(bad_block_ppm, chip.faults.bad_block_ppm, uint,
+      "Chance in millionths of each further block to be factory-bad (0)");
+PARAM(endurance, chip.faults.endurance, uint,
+      "Erases that a block stands; 0 = any number (0)");
+PARAM(endurance_spread, chip.faults.endurance_spread, uint,
+      "Spread of endurance from block to block, +- percent (0)");
+PARAM(program_fail_at, chip.faults.program_fail_at, ullong,
+      "Number of the program that fails, from 1; 0 = none (0)");
+PARAM(erase_fail_at, chip.faults.erase_fail_at, ullong,
+      "Number of the erase that fails, from 1; 0 = none (0)");
+PARAM(program_fail_ppb, chip.faults.program_fail_ppb, uint,
+      "Chance in billionths of each program to fail (0)");
+PARAM(erase_fail_ppb, chip.faults.erase_fail_ppb, uint,
+      "Chance in billionths of each erase to fail (0)");
+PARAM(flip_ppt, chip.faults.flip_ppt, uint,
+      "Bits in 10^12 of a programmed page that read wrong (0)");
+PARAM(flip_wear_ppt, chip.faults.flip_wear_ppt, uint,
+      "Bits in 10^12 more at the rated endurance, in proportion to wear (0)");
+PARAM(flip_read_ppt, chip.faults.flip_read_ppt, uint,
+      "Bits in 10^12 more for each read of the block since its erase (0)");
+PARAM(power_cut_at, chip.faults.power_cut_at, ullong,
+      "Number of the program or erase in which power goes; 0 = none (0)");
+PARAM(image, image, charp, "File to load the chip from (none)");
+PARAM(log_entries, log_entries, ullong,
+      "Records that the operation log has room for (0)");
+
 module_param_array_named(id, simnand.params.chip.id, byte,
 			 &simnand.params.chip.id_len, 0444);
 MODULE_PARM_DESC(id, "READ ID bytes, 2 to 8, comma-separated (0x2c,0xf1)");
@@ -94,9 +142,13 @@ static const char *const trouble_text[] = {
 	[CHIP_TOO_MANY_PROGRAMS] = "illegal, more programs than nop allows",
 	[CHIP_OUT_OF_ORDER] =
 		"illegal, a later page of the block is programmed",
+	[CHIP_NOT_ERASED] = "illegal, programs bits that are not erased",
 	[CHIP_OUT_OF_RANGE] = "illegal, no such page or a command cut short",
 	[CHIP_NO_MEMORY] =
 		"no memory for the array, program failed; set array_phys",
+	[CHIP_PROGRAM_FAILED] = "fault, program failed",
+	[CHIP_ERASE_FAILED] = "fault, erase failed",
+	[CHIP_POWER_CUT] = "fault, power cut",
 };
 
 static void report_trouble(void *context, enum chip_trouble trouble, u32 block,
@@ -222,7 +274,18 @@ static int add_chip(struct simnand *sim)
 	err = chip_init(&sim->chip, &sim->params.chip, sim->array,
 			report_trouble, sim);
 	if (err)
-		unmap_array(sim);
+		goto no_chip;
+	err = oplog_init(&sim->chip.log, sim->params.log_entries);
+	if (err)
+		pr_err("not loaded: no memory for %llu log entries\n",
+		       sim->params.log_entries);
+	else
+		err = simnand_image_load(sim);
+	if (!err)
+		return 0;
+	chip_exit(&sim->chip);
+no_chip:
+	unmap_array(sim);
 	return err;
 }
 
@@ -249,7 +312,7 @@ static void start_counting(struct simnand *sim)
 {
 	mutex_lock(&sim->lock);
 	chip_reset_counts(&sim->chip);
-	sim->busy_ns = 0;
+	sim->chip.scanning = false;
 	sim->late_ns = 0;
 	sim->ended_ns = ktime_get_ns();
 	mutex_unlock(&sim->lock);
@@ -272,6 +335,7 @@ static int __init simnand_init(void)
 	err = add_chip(sim);
 	if (err)
 		return err;
+	sim->chip.scanning = true;
 	err = simnand_scan(sim);
 	if (err)
 		goto no_scan;

@@ -4,10 +4,11 @@
  * instruction of an operation to the chip's pins, and lets the time that they
  * took pass once, at the end of the operation.
  *
- * Its ECC engine is hardware that costs nothing and never has to correct: the
- * page accessors move data and the whole spare area, as an engine that must
- * fetch or store its check bytes does, but nothing computes these bytes, which
- * stay 0xff.
+ * Its ECC engine is hardware that costs nothing: the page accessors move data
+ * and the whole spare area, as an engine that must fetch or store its check
+ * bytes does, but nothing computes these bytes, which stay 0xff. The chip knows
+ * which bits read wrong; the engine corrects those that its strength covers
+ * and says so to MTD.
  */
 #include <linux/ktime.h>
 #include <linux/sizes.h>
@@ -24,6 +25,7 @@ static void simnand_begin(struct simnand *sim)
 	if (sim->depth++)
 		return;
 	sim->start_ns = ktime_get_ns();
+	sim->chip.clock_ns = sim->start_ns;
 	sim->busy = true;
 }
 
@@ -45,11 +47,12 @@ static void simnand_end(struct simnand *sim)
 
 	if (--sim->depth)
 		return;
+	simnand_lock(sim);
 	ns = chip_take_ns(&sim->chip);
+	simnand_unlock(sim);
 	wait_until_ns(sim->start_ns + ns);
 	simnand_lock(sim);
 	sim->ended_ns = ktime_get_ns();
-	sim->busy_ns += ns;
 	sim->late_ns += sim->ended_ns - sim->start_ns - ns;
 	sim->busy = false;
 	simnand_unlock(sim);
@@ -82,6 +85,7 @@ static int simnand_exec_op(struct nand_chip *nand,
 			   const struct nand_operation *op, bool check_only)
 {
 	struct simnand *sim = nand_get_controller_data(nand);
+	bool powered;
 	unsigned int i;
 
 	if (check_only)
@@ -90,13 +94,38 @@ static int simnand_exec_op(struct nand_chip *nand,
 	simnand_lock(sim);
 	for (i = 0; i < op->ninstrs; i++)
 		run_instruction(&sim->chip, &op->instrs[i]);
+	powered = sim->chip.powered;
 	simnand_unlock(sim);
 	simnand_end(sim);
-	return 0;
+	return powered ? 0 : -EIO; /* a dead chip never says that it is ready */
 }
 
-static int read_page(struct nand_chip *nand, u8 *buf, int oob_required,
-		     int page)
+/* The engine's turn on a page just read: bits corrected in the worst step. */
+static int correct_page(struct nand_chip *nand, u8 *buf)
+{
+	struct simnand *sim = nand_get_controller_data(nand);
+	struct mtd_info *mtd = nand_to_mtd(nand);
+	struct chip_ecc ecc = {
+		.step = nand->ecc.size,
+		.strength = nand->ecc.strength,
+		.bytes = nand->ecc.bytes,
+	};
+	u32 corrected = 0, failed = 0;
+	unsigned int most;
+
+	if (mtd->oobsize > 16)
+		ecc.check_at = mtd->writesize + mtd->oobsize - nand->ecc.total;
+	simnand_lock(sim);
+	most = chip_ecc_page(&sim->chip, &ecc, buf, nand->oob_poi, &corrected,
+			     &failed);
+	simnand_unlock(sim);
+	mtd->ecc_stats.corrected += corrected;
+	mtd->ecc_stats.failed += failed;
+	return most;
+}
+
+static int move_page_out(struct nand_chip *nand, u8 *buf, int oob_required,
+			 int page)
 {
 	struct simnand *sim = nand_get_controller_data(nand);
 	struct mtd_info *mtd = nand_to_mtd(nand);
@@ -108,6 +137,26 @@ static int read_page(struct nand_chip *nand, u8 *buf, int oob_required,
 		err = nand_read_data_op(nand, nand->oob_poi, mtd->oobsize,
 					false, false);
 	simnand_end(sim);
+	return err;
+}
+
+static int read_page(struct nand_chip *nand, u8 *buf, int oob_required,
+		     int page)
+{
+	int err = move_page_out(nand, buf, oob_required, page);
+
+	return err ? err : correct_page(nand, buf);
+}
+
+static int read_page_raw(struct nand_chip *nand, u8 *buf, int oob_required,
+			 int page)
+{
+	struct simnand *sim = nand_get_controller_data(nand);
+	int err;
+
+	sim->chip.raw = true;
+	err = move_page_out(nand, buf, oob_required, page);
+	sim->chip.raw = false;
 	return err;
 }
 
@@ -126,6 +175,18 @@ static int write_page(struct nand_chip *nand, const u8 *buf, int oob_required,
 	if (!err)
 		err = nand_prog_page_end_op(nand);
 	simnand_end(sim);
+	return err;
+}
+
+static int write_page_raw(struct nand_chip *nand, const u8 *buf,
+			  int oob_required, int page)
+{
+	struct simnand *sim = nand_get_controller_data(nand);
+	int err;
+
+	sim->chip.raw = true;
+	err = write_page(nand, buf, oob_required, page);
+	sim->chip.raw = false;
 	return err;
 }
 
@@ -212,6 +273,22 @@ static const struct mtd_ooblayout_ops large_page_layout = {
 	.free = layout_free,
 };
 
+/* Where the kernel looks for a marker, and puts one: as the chip file says,
+ * else as the kernel knows of the vendor. */
+static void place_bad_marks(struct nand_chip *nand, unsigned int pages)
+{
+	if (!pages)
+		return;
+	nand->options &=
+		~(NAND_BBM_FIRSTPAGE | NAND_BBM_SECONDPAGE | NAND_BBM_LASTPAGE);
+	if (pages & 1)
+		nand->options |= NAND_BBM_FIRSTPAGE;
+	if (pages & 2)
+		nand->options |= NAND_BBM_SECONDPAGE;
+	if (pages & 4)
+		nand->options |= NAND_BBM_LASTPAGE;
+}
+
 static int simnand_attach(struct nand_chip *nand)
 {
 	struct simnand *sim = nand_get_controller_data(nand);
@@ -222,10 +299,11 @@ static int simnand_attach(struct nand_chip *nand)
 	nand->ecc.bytes = sim->params.ecc_bytes;
 	nand->ecc.strength = sim->params.ecc_strength;
 	nand->ecc.read_page = read_page;
-	nand->ecc.read_page_raw = read_page;
+	nand->ecc.read_page_raw = read_page_raw;
 	nand->ecc.write_page = write_page;
-	nand->ecc.write_page_raw = write_page;
+	nand->ecc.write_page_raw = write_page_raw;
 	nand->ecc.write_subpage = write_subpage;
+	place_bad_marks(nand, sim->params.chip.bad_mark_pages);
 	if (sim->params.chip.nop == 1)
 		nand->options |= NAND_NO_SUBPAGE_WRITE;
 	if (mtd->oobsize > 16) /* 8 and 16: the kernel's own small layout */

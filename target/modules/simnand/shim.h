@@ -1,15 +1,18 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The few kernel types and calls that chip.c needs, so that the same chip.c
- * compiles as part of the module and as part of a user-space test.
+ * The few kernel types and calls that the chip needs, so that the same files
+ * compile as part of the module and as part of a user-space test.
  */
 #ifndef SIMNAND_SHIM_H
 #define SIMNAND_SHIM_H
 
 #ifdef __KERNEL__
 
+#include <linux/bitops.h>
+#include <linux/crc32.h>
 #include <linux/errno.h>
 #include <linux/kernel.h>
+#include <linux/math64.h>
 #include <linux/mm.h>
 #include <linux/preempt.h>
 #include <linux/string.h>
@@ -40,6 +43,22 @@ static inline void shim_free(void *memory)
 	vfree(memory);
 }
 
+static inline unsigned int shim_weight8(u8 byte)
+{
+	return hweight8(byte);
+}
+
+static inline u64 shim_div(u64 a, u32 b)
+{
+	return div_u64(a, b);
+}
+
+/* CRC-32 as zlib has it: begin with 0, feed the result of the last part. */
+static inline u32 shim_crc32(u32 crc, const void *from, size_t bytes)
+{
+	return ~crc32_le(~crc, from, bytes);
+}
+
 #else
 
 #include <errno.h>
@@ -50,6 +69,7 @@ static inline void shim_free(void *memory)
 #include <string.h>
 
 typedef uint8_t u8;
+typedef uint16_t u16;
 typedef uint32_t u32;
 typedef uint64_t u64;
 
@@ -66,6 +86,29 @@ static inline void *shim_zalloc(size_t bytes)
 static inline void shim_free(void *memory)
 {
 	free(memory);
+}
+
+static inline unsigned int shim_weight8(u8 byte)
+{
+	return __builtin_popcount(byte);
+}
+
+static inline u64 shim_div(u64 a, u32 b)
+{
+	return a / b;
+}
+
+static inline u32 shim_crc32(u32 crc, const void *from, size_t bytes)
+{
+	const u8 *byte = from;
+	int bit;
+
+	for (crc = ~crc; bytes; bytes--) {
+		crc ^= *byte++;
+		for (bit = 0; bit < 8; bit++)
+			crc = crc >> 1 ^ (crc & 1 ? 0xedb88320 : 0);
+	}
+	return ~crc;
 }
 
 #endif

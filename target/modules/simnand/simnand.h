@@ -41,6 +41,12 @@ struct simnand_params {
 	 * memory that the kernel uses; 0 allocates kernel memory instead, a
 	 * block at a time. */
 	unsigned long long array_phys;
+
+	/* File that the chip is loaded from (image.h); NULL or empty: none. */
+	char *image;
+
+	/* Records that the operation log has room for; 0: no log. */
+	unsigned long long log_entries;
 };
 
 struct simnand {
@@ -53,10 +59,9 @@ struct simnand {
 	/* Memory at array_phys, or NULL. */
 	void *array;
 
-	/* Guards chip and the four fields below; not held while waiting. */
+	/* Guards chip and the three fields below; not held while waiting. */
 	struct mutex lock;
-	u64 busy_ns;  /* time that operations were given since the reset */
-	u64 late_ns;  /* time that they then took beyond that */
+	u64 late_ns;  /* time that operations took beyond their own */
 	u64 ended_ns; /* clock when the last operation ended */
 	bool busy;    /* an operation is under way */
 
@@ -76,8 +81,16 @@ u32 simnand_blocks(const struct simnand *sim);
 /* wait.c: return once CLOCK_MONOTONIC has reached the time. */
 void wait_until_ns(u64 deadline_ns);
 
-/* debugfs.c. */
+/* debugfs.c: what there is to read. */
 void simnand_debugfs_add(struct simnand *sim);
 void simnand_debugfs_remove(struct simnand *sim);
+
+/* control.c: the files that take commands. */
+void simnand_control_add(struct simnand *sim);
+
+/* imagefile.c: the chip's image as a file. 0 or an errno, and the reason is
+ * in the log. */
+int simnand_image_load(struct simnand *sim);
+void simnand_image_add(struct simnand *sim);
 
 #endif

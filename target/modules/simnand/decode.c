@@ -1,0 +1,293 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * The chip's pins: which operation of the array a sequence of cycles means,
+ * and the bytes that cross the bus for it.
+ */
+#include "array.h"
+
+/* Commands, as data sheets name them. */
+enum {
+	CMD_READ0 = 0x00,
+	CMD_READ1 = 0x01,
+	CMD_RNDOUT = 0x05,
+	CMD_PAGEPROG = 0x10,
+	CMD_READSTART = 0x30,
+	CMD_READOOB = 0x50,
+	CMD_ERASE1 = 0x60,
+	CMD_STATUS = 0x70,
+	CMD_SEQIN = 0x80,
+	CMD_RNDIN = 0x85,
+	CMD_READID = 0x90,
+	CMD_ERASE2 = 0xd0,
+	CMD_RNDOUTSTART = 0xe0,
+	CMD_RESET = 0xff,
+};
+
+/* READ ID from here asks for the ONFI signature, which we do not have. */
+#define ID_ADDRESS_ONFI 0x20
+
+/* True if the address is whole and there is such a page. */
+static bool addressed(struct chip *chip, unsigned int cycles)
+{
+	if (chip->addr_count == cycles && chip->row < chip->pages)
+		return true;
+	chip_misuse(chip, CHIP_OUT_OF_RANGE);
+	chip->status |= STATUS_FAIL;
+	return false;
+}
+
+static u32 column_from(const struct chip *chip)
+{
+	u32 column = chip->addr[0];
+
+	if (small_page(chip))
+		return chip->area + column;
+	column |= (u32)chip->addr[1] << 8;
+	return chip->params.bus_bits == 16 ? 2 * column : column;
+}
+
+static u32 row_from(const struct chip *chip, unsigned int first)
+{
+	u32 row = 0;
+	unsigned int i;
+
+	for (i = 0; i < chip->row_cycles; i++)
+		row |= (u32)chip->addr[first + i] << 8 * i;
+	return row;
+}
+
+static void start_read(struct chip *chip)
+{
+	chip->output = CHIP_OUT_PAGE;
+	chip->loading = false;
+	chip->column = column_from(chip);
+	chip->row = row_from(chip, chip->column_cycles);
+	if (addressed(chip, chip->column_cycles + chip->row_cycles)) {
+		array_read(chip);
+		return;
+	}
+	memset(chip->reg, 0xff, chip->page_bytes);
+	chip->reg_row = CHIP_NO_PAGE;
+	chip->read_kind = CHIP_READ_NONE;
+}
+
+static void start_program(struct chip *chip)
+{
+	chip->status = STATUS_IDLE;
+	if (addressed(chip, chip->loading ? chip->addr_count : ~0u))
+		array_program(chip);
+	chip->loading = false;
+}
+
+static void start_erase(struct chip *chip)
+{
+	chip->status = STATUS_IDLE;
+	chip->row = row_from(chip, 0);
+	if (addressed(chip, chip->row_cycles))
+		array_erase(chip);
+}
+
+/* READ1 and READOOB choose a column area, and exist with small pages only. */
+static void select_area(struct chip *chip, u8 opcode)
+{
+	chip->area = 0;
+	if (small_page(chip) && opcode == CMD_READ1)
+		chip->area = 256;
+	if (small_page(chip) && opcode == CMD_READOOB)
+		chip->area = 512;
+	chip->output = CHIP_OUT_PAGE;
+}
+
+/* A command that addresses or data follow. */
+static void begin_command(struct chip *chip, u8 opcode)
+{
+	chip->command = opcode;
+	chip->addr_count = 0;
+	if (opcode == CMD_SEQIN || opcode == CMD_ERASE1)
+		chip->read_kind = CHIP_READ_NONE;
+	switch (opcode) {
+	case CMD_READ0:
+	case CMD_READ1:
+	case CMD_READOOB:
+		select_area(chip, opcode);
+		break;
+	case CMD_STATUS:
+		chip->output = CHIP_OUT_STATUS;
+		break;
+	case CMD_SEQIN:
+		memset(chip->reg, 0xff, chip->page_bytes);
+		chip->reg_row = CHIP_NO_PAGE;
+		chip->loading = false;
+		chip->data_loaded = 0;
+		chip->oob_loaded = 0;
+		break;
+	case CMD_RNDOUT:
+	case CMD_RNDIN:
+	case CMD_ERASE1:
+		break;
+	default: /* READ ID waits for its address; the rest is not ours */
+		chip->output = CHIP_OUT_ZERO;
+		chip->out_pos = 0;
+		break;
+	}
+}
+
+void chip_command(struct chip *chip, u8 opcode)
+{
+	if (!chip->powered)
+		return;
+	chip->elapsed_ns += chip->params.t_wc_ns;
+	switch (opcode) {
+	case CMD_RESET:
+		chip->status = STATUS_IDLE;
+		chip->output = CHIP_OUT_ZERO;
+		chip->loading = false;
+		chip->reg_row = CHIP_NO_PAGE;
+		chip->command = CMD_RESET;
+		break;
+	case CMD_READSTART:
+		start_read(chip);
+		break;
+	case CMD_RNDOUTSTART:
+		chip->column = column_from(chip);
+		chip->output = CHIP_OUT_PAGE;
+		break;
+	case CMD_PAGEPROG:
+		start_program(chip);
+		break;
+	case CMD_ERASE2:
+		start_erase(chip);
+		break;
+	default:
+		begin_command(chip, opcode);
+	}
+}
+
+static void page_addressed(struct chip *chip)
+{
+	if (chip->command == CMD_SEQIN) {
+		chip->column = column_from(chip);
+		chip->row = row_from(chip, chip->column_cycles);
+		chip->loading = true;
+	} else if (small_page(chip)) { /* no READSTART: the address starts it */
+		start_read(chip);
+	}
+}
+
+static void address_complete(struct chip *chip)
+{
+	unsigned int whole = chip->column_cycles + chip->row_cycles;
+
+	switch (chip->command) {
+	case CMD_READID:
+		chip->out_pos = 0;
+		chip->output = chip->addr[0] == ID_ADDRESS_ONFI ? CHIP_OUT_ZERO
+								: CHIP_OUT_ID;
+		break;
+	case CMD_RNDIN:
+		if (chip->addr_count == chip->column_cycles)
+			chip->column = column_from(chip);
+		break;
+	case CMD_READ0:
+	case CMD_READ1:
+	case CMD_READOOB:
+	case CMD_SEQIN:
+		if (chip->addr_count == whole)
+			page_addressed(chip);
+		break;
+	default:
+		break;
+	}
+}
+
+void chip_address(struct chip *chip, const u8 *cycles, unsigned int count)
+{
+	unsigned int i;
+
+	if (!chip->powered)
+		return;
+	chip->elapsed_ns += (u64)chip->params.t_wc_ns * count;
+	for (i = 0; i < count && chip->addr_count < CHIP_ID_MAX; i++)
+		chip->addr[chip->addr_count++] = cycles[i];
+	address_complete(chip);
+}
+
+static u32 cycles_for(const struct chip *chip, u32 bytes, bool force_8bit)
+{
+	if (force_8bit || chip->params.bus_bits == 8)
+		return bytes;
+	return (bytes + 1) / 2;
+}
+
+static u32 clip(const struct chip *chip, u32 bytes)
+{
+	u32 left = chip->column < chip->page_bytes
+			   ? chip->page_bytes - chip->column
+			   : 0;
+
+	return bytes < left ? bytes : left;
+}
+
+static void page_out(struct chip *chip, u8 *to, u32 bytes)
+{
+	u32 n = clip(chip, bytes);
+
+	if (n)
+		array_moved(chip, chip->column, n);
+	if (n)
+		memcpy(to, chip->reg + chip->column, n);
+	memset(to + n, 0xff, bytes - n);
+	chip->column += n;
+	chip->counts.bytes_read += n;
+}
+
+void chip_data_out(struct chip *chip, u8 *to, u32 bytes, bool force_8bit)
+{
+	u32 i;
+
+	if (!chip->powered) {
+		memset(to, 0xff, bytes);
+		return;
+	}
+	chip->elapsed_ns +=
+		(u64)chip->params.t_rc_ns * cycles_for(chip, bytes, force_8bit);
+	switch (chip->output) {
+	case CHIP_OUT_PAGE:
+		page_out(chip, to, bytes);
+		break;
+	case CHIP_OUT_STATUS:
+		memset(to, chip->status, bytes);
+		break;
+	case CHIP_OUT_ID:
+		for (i = 0; i < bytes; i++, chip->out_pos++)
+			to[i] = chip->out_pos < chip->params.id_len
+					? chip->params.id[chip->out_pos]
+					: 0;
+		break;
+	case CHIP_OUT_ZERO:
+		memset(to, 0, bytes);
+		break;
+	}
+}
+
+void chip_data_in(struct chip *chip, const u8 *from, u32 bytes, bool force_8bit)
+{
+	u32 n = clip(chip, bytes);
+	u32 data = 0;
+
+	if (!chip->powered)
+		return;
+	chip->elapsed_ns +=
+		(u64)chip->params.t_wc_ns * cycles_for(chip, bytes, force_8bit);
+	if (!chip->loading || !n)
+		return;
+	memcpy(chip->reg + chip->column, from, n);
+	if (chip->column < chip->params.writesize) {
+		data = chip->params.writesize - chip->column;
+		data = data < n ? data : n;
+	}
+	chip->data_loaded += data;
+	chip->oob_loaded += n - data;
+	chip->column += n;
+	chip->counts.bytes_written += n;
+}

@@ -1,0 +1,221 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * Bits that read wrong. Those of a page between two erases are the points of
+ * a random process in the error rate: as the rate grows with the block's reads
+ * (or is loaded higher) more appear, and none goes away before the erase.
+ * The cells keep the truth, so the ECC engine's verdict is exact. Costs a
+ * logarithm for each page read where a rate is set, nothing elsewhere.
+ */
+#include "array.h"
+#include "prng.h"
+
+#define BITS_OF_RATE 1000000000000ULL
+
+/* -log2 of a number from 0 to 1 given in 2^-64ths, in 2^-32ths. */
+static u64 minus_log2(u64 x)
+{
+	u64 result = 0, m;
+	int bit;
+
+	x |= 1;
+	while (!(x >> 63)) {
+		x <<= 1;
+		result += 1ULL << 32;
+	}
+	m = x >> 32; /* from 1 to 2, with 31 bits behind the point */
+	for (bit = 31; bit >= 8; bit--) {
+		m = m * m >> 31;
+		if (m >> 32) {
+			m >>= 1;
+			result -= 1ULL << bit;
+		}
+	}
+	return result + (1ULL << 32);
+}
+
+/* The next step of a Poisson process whose mean is BITS_OF_RATE. */
+static u64 next_point(u64 seed, u64 where, u32 n)
+{
+	u64 log2 = minus_log2(prng(seed, PRNG_FLIP_PRESSURE, where, n));
+
+	/* ln 2 / 2^32 x BITS_OF_RATE = 161.3885 */
+	return shim_div(log2 * 161388, 1000);
+}
+
+/* Wrong bits to expect in 10^12 of this block's. At most one in ten. */
+static u64 error_rate(const struct chip *chip, const struct chip_block *block)
+{
+	const struct fault_params *p = &chip->params.faults;
+	u64 rate = p->flip_ppt + (u64)p->flip_read_ppt * block->disturb;
+
+	if (p->flip_wear_ppt)
+		rate += shim_div((u64)p->flip_wear_ppt * block->wear,
+				 p->endurance);
+	return rate < BITS_OF_RATE / 10 ? rate : BITS_OF_RATE / 10;
+}
+
+/* The maker's marker is where drivers vote by majority: it reads right. */
+static bool is_marker(const struct chip *chip, u32 bit)
+{
+	u32 byte = bit / 8;
+
+	if (byte < chip->params.writesize)
+		return false;
+	byte -= chip->params.writesize;
+	return small_page(chip) ? byte == 5 : byte < 2;
+}
+
+static void add_flip(struct chip *chip, u32 bit)
+{
+	struct flips *flips = &chip->flips;
+	u32 i;
+
+	for (i = 0; i < flips->count; i++)
+		if (flips->bit[i] == bit)
+			return;
+	if (flips->count == FLIPS_MAX) {
+		flips->garbled = true;
+		return;
+	}
+	flips->bit[flips->count++] = bit;
+	chip->reg[bit / 8] ^= 1 << bit % 8;
+}
+
+static void add_random_flips(struct chip *chip, u32 page)
+{
+	const struct chip_block *block = block_of(chip, page);
+	u64 seed = chip->params.faults.seed;
+	u64 where = (u64)block->wear << 32 | page;
+	u32 bits = 8 * chip->page_bytes, n, bit;
+	u64 expected = error_rate(chip, block) * bits;
+	u64 sum = 0;
+
+	for (n = 0; n < 2 * FLIPS_MAX; n++) {
+		sum += next_point(seed, where, n);
+		if (sum > expected)
+			break;
+		bit = prng_below(prng(seed, PRNG_FLIP_PLACE, where, n), bits);
+		if (!is_marker(chip, bit))
+			add_flip(chip, bit);
+	}
+}
+
+void flips_apply(struct chip *chip, u32 page)
+{
+	const struct fault_params *p = &chip->params.faults;
+	const struct faults *faults = &chip->faults;
+	u32 i;
+
+	chip->flips.count = 0;
+	chip->flips.garbled = chip->state[page] & PAGE_GARBLED;
+	if (!chip->state[page])
+		return;
+	if (p->flip_ppt || p->flip_wear_ppt || p->flip_read_ppt)
+		add_random_flips(chip, page);
+	for (i = 0; i < faults->stored_count; i++)
+		if (faults->stored[i].page == page)
+			add_flip(chip, faults->stored[i].bit);
+	chip->counts.flipped_bits += chip->flips.count;
+}
+
+static void remove_stored(struct faults *faults, u32 i)
+{
+	faults->stored[i] = faults->stored[--faults->stored_count];
+}
+
+int fault_flip_bit(struct chip *chip, u32 page, u32 bit)
+{
+	struct faults *faults = &chip->faults;
+	u32 i;
+
+	if (page >= chip->pages || bit >= 8 * chip->page_bytes ||
+	    !chip->state[page])
+		return -EINVAL;
+	chip->reg_row = CHIP_NO_PAGE;
+	for (i = 0; i < faults->stored_count; i++) {
+		if (faults->stored[i].page != page ||
+		    faults->stored[i].bit != bit)
+			continue;
+		remove_stored(faults, i);
+		return 0;
+	}
+	if (faults->stored_count == STORED_FLIPS_MAX)
+		return -ENOSPC;
+	faults->stored[faults->stored_count].page = page;
+	faults->stored[faults->stored_count++].bit = bit;
+	return 0;
+}
+
+void faults_forget_block(struct chip *chip, u32 block)
+{
+	struct faults *faults = &chip->faults;
+	u32 i = 0;
+
+	while (i < faults->stored_count)
+		if (faults->stored[i].page / chip->pages_per_block == block)
+			remove_stored(faults, i);
+		else
+			i++;
+}
+
+/* Wrong bits of a range of the page's bytes. */
+static u32 count_flips(const struct flips *flips, u32 from, u32 bytes)
+{
+	u32 i, n = 0;
+
+	for (i = 0; i < flips->count; i++)
+		n += flips->bit[i] / 8 - from < bytes;
+	return n;
+}
+
+static void correct(const struct flips *flips, u32 from, u32 bytes, u8 *copy)
+{
+	u32 i, at;
+
+	for (i = 0; i < flips->count; i++) {
+		at = flips->bit[i] / 8 - from;
+		if (at < bytes)
+			copy[at] ^= 1 << flips->bit[i] % 8;
+	}
+}
+
+static unsigned int correct_step(struct chip *chip, const struct chip_ecc *ecc,
+				 u32 step, u8 *data, u8 *oob, u32 *failed)
+{
+	u32 from = step * ecc->step;
+	u32 check_bytes = ecc->check_at ? ecc->bytes : 0;
+	u32 check = ecc->check_at + step * check_bytes;
+	u32 wrong = count_flips(&chip->flips, from, ecc->step) +
+		    count_flips(&chip->flips, check, check_bytes);
+
+	if (wrong > ecc->strength) {
+		(*failed)++;
+		return 0;
+	}
+	correct(&chip->flips, from, ecc->step, data + from);
+	correct(&chip->flips, check, check_bytes,
+		oob + (check - chip->params.writesize));
+	return wrong;
+}
+
+unsigned int chip_ecc_page(struct chip *chip, const struct chip_ecc *ecc,
+			   u8 *data, u8 *oob, u32 *corrected, u32 *failed)
+{
+	u32 steps = chip->params.writesize / ecc->step, step, wrong, bad = 0;
+	u32 most = 0, sum = 0;
+
+	if (chip->flips.garbled) {
+		bad = steps;
+		steps = 0;
+	}
+	for (step = 0; chip->flips.count && step < steps; step++) {
+		wrong = correct_step(chip, ecc, step, data, oob, &bad);
+		most = wrong > most ? wrong : most;
+		sum += wrong;
+	}
+	chip->counts.ecc_corrected += sum;
+	chip->counts.ecc_failed += bad;
+	*corrected += sum;
+	*failed += bad;
+	return most;
+}

@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * Programs of pages that are not erased: what a data sheet forbids, and what
+ * somebody does on purpose to plant errors. Costs a look at each byte of a
+ * page that has been programmed since its erase; nothing for other pages.
+ */
+#include "array.h"
+
+/* A raw program that clears more bits than this in a page with data is a
+ * write; up to this it is somebody who plants errors, as nandbiterrs does. */
+#define PLANTED_BITS_MAX 64
+
+/* A byte of 0xff leaves its cells alone; any other wants to be read back. */
+static bool wants_set_bits(struct chip *chip)
+{
+	const u8 *cells;
+	u32 i;
+
+	if (!chip->state[chip->row])
+		return false;
+	cells = cells_of(chip, chip->row);
+	for (i = 0; i < chip->page_bytes; i++)
+		if (chip->reg[i] != 0xff && chip->reg[i] & ~cells[i])
+			return true;
+	return false;
+}
+
+bool check_program(struct chip *chip, bool *overwrites)
+{
+	u64 before = chip->counts.illegal;
+	u32 page = chip->row % chip->pages_per_block;
+
+	if ((chip->state[chip->row] & PAGE_PROGRAMS) >= chip->params.nop)
+		chip_misuse(chip, CHIP_TOO_MANY_PROGRAMS);
+	if (chip->params.in_order && page + 1 < block_of(chip, chip->row)->high)
+		chip_misuse(chip, CHIP_OUT_OF_ORDER);
+	*overwrites = wants_set_bits(chip);
+	if (*overwrites)
+		chip_misuse(chip, CHIP_NOT_ERASED);
+	if (chip->counts.illegal == before)
+		return false;
+	return true;
+}
+
+static u32 cleared_bits(const u8 *cells, const u8 *wanted, u32 bytes)
+{
+	u32 count = 0, i;
+
+	for (i = 0; i < bytes; i++)
+		count += shim_weight8(cells[i] & ~wanted[i]);
+	return count;
+}
+
+bool plant_errors(struct chip *chip, const u8 *cells)
+{
+	u32 bits = 8 * chip->params.writesize, i, count;
+
+	if (!chip->raw || !(chip->state[chip->row] & PAGE_HAS_DATA))
+		return false;
+	count = cleared_bits(cells, chip->reg, chip->params.writesize);
+	if (!count || count > PLANTED_BITS_MAX ||
+	    count > STORED_FLIPS_MAX - chip->faults.stored_count)
+		return false;
+	for (i = 0; i < bits; i++)
+		if (cells[i / 8] & ~chip->reg[i / 8] & 1 << i % 8)
+			fault_flip_bit(chip, chip->row, i);
+	return true;
+}

@@ -55,7 +55,11 @@ def test_random_operations_agree_with_a_naive_model(tmp_path: Path) -> None:
 def test_the_same_under_libfuzzer(tmp_path: Path) -> None:
     program = tmp_path / "chip_libfuzzer"
     build(
-        ROOT / "tests" / "fuzz" / "chip_fuzz.c", program, "clang", "-DLIBFUZZER", "-fsanitize=fuzzer"
+        ROOT / "tests" / "fuzz" / "chip_fuzz.c",
+        program,
+        "clang",
+        "-DLIBFUZZER",
+        "-fsanitize=fuzzer",
     )
 
     argv = [str(program), f"-runs={FUZZ_RUNS}", "-seed=1", "-max_len=1024"]

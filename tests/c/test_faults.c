@@ -84,6 +84,10 @@ static void test_failures_at(void)
 	CHECK_EQ(chip.counts.erase_fails, 2);
 	CHECK_EQ(chip.op_seq, 67 + 6);
 	CHECK_EQ(flagged(&chip, CHIP_WORN_OUT), 2);
+	memset(back, 0, 2);
+	CHECK_EQ(program(&chip, 3 * 64, 2048, back, 2),
+		 STATUS_GOOD); /* marker */
+	CHECK_EQ(chip.counts.illegal, 0);
 	chip_exit(&chip);
 }
 

@@ -59,6 +59,14 @@ static u32 word(struct input *in)
 	return low | byte(in) << 8;
 }
 
+/* Few pages, so that they meet again; now and then any. */
+static u32 page_of(struct input *in)
+{
+	u32 n = word(in);
+
+	return n % 5 ? n % 16 : n % PAGES;
+}
+
 static struct chip_params params_of(enum mode mode, struct input *in)
 {
 	struct chip_params params = {
@@ -111,7 +119,7 @@ static u32 area_of(u32 column)
 
 static void program(struct chip *chip, struct input *in, bool model_too)
 {
-	u32 page = word(in) % PAGES, column = word(in) % PAGE_BYTES;
+	u32 page = page_of(in), column = word(in) % PAGE_BYTES;
 	u32 bytes = 1 + word(in) % (PAGE_BYTES - column), i;
 	u32 first = area_of(column);
 	u8 data[PAGE_BYTES], seed = byte(in);
@@ -130,7 +138,7 @@ static void program(struct chip *chip, struct input *in, bool model_too)
 
 static void read(struct chip *chip, struct input *in, bool model_too)
 {
-	u32 page = word(in) % PAGES, first = area_of(word(in) % PAGE_BYTES);
+	u32 page = page_of(in), first = area_of(word(in) % PAGE_BYTES);
 	u32 bytes = word(in) % (PAGE_BYTES - first + 1);
 	u8 data[PAGE_BYTES];
 
@@ -143,7 +151,7 @@ static void read(struct chip *chip, struct input *in, bool model_too)
 
 static u32 erase(struct chip *chip, struct input *in, bool model_too)
 {
-	u32 block = byte(in) % BLOCKS, page = block * 64;
+	u32 page = page_of(in) & ~63u, block = page / 64;
 	const u8 cycles[2] = {page, page >> 8};
 
 	chip_command(chip, 0x60);

@@ -10,7 +10,7 @@ u8 *cells_of(struct chip *chip, u32 page)
 	struct chip_block *block = block_of(chip, page);
 	size_t at = (size_t)chip->page_bytes * (page % chip->pages_per_block);
 
-	if (chip->array)
+	if (chip->array && page < chip->array_pages)
 		return chip->array + (size_t)chip->page_bytes * page;
 	if (!block->mem)
 		block->mem = shim_alloc((size_t)chip->page_bytes *
@@ -247,7 +247,7 @@ static void finish_program(struct chip *chip, u8 *cells, bool has_data,
 			   bool overwrites)
 {
 	u32 block = chip->row / chip->pages_per_block;
-	enum fault fault = fault_on_program(chip, block);
+	enum fault fault = fault_on_program(chip, block, has_data);
 
 	if (fault == FAULT_NONE) {
 		program_cells(chip, cells);

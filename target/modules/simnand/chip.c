@@ -56,6 +56,7 @@ int chip_init(struct chip *chip, const struct chip_params *params, void *array,
 	chip->array = array;
 	chip->pages_per_block = params->erasesize / params->writesize;
 	chip->pages = chip->pages_per_block * params->blocks;
+	chip->array_pages = chip->pages;
 	chip->page_bytes = params->writesize + params->oobsize;
 	chip->column_cycles = small_page(chip) ? 1 : 2;
 	chip->row_cycles = chip->pages > 1 << 16 ? 3 : 2;

@@ -181,9 +181,10 @@ struct chip {
 	unsigned int row_cycles;
 	unsigned int column_cycles;
 
-	/* The cells: one piece of memory that the caller owns, or NULL and
-	 * then each block's own. */
+	/* The cells: one piece of memory that the caller owns, for pages below
+	 * array_pages; NULL, and beyond it: each block's own. */
 	u8 *array;
+	u32 array_pages;
 
 	/* For each page PAGE_PROGRAMS and the flags beside it. */
 	u16 *state;
@@ -241,8 +242,9 @@ const char *chip_check(const struct chip_params *params);
 /* Size of the array of such a chip, spare areas included. */
 u64 chip_array_bytes(const struct chip_params *params);
 
-/* An erased chip. array: memory of chip_array_bytes(), or NULL to allocate it
- * as blocks are first programmed. 0 or -ENOMEM. */
+/* An erased chip. array: memory of chip_array_bytes() (or less: then lower
+ * array_pages before use), or NULL to allocate it as blocks are first
+ * programmed. 0 or -ENOMEM. */
 int chip_init(struct chip *chip, const struct chip_params *params, void *array,
 	      chip_report_fn report, void *context);
 void chip_exit(struct chip *chip);

@@ -76,14 +76,18 @@ static enum fault judge(struct chip *chip, u32 block, bool fails)
 							   : FAULT_NONE;
 }
 
-enum fault fault_on_program(struct chip *chip, u32 block)
+enum fault fault_on_program(struct chip *chip, u32 block, bool has_data)
 {
 	const struct fault_params *p = &chip->params.faults;
 	u64 n = ++chip->faults.programs;
+	bool fails = n == p->program_fail_at ||
+		     struck(chip, PRNG_PROGRAM_FAIL, n, p->program_fail_ppb);
+	enum fault fault = judge(chip, block, fails);
 
-	return judge(chip, block,
-		     n == p->program_fail_at || struck(chip, PRNG_PROGRAM_FAIL,
-						       n, p->program_fail_ppb));
+	if (fault == FAULT_FAIL && !fails && !has_data &&
+	    chip->block[block].flags == CHIP_WORN_OUT)
+		return FAULT_NONE;
+	return fault;
 }
 
 enum fault fault_on_erase(struct chip *chip, u32 block)

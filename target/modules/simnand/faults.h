@@ -23,7 +23,8 @@ struct fault_params {
 	unsigned int bad_block_ppm;
 
 	/* Erases that a block stands; the next fails, and with it all programs
-	 * and erases after it. 0: any number. */
+	 * and erases after it, but for programs of spare bytes alone: a worn
+	 * block still takes its bad block marker. 0: any number. */
 	unsigned int endurance;
 
 	/* How far a block's own limit may be from endurance, either way, in
@@ -105,7 +106,7 @@ void faults_init(struct chip *chip);
 
 /* Decide about the present program or erase of a block: chip->op_seq has its
  * number already, and wear includes the erase. */
-enum fault fault_on_program(struct chip *chip, u32 block);
+enum fault fault_on_program(struct chip *chip, u32 block, bool has_data);
 enum fault fault_on_erase(struct chip *chip, u32 block);
 
 /* Erases that this block stands; ~0: any number. */
@@ -124,6 +125,7 @@ void flips_apply(struct chip *chip, u32 page);
 /* Make a bit of a page read wrong (or right again) until the next erase.
  * -EINVAL: no such bit; -ENOSPC: too many. */
 int fault_flip_bit(struct chip *chip, u32 page, u32 bit);
+bool fault_bit_is_flipped(const struct chip *chip, u32 page, u32 bit);
 void faults_forget_block(struct chip *chip, u32 block);
 
 /*

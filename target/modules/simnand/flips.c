@@ -123,6 +123,24 @@ static void remove_stored(struct faults *faults, u32 i)
 	faults->stored[i] = faults->stored[--faults->stored_count];
 }
 
+/* Where it is, or stored_count. */
+static u32 find_stored(const struct faults *faults, u32 page, u32 bit)
+{
+	u32 i;
+
+	for (i = 0; i < faults->stored_count; i++)
+		if (faults->stored[i].page == page &&
+		    faults->stored[i].bit == bit)
+			break;
+	return i;
+}
+
+bool fault_bit_is_flipped(const struct chip *chip, u32 page, u32 bit)
+{
+	return find_stored(&chip->faults, page, bit) <
+	       chip->faults.stored_count;
+}
+
 int fault_flip_bit(struct chip *chip, u32 page, u32 bit)
 {
 	struct faults *faults = &chip->faults;
@@ -132,10 +150,8 @@ int fault_flip_bit(struct chip *chip, u32 page, u32 bit)
 	    !chip->state[page])
 		return -EINVAL;
 	chip->reg_row = CHIP_NO_PAGE;
-	for (i = 0; i < faults->stored_count; i++) {
-		if (faults->stored[i].page != page ||
-		    faults->stored[i].bit != bit)
-			continue;
+	i = find_stored(faults, page, bit);
+	if (i < faults->stored_count) {
 		remove_stored(faults, i);
 		return 0;
 	}

@@ -30,6 +30,9 @@ bool check_program(struct chip *chip, bool *overwrites)
 	u64 before = chip->counts.illegal;
 	u32 page = chip->row % chip->pages_per_block;
 
+	*overwrites = false;
+	if (block_of(chip, chip->row)->flags & CHIP_WORN_OUT)
+		return false; /* what it still takes is its marker */
 	if ((chip->state[chip->row] & PAGE_PROGRAMS) >= chip->params.nop)
 		chip_misuse(chip, CHIP_TOO_MANY_PROGRAMS);
 	if (chip->params.in_order && page + 1 < block_of(chip, chip->row)->high)
@@ -37,9 +40,7 @@ bool check_program(struct chip *chip, bool *overwrites)
 	*overwrites = wants_set_bits(chip);
 	if (*overwrites)
 		chip_misuse(chip, CHIP_NOT_ERASED);
-	if (chip->counts.illegal == before)
-		return false;
-	return true;
+	return chip->counts.illegal != before;
 }
 
 static u32 cleared_bits(const u8 *cells, const u8 *wanted, u32 bytes)
@@ -62,7 +63,8 @@ bool plant_errors(struct chip *chip, const u8 *cells)
 	    count > STORED_FLIPS_MAX - chip->faults.stored_count)
 		return false;
 	for (i = 0; i < bits; i++)
-		if (cells[i / 8] & ~chip->reg[i / 8] & 1 << i % 8)
+		if (cells[i / 8] & ~chip->reg[i / 8] & 1 << i % 8 &&
+		    !fault_bit_is_flipped(chip, chip->row, i))
 			fault_flip_bit(chip, chip->row, i);
 	return true;
 }

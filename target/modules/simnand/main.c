@@ -222,10 +222,18 @@ static bool memory_answers(void *at)
 	return READ_ONCE(*word) == 0;
 }
 
+/* What users can reach is kept there; a part may be larger than the board. */
+static u64 mapped_bytes(const struct simnand *sim)
+{
+	return div_u64(chip_array_bytes(&sim->params.chip),
+		       sim->params.chip.blocks) *
+	       simnand_blocks(sim);
+}
+
 static int map_array(struct simnand *sim)
 {
 	resource_size_t at = sim->params.array_phys;
-	u64 bytes = chip_array_bytes(&sim->params.chip);
+	u64 bytes = mapped_bytes(sim);
 
 	if (region_intersects(at, bytes, IORESOURCE_SYSTEM_RAM,
 			      IORES_DESC_NONE) != REGION_DISJOINT) {
@@ -259,8 +267,7 @@ static void unmap_array(struct simnand *sim)
 		return;
 	memunmap(sim->array);
 	sim->array = NULL;
-	release_mem_region(sim->params.array_phys,
-			   chip_array_bytes(&sim->params.chip));
+	release_mem_region(sim->params.array_phys, mapped_bytes(sim));
 }
 
 static int add_chip(struct simnand *sim)
@@ -275,6 +282,9 @@ static int add_chip(struct simnand *sim)
 			report_trouble, sim);
 	if (err)
 		goto no_chip;
+	if (sim->array)
+		sim->chip.array_pages =
+			simnand_blocks(sim) * sim->chip.pages_per_block;
 	err = oplog_init(&sim->chip.log, sim->params.log_entries);
 	if (err)
 		pr_err("not loaded: no memory for %llu log entries\n",

@@ -341,3 +341,14 @@ def test_the_same_seed_gives_the_same_faults(board: QemuBoard) -> None:
     first, again, other = trial(1), trial(1), trial(2)
     assert first == again
     assert first["flipped_bits"] != other["flipped_bits"]
+
+
+def test_an_mlc_part_is_mlc_to_mtd(board: QemuBoard) -> None:
+    parameters = {"id": "0xec,0xd5,0x14", "writesize": 4096, "oobsize": 128, "nop": 1}
+    record = run(
+        board,
+        load(board, erasesize=524288, **parameters),
+        Step("type", "cat /sys/class/mtd/mtd0/type"),
+        Step("ubi", "modprobe ubi; ! ubiattach -m 0 2> /dev/null; dmesg | grep -i mlc"),
+    )
+    assert record["type"].stdout.strip() == "mlc-nand"

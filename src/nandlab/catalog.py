@@ -87,6 +87,37 @@ class Endurance(_Model):
     """How long blocks last."""
 
     pe_cycles: int = Field(ge=1, description="program/erase cycles that the maker promises")
+    spread_percent: int | None = Field(
+        default=None,
+        ge=0,
+        le=100,
+        description="how far a block's own limit may be from it, either way; null: not known",
+    )
+
+
+class Energy(_Model):
+    """What an operation of the array costs, nJ; null where the data sheet says nothing."""
+
+    e_read_nj: int | None = Field(default=None, ge=0, description="array read")
+    e_prog_nj: int | None = Field(default=None, ge=0, description="page program")
+    e_erase_nj: int | None = Field(default=None, ge=0, description="block erase")
+
+
+class BadBlocks(_Model):
+    """Blocks that leave the factory bad."""
+
+    max_blocks: int | None = Field(
+        default=None, ge=0, description="blocks less those guaranteed to be valid; null: not known"
+    )
+    mark_pages: list[Literal["first", "second", "last"]] | None = Field(
+        default=None,
+        description="pages of a bad block that carry the marker; null: where the kernel looks for "
+        "this maker's",
+    )
+
+
+MARK_PAGES = {"first": 1, "second": 2, "last": 4}
+"""Bits of simnand's parameter bad_mark_pages."""
 
 
 class ChipModel(Noun):
@@ -99,6 +130,8 @@ class ChipModel(Noun):
     timing: Timing
     ecc: Ecc
     endurance: Endurance | None = Field(default=None, description="absent: not known")
+    energy: Energy = Field(default=Energy(), description="absent: not known")
+    bad_blocks: BadBlocks = Field(default=BadBlocks(), description="absent: not known")
     sources: dict[str, str] = Field(description="for each figure, by dotted key: where it is from")
 
     def block_bytes(self) -> int:
@@ -106,6 +139,21 @@ class ChipModel(Noun):
 
     def pages_per_block(self) -> int:
         return self.geometry.erasesize // self.geometry.writesize
+
+    def optional_parameters(self) -> dict[str, int]:
+        """simnand's parameters for the figures that a chip file may leave out."""
+        found = {k: v for k, v in self.energy.model_dump().items() if v is not None}
+        if self.bad_blocks.mark_pages:
+            found["bad_mark_pages"] = sum(MARK_PAGES[p] for p in set(self.bad_blocks.mark_pages))
+        return found
+
+    @model_validator(mode="after")
+    def _id_tells_the_cell(self) -> ChipModel:
+        """The kernel takes SLC or MLC from bits 2 and 3 of the third byte of READ ID."""
+        says_mlc = len(self.id) > 2 and bool(self.id[2] & 0x0C)
+        if says_mlc != (self.cell == "MLC"):
+            raise ValueError(f"cell is {self.cell}, but the third byte of id says otherwise")
+        return self
 
 
 class Option(_Model):

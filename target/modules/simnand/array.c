@@ -184,11 +184,16 @@ static void count_program(struct chip *chip, bool has_data)
 	}
 }
 
-/* Programming can only clear bits. */
+/* Programming can only clear bits; the first one finds all of them set. */
 static void program_cells(struct chip *chip, u8 *cells)
 {
-	u32 i = plant_errors(chip, cells) ? chip->params.writesize : 0;
+	u32 i;
 
+	if (!chip->state[chip->row]) {
+		memcpy(cells, chip->reg, chip->page_bytes);
+		return;
+	}
+	i = plant_errors(chip, cells) ? chip->params.writesize : 0;
 	for (; i < chip->page_bytes; i++)
 		cells[i] &= chip->reg[i];
 }
@@ -230,6 +235,8 @@ static void broken_program(struct chip *chip, u8 *cells, bool has_data)
 {
 	bool done;
 
+	if (!chip->state[chip->row])
+		memset(cells, 0xff, chip->page_bytes);
 	if (fault_tear_program(chip, cells, chip->reg, &done))
 		page_programmed(chip, has_data, PAGE_GARBLED);
 	else if (done)
@@ -293,8 +300,6 @@ void array_program(struct chip *chip)
 		fail(chip);
 		return;
 	}
-	if (!chip->state[chip->row])
-		memset(cells, 0xff, chip->page_bytes);
 	finish_program(chip, cells, has_data, overwrites);
 }
 

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import re
-import shutil
 import subprocess
 from pathlib import Path
 
@@ -51,7 +50,6 @@ def test_random_operations_agree_with_a_naive_model(tmp_path: Path) -> None:
     assert result.stdout == f"{FUZZ_RUNS} runs, all well\n"
 
 
-@pytest.mark.skipif(shutil.which("clang") is None, reason="libFuzzer comes with clang")
 def test_the_same_under_libfuzzer(tmp_path: Path) -> None:
     program = tmp_path / "chip_libfuzzer"
     build(

@@ -344,7 +344,12 @@ def test_the_same_seed_gives_the_same_faults(board: QemuBoard) -> None:
 
 
 def test_an_mlc_part_is_mlc_to_mtd(board: QemuBoard) -> None:
-    parameters = {"id": "0xec,0xd5,0x14", "writesize": 4096, "oobsize": 128, "nop": 1}
+    parameters: dict[str, int | str] = {
+        "id": "0xec,0xd5,0x14",
+        "writesize": 4096,
+        "oobsize": 128,
+        "nop": 1,
+    }
     record = run(
         board,
         load(board, erasesize=524288, **parameters),

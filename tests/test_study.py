@@ -106,6 +106,11 @@ def test_a_partition_larger_than_its_chip_is_refused(tmp_path: Path) -> None:
     assert "512 MiB of a chip of 256 MiB" in found[0]
 
 
+def test_a_partition_that_the_board_cannot_hold_is_refused(tmp_path: Path) -> None:
+    found = errors(tmp_path, ('part = "apf27", partition_mib = 8', 'part = "TC58NVG3S0F"'))
+    assert "chip_store_mib" in found[0]
+
+
 def test_the_same_trial_twice_is_refused(tmp_path: Path) -> None:
     assert "more than once" in errors(tmp_path, ("seeds = [1, 2]", "seeds = [1, 1]"))[0]
 

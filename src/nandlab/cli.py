@@ -14,6 +14,7 @@ from typing import Annotated
 import typer
 
 from nandlab import __version__
+from nandlab.cli_chip import chip_app
 from nandlab.errors import NandlabError
 
 app = typer.Typer(
@@ -28,6 +29,7 @@ app = typer.Typer(
 )
 board_app = typer.Typer(no_args_is_help=True, help="The virtual board by itself.")
 app.add_typer(board_app, name="board")
+app.add_typer(chip_app, name="chip")
 
 StudyArgument = Annotated[
     str, typer.Argument(metavar="STUDY", help="a study file, or the name of a shipped study")

@@ -264,11 +264,11 @@ def _chip(
     if blocks != int(blocks):
         step = f"{g.erasesize / MIB:g} MiB"
         c.wrong.append(f"{c.where}: {place}: a partition is whole blocks: a multiple of {step}")
-    pages = g.blocks * (g.erasesize // g.writesize)
+    pages = int(blocks) * chip.pages_per_block()
     store_mib = pages * (g.writesize + g.oobsize) / MIB
     if board is not None and store_mib > board.chip_store_mib:
         c.wrong.append(
-            f"{c.where}: {place}: {chip.name} needs {store_mib:.0f} MiB of chip_store_mib; "
+            f"{c.where}: {place}: {chip.name} needs {store_mib:.0f} MiB of chip_store_mib for it; "
             f"board {board.name} has {board.chip_store_mib}"
         )
     return chip, int(blocks)

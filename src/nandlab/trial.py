@@ -47,6 +47,7 @@ def chip_parameters(
         "ecc_step": ecc.step,
         "partition_blocks": partition_blocks,
         "array_phys": chip_store_phys,
+        **chip.optional_parameters(),
     }
 
 

@@ -116,6 +116,26 @@ class Chip(_Model):
     pages_per_block: int
     blocks: int = Field(description="blocks of the partition")
     writesize: int
+    faults: dict[str, int] = Field(
+        default_factory=dict, description="simnand's fault parameters, as a study's chips name them"
+    )
+
+
+class Round(_Model):
+    """A lifetime run's state after one more round of its load; all are totals since it began."""
+
+    t_ns: int = Field(description="the board's clock")
+    bytes_written: int = Field(description="by the load's own writes")
+    programs: int = Field(description="page programs of the chip")
+    erases: int = Field(description="block erases of the chip")
+    dead_blocks: int = Field(description="blocks that have failed")
+
+
+class Lifetime(_Model):
+    """A chip worn by rounds of one load until its file system gave up or the rounds ended."""
+
+    rounds: list[Round]
+    gave_up: str | None = Field(description="what the last round failed with; null: it still lives")
 
 
 class Host(_Model):
@@ -166,6 +186,7 @@ class Trial(_Model):
     )
     erases_per_block: EraseSpread | None = None
     per_block: PerBlock | None = None
+    lifetime: Lifetime | None = None
 
     kernel_log: list[str] = Field(
         default_factory=list, description="the kernel's lines of level warning and worse"
@@ -189,6 +210,7 @@ class Trial(_Model):
             json.dumps(self.options, sort_keys=True),
             self.chip.part,
             f"{self.chip.partition_mib:g} MiB",
+            json.dumps(self.chip.faults, sort_keys=True),
             self.state.name,
             f"{self.state.valid}/{self.state.invalid}/{self.state.mix}",
         )

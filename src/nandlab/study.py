@@ -63,6 +63,34 @@ class FilesystemChoice(_WithChoices):
     __pydantic_extra__: dict[str, str] = Field(init=False)
 
 
+class Faults(_Model):
+    """What shall go wrong with a chip; simnand's parameters, seeded by the trial's seed."""
+
+    bad_blocks: int = Field(default=0, ge=0, description="blocks that leave the factory bad")
+    endurance: int = Field(default=0, ge=0, description="erases that a block stands; 0: any number")
+    endurance_spread: int = Field(
+        default=0, ge=0, le=100, description="spread of endurance over the blocks, +- percent"
+    )
+    program_fail_ppb: int = Field(
+        default=0, ge=0, description="chance of a program to fail, in billionths"
+    )
+    erase_fail_ppb: int = Field(
+        default=0, ge=0, description="chance of an erase to fail, in billionths"
+    )
+    flip_ppt: int = Field(default=0, ge=0, description="bits in 10^12 that read wrong")
+    flip_wear_ppt: int = Field(
+        default=0, ge=0, description="bits in 10^12 more at the rated endurance, as wear grows"
+    )
+    flip_read_ppt: int = Field(
+        default=0, ge=0, description="bits in 10^12 more for each read of the block"
+    )
+
+    def parameters(self, seed: int) -> dict[str, int]:
+        """Those that are not zero, and the seed if there are any."""
+        asked = {k: v for k, v in self.model_dump().items() if v}
+        return {**asked, "seed": seed} if asked else {}
+
+
 class ChipChoice(_Model):
     """A chip and the partition of it that the file system gets."""
 
@@ -70,6 +98,7 @@ class ChipChoice(_Model):
     partition_mib: float | None = Field(
         default=None, gt=0, description="MiB from the chip's start; absent: the whole chip"
     )
+    faults: Faults = Field(default=Faults(), description="what shall go wrong; absent: nothing")
 
 
 class StateChoice(_Model):
@@ -123,6 +152,7 @@ class TrialSpec(_Model):
     options: dict[str, str]
     chip: ChipModel
     partition_blocks: int
+    faults: Faults
     state: StateChoice
     seed: int
     phase_offset_ms: float
@@ -141,6 +171,7 @@ class TrialSpec(_Model):
             self.state.model_dump(),
             self.seed,
             self.phase_offset_ms,
+            *self.faults.parameters(self.seed).items(),
         ]
         return f"{self.filesystem.name}-{self.state.name}-{digest(key)[:10]}"
 
@@ -220,11 +251,12 @@ def plan(study: Study, where: str | None = None) -> list[TrialSpec]:
             options=options,
             chip=chip,
             partition_blocks=blocks,
+            faults=faults,
             state=state,
             seed=seed,
             phase_offset_ms=offset,
         )
-        for (workload, parameters), (filesystem, options), (chip, blocks) in parts
+        for (workload, parameters), (filesystem, options), (chip, blocks, faults) in parts
         for state, seed, offset in product(m.states, m.seeds, m.phase_offsets_ms)
     ]
     ids = [t.id for t in trials]
@@ -250,8 +282,8 @@ def _chosen(
 
 def _chip(
     c: _Collector, choice: ChipChoice, board: BoardModel | None, place: str
-) -> tuple[ChipModel, int] | None:
-    """A chip and the blocks of its partition; None once the mistakes are noted."""
+) -> tuple[ChipModel, int, Faults] | None:
+    """A chip, the blocks of its partition and its faults; None once the mistakes are noted."""
     chip = c.load("chips", choice.part, ChipModel, place)
     if chip is None:
         return None
@@ -271,4 +303,4 @@ def _chip(
             f"{c.where}: {place}: {chip.name} needs {store_mib:.0f} MiB of chip_store_mib for it; "
             f"board {board.name} has {board.chip_store_mib}"
         )
-    return chip, int(blocks)
+    return chip, int(blocks), choice.faults

@@ -11,7 +11,18 @@ from typing import Any
 from nandlab import results
 from nandlab.board.job import ALWAYS, Board, BoardLost, Job, JobRecord, Step
 from nandlab.catalog import ChipModel
-from nandlab.results import Chip, Counts, Doubt, EraseSpread, Host, Latency, PerBlock, Shares, State
+from nandlab.results import (
+    Chip,
+    Counts,
+    Doubt,
+    EraseSpread,
+    Host,
+    Latency,
+    Lifetime,
+    PerBlock,
+    Shares,
+    State,
+)
 from nandlab.study import MIB, TrialSpec
 
 MOUNTPOINT = "/mnt"
@@ -60,6 +71,7 @@ def job(spec: TrialSpec) -> Job:
         "options": fs.mount_options(spec.options),
     }
     parameters = chip_parameters(spec.chip, spec.partition_blocks, spec.board.ram_mib << 20)
+    parameters |= spec.faults.parameters(spec.seed)
     load = " ".join(["modprobe simnand", *(f"{k}={v}" for k, v in parameters.items())])
     settle = f"settle --quiet-ms {fs.settle.quiet_ms} --limit-s {fs.settle.limit_s}"
     steps = [
@@ -132,6 +144,7 @@ def _common(spec: TrialSpec, study: str, board: Board, todo: Job) -> dict[str, A
             pages_per_block=spec.chip.pages_per_block(),
             blocks=spec.partition_blocks,
             writesize=g.writesize,
+            faults={k: v for k, v in spec.faults.parameters(spec.seed).items() if k != "seed"},
         ),
         "state": State(**spec.state.model_dump()),
         "workload": spec.workload.name,
@@ -169,7 +182,7 @@ def _outcome(spec: TrialSpec, record: JobRecord) -> dict[str, Any]:
     try:
         measured = _last_line(record, "workload")
         figures = _measured(measured)
-        obtained = measured["state"]["obtained"]
+        obtained = measured.get("state", {}).get("obtained")
         figures["state"] = State(
             **spec.state.model_dump(), obtained=Shares(**obtained) if obtained else None
         )
@@ -187,6 +200,9 @@ def _last_line(record: JobRecord, step: str) -> dict[str, Any]:
 
 def _measured(m: dict[str, Any]) -> dict[str, Any]:
     """The figures of a workload's JSON line, as fields of a result."""
+    if "rounds" in m:
+        life = Lifetime(rounds=m["rounds"], gave_up=m["gave_up"])
+        return {"lifetime": life, "per_block": PerBlock(**m["per_block"])}
     flash = m["flash"]
     latency = {k: Latency(**v) if v else None for k, v in m["latency_ns"].items()}
     fields: dict[str, Any] = {

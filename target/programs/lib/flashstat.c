@@ -19,6 +19,7 @@ static const struct {
 	FIELD(reads),		FIELD(programs),	 FIELD(erases),
 	FIELD(partition_pages), FIELD(pages_programmed), FIELD(pages_per_block),
 	FIELD(blocks),		FIELD(busy_ns),		 FIELD(idle_ns),
+	FIELD(worn_out),
 };
 
 #define FIELDS (sizeof(fields) / sizeof(*fields))

@@ -25,9 +25,10 @@ struct flash_counters {
 	uint64_t partition_pages;  /* pages in the exposed partition */
 	uint64_t pages_programmed; /* pages programmed at this moment */
 	uint64_t pages_per_block;
-	uint64_t blocks;  /* erase blocks of the partition */
-	uint64_t busy_ns; /* time the chip spent working */
-	uint64_t idle_ns; /* time since its last operation ended */
+	uint64_t blocks;   /* erase blocks of the partition */
+	uint64_t busy_ns;  /* time the chip spent working */
+	uint64_t idle_ns;  /* time since its last operation ended */
+	uint64_t worn_out; /* blocks of the chip that have failed */
 };
 
 struct flash_blocks {

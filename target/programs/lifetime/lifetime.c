@@ -1,0 +1,236 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * lifetime: wears a chip with rounds of one load until the load fails.
+ *
+ * Each round runs a shell command with the environment variable ROUND, from 1;
+ * the command is to print a line of JSON with the "written" bytes of its own
+ * writes, as ffsmark does. After each round the chip is asked what it has
+ * counted and how many of its blocks are worn out. The first round that fails
+ * ends the chip's life, and what it said on stderr is why.
+ *
+ * Needs the chip's statistics. Costs a file read of them a round.
+ */
+#define _GNU_SOURCE
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+
+#include "checked.h"
+#include "clock.h"
+#include "diag.h"
+#include "flashstat.h"
+#include "json.h"
+#include "options.h"
+
+#define ERRORS	   "lifetime.stderr"
+#define WRITTEN	   "\"written\":"
+#define MAX_ROUNDS 1000000ull
+
+struct request {
+	const char *flash;
+	const char *command;
+	uint64_t rounds;
+};
+
+struct round {
+	uint64_t t_ns;
+	uint64_t bytes_written;
+	struct flash_counters counters;
+};
+
+struct life {
+	struct round *rounds;
+	uint64_t count;
+	char *gave_up; /* NULL while the load goes on */
+	struct flash_counters before;
+	uint64_t began_ns;
+};
+
+static int take_flash(void *context, const char *value)
+{
+	((struct request *)context)->flash = value;
+	return 0;
+}
+
+static int take_rounds(void *context, const char *value)
+{
+	char *end;
+	unsigned long long number = strtoull(value, &end, 10);
+
+	if (*end || end == value || *value == '-' || !number ||
+	    number > MAX_ROUNDS)
+		return fail("--rounds %s: expected 1 to %llu", value,
+			    MAX_ROUNDS);
+	((struct request *)context)->rounds = number;
+	return 0;
+}
+
+static int take_command(void *context, const char *value)
+{
+	((struct request *)context)->command = value;
+	return 0;
+}
+
+static const struct option_decl options[] = {
+	{"rounds", "N", "rounds at the most (1000000)", take_rounds},
+	{"flash", "DIR", "the chip's statistics (" FLASHSTAT_DIRECTORY ")",
+	 take_flash},
+	{"round", "COMMAND", "what a round runs; $ROUND is its number",
+	 take_command},
+};
+
+/* Bytes that the round's line of JSON says it wrote; COUNT_MISSING if none. */
+static uint64_t written_by(const char *output)
+{
+	const char *at = strstr(output, WRITTEN);
+
+	return at ? strtoull(at + strlen(WRITTEN), NULL, 10) : COUNT_MISSING;
+}
+
+static char *first_line_of(const char *path)
+{
+	char *said = slurp(path);
+
+	if (!said || !*said) {
+		free(said);
+		return text("the load failed and said nothing");
+	}
+	said[strcspn(said, "\n")] = '\0';
+	return said;
+}
+
+/* Runs one round: 0 with its bytes, or 1 with life->gave_up, or -1. */
+static int run_round(const struct request *request, struct life *life,
+		     uint64_t *bytes)
+{
+	char *command = text("{ %s; } 2>" ERRORS, request->command);
+	char number[24];
+	char *line = NULL;
+	size_t room = 0;
+	FILE *output;
+	int status;
+
+	snprintf(number, sizeof(number), "%llu",
+		 (unsigned long long)life->count + 1);
+	setenv("ROUND", number, 1);
+	output = popen(command, "r");
+	free(command);
+	if (!output)
+		return fail_errno("run", request->command);
+	*bytes = COUNT_MISSING;
+	while (getline(&line, &room, output) > 0)
+		if (written_by(line) != COUNT_MISSING)
+			*bytes = written_by(line);
+	free(line);
+	status = pclose(output);
+	if (status) {
+		life->gave_up = first_line_of(ERRORS);
+		return 1;
+	}
+	if (*bytes == COUNT_MISSING)
+		return fail("a round printed no " WRITTEN);
+	return 0;
+}
+
+static int live(const struct request *request, struct life *life)
+{
+	uint64_t total = 0;
+	uint64_t bytes = 0;
+
+	if (flash_read_counters(request->flash, &life->before))
+		return fail_errno("read the chip's statistics in",
+				  request->flash);
+	life->began_ns = now_ns();
+	life->rounds =
+		allocate(request->rounds, sizeof(*life->rounds), "the rounds");
+	while (life->count < request->rounds) {
+		struct round *round = &life->rounds[life->count];
+		int ended = run_round(request, life, &bytes);
+
+		if (ended)
+			return ended < 0 ? -1 : 0;
+		total += bytes;
+		round->t_ns = now_ns() - life->began_ns;
+		round->bytes_written = total;
+		if (flash_read_counters(request->flash, &round->counters))
+			return fail_errno("read the chip's statistics in",
+					  request->flash);
+		life->count++;
+	}
+	return 0;
+}
+
+static void print_blocks(struct json *json, const char *key,
+			 const uint64_t *values, uint64_t count)
+{
+	json_array(json, key);
+	for (uint64_t i = 0; i < count; i++)
+		json_count(json, NULL, values[i]);
+	json_end(json);
+}
+
+static int print_life(const struct request *request, const struct life *life)
+{
+	struct json json = {.out = stdout};
+	struct flash_blocks blocks;
+
+	if (flash_read_blocks(request->flash, &blocks))
+		return fail_errno("read the chip's blocks in", request->flash);
+	json_object(&json, NULL);
+	json_text(&json, "program", "lifetime");
+	json_text(&json, "gave_up", life->gave_up);
+	json_array(&json, "rounds");
+	for (uint64_t i = 0; i < life->count; i++) {
+		const struct round *round = &life->rounds[i];
+		const struct flash_counters *now = &round->counters;
+
+		json_object(&json, NULL);
+		json_count(&json, "t_ns", round->t_ns);
+		json_count(&json, "bytes_written", round->bytes_written);
+		json_count(&json, "programs",
+			   flash_delta(now->programs, life->before.programs));
+		json_count(&json, "erases",
+			   flash_delta(now->erases, life->before.erases));
+		json_count(&json, "dead_blocks", now->worn_out);
+		json_end(&json);
+	}
+	json_end(&json);
+	json_object(&json, "per_block");
+	print_blocks(&json, "reads", blocks.reads, blocks.count);
+	print_blocks(&json, "programs", blocks.programs, blocks.count);
+	print_blocks(&json, "erases", blocks.erases, blocks.count);
+	json_end(&json);
+	json_array(&json, "warnings");
+	json_end(&json);
+	json_end(&json);
+	flash_free_blocks(&blocks);
+	return json_finish(&json);
+}
+
+int main(int argc, char **argv)
+{
+	struct request request = {
+		.flash = FLASHSTAT_DIRECTORY,
+		.rounds = MAX_ROUNDS,
+	};
+	struct life life = {0};
+	bool helped;
+	int error;
+
+	(void)argc;
+	diag_program = "lifetime";
+	if (options_walk(options, sizeof(options) / sizeof(*options), argv + 1,
+			 &request, "lifetime --round COMMAND [OPTION]...",
+			 "Wears a chip with rounds of one load until it fails.",
+			 &helped))
+		return helped ? EXIT_OK : EXIT_USAGE;
+	if (!request.command) {
+		fail("--round is missing: the command of a round");
+		return EXIT_USAGE;
+	}
+	error = live(&request, &life) || print_life(&request, &life);
+	free(life.rounds);
+	free(life.gave_up);
+	return error ? EXIT_RUN_FAILED : EXIT_OK;
+}

@@ -69,6 +69,7 @@ static int counters_show(struct seq_file *file, void *unused)
 	show_state(file, chip);
 	show(file, "late_ns", sim->late_ns);
 	show(file, "idle_ns", sim->busy ? 0 : ktime_get_ns() - sim->ended_ns);
+	show(file, "warped_ns", warp_added_ns());
 	show(file, "partition_pages", (u64)blocks * chip->pages_per_block);
 	show(file, "pages_programmed", chip_data_pages(chip, blocks));
 	show(file, "pages_per_block", chip->pages_per_block);

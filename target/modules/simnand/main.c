@@ -45,6 +45,7 @@ static struct simnand simnand = {
 			.partition_name = "test",
 			.ecc_step = 512,
 			.ecc_strength = 4,
+			.wait = {.mode = "warp", .warp_slice_ns = 1000000},
 		},
 };
 
@@ -89,6 +90,12 @@ PARAM(ecc_bytes, ecc_bytes, uint,
 PARAM(array_phys, array_phys, ullong,
       "Physical address of memory for the array, outside the kernel's own; 0 = "
       "kernel memory, block by block (0)");
+PARAM(wait, wait.mode, charp,
+      "How operations wait: warp, sleep or spin (warp)");
+PARAM(warp_slice_ns, wait.warp_slice_ns, uint,
+      "wait=warp: how late in ns a timer may fire at most for time added "
+      "before "
+      "it; 0 = none (1000000)");
 
 PARAM(e_read_nj, chip.e_read_nj, int,
       "Energy of an array read in nJ; -1 = not known (-1)");
@@ -342,9 +349,12 @@ static int __init simnand_init(void)
 		return -EINVAL;
 	}
 	mutex_init(&sim->lock);
-	err = add_chip(sim);
+	err = wait_start(&sim->params.wait);
 	if (err)
 		return err;
+	err = add_chip(sim);
+	if (err)
+		goto no_chip;
 	sim->chip.scanning = true;
 	err = simnand_scan(sim);
 	if (err)
@@ -361,6 +371,8 @@ no_mtd:
 no_scan:
 	remove_chip(sim);
 	pr_err("not loaded: the NAND core refused the chip (%d)\n", err);
+no_chip:
+	wait_stop();
 	return err;
 }
 module_init(simnand_init);
@@ -371,6 +383,7 @@ static void __exit simnand_exit(void)
 	WARN_ON(mtd_device_unregister(nand_to_mtd(&simnand.nand)));
 	nand_cleanup(&simnand.nand);
 	remove_chip(&simnand);
+	wait_stop();
 }
 module_exit(simnand_exit);
 

@@ -43,17 +43,17 @@ static void simnand_unlock(struct simnand *sim)
 
 static void simnand_end(struct simnand *sim)
 {
-	u64 ns;
+	u64 ns, ended_ns;
 
 	if (--sim->depth)
 		return;
 	simnand_lock(sim);
 	ns = chip_take_ns(&sim->chip);
 	simnand_unlock(sim);
-	wait_until_ns(sim->start_ns + ns);
+	ended_ns = wait_until_ns(sim->start_ns + ns);
 	simnand_lock(sim);
-	sim->ended_ns = ktime_get_ns();
-	sim->late_ns += sim->ended_ns - sim->start_ns - ns;
+	sim->ended_ns = ended_ns;
+	sim->late_ns += ended_ns - sim->start_ns - ns;
 	sim->busy = false;
 	simnand_unlock(sim);
 }

@@ -10,6 +10,7 @@
 #include <linux/mutex.h>
 
 #include "chip.h"
+#include "wait.h"
 
 /* What the module is told when it is loaded. Set once. */
 struct simnand_params {
@@ -47,6 +48,8 @@ struct simnand_params {
 
 	/* Records that the operation log has room for; 0: no log. */
 	unsigned long long log_entries;
+
+	struct wait_params wait;
 };
 
 struct simnand {
@@ -77,9 +80,6 @@ int simnand_scan(struct simnand *sim);
 
 /* Blocks that users see: those of the partition, or all. */
 u32 simnand_blocks(const struct simnand *sim);
-
-/* wait.c: return once CLOCK_MONOTONIC has reached the time. */
-void wait_until_ns(u64 deadline_ns);
 
 /* debugfs.c: what there is to read. */
 void simnand_debugfs_add(struct simnand *sim);

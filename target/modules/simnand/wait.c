@@ -3,11 +3,17 @@
  * How the time of a flash operation passes. The deadline is absolute, so what
  * the simulation itself cost since the operation began is not added to it.
  */
-#include <linux/hrtimer.h>
-#include <linux/ktime.h>
-#include <linux/sched.h>
+#define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
-#include "simnand.h"
+#include <linux/hrtimer.h>
+#include <linux/kernel.h>
+#include <linux/ktime.h>
+#include <linux/printk.h>
+#include <linux/sched.h>
+#include <linux/sched/stat.h>
+#include <linux/string.h>
+
+#include "wait.h"
 
 /*
  * Below this a sleep would end later than it lasts: the timer interrupt and
@@ -17,37 +23,89 @@
  */
 #define SPIN_BELOW_NS 10000
 
-static void spin_until(u64 deadline_ns)
+enum wait_mode { WAIT_WARP, WAIT_SLEEP, WAIT_SPIN };
+
+static const char *const mode_names[] = {
+	[WAIT_WARP] = "warp",
+	[WAIT_SLEEP] = "sleep",
+	[WAIT_SPIN] = "spin",
+};
+
+static enum wait_mode mode;
+
+static u64 spin_until(u64 deadline_ns)
 {
-	while (ktime_get_ns() < deadline_ns)
+	u64 now_ns;
+
+	while ((now_ns = ktime_get_ns()) < deadline_ns)
 		cpu_relax();
+	return now_ns;
 }
 
-static void sleep_until(u64 deadline_ns)
+static u64 sleep_until(u64 deadline_ns)
 {
 	ktime_t expires = ns_to_ktime(deadline_ns);
+	u64 now_ns;
 
 	/* No signal and no slack: the chip answers neither early nor late. */
 	do {
 		set_current_state(TASK_UNINTERRUPTIBLE);
 		schedule_hrtimeout(&expires, HRTIMER_MODE_ABS);
-	} while (ktime_get_ns() < deadline_ns);
+	} while ((now_ns = ktime_get_ns()) < deadline_ns);
+	return now_ns;
 }
 
-/* MTD users may write from an oops, where nobody else will run. */
-static bool may_sleep(void)
+static u64 doze_until(u64 now_ns, u64 deadline_ns, bool may_sleep)
 {
-	return !oops_in_progress && !in_atomic() && !irqs_disabled();
+	if (may_sleep && deadline_ns - now_ns >= SPIN_BELOW_NS)
+		return sleep_until(deadline_ns);
+	return spin_until(deadline_ns);
 }
 
-void wait_until_ns(u64 deadline_ns)
+/* Where another thread is ready to run, the time is its own, as with sleep. */
+static u64 warp_until(u64 now_ns, u64 deadline_ns, bool may_sleep)
 {
+	while (now_ns < deadline_ns) {
+		if (!warp_works() || (may_sleep && !single_task_running()))
+			return doze_until(now_ns, deadline_ns, may_sleep);
+		now_ns = warp_towards(now_ns, deadline_ns, may_sleep);
+	}
+	return now_ns;
+}
+
+u64 wait_until_ns(u64 deadline_ns)
+{
+	/* MTD users may write from an oops, where nobody else will run. */
+	bool may_sleep = !oops_in_progress && !in_atomic() && !irqs_disabled();
 	u64 now_ns = ktime_get_ns();
 
 	if (now_ns >= deadline_ns)
-		return;
-	if (deadline_ns - now_ns >= SPIN_BELOW_NS && may_sleep())
-		sleep_until(deadline_ns);
-	else
-		spin_until(deadline_ns);
+		return now_ns;
+	switch (mode) {
+	case WAIT_WARP:
+		return warp_until(now_ns, deadline_ns, may_sleep);
+	case WAIT_SLEEP:
+		return doze_until(now_ns, deadline_ns, may_sleep);
+	default:
+		return spin_until(deadline_ns);
+	}
+}
+
+int wait_start(const struct wait_params *params)
+{
+	int found =
+		match_string(mode_names, ARRAY_SIZE(mode_names), params->mode);
+
+	if (found < 0) {
+		pr_err("not loaded: wait must be warp, sleep or spin\n");
+		return found;
+	}
+	mode = found;
+	return mode == WAIT_WARP ? warp_start(params->warp_slice_ns) : 0;
+}
+
+void wait_stop(void)
+{
+	if (mode == WAIT_WARP)
+		warp_stop();
 }

@@ -45,7 +45,7 @@ static struct simnand simnand = {
 			.partition_name = "test",
 			.ecc_step = 512,
 			.ecc_strength = 4,
-			.wait = {.mode = "warp", .warp_slice_ns = 1000000},
+			.wait = {.mode = "warp", .warp_slice_ns = 100000},
 		},
 };
 
@@ -95,7 +95,7 @@ PARAM(wait, wait.mode, charp,
 PARAM(warp_slice_ns, wait.warp_slice_ns, uint,
       "wait=warp: how late in ns a timer may fire at most for time added "
       "before "
-      "it; 0 = none (1000000)");
+      "it; 0 = none (100000)");
 
 PARAM(e_read_nj, chip.e_read_nj, int,
       "Energy of an array read in nJ; -1 = not known (-1)");

@@ -49,6 +49,19 @@ void page_content(struct chip *chip, u32 page, u8 *to)
 	}
 }
 
+/* What the array takes this time, give or take the jitter. */
+static u32 with_jitter(struct chip *chip, u32 array_ns)
+{
+	u32 off = shim_div((u64)array_ns * chip->params.jitter_ppm, 1000000);
+	u64 random;
+
+	if (!off)
+		return array_ns;
+	random = prng(chip->params.jitter_seed, PRNG_JITTER, 0,
+		      ++chip->jittered);
+	return array_ns - off + prng_below(random, 2 * off + 1);
+}
+
 /* Every operation of the array begins here. Programs and erases have their
  * number in chip->op_seq by now; reads have none. */
 static void chip_op_begin(struct chip *chip, enum oplog_kind kind, u64 op,
@@ -56,6 +69,7 @@ static void chip_op_begin(struct chip *chip, enum oplog_kind kind, u64 op,
 {
 	struct oplog_record *record = oplog_next(&chip->log);
 
+	array_ns = with_jitter(chip, array_ns);
 	if (record) {
 		record->time_ns = chip->clock_ns + chip->elapsed_ns;
 		record->op = op;

@@ -32,6 +32,8 @@ const char *chip_check(const struct chip_params *p)
 		return "512-byte pages need bus_bits=8";
 	if (p->nop < 1 || p->nop > CHIP_NOP_MAX)
 		return "nop must be from 1 to 127";
+	if (p->jitter_ppm > CHIP_JITTER_MAX)
+		return "jitter_ppm must be from 0 to 400000";
 	if (p->id_len < 2 || p->id_len > CHIP_ID_MAX)
 		return "id must have 2 to 8 bytes";
 	if (p->bad_mark_pages > 7)

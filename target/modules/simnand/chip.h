@@ -24,6 +24,7 @@
 #define CHIP_ID_MAX  8
 #define CHIP_NOP_MAX 127
 #define CHIP_NO_PAGE (~0u)
+#define CHIP_JITTER_MAX 400000
 
 /* What a data sheet says of a chip. Set once, before chip_init(). */
 struct chip_params {
@@ -93,6 +94,14 @@ struct chip_params {
 
 	/* What goes wrong; all zero: nothing. */
 	struct fault_params faults;
+
+	/* How far tR, tPROG and tBERS may be off the above, either way, in
+	 * millionths, 0 to 400000: each operation's own, all values equally
+	 * likely. 0: never. Cycles are the controller's and do not vary. */
+	unsigned int jitter_ppm;
+
+	/* Equal seeds and operations give equal times. */
+	unsigned long long jitter_seed;
 };
 
 /* The chip's own record of a block, kept in images. */
@@ -234,6 +243,9 @@ struct chip {
 
 	/* Time since the last chip_take_ns(). */
 	u64 elapsed_ns;
+
+	/* Operations of the array that were given a jitter. */
+	u64 jittered;
 };
 
 /* NULL if a chip can be made so, else the sentence that says why not. */

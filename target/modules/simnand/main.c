@@ -75,6 +75,10 @@ PARAM(t_rc_ns, chip.t_rc_ns, uint,
       "One data cycle out of the chip, tRC in ns (20)");
 PARAM(t_wc_ns, chip.t_wc_ns, uint,
       "One command, address or data cycle into the chip, tWC in ns (20)");
+PARAM(jitter_ppm, chip.jitter_ppm, uint,
+      "How far tR, tPROG and tBERS vary, either way and uniformly, in "
+      "millionths, at most 400000 (0)");
+PARAM(jitter_seed, chip.jitter_seed, ullong, "Seed of that variation (0)");
 PARAM(name, name, charp, "Name of the MTD device of the whole chip (simnand)");
 PARAM(partition_blocks, partition_blocks, uint,
       "Blocks of the one MTD partition, from block 0; 0 = the whole chip and "

@@ -21,6 +21,7 @@ enum prng_stream {
 	PRNG_FLIP_PLACE,
 	PRNG_TEAR_HOW,
 	PRNG_TEAR_BITS,
+	PRNG_JITTER,
 };
 
 static inline u64 prng_mix(u64 x)

@@ -45,6 +45,9 @@ class BoardModel(Noun):
     icount_shift: int = Field(
         ge=0, le=10, description="an instruction takes 2^shift ns of the board's clock"
     )
+    wait: Literal["warp", "sleep", "spin"] = Field(
+        default="warp", description="how the chip's time passes: docs/time.md"
+    )
     cmdline: str = Field(default="", description="further words for the kernel's command line")
     boot_deadline_s: int = Field(default=180, ge=1, description="limit of a boot, host seconds")
     trial_deadline_s: int = Field(

@@ -72,6 +72,7 @@ def job(spec: TrialSpec) -> Job:
     }
     parameters = chip_parameters(spec.chip, spec.partition_blocks, spec.board.ram_mib << 20)
     parameters |= spec.faults.parameters(spec.seed)
+    parameters["wait"] = spec.board.wait
     load = " ".join(["modprobe simnand", *(f"{k}={v}" for k, v in parameters.items())])
     settle = f"settle --quiet-ms {fs.settle.quiet_ms} --limit-s {fs.settle.limit_s}"
     steps = [

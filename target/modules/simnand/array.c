@@ -4,6 +4,7 @@
  * how they are counted and logged. Costs one copy of a page for each.
  */
 #include "array.h"
+#include "prng.h"
 
 u8 *cells_of(struct chip *chip, u32 page)
 {

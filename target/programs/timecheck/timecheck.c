@@ -1,0 +1,320 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * timecheck: does the board's time behave? One JSON line, of one of these:
+ *
+ * clocks  Every clock that a program can ask for, one after another between
+ *         two looks at CLOCK_MONOTONIC, and a new file's time of change.
+ * timers  For --count times --period-us: how late clock_nanosleep() and a
+ *         timerfd come. A yardstick for what runs beside it.
+ * erase, program, read
+ *         --count times a block or page of --device, from its start on, begun
+ *         right after a tick of the kernel's, so that runs of less than a tick
+ *         see none: what CLOCK_MONOTONIC says it all took.
+ *
+ * Costs nothing else: no file but /tmp/timecheck, no flash operation but these.
+ */
+#include <fcntl.h>
+#include <mtd/mtd-user.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/timerfd.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "checked.h"
+#include "clock.h"
+#include "diag.h"
+#include "json.h"
+#include "options.h"
+
+#define NS_PER_S 1000000000ull
+#define SCRATCH	 "/tmp/timecheck"
+
+struct request {
+	const char *what;
+	const char *device;
+	unsigned long count;
+	unsigned long period_us;
+};
+
+static uint64_t ns_of(const struct timespec *t)
+{
+	return t->tv_sec * NS_PER_S + t->tv_nsec;
+}
+
+static struct timespec timespec_of(uint64_t ns)
+{
+	struct timespec t = {.tv_sec = ns / NS_PER_S, .tv_nsec = ns % NS_PER_S};
+
+	return t;
+}
+
+static uint64_t clock_ns(clockid_t id)
+{
+	struct timespec t;
+
+	if (clock_gettime(id, &t))
+		return COUNT_MISSING;
+	return ns_of(&t);
+}
+
+/* Past the C library and the vDSO, which might read the counter itself. */
+static uint64_t syscall_ns(clockid_t id)
+{
+	struct timespec t;
+
+	if (syscall(SYS_clock_gettime, id, &t))
+		return COUNT_MISSING;
+	return ns_of(&t);
+}
+
+static int put_uptime(struct json *json)
+{
+	char *line = slurp("/proc/uptime");
+
+	if (!line)
+		return fail_errno("read", "/proc/uptime");
+	json_count(json, "uptime_ns", (uint64_t)(strtod(line, NULL) * 1e9));
+	free(line);
+	return 0;
+}
+
+static int put_file_time(struct json *json)
+{
+	struct stat status;
+	int fd = checked_open(SCRATCH, O_WRONLY | O_CREAT | O_EXCL, 0600);
+
+	if (fd < 0)
+		return -1;
+	if (fstat(fd, &status))
+		return fail_errno("stat", SCRATCH);
+	json_count(json, "file_ns", ns_of(&status.st_mtim));
+	if (checked_close(fd, SCRATCH))
+		return -1;
+	return checked_unlink(SCRATCH);
+}
+
+static int clocks(struct json *json, const struct request *request)
+{
+	static const struct {
+		const char *name;
+		clockid_t id;
+	} all[] = {
+		{"monotonic_ns", CLOCK_MONOTONIC},
+		{"monotonic_raw_ns", CLOCK_MONOTONIC_RAW},
+		{"monotonic_coarse_ns", CLOCK_MONOTONIC_COARSE},
+		{"boottime_ns", CLOCK_BOOTTIME},
+		{"realtime_ns", CLOCK_REALTIME},
+		{"realtime_coarse_ns", CLOCK_REALTIME_COARSE},
+		{"tai_ns", CLOCK_TAI},
+	};
+	size_t i;
+
+	(void)request;
+	json_count(json, "first_ns", now_ns());
+	for (i = 0; i < sizeof(all) / sizeof(*all); i++)
+		json_count(json, all[i].name, clock_ns(all[i].id));
+	json_count(json, "monotonic_syscall_ns", syscall_ns(CLOCK_MONOTONIC));
+	if (put_uptime(json) || put_file_time(json))
+		return -1;
+	json_count(json, "last_ns", now_ns());
+	return 0;
+}
+
+struct lateness {
+	uint64_t max_ns;
+	uint64_t sum_ns;
+};
+
+static void was_due(struct lateness *late, uint64_t due_ns)
+{
+	uint64_t ns = now_ns() - due_ns;
+
+	late->sum_ns += ns;
+	if (late->max_ns < ns)
+		late->max_ns = ns;
+}
+
+static int wait_timerfd(int fd, uint64_t due_ns)
+{
+	struct itimerspec when = {.it_value = timespec_of(due_ns)};
+	uint64_t times;
+
+	if (timerfd_settime(fd, TFD_TIMER_ABSTIME, &when, NULL))
+		return fail_errno("set", "a timerfd");
+	return checked_read(fd, &times, sizeof(times), "a timerfd");
+}
+
+/* Both kinds in turn; the next is due a period after the last one was. */
+static int timers(struct json *json, const struct request *request)
+{
+	uint64_t period_ns = request->period_us * 1000ull;
+	uint64_t due_ns = now_ns();
+	struct lateness nanosleep_late = {0}, timerfd_late = {0};
+	int fd = timerfd_create(CLOCK_MONOTONIC, 0);
+	unsigned long i;
+
+	if (fd < 0)
+		return fail_errno("create", "a timerfd");
+	for (i = 0; i < request->count; i++) {
+		struct timespec due = timespec_of(due_ns += period_ns);
+
+		clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &due, NULL);
+		was_due(&nanosleep_late, due_ns);
+		due_ns += period_ns;
+		if (wait_timerfd(fd, due_ns))
+			return -1;
+		was_due(&timerfd_late, due_ns);
+	}
+	json_count(json, "nanosleep_max_ns", nanosleep_late.max_ns);
+	json_count(json, "nanosleep_mean_ns",
+		   nanosleep_late.sum_ns / request->count);
+	json_count(json, "timerfd_max_ns", timerfd_late.max_ns);
+	json_count(json, "timerfd_mean_ns",
+		   timerfd_late.sum_ns / request->count);
+	return checked_close(fd, "a timerfd");
+}
+
+static void await_tick(void)
+{
+	uint64_t before = clock_ns(CLOCK_MONOTONIC_COARSE);
+
+	while (clock_ns(CLOCK_MONOTONIC_COARSE) == before)
+		;
+}
+
+static int operate(int fd, const struct mtd_info_user *mtd, void *page,
+		   const struct request *request)
+{
+	struct erase_info_user block = {.length = mtd->erasesize};
+	unsigned long i;
+
+	for (i = 0; i < request->count; i++) {
+		int err;
+
+		if (*request->what == 'e')
+			err = ioctl(fd, MEMERASE, &block);
+		else if (*request->what == 'p')
+			err = checked_write(fd, page, mtd->writesize,
+					    request->device);
+		else
+			err = checked_read(fd, page, mtd->writesize,
+					   request->device);
+		if (err)
+			return fail_errno(request->what, request->device);
+		block.start += mtd->erasesize;
+	}
+	return 0;
+}
+
+static int flash(struct json *json, const struct request *request)
+{
+	struct mtd_info_user mtd;
+	uint64_t began_ns, ended_ns;
+	void *page;
+	int err, fd = checked_open(request->device, O_RDWR, 0);
+
+	if (fd < 0)
+		return -1;
+	if (ioctl(fd, MEMGETINFO, &mtd))
+		return fail_errno("ask", request->device);
+	page = allocate(1, mtd.writesize, "a page");
+	await_tick();
+	began_ns = now_ns();
+	err = operate(fd, &mtd, page, request);
+	ended_ns = now_ns();
+	free(page);
+	if (err || checked_close(fd, request->device))
+		return -1;
+	json_count(json, "ns", ended_ns - began_ns);
+	json_count(json, "ended_ns", ended_ns);
+	return 0;
+}
+
+static const struct subject {
+	const char *name;
+	int (*check)(struct json *json, const struct request *request);
+} subjects[] = {
+	{"clocks", clocks}, {"timers", timers}, {"erase", flash},
+	{"program", flash}, {"read", flash},
+};
+
+static const struct subject *subject_of(const char *name)
+{
+	size_t i;
+
+	for (i = 0; name && i < sizeof(subjects) / sizeof(*subjects); i++)
+		if (!strcmp(subjects[i].name, name))
+			return &subjects[i];
+	return NULL;
+}
+
+static int take_number(const char *value, unsigned long *to)
+{
+	char *end;
+
+	*to = strtoul(value, &end, 10);
+	if (*end || end == value || *value == '-' || !*to)
+		return fail("%s: expected a whole number of at least 1", value);
+	return 0;
+}
+
+static int take_what(void *context, const char *value)
+{
+	((struct request *)context)->what = value;
+	return 0;
+}
+
+static int take_device(void *context, const char *value)
+{
+	((struct request *)context)->device = value;
+	return 0;
+}
+
+static int take_count(void *context, const char *value)
+{
+	return take_number(value, &((struct request *)context)->count);
+}
+
+static int take_period(void *context, const char *value)
+{
+	return take_number(value, &((struct request *)context)->period_us);
+}
+
+static const struct option_decl options[] = {
+	{NULL, "WHAT", "clocks, timers, erase, program or read", take_what},
+	{"count", "N", "how many (100)", take_count},
+	{"period-us", "US", "timers: between two of them, us (1000)",
+	 take_period},
+	{"device", "PATH", "the MTD device (/dev/mtd0)", take_device},
+};
+
+int main(int argc, char **argv)
+{
+	struct request request = {
+		.device = "/dev/mtd0", .count = 100, .period_us = 1000};
+	struct json json = {.out = stdout};
+	const struct subject *subject;
+	bool helped;
+
+	(void)argc;
+	diag_program = "timecheck";
+	if (options_walk(options, sizeof(options) / sizeof(*options), argv + 1,
+			 &request, "timecheck [OPTION...] WHAT",
+			 "Checks the board's time.", &helped))
+		return helped ? EXIT_OK : EXIT_USAGE;
+	subject = subject_of(request.what);
+	if (!subject) {
+		fail("expected clocks, timers, erase, program or read");
+		return EXIT_USAGE;
+	}
+	json_object(&json, NULL);
+	json_text(&json, "program", "timecheck");
+	if (subject->check(&json, &request))
+		return EXIT_RUN_FAILED;
+	json_end(&json);
+	return json_finish(&json) ? EXIT_RUN_FAILED : EXIT_OK;
+}

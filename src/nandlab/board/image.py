@@ -27,6 +27,7 @@ MTD_TOOLS = [
 
 MODULES = [
     *("qemu_fw_cfg", "mtd", "nand", "jffs2", "ubi", "ubifs"),
+    "nandsim",  # what simnand is compared with: bench/virtual_time.py
     # compressors and checksums that file systems ask the kernel for by name; no dependency tells
     *("deflate", "lzo", "lzo_rle", "zstd", "zstd_compress", "crc32_generic", "crc32c_generic"),
 ]

@@ -247,11 +247,11 @@ class Parameter(_Model):
 class WorkloadModel(Noun):
     """A program that exercises a file system, and how to write its configuration.
 
-    ``config`` may use the parameters by name, and ``{seed}``, ``{mountpoint}``,
+    ``command`` and ``config`` may use the parameters by name, and ``{seed}``, ``{mountpoint}``,
     ``{valid_percent}``, ``{invalid_percent}``, ``{mix}``.
     """
 
-    command: str = Field(description="the command, run where the configuration file is")
+    command: str = Field(description="the command, a template, run where the configuration file is")
     config_file: str = Field(description="the configuration file's name")
     config: str = Field(description="the configuration file's text, a template")
     parameters: dict[str, Parameter]

@@ -81,15 +81,20 @@ def job(spec: TrialSpec) -> Job:
         *([Step("format", " && ".join(fs.format).format(**words))] if fs.format else []),
         Step("mount", fs.mount.format(**words)),
         Step("settle", settle, deadline_s=fs.settle.limit_s + 60),
-        Step("workload", spec.workload.command, deadline_s=24 * 3600),
+        Step("workload", _filled(spec, spec.workload.command), deadline_s=24 * 3600),
         Step("unmount", " && ".join(fs.unmount).format(**words)),
         Step(ALWAYS + "kernel-log", "dmesg -r"),
     ]
     offset = round(spec.phase_offset_ms * NS_PER_MS)
-    return Job(tuple(steps), {spec.workload.config_file: _config(spec)}, offset)
+    return Job(tuple(steps), {spec.workload.config_file: _config(spec).encode()}, offset)
 
 
-def _config(spec: TrialSpec) -> bytes:
+def _config(spec: TrialSpec) -> str:
+    return _filled(spec, spec.workload.config)
+
+
+def _filled(spec: TrialSpec, template: str) -> str:
+    """A template of the workload's catalog file, its words filled in."""
     values = {k: _word(v) for k, v in spec.parameters.items()}
     values |= {
         "seed": str(spec.seed),
@@ -98,7 +103,7 @@ def _config(spec: TrialSpec) -> bytes:
         "invalid_percent": f"{spec.state.invalid * 100:g}",
         "mix": f"{spec.state.mix:g}",
     }
-    return spec.workload.config.format(**values).encode()
+    return template.format(**values)
 
 
 def _word(value: object) -> str:
@@ -158,7 +163,7 @@ def _common(spec: TrialSpec, study: str, board: Board, todo: Job) -> dict[str, A
             "filesystem": spec.filesystem.model_dump(),
             "workload": spec.workload.model_dump(),
             "steps": {s.name: s.command for s in todo.steps},
-            "config": _config(spec).decode(),
+            "config": _config(spec),
         },
     }
 

@@ -88,16 +88,19 @@ static uint64_t written_by(const char *output)
 	return at ? strtoull(at + strlen(WRITTEN), NULL, 10) : COUNT_MISSING;
 }
 
-static char *first_line_of(const char *path)
+/* The first complaint in a file: a line "who: what", as progress is not. */
+static char *complaint_in(const char *path)
 {
 	char *said = slurp(path);
+	char *rest = said;
+	char *found = NULL;
+	char *line;
 
-	if (!said || !*said) {
-		free(said);
-		return text("the load failed and said nothing");
-	}
-	said[strcspn(said, "\n")] = '\0';
-	return said;
+	while (!found && (line = strsep(&rest, "\n")))
+		if (strstr(line, ": "))
+			found = text("%s", line);
+	free(said);
+	return found ? found : text("the load failed and did not say why");
 }
 
 /* Runs one round: 0 with its bytes, or 1 with life->gave_up, or -1. */
@@ -125,7 +128,7 @@ static int run_round(const struct request *request, struct life *life,
 	free(line);
 	status = pclose(output);
 	if (status) {
-		life->gave_up = first_line_of(ERRORS);
+		life->gave_up = complaint_in(ERRORS);
 		return 1;
 	}
 	if (*bytes == COUNT_MISSING)

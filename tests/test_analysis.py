@@ -8,9 +8,10 @@ import samples
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nandlab.analysis import answers, figures, groups, units
-from nandlab.analysis.spread import Spread, quotient, spread
-from nandlab.results import Counts, Trial
+from nandlab.analysis import answers, figures, groups, lifetime, units
+from nandlab.analysis.ranking import Finding
+from nandlab.analysis.spread import Spread, quotient, spread, unended
+from nandlab.results import Counts, Lifetime, Round, Trial
 
 VALUES = st.lists(st.floats(min_value=0, max_value=1e15), min_size=1, max_size=12)
 POSITIVE = st.lists(st.floats(min_value=1e-3, max_value=1e12), min_size=1, max_size=8)
@@ -150,7 +151,7 @@ def timed(filesystem: str, seconds: list[float]) -> list[Trial]:
     ]
 
 
-def time_finding(trials: list[Trial]) -> answers.Finding:
+def time_finding(trials: list[Trial]) -> Finding:
     (setting,) = groups.group(trials)
     return answers.answers(setting)[0].findings[0]
 
@@ -232,6 +233,143 @@ def test_absent_trials_come_first_among_the_caveats() -> None:
 def test_a_clean_run_has_no_caveats() -> None:
     trials = [samples.trial(seed=s) for s in range(3)]
     assert answers.caveats(samples.head(trials), trials, []) == []
+
+
+@pytest.mark.parametrize(
+    ("faults", "words"),
+    [
+        ({}, ""),
+        ({"endurance": 50, "endurance_spread": 20}, ", endurance 50 ± 20 %"),
+        ({"endurance": 50}, ", endurance 50"),
+        ({"bad_blocks": 4, "endurance": 9}, ", endurance 9, bad_blocks=4"),
+        ({"flip_ppt": 7}, ", flip_ppt=7"),
+    ],
+)
+def test_a_setting_is_named_with_its_faults(faults: dict[str, int], words: str) -> None:
+    chip = samples.WORN.model_copy(update={"faults": faults})
+    (setting,) = groups.group([samples.lifetime_trial(chip=chip)])
+    assert setting.title == f"lifetime on S34ML01G1, 16 MiB{words}"
+
+
+def test_other_faults_make_another_setting() -> None:
+    tougher = samples.WORN.model_copy(update={"faults": {"endurance": 90}})
+    settings = groups.group([samples.lifetime_trial(), samples.lifetime_trial(chip=tougher)])
+    assert [s.title.partition("endurance ")[2] for s in settings] == ["50 ± 20 %", "90"]
+
+
+def after(mib: int, dead: int = 0) -> Round:
+    return Round(
+        t_ns=mib, bytes_written=mib << 20, programs=mib * 1024, erases=mib * 16, dead_blocks=dead
+    )
+
+
+def lived(filesystem: str, *lives: int, alive: tuple[int, ...] = ()) -> list[Trial]:
+    """Trials that wrote so many MiB, the last quarter of them with dead blocks."""
+    return [
+        samples.lifetime_trial(
+            filesystem,
+            i,
+            lifetime=Lifetime(
+                rounds=[after(mib // 2), after(mib * 3 // 4, 2), after(mib, 5)],
+                gave_up=None if mib in alive else "no  room\nleft",
+            ),
+        )
+        for i, mib in enumerate(lives)
+    ]
+
+
+def test_figures_of_a_life() -> None:
+    (trial,) = lived("jffs2", 400)
+    assert figures.life_written(trial) == 400 << 20
+    assert figures.first_death(trial) == 300 << 20
+    assert figures.life_total(trial, "dead_blocks") == 5
+    assert figures.life_amplification(trial) == 2
+    assert figures.wear_used(trial) == 400 * 16 / (128 * 50)
+    assert figures.wear_spread(trial) is not None
+    assert figures.wear_used(trial.model_copy(update={"chip": samples.CHIP})) is None
+
+
+def test_a_life_without_a_whole_round_wrote_nothing() -> None:
+    none = samples.lifetime_trial(lifetime=Lifetime(rounds=[], gave_up="no room"))
+    assert figures.life_written(none) == 0
+    assert figures.life_total(none, "erases") is None
+    assert figures.life_amplification(none) is None
+    assert figures.life_written(samples.trial()) is None
+    found = life_finding([none, *lived("ubifs", 4, 5)], "Block deaths")
+    assert "JFFS2: no round was completed." in found.text
+
+
+def life_finding(trials: list[Trial], topic: str) -> Finding:
+    (setting,) = groups.group(trials)
+    (answer,) = answers.answers(setting)
+    (found,) = [f for f in answer.findings if f.topic == topic]
+    return found
+
+
+def test_the_longest_life_comes_first_with_its_range() -> None:
+    trials = [*lived("jffs2", 200, 220), *lived("ubifs", 400, 440)]
+    found = life_finding(trials, "Lifetime")
+    assert found.firm
+    assert found.text == (
+        "UBIFS lives longest: 420 MiB (400 MiB to 440 MiB) written by the load. "
+        "Next by median, JFFS2, lives for 210 MiB (200 MiB to 220 MiB), 0.500 times as long."
+    )
+    deaths = life_finding(trials, "Block deaths").text
+    assert deaths.startswith(
+        "UBIFS: the first block dies after 315 MiB (300 MiB to 330 MiB); "
+        "at the end 5 (each 5) blocks of 128 are dead. JFFS2: "
+    )
+    assert not life_finding([*lived("jffs2", 2, 5), *lived("ubifs", 4, 6)], "Lifetime").firm
+
+
+def test_one_that_still_lived_may_be_first_and_is_never_last() -> None:
+    first = life_finding(
+        [*lived("jffs2", 200, 220), *lived("ubifs", 400, 440, alive=(400, 440))], "Lifetime"
+    )
+    assert first.firm
+    assert "at least 420 MiB (400 MiB to 440 MiB or more)" in first.text
+    assert "at most 0.500 times as long" in first.text
+    last = life_finding(
+        [*lived("jffs2", 200, 220, alive=(200,)), *lived("ubifs", 400, 440)], "Lifetime"
+    )
+    assert not last.firm
+    assert "trials of JFFS2 had not come to their end" in last.text
+
+
+def test_how_it_ended_is_in_one_line_and_cut() -> None:
+    found = life_finding(lived("jffs2", 1, 2, 3, alive=(2,)), "How it ends")
+    assert found.text == (
+        "JFFS2: 2 of 3 gave up with “no room left”; 1 of 3 still lived when the rounds ended."
+    )
+    said = ["write f000123: ENOSPC", "write f000987: ENOSPC", "error 28", "error 30"]
+    trials = [
+        samples.lifetime_trial(seed=i, lifetime=Lifetime(rounds=[after(1)], gave_up=text))
+        for i, text in enumerate(said)
+    ]
+    (setting,) = groups.group(trials)
+    assert lifetime.endings(setting.ensembles[0]) == [
+        "2 of 4 gave up with “write f000123: ENOSPC”",
+        "1 of 4 gave up with “error 28”",
+        "1 of 4 gave up with “error 30”",
+    ]
+    assert len(lifetime.shortened("x" * 500)) == lifetime.GAVE_UP_LETTERS
+
+
+def test_a_life_that_goes_on_is_a_caveat_and_missing_phases_are_none() -> None:
+    trials = lived("jffs2", 1, 2, 3, alive=(2,))
+    (line,) = answers.caveats(samples.head(trials), trials, [])
+    assert line.startswith("1 trial still lived")
+
+
+@given(st.lists(st.tuples(st.integers(1, 10**9), st.booleans()), min_size=1, max_size=9))
+def test_a_life_longer_than_seen_stays_within_its_range(values: list[tuple[int, bool]]) -> None:
+    found = unended(values)
+    assert found is not None
+    whole = known([v * 1000 if alive else v for v, alive in values])
+    assert found.min <= whole.min
+    assert whole.max <= found.top
+    assert found.median <= whole.median
+    assert found.median_more or found.median == whole.median
 
 
 @pytest.mark.parametrize(

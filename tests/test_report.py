@@ -26,6 +26,7 @@ from playwright.sync_api import Browser, Page, sync_playwright
 from nandlab import report
 from nandlab.analysis import groups
 from nandlab.report import html, layout, pngmap, specs
+from nandlab.results import Lifetime
 
 CHROMIUM = shutil.which("chromium")
 CHARTS = {
@@ -34,6 +35,8 @@ CHARTS = {
         ["time", "throughput", "flash", "latency", "wear-map", "wear-histogram", "ageing", "state"]
     )
 }
+
+LIFE_CHARTS = {f"lifetime-{name}" for name in ("deaths", "wear-map", "wear-histogram")}
 
 DRAWN_AREA = """plot => {
   const marks = plot.querySelectorAll(
@@ -87,6 +90,12 @@ def drawn_areas(page: Page) -> dict[str, float]:
     return {str(p.get_attribute("data-chart")): float(p.evaluate(DRAWN_AREA)) for p in plots}
 
 
+@pytest.fixture(scope="module")
+def life_path(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    trials = samples.lifetime_study()
+    return report.write(samples.folder(tmp_path_factory.mktemp("life") / "run", trials))
+
+
 @pytest.mark.browser
 @pytest.mark.parametrize("width", [1280, 400])
 def test_every_chart_is_drawn_offline_and_nothing_overflows(
@@ -106,6 +115,22 @@ def test_every_chart_is_drawn_offline_and_nothing_overflows(
 
 
 @pytest.mark.browser
+@pytest.mark.parametrize("width", [1280, 400])
+def test_a_life_has_its_charts_and_no_others(browser: Browser, life_path: Path, width: int) -> None:
+    page, wrong = opened(browser, life_path, width)
+    areas = drawn_areas(page)
+    assert wrong == []
+    assert set(areas) == LIFE_CHARTS
+    assert {name for name, area in areas.items() if area < 100} == set()
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    lines = page.locator("[data-chart=lifetime-deaths] g.mark-line path")
+    boxes = [b for line in lines.all() if (b := line.bounding_box())]
+    assert len(boxes) == 6
+    assert min(box["width"] * box["height"] for box in boxes) > 100
+    page.close()
+
+
+@pytest.mark.browser
 def test_the_form_follows_the_width_both_ways(browser: Browser, page_path: Path) -> None:
     page, wrong = opened(browser, page_path, 1280)
     for width, form in ((400, "narrow"), (1280, "wide")):
@@ -116,12 +141,15 @@ def test_the_form_follows_the_width_both_ways(browser: Browser, page_path: Path)
 
 
 @pytest.mark.browser
+@pytest.mark.parametrize("written", ["page_path", "life_path"])
 def test_a_chart_without_its_data_is_caught(
-    browser: Browser, page_path: Path, tmp_path: Path
+    browser: Browser, request: pytest.FixtureRequest, tmp_path: Path, written: str
 ) -> None:
     """The check of the checker: data taken out, marks gone, area nought."""
-    text = page_path.read_text()
-    emptied = re.sub(r'"(trials|summary|whole|images|bins)":\[\{.*?\}\](?=[,}])', r'"\1":[]', text)
+    text = request.getfixturevalue(written).read_text()
+    emptied = re.sub(
+        r'"(trials|ends|summary|whole|images|bins)":\[\{.*?\}\](?=[,}])', r'"\1":[]', text
+    )
     assert len(emptied) < len(text)
     (tmp_path / "index.html").write_text(emptied)
     page, _ = opened(browser, tmp_path / "index.html", 1280)
@@ -131,7 +159,9 @@ def test_a_chart_without_its_data_is_caught(
 
 @pytest.mark.browser
 def test_long_labels_are_neither_cut_nor_over_the_edge(browser: Browser, tmp_path: Path) -> None:
-    path = report.write(samples.folder(tmp_path / "run", samples.big_study()))
+    lives = [samples.lifetime_trial("ubifs", options=o) for o in samples.LONG_OPTIONS]
+    named = [t.model_copy(update={"id": f"life-{i}"}) for i, t in enumerate(lives)]
+    path = report.write(samples.folder(tmp_path / "run", [*samples.big_study(), *named]))
     for width in (1280, 400):
         page, wrong = opened(browser, path, width)
         assert wrong == []
@@ -190,6 +220,49 @@ def test_what_failed_is_told_before_the_answer(page_path: Path) -> None:
     ):
         assert expected in text
     assert "<no space>" not in text
+
+
+def test_a_life_is_told_with_its_end(life_path: Path) -> None:
+    text = life_path.read_text()
+    for expected in (
+        "UBIFS lives longest: 525 MiB (460 MiB to 525 MiB or more) written by the load.",
+        "1 of 3 still lived when the rounds ended",
+        "endurance 50 ± 20 %",
+        ">3 of 3 gave up with “ffsmark: write f0001283: No space left on device (ENOSPC)”</td>",
+    ):
+        assert expected in text
+    assert "No transaction time was measured." not in text
+
+
+def test_a_line_of_deaths_keeps_every_bend_and_its_end() -> None:
+    """Rounds left out of the line are those that a step line draws anyway."""
+    trials = samples.lifetime_study()
+    (setting,) = groups.group(trials)
+    (chart,) = [c for c in specs.charts(setting) if c.name == "lifetime-deaths"]
+    for trial in trials:
+        points = [d for d in chart.datasets["trials"] if d["trial"] == trial.id]
+        assert trial.lifetime
+        for r in trial.lifetime.rounds:
+            at = [p["dead"] for p in points if p["written"] <= r.bytes_written / 2**20]
+            assert at[-1] == r.dead_blocks
+        assert points[-1]["written"] == trial.lifetime.rounds[-1].bytes_written / 2**20
+        assert len({p["colour"] for p in points}) == 1
+    shades = [d["shade"] for d in chart.datasets["ends"]]
+    assert shades == [1, 1, 1, 1, 0, 1]
+
+
+def test_configurations_of_one_file_system_differ_by_their_dash() -> None:
+    options = [{"compr": "none"}, {"compr": "lzo"}]
+    (setting,) = groups.group([samples.lifetime_trial("ubifs", options=o) for o in options])
+    (chart,) = [c for c in specs.charts(setting) if c.name == "lifetime-deaths"]
+    looks = {(d["colour"], str(d["dash"])) for d in chart.datasets["trials"]}
+    assert len(looks) == 2
+
+
+def test_a_life_without_a_whole_round_has_no_line() -> None:
+    life = Lifetime(rounds=[], gave_up="no room")
+    (setting,) = groups.group([samples.lifetime_trial(lifetime=life, per_block=None)])
+    assert specs.charts(setting) == []
 
 
 def test_the_same_run_gives_the_same_bytes(page_path: Path, tmp_path: Path) -> None:
@@ -283,6 +356,10 @@ def test_a_map_keeps_every_cell_its_order_and_its_zeros(cells: list[list[int]]) 
     assert ((found == 0) == (values == 0)).all()
     order = np.argsort(values, axis=None, kind="stable")
     assert (np.diff(found.ravel()[order]) >= 0).all()
+    least = min((v for row in cells for v in row if v), default=1)
+    stretched = pngmap.indexed(values, int(values.max()), least)
+    assert ((stretched == 0) == (values == 0)).all()
+    assert (np.diff(stretched.ravel()[order].astype(int)) >= 0).all()
 
 
 @given(st.lists(st.integers(0, 99), min_size=1, max_size=9000))

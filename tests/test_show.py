@@ -51,6 +51,31 @@ def test_the_table_fits_and_holds_medians_ranges_and_doubts(tmp_path: Path, widt
         assert expected in flat
 
 
+@pytest.mark.parametrize("width", [80, 120])
+def test_a_life_has_its_own_table_and_its_end(tmp_path: Path, width: int) -> None:
+    text = printed(tmp_path / "run", samples.lifetime_study(), width)
+    assert max(map(len, text.splitlines())) <= width
+    flat = " ".join(text.split())
+    for expected in (
+        "lifetime on S34ML01G1, 16 MiB, endurance 50 ± 20 %",
+        "written first death dead erases gave up",
+        "460..525+",
+        "2 of 3 gave up with “ffsmark: open f0000907: Read-only file system (EROFS)”",
+        "1 of 3 still lived when the rounds ended",
+    ):
+        assert expected in flat
+    assert "trans./s" not in flat
+
+
+def test_the_json_of_a_life_has_its_rounds(tmp_path: Path) -> None:
+    trials = samples.lifetime_study()
+    found = show.as_json(samples.folder(tmp_path / "run", trials))
+    for one, trial in zip(found, trials, strict=True):
+        assert trial.lifetime
+        assert one["lifetime"] == trial.lifetime.model_dump(mode="json")
+        assert one["phase_ns"] is None
+
+
 def test_a_null_is_a_dash_and_markup_in_data_is_only_text(tmp_path: Path) -> None:
     odd = samples.trial(flash=None, erases_per_block=None, options={"x": "[red]"})
     other = samples.trial(options={"x": "b"})

@@ -4,6 +4,8 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
@@ -11,7 +13,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from nandlab.analysis import answers, figures, units
+from nandlab.analysis import answers, figures, lifetime, units
 from nandlab.analysis.groups import Ensemble, Setting, group
 from nandlab.analysis.spread import Spread
 from nandlab.results import RunFolder, Trial
@@ -33,6 +35,7 @@ FIELDS = (
     "latency_ns",
     "flash",
     "erases_per_block",
+    "lifetime",
     "warnings",
     "error",
 )
@@ -57,10 +60,7 @@ def print_table(run_folder: RunFolder, console: Console) -> None:
     if not trials:
         console.print("No trial of this run has finished yet.")
     for setting in group(trials):
-        console.print(f"\n[bold]{escape(setting.title)}[/bold]")
-        console.print("[dim]Median, and the range below it; a phase with its sync.[/dim]")
-        for i, subject in enumerate(setting.subjects):
-            console.print(_table(setting, subject, with_head=i == 0))
+        _print_setting(setting, console)
     for line in _warnings(trials):
         console.print(line)
     for trial in trials:
@@ -69,19 +69,60 @@ def print_table(run_folder: RunFolder, console: Console) -> None:
             console.print(f"[red]{trial.status}[/red] {escape(trial.id)}: {escape(error)}")
 
 
+def _print_setting(setting: Setting, console: Console) -> None:
+    """Its tables; of worn-out chips also how each file system ended."""
+    note, columns = (LIFE_NOTE, LIFE_COLUMNS) if setting.lifetime else (NOTE, COLUMNS)
+    console.print(f"\n[bold]{escape(setting.title)}[/bold]")
+    console.print(f"[dim]{note}[/dim]")
+    for i, subject in enumerate(setting.subjects):
+        console.print(_table(setting, subject, columns, with_head=i == 0))
+    for e in setting.ensembles:
+        for ending in lifetime.endings(e):
+            console.print(f"{escape(e.label)}: {escape(ending)}")
+
+
+@dataclass(frozen=True)
+class Column:
+    """Title, width, and the cell of an ensemble; the table's first column names its state."""
+
+    title: str
+    width: int
+    cell: Callable[[Ensemble], str]
+
+
+def _column(
+    title: str,
+    width: int,
+    figure: Callable[[Trial], float | None],
+    sizes: units.Units = ((1.0, ""),),
+) -> Column:
+    return Column(title, width, lambda e: _lines(e.spread(figure), sizes))
+
+
+STATE_WIDTH = 12
+NOTE = "Median, and the range below it; a phase with its sync."
 COLUMNS = (
-    ("", 12),
-    ("creation", 12),
-    ("transact.", 12),
-    ("deletion", 12),
-    ("trans./s", 11),
-    ("erases", 13),
-    ("spread", 8),
+    *(
+        _column(title, 12, partial(figures.total_ns, phase=phase), units.TIME_UNITS)
+        for title, phase in zip(("creation", "transact.", "deletion"), figures.TIMED, strict=True)
+    ),
+    _column("trans./s", 11, figures.transactions_per_s),
+    _column("erases", 13, partial(figures.chip_total, operation="erases")),
+    _column("spread", 8, figures.wear_spread),
 )
 """Titles and widths: tables of several subjects stand in line, within 80 columns."""
 
+LIFE_NOTE = "Median, and the range below it, over the life; +: or more, a trial lived on."
+LIFE_COLUMNS = (
+    Column("written", 14, lambda e: _lines(lifetime.written(e), units.BYTE_UNITS)),
+    Column("first death", 14, lambda e: _lines(lifetime.first_death(e), units.BYTE_UNITS)),
+    Column("dead", 10, lambda e: _lines(lifetime.dead_blocks(e))),
+    _column("erases", 16, partial(figures.life_total, total="erases")),
+    Column("gave up", 12, lifetime.ended),
+)
 
-def _table(setting: Setting, subject: str, *, with_head: bool) -> Table:
+
+def _table(setting: Setting, subject: str, columns: Sequence[Column], *, with_head: bool) -> Table:
     """The states of a subject under its name."""
     table = Table(
         title=escape(subject),
@@ -92,25 +133,19 @@ def _table(setting: Setting, subject: str, *, with_head: bool) -> Table:
         show_header=with_head,
         header_style="dim",
     )
-    for name, width in COLUMNS:
-        table.add_column(name, width=width, justify="right" if name else "left", overflow="fold")
+    table.add_column("", width=STATE_WIDTH, overflow="fold")
+    for column in columns:
+        table.add_column(column.title, width=column.width, justify="right", overflow="fold")
     for e in setting.ensembles:
         if e.subject == subject:
-            table.add_row(*_cells(e))
+            table.add_row(_state(e), *(column.cell(e) for column in columns))
     return table
 
 
-def _cells(e: Ensemble) -> list[str]:
+def _state(e: Ensemble) -> str:
     """n counts the trials that ended well, and says of how many where that differs."""
-    times = [e.spread(partial(figures.total_ns, phase=p)) for p in figures.TIMED]
     n = f"{len(e.ok)}" if len(e.ok) == len(e.trials) else f"{len(e.ok)} of {len(e.trials)}"
-    return [
-        f"  {escape(e.state)}\n  [dim]n = {n}[/dim]",
-        *(_lines(t, units.TIME_UNITS) for t in times),
-        _lines(e.spread(figures.transactions_per_s)),
-        _lines(e.spread(partial(figures.chip_total, operation="erases"))),
-        _lines(e.spread(figures.wear_spread)),
-    ]
+    return f"  {escape(e.state)}\n  [dim]n = {n}[/dim]"
 
 
 def _lines(found: Spread | None, sizes: units.Units = ((1.0, ""),)) -> str:
@@ -118,11 +153,12 @@ def _lines(found: Spread | None, sizes: units.Units = ((1.0, ""),)) -> str:
     if found is None:
         return units.MISSING
     unit, name = units.unit_for(found.median, sizes)
-    median = f"{units.figures3(found.median / unit)} {name}".strip()
+    on = "+" if found.median_more else ""
+    median = f"{units.figures3(found.median / unit)}{on} {name}".strip()
     if found.n == 1:
         return median
     low, high = (units.figures3(v / unit).replace(",", "") for v in (found.min, found.max))
-    return f"{median}\n[dim]{low}..{high}[/dim]"
+    return f"{median}\n[dim]{low}..{high}{'+' if found.more else ''}[/dim]"
 
 
 def _warnings(trials: list[Trial]) -> list[str]:

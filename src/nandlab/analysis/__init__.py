@@ -2,6 +2,7 @@
 """From trials to tables and words: pure functions, no board, no files written.
 
 ``groups`` puts the trials of one configuration together, ``figures`` derives the figures of one
-trial, ``spread`` says how far an ensemble spreads, ``answers`` says in words what the spreads
-allow to be said, ``compare`` finds what differs between two runs, ``units`` writes numbers.
+trial, ``spread`` says how far an ensemble spreads, ``ranking`` puts an order into words as far as
+the spreads carry it, ``answers`` and ``lifetime`` say what a run answers, ``compare`` finds what
+differs between two runs, ``units`` writes numbers.
 """

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """What a run answers, in words, by rules: no sentence says more than the ranges carry.
 
-Two configurations are ranked only when both are ensembles (n >= 2) and their ranges min..max do
-not touch; otherwise the sentence says that they cannot be told apart. Trials that failed or are
-missing are no part of any figure, and are named before every other sentence.
+``ranking`` puts an order into words, ``lifetime`` has the topics of chips that were worn out.
+Trials that failed or are missing are no part of any figure, and are named before every other
+sentence.
 """
 
 from __future__ import annotations
@@ -12,25 +12,11 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from nandlab.analysis import figures, units
+from nandlab.analysis import figures, lifetime, ranking, units
 from nandlab.analysis.groups import Ensemble, Setting
+from nandlab.analysis.ranking import Entry, Finding, Ranking
 from nandlab.analysis.spread import Spread, quotient, spread
 from nandlab.results import OPERATIONS, WARNINGS, Run, Trial
-
-NAMES_LETTERS = 64
-"""Letters of names that a sentence bears."""
-
-Entry = tuple[str, Spread]
-"""A name and its spread."""
-
-
-@dataclass(frozen=True)
-class Finding:
-    """One sentence or more on one topic; ``firm`` when the ranges tell its subjects apart."""
-
-    topic: str
-    text: str
-    firm: bool
 
 
 @dataclass(frozen=True)
@@ -39,22 +25,6 @@ class Answer:
 
     state: str
     findings: tuple[Finding, ...]
-
-
-@dataclass(frozen=True)
-class Ranking:
-    """How a figure of which less is better is put into words."""
-
-    topic: str
-    what: str
-    """Names the figure in 'the ranges of their ... overlap'."""
-    best: str
-    """What the least does; its value follows."""
-    unit: str
-    """``{v}`` is the value."""
-    more: str
-    """What another one's factor means; ``{r}`` is the factor."""
-    form: units.Form
 
 
 _TIME = Ranking(
@@ -89,6 +59,9 @@ def answers(setting: Setting) -> list[Answer]:
     found = []
     for state in setting.states:
         here = [e for e in setting.ensembles if e.state == state]
+        if setting.lifetime:
+            found.append(Answer(state, lifetime.findings(here)))
+            continue
         grown = ageing(setting, state) if state in aged else []
         found.append(Answer(state, (*_state_findings(here), *grown)))
     return found
@@ -114,7 +87,13 @@ def caveats(run: Run, trials: Sequence[Trial], missing: Sequence[str]) -> list[s
     for code, n in sorted(codes.items()):
         advice = WARNINGS.get(code, "See the trial files.")
         lines.append(f"{_trials(n)} of {len(trials)} carr{_y(n)} the doubt {code}. {advice}")
-    uncounted = sum(1 for t in trials if t.ok and t.flash is None)
+    alive = sum(figures.still_lives(t) for t in trials if t.ok)
+    if alive:
+        lines.append(
+            f"{_trials(alive)} still lived when the rounds ended: what was written until then is "
+            "less than the whole life. Give the workload more rounds, or the chip less endurance."
+        )
+    uncounted = sum(1 for t in trials if t.ok and t.flash is None and t.lifetime is None)
     if uncounted:
         lines.append(f"{_trials(uncounted)} ha{_s(uncounted)} no counts of chip operations.")
     return lines
@@ -171,73 +150,17 @@ def _state_findings(ensembles: list[Ensemble]) -> list[Finding]:
     erases = entries(_erases)
     uneven = entries(figures.wear_spread)
     return [
-        _rank(time, _TIME) if time else _none("Time", "No transaction time was measured."),
-        _rank(erases, _ERASES) if erases else _none("Wear", "No erases were counted."),
-        _rank(uneven, _EVEN) if uneven else _none("Evenness", "No wear per block was recorded."),
+        ranking.rank(time, _TIME)
+        if time
+        else ranking.no_order("Time", "No transaction time was measured."),
+        ranking.rank(erases, _ERASES)
+        if erases
+        else ranking.no_order("Wear", "No erases were counted."),
+        ranking.rank(uneven, _EVEN)
+        if uneven
+        else ranking.no_order("Evenness", "No wear per block was recorded."),
         _tail(ensembles),
     ]
-
-
-def _none(topic: str, text: str) -> Finding:
-    return Finding(topic, text, firm=False)
-
-
-def _rank(entries: list[Entry], ranking: Ranking) -> Finding:
-    """The least first if no other range touches its own; the factors of the next and the last."""
-    order = sorted(entries, key=lambda e: e[1].median)
-    name, least = order[0]
-    value = ranking.unit.format(v=ranking.form(least.median))
-    if len(order) == 1:
-        return _none(ranking.topic, f"Only {name} was measured: {value}.")
-    if all(s.n == 1 for _, s in order):
-        return _none(
-            ranking.topic, f"One trial each: too few to state an order ({_listed(order, ranking)})."
-        )
-    alike = [e for e in order[1:] if not least.told_apart(e[1])]
-    if alike:
-        return _none(ranking.topic, _undecided(order, alike, ranking))
-    text = f"{name} {ranking.best}: {value}. {_behind(order[1:], least, ranking)}"
-    return Finding(ranking.topic, text, firm=True)
-
-
-def _undecided(order: list[Entry], alike: list[Entry], ranking: Ranking) -> str:
-    """Those that the least one's range cannot be told from, then those it can."""
-    group = [order[0], *alike]
-    single = [n for n, s in group if s.n == 1]
-    why = (
-        f"{_and(single)} ha{_s(len(single))} a single trial"
-        if single
-        else f"the ranges of their {ranking.what} overlap"
-    )
-    text = f"{_and([n for n, _ in group])} cannot be told apart: {why} ({_listed(group, ranking)})."
-    behind = [e for e in order if e not in group]
-    if behind:
-        factors = _behind(behind, order[0][1], ranking, first="")
-        text += f" Against the median of {order[0][0]}, {factors}"
-    return text
-
-
-def _behind(
-    others: list[Entry], least: Spread, ranking: Ranking, first: str = "Next by median, "
-) -> str:
-    """The factors of the next and of the last; their values where the least is 0."""
-    ends = [others[0]] if len(_few(others)) == 1 else [others[0], others[-1]]
-    leads = [first, "the last, " if first else ""]
-    parts = []
-    for lead, (name, more_of) in zip(leads, ends, strict=False):
-        if least.median > 0:
-            more = ranking.more.format(r=units.ratio(more_of.median / least.median))
-        else:
-            more = f"has {ranking.form(more_of.median)}"
-        parts.append(f"{lead}{name}{',' if lead else ''} {more}")
-    return "; ".join(parts) + "."
-
-
-def _listed(entries: Sequence[Entry], ranking: Ranking) -> str:
-    """Names and medians, as many as a sentence bears; the table beside has all."""
-    shown = _few(entries)
-    text = ", ".join(f"{name} {ranking.form(s.median)}" for name, s in shown)
-    return text if len(shown) == len(entries) else f"{text}, …"
 
 
 Tail = tuple[str, Spread]
@@ -258,21 +181,23 @@ def _tail(ensembles: list[Ensemble]) -> Finding:
     """The subject whose worst kind of operation has the greatest p99."""
     known = [(e.subject, tail) for e in ensembles if (tail := worst_tail(e)) is not None]
     if not known:
-        return _none("Tail latency", "No latencies were recorded.")
+        return ranking.no_order("Tail latency", "No latencies were recorded.")
     known.sort(key=lambda k: -k[1][1].median)
     subject, (operation, most) = known[0]
     value = f"{operation}, p99 {units.time(most.median)}"
     if len(known) == 1:
-        return _none("Tail latency", f"Only {subject} was measured; its slowest: {value}.")
+        return ranking.no_order(
+            "Tail latency", f"Only {subject} was measured; its slowest: {value}."
+        )
     if all(tail[1].n == 1 for _, tail in known):
-        return _none(
+        return ranking.no_order(
             "Tail latency", f"One trial each: too few to state an order ({subject} {value})."
         )
     alike = [name for name, tail in known[1:] if not most.told_apart(tail[1])]
     if alike:
-        names = _and([subject, *alike])
+        names = ranking.joined([subject, *alike])
         text = f"Which has the worst cannot be told of {names}; by its median {subject} ({value})."
-        return _none("Tail latency", text)
+        return ranking.no_order("Tail latency", text)
     name, (other, less) = known[1]
     text = f"{subject} has the worst: {value}; then {name}: {other}, {units.time(less.median)}."
     return Finding("Tail latency", text, firm=True)
@@ -330,12 +255,16 @@ def _ageing_finding(topic: str, lead: str, known: list[Entry]) -> Finding:
     (name, most), rest = known[0], known[1:]
     first = lead.format(r=_times_fresh(most))
     if not rest:
-        return _none(topic, f"{name}: {first}.")
-    others = "; ".join(f"{n} {_times_fresh(r)}" for n, r in _few(rest))
+        return ranking.no_order(topic, f"{name}: {first}.")
+    others = "; ".join(f"{n} {_times_fresh(r)}" for n, r in ranking.few(rest))
     if all(r.median <= 1 for _, r in known):
-        return _none(topic, f"None grows by its median: {name} {_times_fresh(most)}; {others}.")
+        return ranking.no_order(
+            topic, f"None grows by its median: {name} {_times_fresh(most)}; {others}."
+        )
     if any(not most.told_apart(r) for _, r in rest):
-        return _none(topic, f"Which suffers most cannot be told: {name}, {first}; {others}.")
+        return ranking.no_order(
+            topic, f"Which suffers most cannot be told: {name}, {first}; {others}."
+        )
     return Finding(topic, f"{name} suffers most: {first}; {others}.", firm=True)
 
 
@@ -343,18 +272,6 @@ def _times_fresh(ratio: Spread) -> str:
     """``1.95 (1.90 to 2.00)``."""
     extent = f" ({units.ratio(ratio.min)} to {units.ratio(ratio.max)})" if ratio.n > 1 else ""
     return f"{units.ratio(ratio.median)}{extent}"
-
-
-def _and(names: Sequence[str]) -> str:
-    """A list in words; of a long one only the first is named, the table beside has all."""
-    if len(names) > 2 and len("".join(names)) > NAMES_LETTERS:
-        return f"{names[0]} and {len(names) - 1} others"
-    return " and ".join([", ".join(names[:-1]), names[-1]]) if len(names) > 1 else names[0]
-
-
-def _few(entries: Sequence[Entry]) -> Sequence[Entry]:
-    """As many as a sentence bears: three, or one when the names are long."""
-    return entries[:3] if len("".join(n for n, _ in entries[:3])) <= NAMES_LETTERS else entries[:1]
 
 
 def _trials(n: int) -> str:

@@ -3,7 +3,9 @@
 
 from __future__ import annotations
 
-from nandlab.results import OPERATIONS, Trial
+import statistics
+
+from nandlab.results import OPERATIONS, EraseSpread, Round, Trial
 
 TIMED = ("creation", "transactions", "deletion")
 """The phases that count; ``fill`` only prepares the flash."""
@@ -84,9 +86,25 @@ def write_amplification(trial: Trial) -> float | None:
     return programs * trial.chip.writesize / written if programs is not None and written else None
 
 
+def erases_per_block(trial: Trial) -> EraseSpread | None:
+    """As the trial has it; of a lifetime, from the counts of each block."""
+    if trial.erases_per_block or trial.lifetime is None or trial.per_block is None:
+        return trial.erases_per_block
+    erases = trial.per_block.erases
+    return EraseSpread(
+        mean=statistics.fmean(erases),
+        stddev=statistics.pstdev(erases),
+        min=min(erases),
+        max=max(erases),
+    )
+
+
 def wear_spread(trial: Trial) -> int | None:
-    """Erases of the most erased block - erases of the least erased block, timed phases only."""
-    wear = trial.erases_per_block
+    """Erases of the most erased block - erases of the least erased block.
+
+    Over the timed phases; of a lifetime, over the life.
+    """
+    wear = erases_per_block(trial)
     return None if wear is None else wear.max - wear.min
 
 
@@ -94,6 +112,53 @@ def latency_ns(trial: Trial, operation: str, percentile: str) -> int | None:
     """A latency percentile of one kind of operation, in ns."""
     latency = (trial.latency_ns or {}).get(operation)
     return None if latency is None else int(getattr(latency, percentile))
+
+
+def still_lives(trial: Trial) -> bool:
+    """A lifetime trial whose rounds ended before its file system gave up."""
+    return trial.lifetime is not None and trial.lifetime.gave_up is None
+
+
+def last_round(trial: Trial) -> Round | None:
+    """The totals of a life, as they stood after the last round that was recorded."""
+    return trial.lifetime.rounds[-1] if trial.lifetime and trial.lifetime.rounds else None
+
+
+def rounds(trial: Trial) -> int | None:
+    """Rounds of the load that were whole."""
+    return None if trial.lifetime is None else len(trial.lifetime.rounds)
+
+
+def life_written(trial: Trial) -> int | None:
+    """Bytes that the load wrote in its life; 0 when it failed before a round was whole."""
+    if trial.lifetime is None:
+        return None
+    last = last_round(trial)
+    return 0 if last is None else last.bytes_written
+
+
+def life_total(trial: Trial, total: str) -> int | None:
+    """``t_ns``, ``programs``, ``erases`` or ``dead_blocks`` after the last round."""
+    last = last_round(trial)
+    return None if last is None else int(getattr(last, total))
+
+
+def first_death(trial: Trial) -> int | None:
+    """Bytes written by the end of the round in which the first block died; None if none did."""
+    lived = trial.lifetime.rounds if trial.lifetime else []
+    return next((r.bytes_written for r in lived if r.dead_blocks), None)
+
+
+def life_amplification(trial: Trial) -> float | None:
+    """Pages programmed in the life x writesize / bytes written by the load."""
+    programs, written = life_total(trial, "programs"), life_written(trial)
+    return programs * trial.chip.writesize / written if programs is not None and written else None
+
+
+def wear_used(trial: Trial) -> float | None:
+    """Erases in the life / (blocks x endurance); None where the chip has no endurance."""
+    erases, endurance = life_total(trial, "erases"), trial.chip.faults.get("endurance")
+    return erases / (trial.chip.blocks * endurance) if erases is not None and endurance else None
 
 
 def _per_s(amount: float | None, ns: float | None) -> float | None:

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Trials put together: a setting holds the configurations that may be set side by side.
 
-Setting: one workload with its parameters on one chip. Subject: a file system with its options.
-Ensemble: a subject in one flash state, all its seeds and phase offsets.
+Setting: one workload with its parameters on one chip with its faults. Subject: a file system with
+its options. Ensemble: a subject in one flash state, all its seeds and phase offsets.
 """
 
 from __future__ import annotations
@@ -56,6 +56,11 @@ class Setting:
     ensembles: tuple[Ensemble, ...]
 
     @property
+    def lifetime(self) -> bool:
+        """Whether chips were worn out here: such trials have a life and no phases."""
+        return any(t.lifetime for e in self.ensembles for t in e.trials)
+
+    @property
     def states(self) -> tuple[str, ...]:
         return tuple(dict.fromkeys(e.state for e in self.ensembles))
 
@@ -88,20 +93,36 @@ def group(trials: Iterable[Trial]) -> list[Setting]:
 def _setting_key(trial: Trial) -> tuple[str, ...]:
     chip = trial.chip
     geometry = f"{chip.partition_mib:g} {chip.blocks} {chip.pages_per_block} {chip.writesize}"
-    return (trial.workload, json.dumps(trial.parameters, sort_keys=True), chip.part, geometry)
+    faults = json.dumps(chip.faults, sort_keys=True)
+    return (
+        trial.workload,
+        json.dumps(trial.parameters, sort_keys=True),
+        chip.part,
+        geometry,
+        faults,
+    )
 
 
 def _titles(firsts: list[Trial]) -> list[str]:
-    """Workload and chip; and the parameters that vary among settings of one workload."""
+    """Workload, chip, its faults; and the parameters that vary among settings of one workload."""
     titles = []
     for trial in firsts:
         alike = [t.parameters for t in firsts if t.workload == trial.workload]
         varying = _varying(trial.parameters, alike)
         note = f" ({', '.join(varying)})" if varying else ""
-        titles.append(
-            f"{trial.workload}{note} on {trial.chip.part}, {trial.chip.partition_mib:g} MiB"
-        )
+        chip = [trial.chip.part, f"{trial.chip.partition_mib:g} MiB", *_faults(trial.chip.faults)]
+        titles.append(f"{trial.workload}{note} on {', '.join(chip)}")
     return titles
+
+
+def _faults(faults: dict[str, int]) -> list[str]:
+    """``endurance 50 ± 20 %`` first, every other one as ``key=value``."""
+    endurance, around = faults.get("endurance"), faults.get("endurance_spread")
+    joint = {"endurance", "endurance_spread"} if endurance else set()
+    others = [f"{k}={v}" for k, v in sorted(faults.items()) if k not in joint]
+    if not endurance:
+        return others
+    return [f"endurance {endurance} ± {around} %" if around else f"endurance {endurance}", *others]
 
 
 def _varying(

@@ -7,9 +7,10 @@ phase offsets, and two configurations are told apart only when their ranges do n
 
 from __future__ import annotations
 
+import math
 import statistics
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 ENOUGH_FOR_MEAN = 5
 """Trials from which on mean and standard deviation are given; below, they mislead."""
@@ -26,10 +27,19 @@ class Spread:
     mean: float | None = None
     stddev: float | None = None
     """Of the sample (n - 1); null below :data:`ENOUGH_FOR_MEAN` trials, as is the mean."""
+    more: bool = False
+    """Some values are what was seen before the measuring ended: the range has no upper end."""
+    median_more: bool = False
+    """The median is one of those, or lies above one: it is at least what it says."""
+
+    @property
+    def top(self) -> float:
+        """The upper end of the range; infinite where it has none."""
+        return math.inf if self.more else self.max
 
     def overlaps(self, other: Spread) -> bool:
-        """Whether the two ranges min..max share a point."""
-        return self.min <= other.max and other.min <= self.max
+        """Whether the two ranges min..top share a point."""
+        return self.min <= other.top and other.min <= self.top
 
     def told_apart(self, other: Spread) -> bool:
         """Both are ensembles (n >= 2) and their ranges do not touch."""
@@ -38,18 +48,22 @@ class Spread:
     def text(self, form: Callable[[float], str]) -> str:
         """``1.23 s (1.20 s to 1.30 s, n = 5)``; the range is left out for a single trial."""
         if self.n == 1:
-            return f"{form(self.median)} (n = 1)"
-        return f"{form(self.median)} ({self._extent(form)}, n = {self.n})"
+            return f"{self._middle(form)} (n = 1)"
+        return f"{self._middle(form)} ({self._extent(form)}, n = {self.n})"
 
     def brief(self, form: Callable[[float], str]) -> str:
         """The same without n, for tables that have it in a column of its own."""
         if self.n == 1:
-            return form(self.median)
-        return f"{form(self.median)} ({self._extent(form)})"
+            return self._middle(form)
+        return f"{self._middle(form)} ({self._extent(form)})"
+
+    def _middle(self, form: Callable[[float], str]) -> str:
+        return f"at least {form(self.median)}" if self.median_more else form(self.median)
 
     def _extent(self, form: Callable[[float], str]) -> str:
         low, high = form(self.min), form(self.max)
-        return f"each {low}" if low == high else f"{low} to {high}"
+        extent = f"each {low}" if low == high else f"{low} to {high}"
+        return f"{extent} or more" if self.more else extent
 
 
 def spread(values: Iterable[float | None]) -> Spread | None:
@@ -65,6 +79,18 @@ def spread(values: Iterable[float | None]) -> Spread | None:
         max=max(seen),
         mean=statistics.fmean(seen) if enough else None,
         stddev=statistics.stdev(seen) if enough else None,
+    )
+
+
+def unended(values: Iterable[tuple[float | None, bool]]) -> Spread | None:
+    """Spread of values of which some (True) would have grown on: each is a lower bound only."""
+    seen = [(v, on) for v, on in values if v is not None]
+    found = spread(v for v, _ in seen)
+    if found is None or not any(on for _, on in seen):
+        return found
+    whole = statistics.median(math.inf if on else v for v, on in seen)
+    return replace(
+        found, mean=None, stddev=None, more=True, median_more=bool(whole != found.median)
     )
 
 

@@ -22,7 +22,7 @@ ANCHORS = (
     (0x6B, 0x1F, 0x72),
     (0x1C, 0x10, 0x44),
 )
-"""The ramp from 1 to the largest value; lightness falls all the way, so it reads in grey too."""
+"""The ramp from least to largest value; lightness falls all the way, so it reads in grey too."""
 CELLS_WIDE_MAX = 1600
 COLOURS = 256
 
@@ -40,23 +40,29 @@ def hex_ramp() -> list[str]:
     return ["#{:02x}{:02x}{:02x}".format(*a) for a in ANCHORS]
 
 
-def domain(largest: int) -> list[int]:
+def domain(largest: int, least: int = 1) -> list[int]:
     """The values at the ramp's ends; never one and the same."""
-    return [1, max(2, largest)]
+    return [least, max(least + 1, largest)]
 
 
-def ticks(largest: int) -> list[int]:
-    """Values to name in the legend: 1, 2, 5, 10, ... below the largest, and the largest."""
+def ticks(largest: int, least: int = 1) -> list[int]:
+    """Values to name in the legend: 1, 2, 5, 10, ... below the largest, and the largest.
+
+    From another least value than 1 on, up to five that lie evenly on the ramp.
+    """
+    if least > 1:
+        low, high = domain(largest, least)
+        return sorted({round(low * (high / low) ** (i / 4)) for i in range(5)})
     if largest <= 1:
         return [1]
     steps = [m * 10**e for e in range(10) for m in (1, 2, 5)]
     return [*(s for s in steps if s * 1.4 < largest or s == 1), *domain(largest)[1:]]
 
 
-def indexed(values: NDArray[np.int64], largest: int) -> NDArray[np.uint8]:
-    """Palette index of each value: 0 for 0; 1..largest over 1..255 by logarithm."""
-    top = domain(largest)[1]
-    share = np.log(np.maximum(values, 1)) / np.log(top)
+def indexed(values: NDArray[np.int64], largest: int, least: int = 1) -> NDArray[np.uint8]:
+    """Palette index of each value: 0 for 0; least..largest over 1..255 by logarithm."""
+    low, top = domain(largest, least)
+    share = np.log(np.maximum(values, low) / low) / np.log(top / low)
     scaled = 1 + np.rint(np.clip(share, 0, 1) * (COLOURS - 2))
     return np.where(values > 0, scaled, 0).astype(np.uint8)
 

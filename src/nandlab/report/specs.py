@@ -10,7 +10,7 @@ from functools import partial
 from nandlab.analysis import answers, figures, units
 from nandlab.analysis.groups import Ensemble, Setting
 from nandlab.analysis.spread import Spread
-from nandlab.report import latency, layout, wear
+from nandlab.report import deaths, latency, layout, wear
 from nandlab.report.charts import Chart
 from nandlab.report.layout import Panel, Row
 from nandlab.results import Trial
@@ -30,6 +30,7 @@ def charts(setting: Setting) -> list[Chart]:
         _throughput(setting, rows),
         _flash(setting, rows),
         latency.chart(setting, rows),
+        deaths.chart(setting, rows),
         *wear.charts(setting, rows),
         _ageing(setting, rows),
         _states(setting, rows),

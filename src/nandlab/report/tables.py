@@ -7,8 +7,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 
-from nandlab.analysis import answers, figures, units
+from nandlab.analysis import answers, figures, lifetime, units
 from nandlab.analysis.groups import Ensemble, Setting
+from nandlab.analysis.spread import Spread
 from nandlab.results import OPERATIONS, Trial
 
 Cell = Callable[[Ensemble], str]
@@ -49,16 +50,26 @@ def count(e: Ensemble) -> str:
 
 def cell(figure: Callable[[Trial], float | None], form: Callable[[float], str]) -> Cell:
     """Median and range of a figure, or a dash."""
+    return spread_cell(lambda e: e.spread(figure), form)
+
+
+def spread_cell(figure: Callable[[Ensemble], Spread | None], form: Callable[[float], str]) -> Cell:
+    """The same of a figure that an ensemble has as a whole."""
 
     def text(e: Ensemble) -> str:
-        found = e.spread(figure)
+        found = figure(e)
         return units.MISSING if found is None else found.brief(form)
 
     return text
 
 
 def overview(setting: Setting) -> Table:
-    """What decides: time, wear, evenness, tail and ageing of every configuration."""
+    """What decides: time, wear, evenness, tail and ageing of every configuration.
+
+    Where chips were worn out: how long each lived, what died, and with what wear.
+    """
+    if setting.lifetime:
+        return table(setting.ensembles, _life_columns())
     columns: list[Column] = [
         ("transactions", cell(partial(figures.total_ns, phase="transactions"), units.time)),
         ("block erases", cell(partial(figures.chip_total, operation="erases"), units.count)),
@@ -77,8 +88,9 @@ def behind(setting: Setting, chart: str) -> Table:
         "throughput": _throughput_columns,
         "flash": _flash_columns,
         "latency": _latency_columns,
-        "wear-map": _wear_columns,
-        "wear-histogram": _wear_columns,
+        "deaths": _deaths_columns,
+        "wear-map": partial(_wear_columns, setting),
+        "wear-histogram": partial(_wear_columns, setting),
         "ageing": lambda: _ageing_columns(setting),
         "state": _state_columns,
     }
@@ -127,9 +139,32 @@ def _latency_columns() -> list[Column]:
     ]
 
 
-def _wear_columns() -> list[Column]:
+def _life_columns() -> list[Column]:
     return [
-        ("block erases", cell(partial(figures.chip_total, operation="erases"), units.count)),
+        ("data written", spread_cell(lifetime.written, units.size)),
+        ("first block dead after", spread_cell(lifetime.first_death, units.size)),
+        ("dead blocks", spread_cell(lifetime.dead_blocks, units.count)),
+        ("write amplification", spread_cell(lifetime.amplification, units.ratio)),
+        ("wear used", spread_cell(lifetime.wear_used, units.percent)),
+        ("gave up", lifetime.ended),
+    ]
+
+
+def _deaths_columns() -> list[Column]:
+    return [
+        *_life_columns(),
+        ("whole rounds", cell(figures.rounds, units.count)),
+        ("board time", cell(partial(figures.life_total, total="t_ns"), units.time)),
+        ("page programs", cell(partial(figures.life_total, total="programs"), units.count)),
+        ("block erases", cell(partial(figures.life_total, total="erases"), units.count)),
+        ("how it ended", lambda e: "; ".join(lifetime.endings(e)) or units.MISSING),
+    ]
+
+
+def _wear_columns(setting: Setting) -> list[Column]:
+    total = figures.life_total if setting.lifetime else figures.chip_total
+    return [
+        ("block erases", cell(lambda t: total(t, "erases"), units.count)),
         *(
             (f"per block: {name}", cell(partial(_wear, key=key), units.count))
             for key, name in (
@@ -144,7 +179,7 @@ def _wear_columns() -> list[Column]:
 
 
 def _wear(trial: Trial, key: str) -> float | None:
-    wear = trial.erases_per_block
+    wear = figures.erases_per_block(trial)
     return None if wear is None else float(getattr(wear, key))
 
 

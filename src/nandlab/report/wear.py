@@ -42,18 +42,20 @@ def _erases(trial: Trial) -> list[int]:
 
 def _map(setting: Setting, rows: Sequence[Row], kept: dict[str, list[Trial]]) -> Chart:
     """A strip a configuration, a line of pixels a trial, one colour scale for all."""
-    largest = max(max(_erases(t)) for trials in kept.values() for t in trials)
+    erases = [n for trials in kept.values() for t in trials for n in _erases(t)]
+    largest = max(erases)
+    least = min((n for n in erases if n), default=1) if setting.lifetime else 1
     images, absent, step = [], [], 1
     for row in rows:
         if not kept[row.key]:
             absent.append({**row.looks(), "text": "no counts per block"})
             continue
         lines, step = pngmap.narrowed(np.array([_erases(t) for t in kept[row.key]], dtype=np.int64))
-        uri = pngmap.data_uri(pngmap.png(pngmap.indexed(lines, largest)))
+        uri = pngmap.data_uri(pngmap.png(pngmap.indexed(lines, largest, least)))
         images.append({"row": row.key, "url": uri, "block": 0, "erases": largest})
 
     def build(axis: Axis, width: float) -> Spec:
-        view = _map_view(axis, width - axis.room - 20, setting.chip.blocks, largest)
+        view = _map_view(axis, width - axis.room - 20, setting.chip.blocks, (least, largest))
         return {
             "$schema": layout.SCHEMA,
             "config": layout.CONFIG,
@@ -63,8 +65,9 @@ def _map(setting: Setting, rows: Sequence[Row], kept: dict[str, list[Trial]]) ->
 
     wide, narrow, headers = layout.both_widths(rows, build)
     coarse = f" A column is the most erased of {step} neighbouring blocks." if step > 1 else ""
+    over = "its life" if setting.lifetime else "the timed phases"
     caption = (
-        "Erases of each block over the timed phases: a strip is a configuration, each line of "
+        f"Erases of each block over {over}: a strip is a configuration, each line of "
         f"pixels in it a trial, left to right the blocks of the partition.{coarse} Grey was never "
         "erased."
     )
@@ -72,7 +75,8 @@ def _map(setting: Setting, rows: Sequence[Row], kept: dict[str, list[Trial]]) ->
     return Chart(f"{setting.slug}-wear-map", "Wear map", caption, data, wide, narrow)
 
 
-def _map_view(axis: Axis, width: float, blocks: int, largest: int) -> Spec:
+def _map_view(axis: Axis, width: float, blocks: int, ends: tuple[int, int]) -> Spec:
+    least, largest = ends
     y = axis.y()
     scale = {"domain": [0, blocks], "nice": False}
     x: Spec = {
@@ -95,10 +99,10 @@ def _map_view(axis: Axis, width: float, blocks: int, largest: int) -> Spec:
         "offset": 4,
         "direction": "horizontal",
         "gradientLength": min(220, width - 20),
-        "values": pngmap.ticks(largest),
+        "values": pngmap.ticks(largest, least),
         "format": ",d",
     }
-    ramp = {"type": "log", "domain": pngmap.domain(largest), "range": pngmap.hex_ramp()}
+    ramp = {"type": "log", "domain": pngmap.domain(largest, least), "range": pngmap.hex_ramp()}
     colour: Spec = {"field": "erases", "type": "quantitative", "scale": ramp, "legend": legend}
     url: Spec = {"field": "url", "type": "nominal"}
 

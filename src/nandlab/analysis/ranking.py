@@ -1,0 +1,141 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""An order in words, stated only as far as the ranges carry it.
+
+Two names are ranked only when both are ensembles (n >= 2) and their ranges min..max do not touch;
+otherwise the sentence says that they cannot be told apart.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from nandlab.analysis import units
+from nandlab.analysis.spread import Spread
+
+NAMES_LETTERS = 64
+"""Letters of names that a sentence bears."""
+
+Entry = tuple[str, Spread]
+"""A name and its spread."""
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One sentence or more on one topic; not ``firm`` when it names what the ranges leave open."""
+
+    topic: str
+    text: str
+    firm: bool
+
+
+@dataclass(frozen=True)
+class Ranking:
+    """How a figure is put into words, and which end of it comes first."""
+
+    topic: str
+    what: str
+    """Names the figure in 'the ranges of their ... overlap'."""
+    best: str
+    """What the first does; its value follows."""
+    unit: str
+    """``{v}`` is the value."""
+    more: str
+    """What another one's factor means; ``{r}`` is the factor, ``{v}`` its value."""
+    form: units.Form
+    greatest: bool = False
+    """Whether the greatest comes first; else the least does."""
+    ranges: bool = False
+    """Whether a value is written with its range."""
+
+    def value(self, found: Spread) -> str:
+        return found.brief(self.form) if self.ranges else self.form(found.median)
+
+    def order(self, entries: Sequence[Entry]) -> list[Entry]:
+        """By their medians, the first one first."""
+        return sorted(entries, key=lambda e: e[1].median, reverse=self.greatest)
+
+
+def no_order(topic: str, text: str) -> Finding:
+    return Finding(topic, text, firm=False)
+
+
+def rank(entries: Sequence[Entry], ranking: Ranking) -> Finding:
+    """The first if no other range touches its own; the factors of the next and the last."""
+    order = ranking.order(entries)
+    name, first = order[0]
+    value = ranking.unit.format(v=ranking.value(first))
+    if len(order) == 1:
+        return no_order(ranking.topic, f"Only {name} was measured: {value}.")
+    if all(s.n == 1 for _, s in order):
+        return no_order(
+            ranking.topic, f"One trial each: too few to state an order ({_listed(order, ranking)})."
+        )
+    alike = [e for e in order[1:] if not first.told_apart(e[1])]
+    if alike:
+        return no_order(ranking.topic, _undecided(order, alike, ranking))
+    text = f"{name} {ranking.best}: {value}. {_behind(order[1:], first, ranking)}"
+    return Finding(ranking.topic, text, firm=True)
+
+
+def _undecided(order: list[Entry], alike: list[Entry], ranking: Ranking) -> str:
+    """Those that the first one's range cannot be told from, then those it can."""
+    group = [order[0], *alike]
+    text = (
+        f"{joined([n for n, _ in group])} cannot be told apart: {_why(group, ranking)} "
+        f"({_listed(group, ranking)})."
+    )
+    behind = [e for e in order if e not in group]
+    if behind:
+        factors = _behind(behind, order[0][1], ranking, lead="")
+        text += f" Against the median of {order[0][0]}, {factors}"
+    return text
+
+
+def _why(group: list[Entry], ranking: Ranking) -> str:
+    """Single trials, ranges that overlap, or a range that has not ended yet."""
+    single = [n for n, s in group if s.n == 1]
+    if single:
+        return f"{joined(single)} ha{'s' if len(single) == 1 else 've'} a single trial"
+    first = group[0][1]
+    if any(s.min <= first.max and first.min <= s.max for _, s in group[1:]):
+        return f"the ranges of their {ranking.what} overlap"
+    return f"trials of {joined([n for n, s in group if s.more])} had not come to their end"
+
+
+def _behind(
+    others: list[Entry], first: Spread, ranking: Ranking, lead: str = "Next by median, "
+) -> str:
+    """The factors of the next and of the last; their values where the first is 0."""
+    ends = [others[0]] if len(few(others)) == 1 else [others[0], others[-1]]
+    leads = [lead, "the last, " if lead else ""]
+    parts = []
+    for before, (name, other) in zip(leads, ends, strict=False):
+        if first.median > 0:
+            at_most = "at most " if first.median_more else ""
+            factor = at_most + units.ratio(other.median / first.median)
+            more = ranking.more.format(r=factor, v=ranking.value(other))
+        else:
+            more = f"has {ranking.value(other)}"
+        parts.append(f"{before}{name}{',' if before else ''} {more}")
+    return "; ".join(parts) + "."
+
+
+def _listed(entries: Sequence[Entry], ranking: Ranking) -> str:
+    """Names and values, as many as a sentence bears; the table beside has all."""
+    shown = few(entries)
+    pause = "; " if ranking.ranges else ", "
+    text = pause.join(f"{name} {ranking.value(s)}" for name, s in shown)
+    return text if len(shown) == len(entries) else f"{text}, …"
+
+
+def joined(names: Sequence[str]) -> str:
+    """A list in words; of a long one only the first is named, the table beside has all."""
+    if len(names) > 2 and len("".join(names)) > NAMES_LETTERS:
+        return f"{names[0]} and {len(names) - 1} others"
+    return " and ".join([", ".join(names[:-1]), names[-1]]) if len(names) > 1 else names[0]
+
+
+def few(entries: Sequence[Entry]) -> Sequence[Entry]:
+    """As many as a sentence bears: three, or one when the names are long."""
+    return entries[:3] if len("".join(n for n, _ in entries[:3])) <= NAMES_LETTERS else entries[:1]

@@ -1,0 +1,206 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The chart of block deaths: how many blocks are dead after so much data, a line a trial."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Sequence
+from typing import Any
+
+from nandlab.analysis import figures, units
+from nandlab.analysis.groups import Setting
+from nandlab.analysis.lifetime import shortened
+from nandlab.report import layout
+from nandlab.report.charts import Chart, Spec
+from nandlab.report.layout import LETTER, NARROW, STEP, WIDE, Data, Row
+from nandlab.results import Round, Trial
+
+MIB = 2.0**20
+AXIS_ROOM = 52
+"""Px left of the panel for the axis of dead blocks and its title."""
+SAMPLE = 26
+"""Length in px of the sample line in the key."""
+DASHES: tuple[list[int], ...] = ([1, 0], [6, 3], [2, 2], [9, 3, 2, 3])
+"""Tell the configurations of one file system apart, which share its colour."""
+MARKS = (("●", "gave up", False), ("○", "still lived when the rounds ended", True))
+"""Of the key: the mark at a line's end, what it means, and whether the trial still lived."""
+CAPTION = (
+    "Each line is a trial. It climbs at the end of the round in which blocks died, and ends at the "
+    "last whole round: filled where the file system then gave up, hollow where it still lived."
+)
+
+
+def chart(setting: Setting, rows: Sequence[Row]) -> Chart | None:
+    """None when no trial has a round to draw."""
+    drawn = [(r, t) for r in rows for t in r.ensemble.ok if figures.last_round(t)]
+    if not drawn:
+        return None
+    dashes = _dashes(rows)
+    data: Data = {
+        "trials": [point for r, t in drawn for point in _line(r, t, dashes[r.key])],
+        "ends": [_end(r, t) for r, t in drawn],
+        "key_wide": _key(rows, drawn, dashes, WIDE),
+        "key_narrow": _key(rows, drawn, dashes, NARROW),
+    }
+    wide, narrow = _spec("key_wide", WIDE, data), _spec("key_narrow", NARROW, data)
+    return Chart(f"{setting.slug}-deaths", "Block deaths", CAPTION, data, wide, narrow)
+
+
+def _dashes(rows: Sequence[Row]) -> dict[str, list[int]]:
+    """A dash for each row, counted from solid among the rows of its colour."""
+    seen: dict[str, int] = {}
+    dashes = {}
+    for row in rows:
+        n = seen.get(row.colour, 0)
+        dashes[row.key] = DASHES[n % len(DASHES)]
+        seen[row.colour] = n + 1
+    return dashes
+
+
+def _line(row: Row, trial: Trial, dash: list[int]) -> list[dict[str, Any]]:
+    """From nothing written on; only rounds in which blocks died and the last one bend the line."""
+    points = [(0.0, 0)]
+    points += [(r.bytes_written / MIB, r.dead_blocks) for r in _bends(trial)]
+    base = {"trial": trial.id, "colour": row.colour, "dash": dash}
+    return [{**base, "at": i, "written": x, "dead": y} for i, (x, y) in enumerate(points)]
+
+
+def _bends(trial: Trial) -> list[Round]:
+    rounds = trial.lifetime.rounds if trial.lifetime else []
+    before = [0, *(r.dead_blocks for r in rounds)]
+    last = len(rounds) - 1
+    return [r for i, r in enumerate(rounds) if i == last or r.dead_blocks != before[i]]
+
+
+def _end(row: Row, trial: Trial) -> dict[str, Any]:
+    last, life = figures.last_round(trial), trial.lifetime
+    assert last is not None
+    assert life is not None
+    how = "still lived" if life.gave_up is None else f"gave up with “{shortened(life.gave_up)}”"
+    dead = f"{last.dead_blocks} dead block{'' if last.dead_blocks == 1 else 's'}"
+    return {
+        "written": last.bytes_written / MIB,
+        "dead": last.dead_blocks,
+        "colour": row.colour,
+        "shade": 0.0 if life.gave_up is None else 1.0,
+        "tip": f"{trial.id}: {units.size(last.bytes_written)}, {dead}, {how}",
+    }
+
+
+def _key(
+    rows: Sequence[Row],
+    drawn: Sequence[tuple[Row, Trial]],
+    dashes: dict[str, list[int]],
+    width: float,
+) -> list[dict[str, Any]]:
+    """The lines of the key: a sample and a name for each row, then what the marks mean."""
+    chars = int((width - SAMPLE - layout.EDGE - 20) / (LETTER * 1.08))
+    lines: list[dict[str, Any]] = []
+    for row in (r for r in rows if any(r is d for d, _ in drawn)):
+        text = f"{row.ensemble.label}, n={len(row.ensemble.ok)}"
+        for i, part in enumerate(textwrap.wrap(text, chars)):
+            looks = {"colour": row.colour, "dash": dashes[row.key]}
+            sample = {"from": 0, "to": SAMPLE - 6, **looks} if i == 0 else {}
+            lines.append({"line": len(lines), "text": part, **sample})
+    for mark, words, alive in MARKS:
+        if any(figures.still_lives(t) is alive for _, t in drawn):
+            lines.append({"line": len(lines), "text": words, "mark": mark})
+    return lines
+
+
+def _spec(key: str, width: float, data: Data) -> Spec:
+    inner = width - AXIS_ROOM - layout.EDGE
+    height = 300 if width == WIDE else 240
+    spec = layout.concat([_key_view(key, inner, len(data[key])), _plot(inner, height, data)], 1)
+    return {**spec, "bounds": "full", "spacing": 14}
+
+
+def _key_view(key: str, width: float, lines: int) -> Spec:
+    x: Spec = {"type": "quantitative", "scale": {"domain": [0, width], "nice": False}, "axis": None}
+    y: Spec = {
+        "field": "line",
+        "type": "quantitative",
+        "scale": {"domain": [-0.5, lines - 0.5], "reverse": True, "nice": False},
+        "axis": None,
+    }
+    sample: Spec = {
+        "transform": [{"filter": "isValid(datum.to)"}],
+        "mark": {"type": "rule", "strokeWidth": 2},
+        "encoding": {
+            "x": {**x, "field": "from"},
+            "x2": {"field": "to"},
+            "y": y,
+            "color": layout.COLOUR,
+            "strokeDash": DASH,
+        },
+    }
+    words: Spec = {
+        "mark": layout.WORDS,
+        "encoding": {"x": {"value": SAMPLE}, "y": y, "text": {"field": "text"}},
+    }
+    marks: Spec = {
+        "transform": [{"filter": "isValid(datum.mark)"}],
+        "mark": {"type": "text", "align": "center"},
+        "encoding": {"x": {"value": (SAMPLE - 6) / 2}, "y": y, "text": {"field": "mark"}},
+    }
+    return {
+        "data": {"name": key},
+        "width": width,
+        "height": STEP * lines,
+        "layer": [sample, marks, words],
+    }
+
+
+DASH: Spec = {"field": "dash", "type": "nominal", "scale": None, "legend": None}
+
+
+def _plot(width: float, height: float, data: Data) -> Spec:
+    ends = data["ends"]
+    most = max(1 / 1024, *(d["written"] for d in ends))
+    dead = max(1, *(d["dead"] for d in ends))
+    x: Spec = {
+        "field": "written",
+        "type": "quantitative",
+        "scale": {"domain": [0, most * 1.03], "nice": False},
+        "axis": {
+            "title": "data written by the load, MiB",
+            "tickCount": max(2, int(width / 90)),
+            "format": ",.3~f" if most < 1 else ",.5~r",
+        },
+    }
+    y: Spec = {
+        "field": "dead",
+        "type": "quantitative",
+        "scale": {"domain": [0, dead * 1.05], "nice": False},
+        "axis": {"title": "dead blocks", "tickCount": 6, "tickMinStep": 1, "format": ",d"},
+    }
+    lines: Spec = {
+        "data": {"name": "trials"},
+        "mark": {
+            "type": "line",
+            "interpolate": "step-after",
+            "strokeWidth": 1.6,
+            "strokeOpacity": 0.8,
+        },
+        "encoding": {
+            "x": x,
+            "y": y,
+            "detail": {"field": "trial", "type": "nominal"},
+            "order": {"field": "at", "type": "quantitative"},
+            "color": layout.COLOUR,
+            "strokeDash": DASH,
+        },
+    }
+    marks: Spec = {
+        "data": {"name": "ends"},
+        "mark": {"type": "point", "size": 70, "strokeWidth": 2, "opacity": 1},
+        "encoding": {
+            "x": x,
+            "y": y,
+            "stroke": layout.COLOUR,
+            "fill": layout.COLOUR,
+            "fillOpacity": layout.SHADE,
+            "tooltip": layout.TIP,
+        },
+    }
+    return {"width": width, "height": height, "layer": [lines, marks]}

@@ -21,9 +21,9 @@
 #include "oplog.h"
 #include "shim.h"
 
-#define CHIP_ID_MAX  8
-#define CHIP_NOP_MAX 127
-#define CHIP_NO_PAGE (~0u)
+#define CHIP_ID_MAX	8
+#define CHIP_NOP_MAX	127
+#define CHIP_NO_PAGE	(~0u)
 #define CHIP_JITTER_MAX 400000
 
 /* What a data sheet says of a chip. Set once, before chip_init(). */

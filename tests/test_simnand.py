@@ -6,9 +6,10 @@ from __future__ import annotations
 import asyncio
 
 import pytest
+from chipsteps import modprobe, numbers, run
 
 from nandlab import catalog
-from nandlab.board.job import Job, JobRecord, Step
+from nandlab.board.job import Job, Step
 from nandlab.board.qemu import QemuBoard
 from nandlab.catalog import ChipModel
 from nandlab.trial import chip_parameters
@@ -21,18 +22,7 @@ STATISTICS = "cd /sys/kernel/debug/simnand && cat counters"
 
 def load(board: QemuBoard, chip: ChipModel, partition_blocks: int = 16) -> Step:
     words = chip_parameters(chip, partition_blocks, board.machine.chip_store_phys)
-    return Step("load", "modprobe simnand " + " ".join(f"{k}={v}" for k, v in words.items()))
-
-
-def run(board: QemuBoard, *steps: Step) -> JobRecord:
-    record = asyncio.run(board.run(Job(steps)))
-    failed = record.failed()
-    assert failed is None, failed.failure()
-    return record
-
-
-def numbers(text: str) -> dict[str, int]:
-    return {key: int(value) for key, value in (line.split() for line in text.splitlines())}
+    return modprobe(words)
 
 
 @pytest.mark.parametrize("name", catalog.names("chips"))

@@ -3,18 +3,19 @@
 
 from __future__ import annotations
 
-import asyncio
 import base64
 import gzip
 import json
 import re
 from pathlib import Path
 
+import chipsteps
 import numpy as np
 import pytest
+from chipsteps import modprobe, numbers
 
 from nandlab.board import chipimage, oplog
-from nandlab.board.job import Job, JobRecord, Step
+from nandlab.board.job import JobRecord, Step
 from nandlab.board.oplog import Kind
 from nandlab.board.qemu import QemuBoard
 
@@ -47,8 +48,7 @@ MAKE = {"ubifs": MAKE_UBIFS, "jffs2": MAKE_JFFS2}
 
 
 def load(board: QemuBoard, **parameters: int | str) -> Step:
-    words = {"blocks": 64, "array_phys": board.machine.chip_store_phys, **parameters}
-    return Step("load", "modprobe simnand " + " ".join(f"{k}={v}" for k, v in words.items()))
+    return modprobe({"blocks": 64, "array_phys": board.machine.chip_store_phys, **parameters})
 
 
 def write(name: str, words: str) -> str:
@@ -57,15 +57,11 @@ def write(name: str, words: str) -> str:
 
 def run(board: QemuBoard, *steps: Step, files: dict[str, bytes] | None = None) -> JobRecord:
     last = Step("always-counters", f"cat {SIM}/counters")
-    record = asyncio.run(board.run(Job((*steps, last), files or {})))
-    failed = record.failed()
-    assert failed is None, failed.failure() if failed else ""
-    return record
+    return chipsteps.run(board, *steps, last, files=files)
 
 
 def counters(record: JobRecord, step: str = "always-counters") -> dict[str, int]:
-    lines = (line.split() for line in record[step].stdout.splitlines())
-    return {key: int(value) for key, value in lines}
+    return numbers(record[step].stdout)
 
 
 def test_factory_bad_blocks_are_what_the_tools_find(board: QemuBoard) -> None:

@@ -9,6 +9,7 @@ import multiprocessing
 import os
 
 import pytest
+from chipsteps import modprobe, numbers, run
 
 from nandlab import catalog
 from nandlab.board.job import Job, JobRecord, Step
@@ -40,19 +41,11 @@ CLOCK = "/sys/devices/system/clocksource/clocksource0/current_clocksource"
 
 def load(board: QemuBoard, chip: ChipModel, **more: str | int) -> Step:
     words = chip_parameters(chip, 16, board.machine.chip_store_phys) | more
-    return Step("load", "modprobe simnand " + " ".join(f"{k}={v}" for k, v in words.items()))
-
-
-def run(board: QemuBoard, *steps: Step) -> JobRecord:
-    record = asyncio.run(board.run(Job(steps)))
-    failed = record.failed()
-    assert failed is None, failed.failure()
-    return record
+    return modprobe(words)
 
 
 def counters(record: JobRecord) -> dict[str, int]:
-    lines = (line.split() for line in record["counters"].stdout.splitlines())
-    return {key: int(value) for key, value in lines}
+    return numbers(record["counters"].stdout)
 
 
 def took_ns(record: JobRecord, step: str) -> int:

@@ -32,7 +32,7 @@ from nandlab.board.image import GUEST_PACKAGES, compressed, initramfs
 from nandlab.board.job import BoardLost, ChannelReader, Job, JobRecord
 from nandlab.board.kvm import QEMU, probe
 from nandlab.catalog import BoardModel
-from nandlab.digest import digest, file_digest
+from nandlab.digest import file_digest
 from nandlab.errors import NandlabError, UsageError
 
 OWN_MODULES = ("nopidle", "simnand")
@@ -347,6 +347,5 @@ def open_board(model: BoardModel, accel: str = "tcg") -> QemuBoard:
         "qemu": qemu_version(),
         "job_size": JOB_SIZE,
     }
-    inputs["key"] = digest(inputs)
     snapshot = entry("snapshots", inputs, lambda work: asyncio.run(_boot_and_save(machine, work)))
     return QemuBoard(machine, snapshot)

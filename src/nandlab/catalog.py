@@ -180,6 +180,13 @@ class Settle(_Model):
     limit_s: int = Field(ge=1, description="stop waiting after this, board seconds, and say so")
 
 
+Difference = Literal[
+    "hard_links", "symbolic_links", "modes", "case", "precise_times", "truncate_times",
+    "empty_writes", "directory_links", "steady_directories", "shared_writable_maps",
+]  # fmt: skip
+"""What a file system may do otherwise than tmpfs; docs/conformance.md tells what each excuses."""
+
+
 class FilesystemModel(Noun):
     """A file system: how to make, mount and unmount it on an MTD partition.
 
@@ -190,10 +197,13 @@ class FilesystemModel(Noun):
     title: str = Field(description="as people write it")
     modules: list[str] = Field(description="kernel modules it needs, in order")
     format: list[str] = Field(description="commands that make it on an erased partition")
-    mount: str = Field(description="the command that mounts it")
+    mount: str = Field(description="the command that mounts it, the first time and again")
     unmount: list[str] = Field(description="commands that take it away")
     settle: Settle
     options: dict[str, Option] = Field(default_factory=dict)
+    differs: dict[Difference, str] = Field(
+        default_factory=dict, description="what it truly does otherwise than tmpfs, in a sentence"
+    )
 
     def chosen(self, given: dict[str, str], where: str) -> dict[str, str]:
         """Every option with its value; UsageError for what this file system does not offer."""

@@ -124,7 +124,7 @@ STAT = re.compile(r"\b(?P<type>[dfl]) (?P<mode>[0-7]{4}) (?P<links>\d+)(?P<rest>
 def _excused(outcome: str, differs: Collection[str]) -> str:
     """An outcome without what the file system may do otherwise."""
     if "steady_directories" in differs and outcome.startswith("read"):
-        outcome = re.sub(r" repeated:\S+", "", outcome)
+        outcome = re.sub(r" (repeated|missing):\S+", "", outcome)
 
     def stat(m: re.Match[str]) -> str:
         mode = "-" if "modes" in differs else m["mode"]

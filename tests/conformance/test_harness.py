@@ -132,6 +132,7 @@ def test_a_declared_difference_excuses_itself_alone(
         ("modes", "chmod a 600", "EPERM", "0", True),
         ("modes", "chmod a 600", "EIO", "0", False),
         ("steady_directories", "enddir 0", "read repeated:a", "read", True),
+        ("steady_directories", "enddir 0", "read missing:a repeated:b", "read", True),
         ("steady_directories", "enddir 0", "read never-was:a", "read", False),
         ("", "enddir 0", "read repeated:a", "read", False),
     ],

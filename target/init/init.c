@@ -25,6 +25,7 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -39,15 +40,16 @@
 #include <time.h>
 #include <unistd.h>
 
-#define CONSOLE	      "/dev/console"
-#define CHANNEL	      "/dev/ttyS1"
-#define JOB_DIR	      "/job"
-#define JOB_SOURCE    "/sys/firmware/qemu_fw_cfg/by_name/opt/nandlab/job/raw"
-#define DOORBELL_PORT 0x505
-#define DOORBELL_RING 1
-#define RECORD_FORMAT 1
-#define OUTPUT_MAX    (8 << 20)
-#define NS_PER_S      1000000000LL
+#define CONSOLE	       "/dev/console"
+#define CHANNEL	       "/dev/ttyS1"
+#define JOB_DIR	       "/job"
+#define JOB_SOURCE     "/sys/firmware/qemu_fw_cfg/by_name/opt/nandlab/job/raw"
+#define DOORBELL_PORT  0x505
+#define DOORBELL_RING  1
+#define EXACT_DOORBELL "/sys/module/doorbell/parameters/ring"
+#define RECORD_FORMAT  1
+#define OUTPUT_MAX     (8 << 20)
+#define NS_PER_S       1000000000LL
 
 struct step {
 	const char *name;
@@ -131,6 +133,18 @@ static void run_or_die(const char *command)
 		errno = status == -1 ? errno : ECHILD;
 		die(command);
 	}
+}
+
+/*
+ * Rings to be saved. On a board whose clock is to repeat, the module does it
+ * so that every state saved here is the same.
+ */
+static void be_saved(bool exact)
+{
+	if (exact)
+		run_or_die("echo 1 > " EXACT_DOORBELL);
+	else
+		ring_doorbell();
 }
 
 static char *read_file(const char *path, size_t *size)
@@ -389,14 +403,16 @@ int main(void)
 {
 	size_t size;
 	char *steps;
+	bool exact;
 
 	prepare();
 	open_channel();
-	if (asked_for("nandlab.idle=nop"))
-		run_or_die("modprobe nopidle");
+	exact = asked_for("nandlab.exact");
+	if (exact)
+		run_or_die("modprobe nopidle && modprobe doorbell");
 	run_or_die("modprobe qemu_fw_cfg");
 	report_ready();
-	ring_doorbell();
+	be_saved(exact);
 
 	run_or_die("mkdir -p " JOB_DIR " && cd " JOB_DIR
 		   " && cpio -idu < " JOB_SOURCE " 2>/dev/null");

@@ -90,6 +90,16 @@ def test_known_work_takes_the_predicted_time(board: QemuBoard, name: str, wait: 
     assert (c["warped_ns"] > 0) == (wait == "warp")
 
 
+def test_maximum_latencies_are_those_that_pass(board: QemuBoard) -> None:
+    chip = catalog.load("chips", "NAND256W3A", ChipModel)
+    slow = chip.timing.model_copy(update=chip.timing.array_ns("maximum"))
+    words = chip_parameters(chip, 16, board.machine.chip_store_phys, "maximum")
+    c = counters(run(board, modprobe(words), *WORK))
+    ns = predicted_ns(chip.model_copy(update={"timing": slow}))
+    assert ns["program"] == predicted_ns(chip)["program"] + 300_000
+    assert c["busy_ns"] == ERASED * ns["erase"] + PROGRAMMED * ns["program"] + READ * ns["read"]
+
+
 @pytest.mark.parametrize("kind", ["erase", "program", "read"])
 @pytest.mark.parametrize("name", catalog.names("chips"))
 def test_under_warp_a_latency_is_in_the_clock_to_the_ns(

@@ -18,6 +18,7 @@ from nandlab.catalog import (
     BoardModel,
     ChipModel,
     FilesystemModel,
+    Latency,
     Noun,
     Scalar,
     WorkloadModel,
@@ -98,6 +99,9 @@ class ChipChoice(_Model):
     partition_mib: float | None = Field(
         default=None, gt=0, description="MiB from the chip's start; absent: the whole chip"
     )
+    latency: Latency = Field(
+        default="typical", description="which of the data sheet's array times; typical or maximum"
+    )
     faults: Faults = Field(default=Faults(), description="what shall go wrong; absent: nothing")
 
 
@@ -152,6 +156,7 @@ class TrialSpec(_Model):
     options: dict[str, str]
     chip: ChipModel
     partition_blocks: int
+    latency: Latency
     faults: Faults
     state: StateChoice
     seed: int
@@ -172,6 +177,7 @@ class TrialSpec(_Model):
             self.seed,
             self.phase_offset_ms,
             *self.faults.parameters(self.seed).items(),
+            *([["latency", self.latency]] if self.latency != "typical" else []),
         ]
         return f"{self.filesystem.name}-{self.state.name}-{digest(key)[:10]}"
 
@@ -179,6 +185,7 @@ class TrialSpec(_Model):
         """For people: what sets this trial apart."""
         options = [f"{k}={v}" for k, v in self.options.items() if self._chosen(k, v)]
         words = [self.workload.name, self.filesystem.title, *options, self.state.name]
+        words += ["maximum latencies"] if self.latency == "maximum" else []
         words += [f"seed {self.seed}", f"+{self.phase_offset_ms:g} ms"]
         return " ".join(words)
 
@@ -251,12 +258,13 @@ def plan(study: Study, where: str | None = None) -> list[TrialSpec]:
             options=options,
             chip=chip,
             partition_blocks=blocks,
-            faults=faults,
+            latency=choice.latency,
+            faults=choice.faults,
             state=state,
             seed=seed,
             phase_offset_ms=offset,
         )
-        for (workload, parameters), (filesystem, options), (chip, blocks, faults) in parts
+        for (workload, parameters), (filesystem, options), (chip, blocks, choice) in parts
         for state, seed, offset in product(m.states, m.seeds, m.phase_offsets_ms)
     ]
     ids = [t.id for t in trials]
@@ -282,8 +290,8 @@ def _chosen(
 
 def _chip(
     c: _Collector, choice: ChipChoice, board: BoardModel | None, place: str
-) -> tuple[ChipModel, int, Faults] | None:
-    """A chip, the blocks of its partition and its faults; None once the mistakes are noted."""
+) -> tuple[ChipModel, int, ChipChoice] | None:
+    """A chip, the blocks of its partition and its choice; None once the mistakes are noted."""
     chip = c.load("chips", choice.part, ChipModel, place)
     if chip is None:
         return None
@@ -303,4 +311,8 @@ def _chip(
             f"{c.where}: {place}: {chip.name} needs {store_mib:.0f} MiB of chip_store_mib for it; "
             f"board {board.name} has {board.chip_store_mib}"
         )
-    return chip, int(blocks), choice.faults
+    try:
+        chip.timing.array_ns(choice.latency)
+    except UsageError as e:
+        c.wrong.append(f"{c.where}: {place}: {chip.name}: {e}")
+    return chip, int(blocks), choice

@@ -11,9 +11,9 @@
  * Two things meet the host, and neither lets host time into the guest:
  *
  * - The doorbell, a pvpanic port: one write stops the virtual machine within
- *   that instruction. It rings when the board is ready (the host then saves
- *   its state, once, and hands over a job each time it restores it) and when
- *   the job is done.
+ *   that instruction. It rings when the board is ready and at rest (the host
+ *   then saves its state, once, and hands over a job each time it restores it)
+ *   and when the job is done.
  * - The job, a cpio archive in the fw_cfg file "opt/nandlab/job", read only
  *   after the doorbell: "steps" and whatever files the steps use. A line of
  *   "steps" is NAME <tab> DEADLINE_S <tab> SHELL COMMAND. "start" holds the
@@ -50,6 +50,12 @@
 #define RECORD_FORMAT  1
 #define OUTPUT_MAX     (8 << 20)
 #define NS_PER_S       1000000000LL
+
+/* At rest: so much of a stretch of time idle. What is left covers the look
+ * itself, the kernel's ticks, and idle time being told in hundredths of s. */
+#define REST_STRETCH_MS 300
+#define REST_IDLE_MS	280
+#define REST_LIMIT_S	120
 
 struct step {
 	const char *name;
@@ -208,6 +214,42 @@ static int asked_for(const char *word)
 
 	free(text);
 	return found;
+}
+
+/* Time that the processor has idled since boot, ms; to a hundredth of s. */
+static int64_t idle_ms(void)
+{
+	size_t size;
+	char *text = read_file("/proc/uptime", &size);
+	char *idle = text ? strchr(text, ' ') : NULL;
+	int64_t ms;
+
+	if (!idle)
+		die("/proc/uptime");
+	ms = (int64_t)(strtod(idle, NULL) * 1e3 + 0.5);
+	free(text);
+	return ms;
+}
+
+/*
+ * The kernel may still be busy with its own start when init is already there:
+ * Linux 6.12 tests its ciphers in a thread that takes the processor for some
+ * seconds more. In a saved state, that thread would run beside each trial.
+ */
+static void await_rest(void)
+{
+	const struct timespec stretch = {.tv_nsec = REST_STRETCH_MS * 1000000};
+	int64_t limit_ns = now_ns() + REST_LIMIT_S * NS_PER_S;
+	int64_t before_ms, after_ms = idle_ms();
+
+	do {
+		errno = ETIMEDOUT;
+		if (now_ns() > limit_ns)
+			die("the kernel does not come to rest");
+		before_ms = after_ms;
+		clock_nanosleep(CLOCK_MONOTONIC, 0, &stretch, NULL);
+		after_ms = idle_ms();
+	} while (after_ms - before_ms < REST_IDLE_MS);
 }
 
 static void report_ready(void)
@@ -411,6 +453,7 @@ int main(void)
 	if (exact)
 		run_or_die("modprobe nopidle && modprobe doorbell");
 	run_or_die("modprobe qemu_fw_cfg");
+	await_rest();
 	report_ready();
 	be_saved(exact);
 

@@ -55,7 +55,7 @@ board = "apf27"
 [matrix]
 workloads = [{ name = "ffsmark" }]
 filesystems = [FILESYSTEMS]
-chips = [{ part = "apf27", partition_mib = 8 }, { part = "NAND256W3A" }]
+chips = [{ part = "apf27", partition_mib = 8 }, { part = "nandsim-small", partition_mib = 8 }]
 states = [{ name = "fresh" }]
 seeds = [1]
 """
@@ -123,11 +123,11 @@ def test_help_is_a_sentence(name: str) -> None:
 
 
 def test_a_file_system_is_put_on_the_chips_that_it_names(tmp_path: Path) -> None:
-    specs = plan(tmp_path, '{ name = "jffs2" }, { name = "nftl-fat32", on = ["NAND256W3A"] }')
+    specs = plan(tmp_path, '{ name = "jffs2" }, { name = "nftl-fat32", on = ["nandsim-small"] }')
     assert [(s.filesystem.name, s.chip.name) for s in specs] == [
         ("jffs2", "apf27"),
-        ("jffs2", "NAND256W3A"),
-        ("nftl-fat32", "NAND256W3A"),
+        ("jffs2", "nandsim-small"),
+        ("nftl-fat32", "nandsim-small"),
     ]
 
 
@@ -156,13 +156,13 @@ def test_nftl_takes_the_small_pages_of_the_catalog_and_no_others() -> None:
         for name in catalog.names("chips")
         if not fs.unfit(chosen, catalog.load("chips", name, ChipModel).figures(1024))
     }
-    assert fits == {"NAND256W3A", "nandsim-small"}
+    assert fits == {"nandsim-small"}
     whole = catalog.load("chips", "nandsim-small", ChipModel)
     assert "partition_mib" in fs.unfit(chosen, whole.figures(whole.geometry.blocks))[0]
 
 
 def test_the_chip_presents_itself_as_the_file_system_demands(tmp_path: Path) -> None:
-    (spec,) = plan(tmp_path, '{ name = "nftl-fat32", on = ["NAND256W3A"] }')
+    (spec,) = plan(tmp_path, '{ name = "nftl-fat32", on = ["nandsim-small"] }')
     assert " partition_name=DiskOnChip" in job(spec).steps[0].command
 
 

@@ -143,6 +143,7 @@ class ChipModel(Noun):
             "nop": g.nop,
             "in_order": int(g.in_order),
             "partition_blocks": partition_blocks,
+            "partition_per_1024": partition_blocks * 1024 // g.blocks,
         }
 
     def optional_parameters(self) -> dict[str, int]:

@@ -22,8 +22,10 @@ Feature = Literal[
 ]
 """What POSIX programs expect and not every file system has; ``case``: names that differ in it."""
 
-Figure = Literal["writesize", "oobsize", "erasesize", "nop", "in_order", "partition_blocks"]
-"""Figures of a chip that a file system may bound, by ChipModel.figures."""
+Figure = Literal[
+    "writesize", "oobsize", "erasesize", "nop", "in_order", "partition_blocks", "partition_per_1024"
+]
+"""Figures of a chip and its partition that a file system may bound, by ChipModel.figures."""
 
 BUILT_IN_WORDS = ("mtd", "mountpoint", "options")
 
@@ -31,7 +33,10 @@ BUILT_IN_WORDS = ("mtd", "mountpoint", "options")
 class ChipNeed(Strict):
     """A bound on the chips that a file system, or an option's value, works on."""
 
-    figure: Figure = Field(description="geometry's key, or the partition's blocks; in_order is 0/1")
+    figure: Figure = Field(
+        description="geometry's key (in_order is 0 or 1), or the partition's blocks, in all or in "
+        "1024 of the chip"
+    )
     min: int | None = Field(default=None, description="least that will do")
     max: int | None = Field(default=None, description="greatest that will do")
     why: str = Field(description="in a clause: what comes of it otherwise")
@@ -101,7 +106,7 @@ class FilesystemModel(Noun):
     )
     kernel: list[str] = Field(default=[], description="as an option's: symbols of the kernel")
     harmless_log: list[str] = Field(
-        default=[], description="what lines of the kernel log begin with that mean no trouble"
+        default=[], description="patterns of lines of the kernel log that mean no trouble"
     )
     lacks: list[Feature] = Field(default=[], description="what it has not of what programs expect")
 

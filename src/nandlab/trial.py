@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import json
+import re
 import time
 from collections.abc import Callable
 from typing import Any
@@ -187,7 +188,7 @@ def _common(spec: TrialSpec, study: str, board: Board, todo: Job) -> dict[str, A
 
 
 def _outcome(spec: TrialSpec, record: JobRecord) -> dict[str, Any]:
-    log = _kernel_log(record, tuple(spec.filesystem.harmless_log))
+    log = kernel_log(spec, record)
     outcome: dict[str, Any] = {
         "status": "ok",
         "kernel_log": log,
@@ -253,11 +254,12 @@ def _doubts(measured: dict[str, Any]) -> list[Doubt]:
     ]
 
 
-def _kernel_log(record: JobRecord, harmless: tuple[str, ...]) -> list[str]:
+def kernel_log(spec: TrialSpec, record: JobRecord) -> list[str]:
     """The kernel's lines of warning and worse since the job began."""
     log = record.get(ALWAYS + "kernel-log")
     if log is None:
         return []
+    harmless = re.compile("|".join(spec.filesystem.harmless_log) or r"(?!)")
     since_s = record.steps[0].start_ns / 1e9
     found = []
     for line in log.stdout.splitlines():
@@ -267,7 +269,7 @@ def _kernel_log(record: JobRecord, harmless: tuple[str, ...]) -> list[str]:
             told = int(level) & 7 <= KERNEL_WARNING and float(stamp.strip()) >= since_s
         except ValueError:
             continue  # a line of a message's continuation
-        expected = said.endswith(EXPECTED_IN_LOG) or said.strip().startswith(harmless)
+        expected = said.endswith(EXPECTED_IN_LOG) or harmless.match(said.strip())
         if told and not expected:
             found.append(rest)
     return found

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import json
+import re
 import time
 from collections.abc import Callable
 from typing import Any
@@ -61,30 +62,48 @@ def chip_parameters(
 
 def job(spec: TrialSpec) -> Job:
     """The trial as steps for the board."""
-    fs = spec.filesystem
-    words = {
-        "mtd": "0",
-        "mountpoint": MOUNTPOINT,
-        "options": fs.mount_options(spec.options),
-    }
-    store = spec.board.ram_mib << 20
-    parameters = chip_parameters(spec.chip, spec.partition_blocks, store, spec.latency)
-    parameters |= spec.faults.parameters(spec.seed)
-    parameters["wait"] = spec.board.wait
-    load = " ".join(["modprobe simnand", *(f"{k}={v}" for k, v in parameters.items())])
-    settle = f"settle --quiet-ms {fs.settle.quiet_ms} --limit-s {fs.settle.limit_s}"
     steps = [
-        Step("load", load),
-        Step("modules", " && ".join(f"modprobe {m}" for m in fs.modules)),
-        *([Step("format", " && ".join(fs.format).format(**words))] if fs.format else []),
-        Step("mount", fs.mount.format(**words)),
-        Step("settle", settle, deadline_s=fs.settle.limit_s + 60),
+        *setup(spec),
         Step("workload", _filled(spec, spec.workload.command), deadline_s=24 * 3600),
-        Step("unmount", " && ".join(fs.unmount).format(**words)),
+        unmount(spec),
         Step(ALWAYS + "kernel-log", "dmesg -r"),
     ]
     offset = round(spec.phase_offset_ms * NS_PER_MS)
     return Job(tuple(steps), {spec.workload.config_file: _config(spec).encode()}, offset)
+
+
+def setup(spec: TrialSpec) -> list[Step]:
+    """From a board without a chip to a file system that is mounted and at rest."""
+    fs = spec.filesystem
+    store = spec.board.ram_mib << 20
+    parameters = chip_parameters(spec.chip, spec.partition_blocks, store, spec.latency)
+    parameters |= spec.faults.parameters(spec.seed)
+    parameters |= {str(key): value for key, value in fs.chip_parameters.items()}
+    parameters["wait"] = spec.board.wait
+    load = " ".join(["modprobe simnand", *(f"{k}={v}" for k, v in parameters.items())])
+    settle = f"settle --quiet-ms {fs.settle.quiet_ms} --limit-s {fs.settle.limit_s}"
+    return [
+        Step("load", load),
+        Step("modules", " && ".join(f"modprobe {m}" for m in fs.modules)),
+        *([Step("format", _commands(spec, fs.format), deadline_s=3600)] if fs.format else []),
+        mount(spec),
+        Step("settle", settle, deadline_s=fs.settle.limit_s + 60),
+    ]
+
+
+def mount(spec: TrialSpec, name: str = "mount") -> Step:
+    """Mounts the trial's file system, the first time and again."""
+    return Step(name, _commands(spec, [spec.filesystem.mount]))
+
+
+def unmount(spec: TrialSpec, name: str = "unmount") -> Step:
+    """Takes the trial's file system away."""
+    return Step(name, _commands(spec, spec.filesystem.unmount))
+
+
+def _commands(spec: TrialSpec, templates: list[str]) -> str:
+    words = spec.filesystem.words(spec.options, mtd="0", mountpoint=MOUNTPOINT)
+    return " && ".join(templates).format(**words)
 
 
 def _config(spec: TrialSpec) -> str:
@@ -168,7 +187,7 @@ def _common(spec: TrialSpec, study: str, board: Board, todo: Job) -> dict[str, A
 
 
 def _outcome(spec: TrialSpec, record: JobRecord) -> dict[str, Any]:
-    log = _kernel_log(record)
+    log = kernel_log(spec, record)
     outcome: dict[str, Any] = {
         "status": "ok",
         "kernel_log": log,
@@ -234,20 +253,22 @@ def _doubts(measured: dict[str, Any]) -> list[Doubt]:
     ]
 
 
-def _kernel_log(record: JobRecord) -> list[str]:
+def kernel_log(spec: TrialSpec, record: JobRecord) -> list[str]:
     """The kernel's lines of warning and worse since the job began."""
     log = record.get(ALWAYS + "kernel-log")
     if log is None:
         return []
+    harmless = re.compile("|".join(spec.filesystem.harmless_log) or r"(?!)")
     since_s = record.steps[0].start_ns / 1e9
     found = []
     for line in log.stdout.splitlines():
         level, _, rest = line.removeprefix("<").partition(">")
-        stamp = rest.removeprefix("[").partition("]")[0].strip()
+        stamp, _, said = rest.removeprefix("[").partition("]")
         try:
-            told = int(level) & 7 <= KERNEL_WARNING and float(stamp) >= since_s
+            told = int(level) & 7 <= KERNEL_WARNING and float(stamp.strip()) >= since_s
         except ValueError:
             continue  # a line of a message's continuation
-        if told and not rest.endswith(EXPECTED_IN_LOG):
+        expected = said.endswith(EXPECTED_IN_LOG) or harmless.match(said.strip())
+        if told and not expected:
             found.append(rest)
     return found

@@ -27,7 +27,7 @@ from qemu.qmp import EventListener, QMPClient, QMPError
 
 from nandlab.board.build import module, programs
 from nandlab.board.cache import entry
-from nandlab.board.debian import Packages, Suite, packages
+from nandlab.board.debian import Packages, Suite, packages, packages_here
 from nandlab.board.image import GUEST_PACKAGES, compressed, initramfs
 from nandlab.board.job import BoardLost, ChannelReader, Job, JobRecord
 from nandlab.board.kvm import QEMU, probe
@@ -105,10 +105,15 @@ class Machine:
         }
 
 
+def kernel_config_here(model: BoardModel) -> dict[str, str] | None:
+    """The configuration of a board's kernel, if its package is in the cache already."""
+    debs = packages_here(Suite(model.release, model.arch), model.kernel, GUEST_PACKAGES)
+    return debs.config if debs else None
+
+
 def assemble(model: BoardModel, accel: str = "tcg") -> Machine:
     """Fetches and builds all that the board needs, or finds it in the cache."""
-    suite = Suite(model.release, model.arch)
-    debs = packages(suite, model.kernel, GUEST_PACKAGES)
+    debs = packages(Suite(model.release, model.arch), model.kernel, GUEST_PACKAGES)
     built = programs()
     modules = [module(name, debs) for name in OWN_MODULES]
     parts = {p.name: file_digest(p) for p in sorted(built.iterdir()) if p.suffix != ".json"}
@@ -240,6 +245,11 @@ class QemuBoard:
     def deterministic(self) -> bool:
         """Whether the same job gives the same record to the nanosecond."""
         return self.machine.accel == "tcg"
+
+    @property
+    def kernel_config(self) -> dict[str, str]:
+        """What is set in the kernel's configuration, by symbol."""
+        return self.machine.packages.config
 
     @property
     def key(self) -> str:

@@ -17,10 +17,11 @@ from pydantic import Field, model_validator
 from nandlab.errors import UsageError
 from nandlab.noun import Noun, Strict
 
-Feature = Literal[
-    "hard_links", "symbolic_links", "owners", "modes", "special_files", "case", "sparse_files"
-]
-"""What POSIX programs expect and not every file system has; ``case``: names that differ in it."""
+Difference = Literal[
+    "hard_links", "symbolic_links", "modes", "case", "precise_times", "truncate_times",
+    "empty_writes", "directory_links", "steady_directories", "shared_writable_maps",
+]  # fmt: skip
+"""What a file system may do otherwise than tmpfs; docs/conformance.md tells what each excuses."""
 
 Figure = Literal[
     "writesize", "oobsize", "erasesize", "nop", "in_order", "partition_blocks", "partition_per_1024"
@@ -108,7 +109,9 @@ class FilesystemModel(Noun):
     harmless_log: list[str] = Field(
         default=[], description="patterns of lines of the kernel log that mean no trouble"
     )
-    lacks: list[Feature] = Field(default=[], description="what it has not of what programs expect")
+    differs: dict[Difference, str] = Field(
+        default_factory=dict, description="what it truly does otherwise than tmpfs, in a sentence"
+    )
 
     @model_validator(mode="after")
     def _commands_use_words_that_are_there(self) -> FilesystemModel:

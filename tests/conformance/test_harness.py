@@ -8,7 +8,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from compare import adapted, compare, for_reference, outcomes, parts
+from compare import OTHER_NUMBER, adapted, compare, for_reference, outcomes, parts
 from replay import shrink
 from sequences import REMOUNT, Sequence, closed, generate
 
@@ -135,6 +135,8 @@ def test_a_declared_difference_excuses_itself_alone(
         ("steady_directories", "enddir 0", "read missing:a repeated:b", "read", True),
         ("steady_directories", "enddir 0", "read never-was:a", "read", False),
         ("", "enddir 0", "read repeated:a", "read", False),
+        ("inode_numbers", "check", f"d\n\ta{OTHER_NUMBER}\n\ta f", "d\n\ta f", True),
+        ("", "check", f"d\n\ta{OTHER_NUMBER}\n\ta f", "d\n\ta f", False),
     ],
 )
 def test_a_declared_refusal_is_demanded(

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 
 from compare import Mismatch, adapted, compare, for_reference, outcomes, parts
@@ -32,9 +32,11 @@ class Played:
         return self.trouble is None and not any(self.mismatches)
 
 
-def play(board: Board, place: Place, batch: list[Sequence]) -> Played:
-    """Plays each sequence on the place and on tmpfs, and compares."""
-    differs = place.differs()
+def play(
+    board: Board, place: Place, batch: list[Sequence], differs: Collection[str] | None = None
+) -> Played:
+    """Plays each sequence on the place and on tmpfs, and compares but for what is declared."""
+    differs = place.differs() if differs is None else differs
     sequences = [adapted(closed(s), differs) for s in batch]
     files = _files(sequences, "play")
     files |= _files([for_reference(s, differs) for s in sequences], "reference")

@@ -21,15 +21,9 @@ REMOUNT = "remount"
 LENGTH = (20, 50)
 """Operations of a sequence, beside the checks."""
 SLOTS = 3
-NAMES = (
-    "a",
-    "b",
-    "c",
-    "d",
-    "e",
-    "Aa",
-    "a-name-that-takes-more-room-than-any-short-entry-of-a-directory",
-)
+SHORT_NAMES = ("a", "b", "c", "d", "e", "f", "g", "h")
+LONG_NAME = "a-name-that-takes-more-room-than-any-short-entry-of-a-directory"
+NAMES = (*SHORT_NAMES, "Aa", LONG_NAME)
 SIZES = (0, 1, 7, 511, 512, 513, 2048, 4095, 4096, 4097, 8192, 11003, 20000)
 OFFSETS = (0, 0, 1, 100, 4090, 4096, 9999, 16384, 40000)
 FAR = 300_000
@@ -209,6 +203,14 @@ class _Writer:
         slot = self.slot("directory", opening=True)
         return f"opendir {slot} {self.old(self.tree.folders, ['.'] * 3)}"
 
+    def crowd(self) -> list[str]:
+        """Many short names in one directory, of which a part is read."""
+        for name in SHORT_NAMES:
+            self.tree.add(name, self.tree.files)
+        self.opened["directory"].add(0)
+        made = [f"open {SLOTS - 1} {name} c" for name in SHORT_NAMES]
+        return [*made, "opendir 0 .", f"readdir 0 {self.pick((1, 2, 3))}"]
+
     def _readdir(self) -> str:
         return f"readdir {self.slot('directory')} {self.pick((1, 1, 2, 5))}"
 
@@ -219,9 +221,11 @@ class _Writer:
 
 
 def sequence_of(random: Random) -> Sequence:
-    """A sequence that begins with a few files."""
+    """A sequence that begins with a few files, or with a directory worth reading in pieces."""
     writer = _Writer(random)
     first = [writer._create() for _ in range(3)] + [writer._mkdir()]
+    if writer.once_in(3):
+        first += writer.crowd()
     count = random.randint(*LENGTH)
     return (*first, *(writer.operation() for _ in range(count)))
 

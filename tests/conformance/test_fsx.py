@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Collection
 
 import pytest
 from place import Place, places
@@ -18,8 +19,12 @@ SEED = int(os.environ.get("NANDLAB_SEED", "1"))
 SHORT, LONG = 1000, 10_000
 
 
-def fsx(place: Place, operations: int, more: str = "") -> Step:
-    maps = "--no-map-write " if "shared_writable_maps" in place.differs() else ""
+def fsx(
+    place: Place, operations: int, more: str = "", differs: Collection[str] | None = None
+) -> Step:
+    """fsx on the file system, told what it declares, or what ``differs`` says instead."""
+    declared = place.differs() if differs is None else differs
+    maps = "--no-map-write " if "shared_writable_maps" in declared else ""
     return Step(
         "fsx",
         f"fsx --seed {SEED} --operations {operations} {maps}{more}"

@@ -8,7 +8,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from compare import adapted, compare, for_reference, outcomes, parts
+from compare import OTHER_NUMBER, adapted, compare, for_reference, outcomes, parts
 from replay import shrink
 from sequences import REMOUNT, Sequence, closed, generate
 
@@ -132,8 +132,11 @@ def test_a_declared_difference_excuses_itself_alone(
         ("modes", "chmod a 600", "EPERM", "0", True),
         ("modes", "chmod a 600", "EIO", "0", False),
         ("steady_directories", "enddir 0", "read repeated:a", "read", True),
+        ("steady_directories", "enddir 0", "read missing:a repeated:b", "read", True),
         ("steady_directories", "enddir 0", "read never-was:a", "read", False),
         ("", "enddir 0", "read repeated:a", "read", False),
+        ("inode_numbers", "check", f"d\n\ta{OTHER_NUMBER}\n\ta f", "d\n\ta f", True),
+        ("", "check", f"d\n\ta{OTHER_NUMBER}\n\ta f", "d\n\ta f", False),
     ],
 )
 def test_a_declared_refusal_is_demanded(

@@ -82,6 +82,20 @@ def test_it_does_what_tmpfs_does(board: Board, place: Place) -> None:
     conform(board, place, SHORT)
 
 
+FLIPS_PPT = 30_000_000
+"""Bits in 10^12 that read wrong: one page in thirty or so has more in a step than ECC corrects."""
+
+
+def test_flips_that_ecc_cannot_correct_are_found(board: Board) -> None:
+    """A file system that loses data is not told from tmpfs by chance."""
+    sequences = generate(10, SEED)
+    sound, unsound = Place("jffs2", "apf27"), Place("jffs2", "apf27", {"flip_ppt": FLIPS_PPT})
+    assert play(board, sound, sequences).ok
+    got = play(board, unsound, sequences)
+    assert got.trouble
+    assert any(got.mismatches)
+
+
 @pytest.mark.long
 @pytest.mark.timeout(3600)
 @pytest.mark.parametrize("place", places(every_part=True), ids=lambda p: f"{p.system}-{p.part}")

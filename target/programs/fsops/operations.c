@@ -142,6 +142,10 @@ static void op_mapread(const struct args *args)
 		say(-1);
 		return;
 	}
+	if (!S_ISREG(st.st_mode)) { /* a directory's size is its own affair */
+		puts("not a file");
+		return;
+	}
 	to = from + at_most(args->number[1]);
 	if (to > (uint64_t)st.st_size)
 		to = (uint64_t)st.st_size;

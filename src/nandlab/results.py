@@ -138,6 +138,11 @@ class Lifetime(_Model):
     """A chip worn by rounds of one load until its file system gave up or the rounds ended."""
 
     rounds: list[Round]
+    end: Round | None = Field(
+        default=None,
+        description="after the round that failed too, but for the bytes that it wrote; null: a "
+        "result of before this was told",
+    )
     gave_up: str | None = Field(description="what the last round failed with; null: it still lives")
 
 

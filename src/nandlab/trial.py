@@ -225,7 +225,7 @@ def _last_line(record: JobRecord, step: str) -> dict[str, Any]:
 def _measured(m: dict[str, Any]) -> dict[str, Any]:
     """The figures of a workload's JSON line, as fields of a result."""
     if "rounds" in m:
-        life = Lifetime(rounds=m["rounds"], gave_up=m["gave_up"])
+        life = Lifetime(rounds=m["rounds"], end=m["end"], gave_up=m["gave_up"])
         return {"lifetime": life, "per_block": PerBlock(**m["per_block"])}
     flash = m["flash"]
     latency = {k: results.Latency(**v) if v else None for k, v in m["latency_ns"].items()}

@@ -15,7 +15,7 @@ from nandlab.board.fake import Answer, FakeBoard
 from nandlab.board.job import Job
 from nandlab.catalog import ChipModel
 from nandlab.errors import UsageError
-from nandlab.progress import Silent
+from nandlab.progress import Pace, Silent, in_words
 from nandlab.results import OPERATIONS, PHASES, RunFolder, Trial
 from nandlab.study import Study, TrialSpec
 from nandlab.trial import job
@@ -167,3 +167,36 @@ def test_the_job_says_what_the_study_asked(specs: list[TrialSpec]) -> None:
     assert "partition_blocks=64" in commands["load"]
     assert commands["mount"] == "mount -t jffs2 -o rw mtd0 /mnt"
     assert all("{" not in command for command in commands.values())
+
+
+def test_members_are_run_one_after_another_and_the_rest_stays_to_be_run(
+    tmp_path: Path, specs: list[TrialSpec]
+) -> None:
+    members = read(tmp_path).members()
+    assert members == [(1, 0.0), (2, 0.0)]
+    assert [s.seed for s in runner.order(specs, members)] == [1, 1, 2, 2]
+    trials = execute(tmp_path, fake(), runner.order(specs, members[:1]))
+    assert [t.seed for t in trials] == [1, 1]
+    folder = runner.open_folder(runner.head(read(tmp_path), specs, fake()), tmp_path / "whole")
+    asyncio.run(runner.execute(folder, specs[:1], fake(), 1, Silent()))
+    assert folder.missing() == [s.id for s in specs[1:]]
+
+
+def test_the_time_left_goes_by_what_the_same_configuration_took(specs: list[TrialSpec]) -> None:
+    jffs2, jffs2_again, ubifs, ubifs_again = specs
+    pace = Pace(specs, {}, jobs=1)
+    assert pace.left_s(0.0) is None
+    pace.begins(jffs2, 0.0)
+    pace.ends(jffs2, 10.0)
+    assert pace.left_s(10.0) == 30.0  # the only one that is known stands for all
+    pace.begins(ubifs, 10.0)
+    assert pace.left_s(14.0) == 26.0
+    pace.ends(ubifs, 90.0)
+    assert pace.left_s(100.0) == 10.0 + 90.0
+    pace.begins(jffs2_again, 100.0)
+    assert pace.left_s(200.0) == 90.0  # late, and no negative time
+    resumed = Pace([ubifs_again], {ubifs.configuration(): [80.0]}, jobs=2)
+    assert resumed.left_s(0.0) == 80.0  # one trial keeps one core busy
+    assert in_words(80.0) == "about 80 s left"
+    assert in_words(3900.0) == "about 1 h 5 min left"
+    assert in_words(None) == "time left unknown"

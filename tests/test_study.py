@@ -114,3 +114,35 @@ def test_maximum_latencies_make_another_trial_and_typical_ones_none(tmp_path: Pa
     assert {s.latency for s in other} == {"maximum"}
     assert "maximum latencies" in other[0].title()
     assert "latencies" not in first[0].title()
+
+
+def test_paired_members_take_a_seed_and_an_offset_each(tmp_path: Path) -> None:
+    paired = GOOD + 'ensemble = "paired"\n'
+    read = study.read(write(tmp_path, paired))
+    assert read.members() == [(1, 0.0), (2, 1.5)]
+    assert read.members(1) == [(1, 0.0)]
+    specs = study.plan(read)
+    assert len(specs) == 2 * 2 * 2
+    crossed = {s.id for s in study.plan(study.read(write(tmp_path, GOOD)))}
+    assert {s.id for s in specs} < crossed
+    assert len({s.configuration() for s in specs}) == 4
+    with pytest.raises(UsageError, match=r"as many phase_offsets_ms as seeds"):
+        study.read(write(tmp_path, paired.replace("[0, 1.5]", "[0, 1.5, 3]")))
+
+
+def test_what_stands_beside_the_matrix_takes_the_rest_from_it(tmp_path: Path) -> None:
+    lzo = """
+[[beside]]
+filesystems = [{ name = "jffs2", compression = "lzo" }]
+states = [{ name = "fresh" }]
+"""
+    before = study.plan(study.read(write(tmp_path, GOOD)))
+    after = study.plan(study.read(write(tmp_path, GOOD + lzo)))
+    assert [s.id for s in after[: len(before)]] == [s.id for s in before]
+    added = after[len(before) :]
+    assert {(s.options["compression"], s.state.name) for s in added} == {("lzo", "fresh")}
+    assert {s.member for s in added} == {s.member for s in before}
+    with pytest.raises(UsageError, match="the same trial more than once"):
+        study.read(write(tmp_path, GOOD + lzo.replace(', compression = "lzo"', "")))
+    with pytest.raises(UsageError, match=r"beside\.0\.filesystems\.0: no 'ext4'"):
+        study.read(write(tmp_path, GOOD + lzo.replace('"jffs2", compression = "lzo"', '"ext4"')))

@@ -99,6 +99,11 @@ def run(
     jobs: Annotated[
         int, typer.Option(min=1, help="trials at once; default: the cores there are")
     ] = os.cpu_count() or 1,
+    *,
+    members: Annotated[
+        int | None,
+        typer.Option(min=1, help="only the first so many members of the ensemble; default: all"),
+    ] = None,
     accel: AccelOption = Accel.tcg,
     progress: Annotated[
         ProgressStyle, typer.Option(help="bar, plain, json or none; auto looks at the terminal")
@@ -108,6 +113,8 @@ def run(
     """Run what a study's run still lacks; the run's folder is the last line of output.
 
     A run can be interrupted and started again: finished trials are kept and never rewritten.
+    It goes member by member, a member being every configuration with one seed and phase offset;
+    --members 1 runs the first of them, and the same command without it goes on with the others.
     Exit status 1 if a trial failed.
     """
     from nandlab import run as runner
@@ -122,7 +129,8 @@ def run(
     board = open_board(specs[0].board, accel.value, yaffs2_source)
     runner.refuse_what_the_kernel_lacks(specs, board.kernel_config, read_study.name)
     folder = runner.open_folder(runner.head(read_study, specs, board), out)
-    asyncio.run(runner.execute(folder, specs, board, jobs, watcher(progress.value)))
+    wanted = runner.order(specs, read_study.members(members))
+    asyncio.run(runner.execute(folder, wanted, board, jobs, watcher(progress.value)))
     failed = [t for t in folder.trials() if not t.ok]
     for trial in failed:
         print(f"{trial.id}: {trial.status}: {trial.error}", file=sys.stderr)

@@ -17,14 +17,19 @@ from nandlab.digest import digest
 from nandlab.errors import NandlabError, UsageError
 from nandlab.paths import RESULTS
 from nandlab.results import Run, RunFolder, Trial
-from nandlab.study import Study, TrialSpec
+from nandlab.study import Member, Study, TrialSpec
 
 
 class Watcher(Protocol):
     """Is told how a run goes on."""
 
-    def run_begins(self, todo: int, done: int) -> None:
-        """``todo`` trials are to be run, ``done`` have results from before."""
+    def run_begins(
+        self, todo: Sequence[TrialSpec], done: Mapping[str, Sequence[float]], jobs: int
+    ) -> None:
+        """``todo`` will be run, ``jobs`` at a time.
+
+        ``done``: host seconds of each trial with a result from before, by configuration.
+        """
 
     def trial_begins(self, spec: TrialSpec) -> None: ...
 
@@ -63,18 +68,35 @@ def refuse_what_the_kernel_lacks(
         raise UsageError("\n".join(dict.fromkeys(wrong)))
 
 
+def _took(folder: RunFolder, specs: Sequence[TrialSpec]) -> dict[str, list[float]]:
+    """Host seconds of the finished trials among ``specs``, by configuration."""
+    took: dict[str, list[float]] = {}
+    for spec in specs:
+        result = folder.load(spec.id)
+        if result is not None:
+            seconds = result.host.seconds if result.host else 0.0
+            took.setdefault(spec.configuration(), []).append(seconds)
+    return took
+
+
 def open_folder(run: Run, out: Path | None) -> RunFolder:
     """The run's folder, made if need be; ``out`` overrides results/<study>/<run id>."""
     return RunFolder.create(out or RESULTS / run.study / run.id, run)
 
 
+def order(specs: Sequence[TrialSpec], members: Sequence[Member]) -> list[TrialSpec]:
+    """The trials of these members, member by member: a run that ends early has whole ones."""
+    place = {member: i for i, member in enumerate(members)}
+    return sorted((s for s in specs if s.member in place), key=lambda s: place[s.member])
+
+
 async def execute(
     folder: RunFolder, specs: Sequence[TrialSpec], board: Board, jobs: int, watcher: Watcher
 ) -> None:
-    """Runs what the folder lacks, ``jobs`` trials at a time."""
+    """Runs what the folder lacks of ``specs``, in their order, ``jobs`` trials at a time."""
     missing = set(folder.missing())
     todo = [s for s in specs if s.id in missing]
-    watcher.run_begins(len(todo), len(specs) - len(todo))
+    watcher.run_begins(todo, _took(folder, specs), jobs)
     study = folder.head().study
     free = asyncio.Semaphore(jobs)
 

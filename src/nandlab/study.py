@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from itertools import product
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, Literal, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
@@ -143,6 +143,41 @@ class Matrix(_Model):
         min_length=1,
         description="starts relative to a whole second of the board's clock, ms: an ensemble",
     )
+    ensemble: Literal["crossed", "paired"] = Field(
+        default="crossed",
+        description="crossed: every seed at every offset; paired: the first seed at the first "
+        "offset, the second at the second",
+    )
+
+    @model_validator(mode="after")
+    def _pairs_are_whole(self) -> Matrix:
+        if self.ensemble == "paired" and len(self.seeds) != len(self.phase_offsets_ms):
+            raise ValueError('ensemble = "paired" takes as many phase_offsets_ms as seeds')
+        return self
+
+    def members(self) -> list[Member]:
+        """Every seed with its phase offset, in order."""
+        if self.ensemble == "paired":
+            return list(zip(self.seeds, self.phase_offsets_ms, strict=True))
+        return list(product(self.seeds, self.phase_offsets_ms))
+
+
+Member = tuple[int, float]
+"""A seed and a phase offset in ms: what one member of an ensemble has of its own."""
+
+
+class Beside(_Model):
+    """What is not crossed with the whole matrix; what it leaves out is the matrix's."""
+
+    workloads: list[WorkloadChoice] | None = Field(default=None, min_length=1)
+    filesystems: list[FilesystemChoice] | None = Field(default=None, min_length=1)
+    chips: list[ChipChoice] | None = Field(default=None, min_length=1)
+    states: list[StateChoice] | None = Field(default=None, min_length=1)
+
+    def within(self, matrix: Matrix) -> Matrix:
+        """The matrix with what is named here in place of its own."""
+        named = {k: v for k in type(self).model_fields if (v := getattr(self, k)) is not None}
+        return matrix.model_copy(update=named)
 
 
 class Study(_Model):
@@ -151,7 +186,18 @@ class Study(_Model):
     name: str = Field(pattern=r"^[a-z0-9][a-z0-9._-]*$")
     question: str = Field(min_length=1, description="in a sentence: what the study is to answer")
     board: str = Field(description="the board's name in the catalog")
+    paper: str = Field(
+        default="",
+        description="a paper of the catalog whose claims the report sets beside; empty: none",
+    )
     matrix: Matrix
+    beside: list[Beside] = Field(
+        default=[], description="further combinations that are not crossed with the matrix"
+    )
+
+    def members(self, first: int | None = None) -> list[Member]:
+        """The ensemble's members, or the first so many of them."""
+        return self.matrix.members()[:first]
 
 
 class TrialSpec(_Model):
@@ -169,6 +215,14 @@ class TrialSpec(_Model):
     state: StateChoice
     seed: int
     phase_offset_ms: float
+
+    @property
+    def member(self) -> Member:
+        return self.seed, self.phase_offset_ms
+
+    def configuration(self) -> str:
+        """What the members of one ensemble share."""
+        return self.model_copy(update={"seed": 0, "phase_offset_ms": 0.0}).id
 
     @property
     def id(self) -> str:
@@ -237,24 +291,38 @@ class _Collector:
 
 def plan(study: Study, where: str | None = None) -> list[TrialSpec]:
     """Every trial of a study, in order; UsageError lists all that cannot be."""
-    at = where or study.name
-    c = _Collector(at)
-    m = study.matrix
+    c = _Collector(where or study.name)
     board = c.load("boards", study.board, BoardModel, "board")
+    if study.paper and study.paper not in names("papers"):
+        there = ", ".join(names("papers"))
+        c.wrong.append(f"{c.where}: paper: no {study.paper!r} in the catalog's papers ({there})")
+    trials = _expand(c, study.matrix, board, "matrix")
+    for i, beside in enumerate(study.beside):
+        trials += _expand(c, beside.within(study.matrix), board, f"beside.{i}")
+    if c.wrong:
+        raise UsageError("\n".join(dict.fromkeys(c.wrong)))
+    ids = [t.id for t in trials]
+    twice = sorted({i for i in ids if ids.count(i) > 1})
+    if twice:
+        raise UsageError(f"{c.where}: matrix: the same trial more than once: {', '.join(twice)}")
+    return trials
+
+
+def _expand(c: _Collector, m: Matrix, board: BoardModel | None, at: str) -> list[TrialSpec]:
+    """The trials of one matrix; notes what cannot be."""
     workloads = [
-        _chosen(c, "workloads", WorkloadModel, w, f"matrix.workloads.{i}")
+        _chosen(c, "workloads", WorkloadModel, w, f"{at}.workloads.{i}")
         for i, w in enumerate(m.workloads)
     ]
     systems = [
-        _chosen(c, "filesystems", FilesystemModel, f, f"matrix.filesystems.{i}")
+        _chosen(c, "filesystems", FilesystemModel, f, f"{at}.filesystems.{i}")
         for i, f in enumerate(m.filesystems)
     ]
-    chips = [_chip(c, ch, board, f"matrix.chips.{i}") for i, ch in enumerate(m.chips)]
-    pairs = _pairs(c, m, systems, chips)
-    if c.wrong:
-        raise UsageError("\n".join(c.wrong))
-    assert board is not None
-    trials = [
+    chips = [_chip(c, ch, board, f"{at}.chips.{i}") for i, ch in enumerate(m.chips)]
+    pairs = _pairs(c, m, systems, chips, at)
+    if c.wrong or board is None:
+        return []
+    return [
         TrialSpec(
             board=board,
             workload=workload,
@@ -271,13 +339,8 @@ def plan(study: Study, where: str | None = None) -> list[TrialSpec]:
         )
         for workload, parameters in filter(None, workloads)
         for (filesystem, options), (chip, blocks, choice) in pairs
-        for state, seed, offset in product(m.states, m.seeds, m.phase_offsets_ms)
+        for state, (seed, offset) in product(m.states, m.members())
     ]
-    ids = [t.id for t in trials]
-    twice = sorted({i for i in ids if ids.count(i) > 1})
-    if twice:
-        raise UsageError(f"{at}: matrix: the same trial more than once: {', '.join(twice)}")
-    return trials
 
 
 System = tuple[FilesystemModel, dict[str, Any]]
@@ -285,12 +348,12 @@ Place = tuple[ChipModel, int, ChipChoice]
 
 
 def _pairs(
-    c: _Collector, m: Matrix, systems: list[System | None], chips: list[Place | None]
+    c: _Collector, m: Matrix, systems: list[System | None], chips: list[Place | None], at: str
 ) -> list[tuple[System, Place]]:
     """Each file system on each of its chips; notes those that cannot be."""
     pairs = []
     for i, (choice, system) in enumerate(zip(m.filesystems, systems, strict=True)):
-        place = f"{c.where}: matrix.filesystems.{i}"
+        place = f"{c.where}: {at}.filesystems.{i}"
         here = ", ".join(ch.part for ch in m.chips)
         absent = set(choice.on) - {ch.part for ch in m.chips}
         c.wrong += [

@@ -108,6 +108,12 @@ def wear_spread(trial: Trial) -> int | None:
     return None if wear is None else wear.max - wear.min
 
 
+def mean_erases(trial: Trial) -> float | None:
+    """Erases per block of the partition, over the timed phases; of a lifetime, over the life."""
+    wear = erases_per_block(trial)
+    return None if wear is None else wear.mean
+
+
 def latency_ns(trial: Trial, operation: str, percentile: str) -> int | None:
     """A latency percentile of one kind of operation, in ns."""
     latency = (trial.latency_ns or {}).get(operation)

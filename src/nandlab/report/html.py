@@ -19,6 +19,7 @@ from nandlab import __version__
 from nandlab.analysis import answers, groups
 from nandlab.analysis.groups import Setting
 from nandlab.report import charts, layout, specs, tables
+from nandlab.report.beside import Beside, beside
 from nandlab.report.charts import Chart
 from nandlab.results import WARNINGS, RunFolder, Trial
 
@@ -41,17 +42,18 @@ class Section:
 
 def write(run_folder: RunFolder, out: Path | None = None) -> Path:
     """Writes page and charts, each file whole; the page comes last. Returns its path."""
-    sections = [_section(s) for s in groups.group(run_folder.trials())]
+    finished = list(run_folder.trials())
+    sections = [_section(s) for s in groups.group(finished)]
+    paper = beside(run_folder.head(), finished)
     folder = out or run_folder.path / "report"
     folder.mkdir(parents=True, exist_ok=True)
-    for section in sections:
-        for chart, _ in section.figures:
-            svg = chart.svg()
-            _write_whole(folder / f"{chart.name}.svg", svg.encode())
-            _write_whole(folder / f"{chart.name}.png", charts.png(svg))
+    for chart in _drawn(sections, paper):
+        svg = chart.svg()
+        _write_whole(folder / f"{chart.name}.svg", svg.encode())
+        _write_whole(folder / f"{chart.name}.png", charts.png(svg))
     trials = Path(os.path.relpath(run_folder.path / "trials", folder)).as_posix()
     page = folder / "index.html"
-    _write_whole(page, _page(run_folder, sections, trials).encode())
+    _write_whole(page, _page(run_folder, sections, paper, trials).encode())
     return page
 
 
@@ -80,7 +82,15 @@ def _options(setting: Setting) -> list[str]:
     return lines
 
 
-def _page(run_folder: RunFolder, sections: list[Section], trials_path: str) -> str:
+def _drawn(sections: list[Section], paper: Beside | None) -> list[Chart]:
+    """Every chart of the page."""
+    redrawn = [chart for _, chart, _ in paper.figures] if paper else []
+    return [*redrawn, *(chart for s in sections for chart, _ in s.figures)]
+
+
+def _page(
+    run_folder: RunFolder, sections: list[Section], paper: Beside | None, trials_path: str
+) -> str:
     environment = jinja2.Environment(
         loader=jinja2.FileSystemLoader(TEMPLATES),
         autoescape=True,
@@ -91,12 +101,13 @@ def _page(run_folder: RunFolder, sections: list[Section], trials_path: str) -> s
     environment.filters["pretty"] = lambda v: json.dumps(v, indent=2, ensure_ascii=False)
     run, missing = run_folder.head(), run_folder.missing()
     trials = list(run_folder.trials())
-    drawn = [chart for s in sections for chart, _ in s.figures]
+    drawn = _drawn(sections, paper)
     return environment.get_template("report.html.j2").render(
         run=run,
         version=__version__,
         caveats=answers.caveats(run, trials, missing),
         sections=sections,
+        paper=paper,
         singles=answers.singles(trials),
         missing=missing,
         finished=len(trials),

@@ -1,0 +1,194 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""A paper's claims beside a run: ours with its spread, a verdict by rules, and what the counts say.
+
+Quotients are taken member by member: both sides did the same work at the same phase offset. The
+rules: *reproduced* when every quotient of every member lies on the side of 1 that the paper says
+and our median is near enough to each of its numbers (or our range holds it); *same direction* when
+only the sides agree; *different* when a quotient is on the other side in every member, or 1 in all;
+*not decided* when members disagree about the side; *not measured* when trials are missing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Literal
+
+from nandlab.analysis import figures, units
+from nandlab.analysis.chiptime import Accounts, accounts
+from nandlab.analysis.spread import Spread, spread
+from nandlab.paper import Claim, FigureName, PaperModel, Part, Selector
+from nandlab.results import Trial
+
+Figure = Callable[[Trial], float | None]
+Verdict = Literal["reproduced", "same direction", "different", "not decided", "not measured"]
+
+FIGURES: dict[FigureName, tuple[Figure, units.Form]] = {
+    "transactions_ns": (partial(figures.total_ns, phase="transactions"), units.time),
+    "creation_ns": (partial(figures.total_ns, phase="creation"), units.time),
+    "written_per_s": (partial(figures.bytes_per_s, direction="written"), units.rate),
+    "erases": (partial(figures.chip_total, operation="erases"), units.count),
+    "programs": (partial(figures.chip_total, operation="programs"), units.count),
+    "reads": (partial(figures.chip_total, operation="reads"), units.count),
+    "wear_spread": (figures.wear_spread, units.count),
+    "mean_erases": (figures.mean_erases, units.count),
+}
+"""What a claim may name, and how it is written."""
+
+
+@dataclass(frozen=True)
+class Number:
+    """A part of a claim as this run has it."""
+
+    label: str
+    ours: Spread | None
+    paper: str
+    form: units.Form
+
+    def text(self) -> str:
+        value = units.MISSING if self.ours is None else self.ours.text(self.form)
+        return f"{self.label}: {value}"
+
+
+@dataclass(frozen=True)
+class Row:
+    """A claim beside this run."""
+
+    claim: Claim
+    numbers: tuple[Number, ...]
+    verdict: Verdict
+    counted: tuple[str, ...]
+    """What the chip's counts say of each configuration: where the time went."""
+    trials: tuple[str, ...]
+
+
+def rows(paper: PaperModel, trials: Iterable[Trial]) -> list[Row]:
+    """Every claim of the paper, in its order."""
+    there = [t for t in trials if t.ok]
+    return [_row(paper, claim, there) for claim in paper.claims]
+
+
+def chosen(paper: PaperModel, of: Selector, trials: Iterable[Trial]) -> list[Trial]:
+    """The trials that ended well which the selector means."""
+    return [
+        t
+        for t in trials
+        if t.ok
+        and t.chip.part == paper.part
+        and (t.filesystem, t.state.name) == (of.filesystem, of.state)
+        and all(t.options.get(k) == v for k, v in of.options.items())
+        and all(t.parameters.get(k) == v for k, v in paper.parameters.items())
+    ]
+
+
+def _row(paper: PaperModel, claim: Claim, trials: Sequence[Trial]) -> Row:
+    found = [_measured(paper, part, trials) for part in claim.parts]
+    numbers = tuple(
+        Number(p.label, s, _said(p), units.ratio if p.over else FIGURES[p.figure][1])
+        for p, s in zip(claim.parts, found, strict=True)
+    )
+    sides = [s for p in claim.parts for s in (p.over, p.of) if s is not None]
+    distinct = list({s.model_dump_json(): s for s in sides}.values())
+    groups = [(s, chosen(paper, s, trials)) for s in distinct]
+    return Row(
+        claim,
+        numbers,
+        verdict(list(zip(claim.parts, found, strict=True))),
+        tuple(_counted(s, members) for s, members in groups if members),
+        tuple(dict.fromkeys(t.id for _, members in groups for t in members)),
+    )
+
+
+def _measured(paper: PaperModel, part: Part, trials: Sequence[Trial]) -> Spread | None:
+    figure = FIGURES[part.figure][0]
+    above = {_member(t): figure(t) for t in chosen(paper, part.of, trials)}
+    if part.over is None:
+        return spread(above.values())
+    divisor = FIGURES[part.over_figure or part.figure][0]
+    below = {_member(t): divisor(t) for t in chosen(paper, part.over, trials)}
+    pairs = ((above[m], below[m]) for m in above if m in below)
+    return spread(a / b if a is not None and b else None for a, b in pairs)
+
+
+def _member(trial: Trial) -> tuple[int, float]:
+    return trial.seed, trial.phase_offset_ms
+
+
+def _said(part: Part) -> str:
+    if part.paper is None:
+        return f"no number, {part.direction}"
+    bound = {"about": "", "over": "over ", "under": "under "}[part.bound]
+    return f"{bound}{units.figures3(part.paper)}"
+
+
+def verdict(parts: Sequence[tuple[Part, Spread | None]]) -> Verdict:
+    """By the rules at the top."""
+    known = [(p, s) for p, s in parts if s is not None]
+    if len(known) < len(parts):
+        return "not measured"
+    sides = [_side(p, s) for p, s in known if p.direction != "none"]
+    if "wrong" in sides:
+        return "different"
+    if "both" in sides:
+        return "not decided"
+    return "reproduced" if all(_near(p, s) for p, s in known) else "same direction"
+
+
+def _side(part: Part, ours: Spread) -> Literal["right", "wrong", "both"]:
+    low, high = ours.min, ours.max
+    if part.direction == "below 1":
+        low, high = -high, -low
+        one = -1.0
+    else:
+        one = 1.0
+    if low > one:
+        return "right"
+    return "wrong" if high <= one else "both"
+
+
+def _near(part: Part, ours: Spread) -> bool:
+    if part.paper is None:
+        return True
+    if part.bound == "over":
+        return ours.median >= part.paper
+    if part.bound == "under":
+        return ours.median <= part.paper
+    near = part.paper / part.within <= ours.median <= part.paper * part.within
+    return near or ours.min <= part.paper <= ours.max
+
+
+def name(of: Selector) -> str:
+    """``UBIFS compression=none, fresh``."""
+    options = " ".join(f"{k}={v}" for k, v in of.options.items())
+    return f"{of.filesystem.upper()} {options}".strip() + f", {of.state}"
+
+
+def _counted(of: Selector, trials: Sequence[Trial]) -> str:
+    """Where the transactions' time went by the chip's counts, and what all phases cost it."""
+    parts = [a for t in trials if (a := accounts(t, "transactions")) is not None]
+    costs = []
+    for figure, what in (
+        (FIGURES["programs"], "page programs"),
+        (FIGURES["erases"], "erases"),
+        ((figures.write_amplification, units.ratio), "page bytes programmed a byte written"),
+    ):
+        found = spread(figure[0](t) for t in trials)
+        if found is not None:
+            costs.append(f"{figure[1](found.median)} {what}")
+    return f"{name(of)}: {_split(parts)}all phases {', '.join(costs) or 'not counted'}."
+
+
+def _split(parts: Sequence[Accounts]) -> str:
+    if not parts:
+        return ""
+
+    def middle(key: str) -> str:
+        found = spread(getattr(p, key) for p in parts)
+        return units.MISSING if found is None else units.time(found.median)
+
+    return (
+        f"transactions {middle('total_ns')}, of which reading pages {middle('reads_ns')}, "
+        f"programming {middle('programs_ns')}, erasing {middle('erases_ns')}, processor and "
+        f"the rest {middle('rest_ns')}; "
+    )

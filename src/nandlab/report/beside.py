@@ -1,0 +1,102 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""A run beside the paper that its study repeats: every claim, and the paper's figures redrawn."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from nandlab.analysis import claims, units
+from nandlab.analysis.groups import Ensemble
+from nandlab.catalog import load
+from nandlab.paper import Drawn, FigureName, PaperModel
+from nandlab.report import layout, specs, tables
+from nandlab.report.charts import Chart
+from nandlab.report.layout import Panel, Row
+from nandlab.results import Run, Trial
+
+AXES: dict[FigureName, tuple[str, units.Units | None]] = {
+    "transactions_ns": ("board time, {u}", units.TIME_UNITS),
+    "creation_ns": ("board time, {u}", units.TIME_UNITS),
+    "written_per_s": ("{u}/s", units.BYTE_UNITS),
+    "erases": ("block erases", None),
+    "programs": ("page programs", None),
+    "reads": ("page reads", None),
+    "wear_spread": ("erases, most less least", None),
+    "mean_erases": ("erases per block", None),
+}
+"""Axis of each figure, and the units it is written in."""
+ORDER: tuple[claims.Verdict, ...] = (
+    "reproduced",
+    "same direction",
+    "different",
+    "not decided",
+    "not measured",
+)
+
+
+@dataclass(frozen=True)
+class Beside:
+    """All that the page shows of a paper."""
+
+    paper: PaperModel
+    rows: list[claims.Row]
+    tally: str
+    """How many claims had which verdict, in words."""
+    figures: list[tuple[Drawn, Chart, tables.Table]]
+
+
+def beside(run: Run, trials: Sequence[Trial]) -> Beside | None:
+    """None when the study names no paper."""
+    name = run.spec.get("paper")
+    if not name:
+        return None
+    paper = load("papers", name, PaperModel)
+    rows = claims.rows(paper, trials)
+    counts = Counter(r.verdict for r in rows)
+    tally = ", ".join(f"{counts[v]} {v}" for v in ORDER if counts[v])
+    figures = []
+    for drawn in paper.drawn:
+        found = _redrawn(paper, drawn, trials)
+        if found is not None:
+            figures.append((drawn, *found))
+    return Beside(paper, rows, tally, figures)
+
+
+def _redrawn(
+    paper: PaperModel, drawn: Drawn, trials: Sequence[Trial]
+) -> tuple[Chart, tables.Table] | None:
+    """The figure over the configurations that were measured; None when none was."""
+    ensembles = [
+        Ensemble(bar.label, bar.of.state, bar.of.state == "fresh", tuple(members))
+        for bar in drawn.bars
+        if (members := claims.chosen(paper, bar.of, trials))
+    ]
+    if not ensembles:
+        return None
+    states = list(dict.fromkeys(e.state for e in ensembles))
+    rows = [
+        Row(
+            f"r{i}",
+            e,
+            layout.colour_of(e.first.filesystem),
+            1.0 if e.state != states[0] else 0.08,
+        )
+        for i, e in enumerate(ensembles)
+    ]
+    panels = [_panel(rows, p.title, p.figure) for p in drawn.panels]
+    wide, narrow, data = layout.panels_chart(rows, panels)
+    caption = f"{drawn.title}, from this run. {specs.RANGE}"
+    chart = Chart(f"paper-{drawn.id}", drawn.title, caption, data, wide, narrow)
+    columns: list[tables.Column] = [
+        (p.title, tables.cell(*claims.FIGURES[p.figure])) for p in drawn.panels
+    ]
+    return chart, tables.table(ensembles, columns)
+
+
+def _panel(rows: Sequence[Row], title: str, name: FigureName) -> Panel:
+    figure, form = claims.FIGURES[name]
+    axis, sizes = AXES[name]
+    panel = Panel(name, title, axis, figure, form)
+    return specs.in_unit(rows, panel, sizes) if sizes else panel

@@ -3,11 +3,14 @@
 
 from __future__ import annotations
 
+import re
+from pathlib import Path
 from typing import Any
 
 import pytest
 import samples
 
+from nandlab import report
 from nandlab.analysis import claims
 from nandlab.analysis.chiptime import accounts
 from nandlab.analysis.spread import spread
@@ -142,3 +145,30 @@ def test_a_paper_of_the_catalog_is_whole(name: str) -> None:
     rows = claims.rows(found, [])
     assert {r.verdict for r in rows} == {"not measured"}
     assert all(r.claim.said and n.text() for r in rows for n in r.numbers)
+
+
+def test_the_report_has_a_row_for_every_claim_and_none_is_blank(tmp_path: Path) -> None:
+    options = {"compression": "none", "writeback": "on"}
+    chip = samples.CHIP.model_copy(update={"part": "apf27"})
+    random = {"compressibility": 0.0}
+    trials = [
+        samples.trial(fs, state, seed, options=options, chip=chip, parameters=random)
+        for fs in ("jffs2", "ubifs", "yaffs2")
+        for state in (samples.FRESH, samples.AGED)
+        for seed in (1, 2)
+    ]
+    folder = samples.folder(tmp_path / "run", trials, spec={"paper": "ffsmark-2015"})
+    page = report.write(folder).read_text()
+    table = page.partition('<table class="claims">')[2].partition("</table>")[0]
+    paper = load("papers", "ffsmark-2015", PaperModel)
+    for claim in paper.claims:
+        row = table[table.index(f'id="claim-{claim.id}"') :].partition("</tr>")[0]
+        cells = re.findall(r"<td[^>]*>(.*?)</td>", row, re.DOTALL)
+        assert len(cells) == 5
+        assert all(re.sub(r"<[^>]*>", "", c).strip() for c in cells)
+    assert "not measured" in table  # write-back off and compression have no trials here
+    assert f"trials/{trials[0].id}.json" in table
+    assert "+34 %" in table
+    assert (folder.path / "report" / "paper-figure-1.png").stat().st_size > 1000
+    assert "paper-figure-3" not in page or "JFFS2, zlib" not in page
+    assert 'class="advice"' in page[: page.index("<h2>")]

@@ -200,3 +200,12 @@ def test_the_time_left_goes_by_what_the_same_configuration_took(specs: list[Tria
     assert in_words(80.0) == "about 80 s left"
     assert in_words(3900.0) == "about 1 h 5 min left"
     assert in_words(None) == "time left unknown"
+
+
+def test_a_folder_is_run_by_one_process_at_a_time(tmp_path: Path, specs: list[TrialSpec]) -> None:
+    folder = runner.open_folder(runner.head(read(tmp_path), specs, fake()), tmp_path / "run")
+    other = RunFolder(folder.path)
+    with folder.held(), pytest.raises(UsageError, match="another nandlab"), other.held():
+        pytest.fail("held twice")
+    with other.held():
+        assert other.missing()

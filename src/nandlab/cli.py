@@ -14,6 +14,7 @@ from typing import Annotated
 import typer
 
 from nandlab import __version__
+from nandlab.cli_advise import advise
 from nandlab.cli_chip import chip_app
 from nandlab.errors import NandlabError
 
@@ -130,7 +131,8 @@ def run(
     runner.refuse_what_the_kernel_lacks(specs, board.kernel_config, read_study.name)
     folder = runner.open_folder(runner.head(read_study, specs, board), out)
     wanted = runner.order(specs, read_study.members(members))
-    asyncio.run(runner.execute(folder, wanted, board, jobs, watcher(progress.value)))
+    with folder.held():
+        asyncio.run(runner.execute(folder, wanted, board, jobs, watcher(progress.value)))
     failed = [t for t in folder.trials() if not t.ok]
     for trial in failed:
         print(f"{trial.id}: {trial.status}: {trial.error}", file=sys.stderr)
@@ -164,6 +166,9 @@ def report(run: RunArgument) -> None:
     from nandlab.results import RunFolder
 
     print(reporter.write(RunFolder(run)))
+
+
+app.command()(advise)
 
 
 @app.command()

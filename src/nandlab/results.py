@@ -9,10 +9,12 @@ clock unless the key says otherwise; missing is null, never 0.
 
 from __future__ import annotations
 
+import fcntl
 import json
 import os
 import tempfile
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Literal, TypeVar
 
@@ -258,6 +260,16 @@ class RunFolder:
         (path / "trials").mkdir(parents=True, exist_ok=True)
         _write_whole(path / "run.json", run.model_dump_json(indent=1))
         return folder
+
+    @contextmanager
+    def held(self) -> Iterator[None]:
+        """Only one process at a time runs trials into a folder; UsageError while another does."""
+        with (self.path / "run.json").open("rb") as head:
+            try:
+                fcntl.flock(head, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                raise UsageError(f"{self.path}: another nandlab is running this run") from None
+            yield
 
     def head(self) -> Run:
         """The run's head; UsageError if this is no run folder."""

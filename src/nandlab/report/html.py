@@ -16,7 +16,7 @@ from pathlib import Path
 import jinja2
 
 from nandlab import __version__
-from nandlab.analysis import answers, groups
+from nandlab.analysis import advice, answers, groups
 from nandlab.analysis.groups import Setting
 from nandlab.report import charts, layout, specs, tables
 from nandlab.report.beside import Beside, beside
@@ -108,6 +108,7 @@ def _page(
         caveats=answers.caveats(run, trials, missing),
         sections=sections,
         paper=paper,
+        advice=[a for s in sections if (a := advice.advise(s.setting)) is not None],
         singles=answers.singles(trials),
         missing=missing,
         finished=len(trials),

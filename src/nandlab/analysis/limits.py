@@ -1,0 +1,145 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""A product's limits, and what one configuration's trials say to each.
+
+A limit is *met*, *broken*, *in doubt* (the trials of its ensemble disagree, or the figure is a
+bound on either side of the limit), or *unknown*: the figure was not measured. Unknown is never met.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from nandlab.analysis import figures, units
+from nandlab.analysis.groups import Ensemble
+from nandlab.analysis.spread import spread
+from nandlab.results import Trial
+
+Outcome = Literal["met", "broken", "in doubt", "unknown"]
+DAYS_A_YEAR = 365.25
+WRITES = ("create", "append")
+"""The kinds of operations that write."""
+
+
+@dataclass(frozen=True)
+class Limits:
+    """What a product allows; None asks for nothing."""
+
+    ram: int | None = None
+    """Bytes of RAM that the file system may take."""
+    flash_reserve: float | None = None
+    """Share of the partition's pages that it may take before any file is there."""
+    p99_write_ns: int | None = None
+    """The 99th percentile of creating or appending to a file, ns."""
+    years: float | None = None
+    """How long the chip must last, written to as ``daily`` says."""
+    daily: int | None = None
+    """Bytes that the product writes a day."""
+
+
+@dataclass(frozen=True)
+class Judgement:
+    """One limit and one configuration in one flash state."""
+
+    limit: str
+    outcome: Outcome
+    text: str
+
+
+def judge(ensemble: Ensemble, limits: Limits) -> list[Judgement]:
+    """Every limit that was asked for."""
+    found = []
+    if limits.ram is not None:
+        found.append(_most(ensemble, "RAM", peak_ram, limits.ram, units.size))
+    if limits.flash_reserve is not None:
+        found.append(_most(ensemble, "flash reserve", reserve, limits.flash_reserve, units.percent))
+    if limits.p99_write_ns is not None:
+        found.append(_most(ensemble, "p99 of writes", p99_write, limits.p99_write_ns, units.time))
+    if limits.years is not None and limits.daily is not None:
+        found.append(_lifetime(ensemble, limits.years, limits.daily))
+    return found
+
+
+def peak_ram(trial: Trial) -> float | None:
+    """The most bytes that the file system's modules held; None where it was not measured."""
+    memory = getattr(trial, "memory", None)
+    return None if memory is None else float(memory.peak)
+
+
+def reserve(trial: Trial) -> float | None:
+    """Share of the partition's pages that the file system programmed before any file was there."""
+    shares = trial.state.obtained
+    return None if shares is None else shares.before
+
+
+def p99_write(trial: Trial) -> float | None:
+    """The greater p99 of creating and of appending, ns; None unless both are there."""
+    both = [figures.latency_ns(trial, operation, "p99") for operation in WRITES]
+    known = [v for v in both if v is not None]
+    return max(known) if len(known) == len(both) else None
+
+
+def worst_block_years(trial: Trial, daily: int) -> float | None:
+    """Years until the most erased block of the trial reaches the chip's endurance.
+
+    pe_cycles / (most erases of a block / bytes written x daily x 365.25): the block goes on being
+    erased as often as in the trial for each byte written.
+    """
+    wear = figures.erases_per_block(trial)
+    return _years(trial, daily, None if wear is None else float(wear.max))
+
+
+def even_years(trial: Trial, daily: int) -> float | None:
+    """The same if every block were erased as often as the mean: no wear levelling can do better."""
+    return _years(trial, daily, figures.mean_erases(trial))
+
+
+def _years(trial: Trial, daily: int, erases: float | None) -> float | None:
+    cycles, written = pe_cycles(trial), (trial.bytes or {}).get("written")
+    if erases is None or cycles is None or not written or not daily:
+        return None
+    if erases == 0:
+        return None  # nothing was erased: the trial was too short to say
+    return cycles / (erases / written * daily * DAYS_A_YEAR)
+
+
+def pe_cycles(trial: Trial) -> int | None:
+    """The endurance that the chip's catalog file promises."""
+    chip = trial.provenance.get("chip") or {}
+    endurance = chip.get("endurance") or {}
+    cycles = endurance.get("pe_cycles")
+    return None if cycles is None else int(cycles)
+
+
+def _most(
+    ensemble: Ensemble,
+    limit: str,
+    figure: Callable[[Trial], float | None],
+    most: float,
+    form: units.Form,
+) -> Judgement:
+    """A figure that may be ``most`` at most, in every trial."""
+    found = ensemble.spread(figure)
+    if found is None or found.n < len(ensemble.ok):
+        return Judgement(limit, "unknown", f"{limit}: not measured")
+    outcome: Outcome = "met" if found.max <= most else "broken" if found.min > most else "in doubt"
+    sign = {"met": "within", "broken": "above", "in doubt": "on both sides of"}[outcome]
+    return Judgement(limit, outcome, f"{limit} {found.text(form)}, {sign} {form(most)}")
+
+
+def _lifetime(ensemble: Ensemble, years: float, daily: int) -> Judgement:
+    """Worst block and even wear are the two ends that the truth lies between."""
+
+    def of(figure: Callable[[Trial, int], float | None]) -> Sequence[float | None]:
+        return [figure(t, daily) for t in ensemble.ok]
+
+    worst, even = spread(of(worst_block_years)), spread(of(even_years))
+    if worst is None or even is None or min(worst.n, even.n) < len(ensemble.ok):
+        return Judgement("lifetime", "unknown", "lifetime: endurance or erases are not known")
+    outcome: Outcome = "met" if worst.min >= years else "broken" if even.max < years else "in doubt"
+    text = (
+        f"lifetime at {units.size(daily)} a day {units.figures3(worst.min)} years by its worst "
+        f"block, {units.figures3(even.max)} if its wear were even, asked {units.figures3(years)}"
+    )
+    return Judgement("lifetime", outcome, text)

@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from nandlab.analysis import figures, lifetime, ranking, units
+from nandlab.analysis import figures, lifetime, ranking, sweep, units
 from nandlab.analysis.groups import Ensemble, Setting
 from nandlab.analysis.ranking import Entry, Finding, Ranking
 from nandlab.analysis.spread import Spread, quotient, spread
@@ -55,6 +55,8 @@ _EVEN = Ranking(
 
 def answers(setting: Setting) -> list[Answer]:
     """For each flash state: the order of its subjects, and how far it is from the fresh state."""
+    if sweep.is_sweep(setting):
+        return [Answer("swept", tuple(sweep.findings(setting)))]
     aged = aged_states(setting)
     found = []
     for state in setting.states:

@@ -10,7 +10,7 @@ from functools import partial
 from nandlab.analysis import answers, figures, units
 from nandlab.analysis.groups import Ensemble, Setting
 from nandlab.analysis.spread import Spread
-from nandlab.report import deaths, latency, layout, wear
+from nandlab.report import deaths, latency, layout, surface, wear
 from nandlab.report.charts import Chart
 from nandlab.report.layout import Panel, Row
 from nandlab.results import Trial
@@ -23,7 +23,13 @@ RANGE = "Each point is a trial, the line their range, the bar across it their me
 
 
 def charts(setting: Setting) -> list[Chart]:
-    """The charts that the trials of this setting have data for, in the order of the report."""
+    """The charts that the trials of this setting have data for, in the order of the report.
+
+    Of a sweep over many states, its surface alone: rows for each state would fill metres.
+    """
+    swept = surface.chart(setting)
+    if swept is not None:
+        return [swept]
     rows = layout.rows(setting)
     built = [
         _times(setting, rows),

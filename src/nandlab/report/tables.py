@@ -70,15 +70,18 @@ def overview(setting: Setting) -> Table:
     """
     if setting.lifetime:
         return table(setting.ensembles, _life_columns())
-    columns: list[Column] = [
-        ("transactions", cell(partial(figures.total_ns, phase="transactions"), units.time)),
-        ("block erases", cell(partial(figures.chip_total, operation="erases"), units.count)),
-        ("wear spread", cell(figures.wear_spread, units.count)),
-        ("worst p99", _worst),
-    ]
+    columns: list[Column] = [*_cost_columns(), ("worst p99", _worst)]
     if answers.aged_states(setting):
         columns.append(("time against fresh", partial(_against_fresh, setting)))
     return table(setting.ensembles, columns)
+
+
+def _cost_columns() -> list[Column]:
+    return [
+        ("transactions", cell(partial(figures.total_ns, phase="transactions"), units.time)),
+        ("block erases", cell(partial(figures.chip_total, operation="erases"), units.count)),
+        ("wear spread", cell(figures.wear_spread, units.count)),
+    ]
 
 
 def behind(setting: Setting, chart: str) -> Table:
@@ -93,6 +96,11 @@ def behind(setting: Setting, chart: str) -> Table:
         "wear-histogram": partial(_wear_columns, setting),
         "ageing": lambda: _ageing_columns(setting),
         "state": _state_columns,
+        "surface": lambda: [
+            *_cost_columns(),
+            ("write amplification", cell(figures.write_amplification, units.ratio)),
+            *_state_columns(),
+        ],
     }
     return table(setting.ensembles, columns[chart]())
 

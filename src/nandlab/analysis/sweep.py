@@ -1,0 +1,142 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Many flash states of one setting as a surface, and where a file system falls off its cliff.
+
+The cliff of a line (one invalid share, one mix, valid share growing) is the smallest valid share
+whose median transaction time is more than :data:`CLIFF` times that of the same subject on fresh
+flash. Where no trial ended well there is no figure: the load had no room, or the file system broke.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial
+
+from nandlab.analysis import figures, units
+from nandlab.analysis.groups import Ensemble, Setting
+from nandlab.analysis.ranking import Finding
+from nandlab.analysis.spread import quotient
+
+CLIFF = 2.0
+SWEEP = 5
+"""Valid shares from which on the states of a setting are a sweep."""
+_time = partial(figures.total_ns, phase="transactions")
+
+Line = tuple[float, float]
+"""Invalid share and mix."""
+
+
+@dataclass(frozen=True)
+class Cliff:
+    """Where one line of one subject falls off."""
+
+    subject: str
+    line: Line
+    highest: float
+    """The greatest valid share that was asked for."""
+    at: float | None
+    """Valid share at which the time first passes :data:`CLIFF` times fresh; None: it never does."""
+    ratio: float | None
+    """Time there against fresh."""
+    no_figure_at: float | None
+    """The smallest valid share at which no trial ended well; None: all did."""
+    why: str | None
+    """What the first trial there said."""
+
+
+def is_sweep(setting: Setting) -> bool:
+    """Whether its states are to be read as a surface rather than one by one."""
+    return not setting.lifetime and len({valid(e) for e in setting.ensembles}) >= SWEEP
+
+
+def valid(e: Ensemble) -> float:
+    """The valid share asked for."""
+    return e.first.state.valid
+
+
+def line(e: Ensemble) -> Line:
+    """Invalid share and mix asked for; the mix means nothing where only one kind is there."""
+    state = e.first.state
+    return state.invalid, state.mix if state.invalid else 0.0
+
+
+def in_words(of: Line) -> str:
+    """``25 % dead, mixed``."""
+    invalid, mix = of
+    if not invalid:
+        return "none dead"
+    lies = {0.0: "apart", 1.0: "mixed"}.get(mix, f"mix {mix:g}")
+    return f"{invalid * 100:g} % dead, {lies}"
+
+
+def lines(setting: Setting, subject: str) -> dict[Line, list[Ensemble]]:
+    """A subject's ensembles by line, the valid share growing."""
+    found: dict[Line, list[Ensemble]] = {}
+    for e in sorted((e for e in setting.ensembles if e.subject == subject), key=valid):
+        found.setdefault(line(e), []).append(e)
+    return dict(sorted(found.items()))
+
+
+def fresh(setting: Setting, subject: str) -> Ensemble | None:
+    """The state that asked for no data."""
+    return next((e for e in setting.ensembles if e.subject == subject and e.reference), None)
+
+
+def cliffs(setting: Setting) -> list[Cliff]:
+    """Of every subject and line."""
+    return [
+        _cliff(setting, subject, of, members)
+        for subject in setting.subjects
+        for of, members in lines(setting, subject).items()
+    ]
+
+
+def _cliff(setting: Setting, subject: str, of: Line, members: Sequence[Ensemble]) -> Cliff:
+    reference = fresh(setting, subject)
+    base = reference.spread(_time) if reference else None
+    ratios = [(valid(e), quotient(e.spread(_time), base)) for e in members]
+    past = next(((v, r.median) for v, r in ratios if r and r.median > CLIFF), None)
+    broken = next((e for e in members if not e.ok), None)
+    return Cliff(
+        subject,
+        of,
+        valid(members[-1]),
+        past[0] if past else None,
+        past[1] if past else None,
+        valid(broken) if broken else None,
+        broken.first.error if broken else None,
+    )
+
+
+def findings(setting: Setting) -> list[Finding]:
+    """A sentence on each subject's cliffs; those that fall first come first."""
+    by_subject: dict[str, list[Cliff]] = {}
+    for c in cliffs(setting):
+        by_subject.setdefault(c.subject, []).append(c)
+    ordered = sorted(by_subject.items(), key=lambda s: min(_falls(c) for c in s[1]))
+    return [
+        Finding(f"Cliff of {subject}", " ".join(_said(c) for c in found), firm=_known(found))
+        for subject, found in ordered
+    ]
+
+
+def _falls(c: Cliff) -> float:
+    return min((v for v in (c.at, c.no_figure_at) if v is not None), default=1.0)
+
+
+def _known(found: Sequence[Cliff]) -> bool:
+    return any(c.at is not None or c.no_figure_at is not None for c in found)
+
+
+def _said(c: Cliff) -> str:
+    parts = []
+    if c.at is not None:
+        parts.append(
+            f"from {c.at * 100:g} % valid its transactions take more than {CLIFF:g} times as long "
+            f"as on fresh flash ({units.ratio(c.ratio)} times there)"
+        )
+    if c.no_figure_at is not None:
+        parts.append(f"at {c.no_figure_at * 100:g} % valid no trial ends well ({c.why})")
+    if not parts:
+        parts.append(f"no cliff up to {c.highest * 100:g} % valid")
+    return f"{in_words(c.line).capitalize()}: {'; '.join(parts)}."

@@ -114,6 +114,17 @@ def test_other_parameters_parts_and_options_are_not_meant() -> None:
     assert claims.chosen(same, FRESH, [samples.failed("jffs2", samples.FRESH)]) == []
 
 
+def test_an_option_that_is_not_named_is_meant_at_its_default() -> None:
+    described = {"filesystem": {"options": {"reserve": {"default": "20"}}}}
+    trials = [
+        samples.trial("jffs2", samples.FRESH, options={"reserve": r}, provenance=described)
+        for r in ("20", "5")
+    ]
+    for options, reserve in (({}, "20"), ({"reserve": "5"}, "5")):
+        of = FRESH.model_copy(update={"options": options})
+        assert [t.options["reserve"] for t in claims.chosen(paper(part()), of, trials)] == [reserve]
+
+
 def test_the_time_of_a_phase_is_split_by_counts_and_latencies() -> None:
     counts = {"transactions": Counts(reads=1000, programs=2000, erases=30)}
     (trial,) = timed(samples.FRESH, [2], flash=counts)

@@ -73,6 +73,9 @@ class Claim(Strict):
     said: str = Field(description="the paper's figure, as the report shows it")
     where: str = Field(description="section and figure of the paper")
     parts: list[Part] = Field(min_length=1)
+    counted: list[Selector] = Field(
+        default=[], description="further configurations whose counts tell of the cause"
+    )
     traced: str = Field(
         default="",
         description="the cause of a difference as a trace showed it, and which; empty: none taken",

@@ -10,7 +10,7 @@ only the sides agree; *different* when a quotient is on the other side in every 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Literal
@@ -77,9 +77,16 @@ def chosen(paper: PaperModel, of: Selector, trials: Iterable[Trial]) -> list[Tri
         if t.ok
         and t.chip.part == paper.part
         and (t.filesystem, t.state.name) == (of.filesystem, of.state)
-        and all(t.options.get(k) == v for k, v in of.options.items())
+        and _options_are(t, of.options)
         and all(t.parameters.get(k) == v for k, v in paper.parameters.items())
     ]
+
+
+def _options_are(trial: Trial, named: Mapping[str, str]) -> bool:
+    """The named ones as named, the others as the catalog's file leaves them."""
+    described = (trial.provenance.get("filesystem") or {}).get("options", {})
+    meant = {k: o["default"] for k, o in described.items()} | dict(named)
+    return all(trial.options.get(k) == v for k, v in meant.items())
 
 
 def _row(paper: PaperModel, claim: Claim, trials: Sequence[Trial]) -> Row:
@@ -90,7 +97,7 @@ def _row(paper: PaperModel, claim: Claim, trials: Sequence[Trial]) -> Row:
     )
     sides = [s for p in claim.parts for s in (p.over, p.of) if s is not None]
     distinct = list({s.model_dump_json(): s for s in sides}.values())
-    groups = [(s, chosen(paper, s, trials)) for s in distinct]
+    groups = [(s, chosen(paper, s, trials)) for s in [*distinct, *claim.counted]]
     return Row(
         claim,
         numbers,

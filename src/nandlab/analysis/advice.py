@@ -5,15 +5,14 @@ A subject is judged in every flash state of its setting, for a product passes th
 is *unfit* when a trial of it did not end well or a limit is broken in some state, *unproven* when a
 limit is in doubt or could not be judged or a state of the setting was not run, else *fit*. The fit
 come first, then the unproven; within each by the median transaction time in the state where that is
-longest. Also unfit or not, it is *to
-be avoided* when in some state it takes at least :data:`FAR` times the time or the erases of the
-best there, and the ranges do not touch.
+longest. To be avoided is what is unfit, and what takes in some state at least :data:`FAR` times the
+time or the erases of the first, where the ranges do not touch.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Literal
 
@@ -26,7 +25,7 @@ from nandlab.results import Trial
 Fitness = Literal["fit", "unproven", "unfit"]
 ORDER: tuple[Fitness, ...] = ("fit", "unproven", "unfit")
 FAR = 3.0
-"""Times the best one's time or erases from which on a file system is to be avoided."""
+"""Times the first one's time or erases from which on a file system is to be avoided."""
 
 COSTS: tuple[tuple[str, Callable[[Trial], float | None], units.Form], ...] = (
     ("transaction time", partial(figures.total_ns, phase="transactions"), units.time),
@@ -74,6 +73,9 @@ def advise(setting: Setting, limits: Limits | None = None) -> Advice | None:
         return None
     found = [_subject(setting, name, limits) for name in setting.subjects]
     found.sort(key=_place)
+    if found[0].fitness != "unfit":
+        first = found[0].name
+        found[1:] = [replace(s, avoid=(*s.avoid, *_far(setting, first, s.name))) for s in found[1:]]
     return Advice(setting, tuple(found))
 
 
@@ -99,7 +101,6 @@ def _subject(setting: Setting, name: str, limits: Limits) -> Subject:
         fitness = "unproven"
     times = [(s.median, e.state) for e in ensembles if (s := e.spread(COSTS[0][1])) is not None]
     worst_ns, worst_state = max(times, default=(None, None))
-    avoid = [*failures, *broken, *(w for e in ensembles for w in _far(setting, e))]
     return Subject(
         name,
         fitness,
@@ -109,7 +110,7 @@ def _subject(setting: Setting, name: str, limits: Limits) -> Subject:
         against=(*failures, *broken, *doubtful),
         unknown=tuple(unknown),
         met=tuple(_told(judged, "met")),
-        avoid=tuple(avoid),
+        avoid=(*failures, *broken),
     )
 
 
@@ -130,27 +131,25 @@ def _failure(ensemble: Ensemble) -> str | None:
     return f"{ensemble.state}: {len(bad)} of {len(ensemble.trials)} trials did not end well: {why}"
 
 
-def _far(setting: Setting, ensemble: Ensemble) -> list[str]:
-    """Costs that are far from the best in the same state."""
+def _far(setting: Setting, first: str, name: str) -> list[str]:
+    """Of each cost, the state in which it is furthest from the first one's."""
     found = []
     for what, figure, form in COSTS:
-        own = ensemble.spread(figure)
-        others = [
-            (s, e.subject)
-            for e in setting.ensembles
-            if e.state == ensemble.state and (s := e.spread(figure)) is not None
-        ]
-        if own is None or not others:
-            continue
-        best, name = min(others, key=lambda o: o[0].median)
-        if best.median <= 0 or own.median < FAR * best.median or own.overlaps(best):
-            continue
-        factor = units.figures3(own.median / best.median)
-        alone = ", single trials" if min(own.n, best.n) == 1 else ""
-        found.append(
-            f"{ensemble.state}: {factor} times the {what} of {name} "
-            f"({form(own.median)} against {form(best.median)}{alone})"
-        )
+        factors = []
+        for e in setting.ensembles:
+            best = setting.find(first, e.state)
+            own, other = e.spread(figure), best.spread(figure) if best else None
+            if e.subject != name or own is None or other is None or other.median <= 0:
+                continue
+            if own.median >= FAR * other.median and not own.overlaps(other):
+                factors.append((own.median / other.median, e.state, own, other))
+        if factors:
+            factor, state, own, other = max(factors, key=lambda f: f[0])
+            alone = ", single trials" if min(own.n, other.n) == 1 else ""
+            found.append(
+                f"{state}: {units.figures3(factor)} times the {what} of {first} "
+                f"({form(own.median)} against {form(other.median)}{alone})"
+            )
     return found
 
 
@@ -175,8 +174,6 @@ def _take(advice: Advice) -> str:
         told += f". The trials do not tell {joined(alike)} from it"
     elif rest:
         told += f". Next: {rest[0].name}, {_time(rest[0])}"
-    if first.avoid:
-        told += f". But: {'; '.join(first.avoid)}"
     return told + "."
 
 
@@ -199,12 +196,7 @@ def _apart(setting: Setting, a: Subject, b: Subject) -> bool:
 
 
 def _avoid(advice: Advice) -> list[str]:
-    first = advice.subjects[0] if advice.subjects else None
-    return [
-        f"Avoid {s.name}: {'; '.join(s.avoid)}."
-        for s in advice.subjects
-        if s.avoid and not (s is first and s.fitness == "fit")
-    ]
+    return [f"Avoid {s.name}: {'; '.join(s.avoid)}." for s in advice.subjects if s.avoid]
 
 
 def _unknown(advice: Advice) -> str:

@@ -183,7 +183,23 @@ def _counted(of: Selector, trials: Sequence[Trial]) -> str:
         found = spread(figure[0](t) for t in trials)
         if found is not None:
             costs.append(f"{figure[1](found.median)} {what}")
-    return f"{name(of)}: {_split(parts)}all phases {', '.join(costs) or 'not counted'}."
+    return (
+        f"{name(of)}{_held(trials)}: {_split(parts)}all phases {', '.join(costs) or 'not counted'}."
+    )
+
+
+def _held(trials: Sequence[Trial]) -> str:
+    """What an aged chip truly held, where anything was asked of it."""
+    first = trials[0].state
+    shares = [t.state.obtained for t in trials if t.state.obtained]
+    if not first.valid + first.invalid or not shares:
+        return ""
+    live = spread(s.valid for s in shares)
+    dead = spread(s.invalid for s in shares)
+    return (
+        f" (the chip held {units.percent(live.median if live else None)} live and "
+        f"{units.percent(dead.median if dead else None)} dead)"
+    )
 
 
 def _split(parts: Sequence[Accounts]) -> str:

@@ -71,12 +71,22 @@ Yaffs2Option = Annotated[
 
 @app.command()
 def plan(study: StudyArgument) -> None:
-    """List the trials of a study with their ids; runs nothing."""
+    """List the trials of a study with their ids; runs nothing and fetches nothing.
+
+    What the study asks of the kernel is checked against the board's if that has been fetched, and
+    before the first trial in any case.
+    """
+    from nandlab.board.qemu import kernel_config_here
+    from nandlab.run import refuse_what_the_kernel_lacks
     from nandlab.study import find, read
     from nandlab.study import plan as expand
 
     read_study = read(find(study))
-    for spec in expand(read_study):
+    specs = expand(read_study)
+    config = kernel_config_here(specs[0].board)
+    if config is not None:
+        refuse_what_the_kernel_lacks(specs, config, read_study.name)
+    for spec in specs:
         print(f"{spec.id}  {spec.title()}")
 
 
@@ -110,6 +120,7 @@ def run(
     specs = expand(read_study)
     print("preparing the board", file=sys.stderr, flush=True)
     board = open_board(specs[0].board, accel.value, yaffs2_source)
+    runner.refuse_what_the_kernel_lacks(specs, board.kernel_config, read_study.name)
     folder = runner.open_folder(runner.head(read_study, specs, board), out)
     asyncio.run(runner.execute(folder, specs, board, jobs, watcher(progress.value)))
     failed = [t for t in folder.trials() if not t.ok]

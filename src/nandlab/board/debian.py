@@ -13,8 +13,9 @@ import shutil
 import subprocess
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
-from nandlab.board.cache import entry
+from nandlab.board.cache import entry, place
 from nandlab.digest import digest, file_digest
 from nandlab.errors import NandlabError, UsageError
 from nandlab.paths import cache_dir
@@ -159,6 +160,12 @@ class Packages:
         return (self.folder / "packages.txt").read_text().splitlines()
 
     @property
+    def config(self) -> dict[str, str]:
+        """The kernel's configuration: what is set, by symbol."""
+        text = (self.root / "boot" / f"config-{self.release}").read_text()
+        return dict(re.findall(r"^(CONFIG_\w+)=(.*)$", text, re.MULTILINE))
+
+    @property
     def vmlinuz(self) -> Path:
         return self.root / "boot" / f"vmlinuz-{self.release}"
 
@@ -177,5 +184,15 @@ def packages(suite: Suite, kernel: str, tools: list[str]) -> Packages:
     Once fetched they stay as they are, so that results keep their kernel; remove the folder
     ``packages`` of the cache (``nandlab doctor`` names it) to take a newer one.
     """
-    inputs = {"suite": [suite.release, suite.arch], "kernel": kernel, "tools": tools, "form": 2}
+    inputs = _inputs(suite, kernel, tools)
     return Packages(entry("packages", inputs, lambda f: _fetch(suite, kernel, tools, f)))
+
+
+def packages_here(suite: Suite, kernel: str, tools: list[str]) -> Packages | None:
+    """The same if they are in the cache already; fetches nothing."""
+    folder = place("packages", _inputs(suite, kernel, tools))
+    return Packages(folder) if folder.is_dir() else None
+
+
+def _inputs(suite: Suite, kernel: str, tools: list[str]) -> dict[str, Any]:
+    return {"suite": [suite.release, suite.arch], "kernel": kernel, "tools": tools, "form": 2}

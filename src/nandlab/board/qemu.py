@@ -27,7 +27,7 @@ from qemu.qmp import EventListener, QMPClient, QMPError
 
 from nandlab.board.build import module, programs
 from nandlab.board.cache import entry
-from nandlab.board.debian import Packages, Suite, packages
+from nandlab.board.debian import Packages, Suite, packages, packages_here
 from nandlab.board.image import GUEST_PACKAGES, compressed, initramfs
 from nandlab.board.job import BoardLost, ChannelReader, Job, JobRecord
 from nandlab.board.kvm import QEMU, probe
@@ -36,7 +36,7 @@ from nandlab.catalog import BoardModel
 from nandlab.digest import file_digest
 from nandlab.errors import NandlabError, UsageError
 
-OWN_MODULES = ("nopidle", "simnand")
+OWN_MODULES = ("nopidle", "doorbell", "simnand")
 """Folders of target/modules that every board has; yaffs2 besides, which takes foreign sources."""
 JOB_SIZE = 1 << 20
 """Bytes of the fw_cfg file that holds a job: constant, for the guest learns it once, at boot."""
@@ -77,9 +77,10 @@ class Machine:
         m = self.model
         exact = self.accel == "tcg"
         clock = ["-icount", f"shift={m.icount_shift},sleep=off"] if exact else []
+        repeats = "idle=poll nandlab.exact " if exact else ""
         append = (
             f"console=ttyS0 quiet panic=-1 oops=panic nokaslr norandmaps random.trust_cpu=off "
-            f"mem={m.ram_mib}M nmi_watchdog=0 {'nandlab.idle=nop ' if exact else ''}{m.cmdline}"
+            f"mem={m.ram_mib}M nmi_watchdog=0 {repeats}{m.cmdline}"
         )
         return [
             *(QEMU, "-accel", self.accel, "-cpu", m.cpu, "-smp", "1"),
@@ -105,6 +106,12 @@ class Machine:
             "parts": self.parts,
             "yaffs2_core": self.yaffs2.identity(),
         }
+
+
+def kernel_config_here(model: BoardModel) -> dict[str, str] | None:
+    """The configuration of a board's kernel, if its package is in the cache already."""
+    debs = packages_here(Suite(model.release, model.arch), model.kernel, GUEST_PACKAGES)
+    return debs.config if debs else None
 
 
 def assemble(model: BoardModel, accel: str = "tcg", yaffs2_source: Path | None = None) -> Machine:
@@ -248,6 +255,11 @@ class QemuBoard:
     def deterministic(self) -> bool:
         """Whether the same job gives the same record to the nanosecond."""
         return self.machine.accel == "tcg"
+
+    @property
+    def kernel_config(self) -> dict[str, str]:
+        """What is set in the kernel's configuration, by symbol."""
+        return self.machine.packages.config
 
     @property
     def key(self) -> str:

@@ -11,21 +11,22 @@ from nandlab.board.job import Step
 from nandlab.board.qemu import QemuBoard
 
 pytestmark = pytest.mark.board
+LONG = pytest.mark.long
 
 CHURN = (
-    "for r in 1 2 3; do for i in $(seq 1 30); do head -c 100000 /dev/urandom > /mnt/f$i; done;"
-    " done; sync; rm /mnt/f1*; echo 3 > /proc/sys/vm/drop_caches;"
-    " cat /mnt/f2* > /dev/null; sleep 5; echo x > /mnt/x; sync"
+    "for r in 1 2 3; do for i in $(seq 1 30); do head -c 100000 /dev/urandom > /mnt/f$i;"
+    " head -c 3000 /dev/urandom > /mnt/stays$r-$i; done; done; sync; rm /mnt/f1*;"
+    " echo 3 > /proc/sys/vm/drop_caches; cat /mnt/f2* > /dev/null; sleep 5; echo x > /mnt/x; sync"
 )
-"""Writes more than 64 blocks of 128 KiB hold, then reads, deletes and rests."""
+"""Writes more than 64 blocks of 128 KiB hold, some of it to stay; reads, deletes and rests."""
 
 
 @pytest.mark.parametrize(
     ("chip", "blocks", "options"),
     [
         ("apf27", 64, ()),
-        pytest.param("apf27", 64, ("inband-tags",), marks=pytest.mark.long),
-        pytest.param("apf27", 64, ("no-background", "no-cache"), marks=pytest.mark.long),
+        pytest.param("apf27", 64, ("inband-tags",), marks=LONG),
+        pytest.param("apf27", 64, ("no-background", "no-cache"), marks=LONG),
         ("nandsim-small", 512, ()),
     ],
     ids=["2k", "inband", "plain", "512"],
@@ -151,8 +152,7 @@ def losses(board: QemuBoard, ops: list[int], lose: str) -> list[dict[str, str]]:
 
 
 @pytest.mark.parametrize(
-    "ops",
-    [[7, 401], pytest.param([1, 2, 23, 61, 150, 1009, 1500], marks=pytest.mark.long)],
+    "ops", [[7, 401], *(pytest.param([n], marks=LONG) for n in (1, 2, 23, 61, 150, 1009, 1500))]
 )
 def test_power_lost_before_a_checkpoint(board: QemuBoard, ops: list[int]) -> None:
     """Nothing is left but the scan, and it finds every file that was synced."""
@@ -162,8 +162,7 @@ def test_power_lost_before_a_checkpoint(board: QemuBoard, ops: list[int]) -> Non
 
 
 @pytest.mark.parametrize(
-    "ops",
-    [[53], pytest.param([*range(2, 200, 14), 777, 1501, 2222], marks=pytest.mark.long)],
+    "ops", [[53], *(pytest.param([n], marks=LONG) for n in (*range(2, 200, 14), 777, 1501, 2222))]
 )
 def test_power_lost_around_checkpoints(board: QemuBoard, ops: list[int]) -> None:
     losses(board, ops, SYNCED)
@@ -185,7 +184,7 @@ def test_what_cannot_be_read_is_an_error(board: QemuBoard) -> None:
     assert "Input/output error" in record["read"].stderr
 
 
-@pytest.mark.long
+@LONG
 def test_blocks_that_fail_are_retired(board: QemuBoard) -> None:
     record = run(
         board,

@@ -89,14 +89,16 @@ def test_a_mount_reads_the_checkpoint_instead_of_scanning(board: QemuBoard) -> N
         load(board, register_hits=0),
         Step("mount", f"{LOAD} && {mount()}"),
         Step("fill", fill),
-        *remount("checkpoint"),
-        *remount("scan", "no-checkpoint-read"),
-        *remount("plain-scan", "no-checkpoint-read", "disable-summary"),
+        *remount("checkpoint", "no-background"),
+        *remount("scan", "no-checkpoint-read", "no-background"),
+        *remount("plain-scan", "no-checkpoint-read", "disable-summary", "no-background"),
     )
     reads = {}
     for how, checkpointed in (("checkpoint", "1"), ("scan", "0"), ("plain-scan", "0")):
         chip, fs = numbers(record[f"chip-{how}"].stdout), proc(record[f"fs-{how}"].stdout)
         assert fs["is_checkpointed"] == checkpointed
+        assert [fs[n] for n in ("page_reads", "page_writes", "erasures")] == ["0", "0", "0"]
+        assert int(fs["mount_erasures"]) == chip["erases"]
         # what the unmount before it read and wrote came before the reset
         assert int(fs["mount_page_reads"]) == chip["reads"]
         assert int(fs["mount_oob_reads"]) == chip["oob_reads"]

@@ -211,8 +211,12 @@ static int start_core(struct yl_fs *fs)
 	yl_lock(fs);
 	if (yaffs_guts_initialise(&fs->dev) != YAFFS_OK)
 		err = fs->read_error ? fs->read_error : -ENOMEM;
-	fs->mount_counts = fs->counts; /* the core begins anew here, too */
+	fs->mount_counts = fs->counts;
 	fs->counts = (struct yl_flash_counts){};
+	/* the core begins anew before it erases what is left of a checkpoint */
+	fs->dev.n_page_reads = 0;
+	fs->dev.n_page_writes = 0;
+	fs->dev.n_erasures = 0;
 	yl_unlock(fs);
 	if (err)
 		pr_err("yaffs2: mtd%d cannot be mounted: error %d\n",

@@ -13,17 +13,21 @@ from nandlab.board.job import Step
 from nandlab.board.qemu import QemuBoard
 
 pytestmark = pytest.mark.board
+LONG = pytest.mark.long
 
 
 @pytest.mark.parametrize(
     ("chip", "blocks", "more", "options", "layout"),
     [
-        ("apf27", 128, {}, [], ["2", "0"]),
+        pytest.param("apf27", 128, {}, [], ["2", "0"], marks=LONG),
         ("NAND256W3A", 1024, {}, [], ["1", "0"]),
-        pytest.param("TC58NVG2S0H", 128, {}, [], ["2", "0"], marks=pytest.mark.long),
+        pytest.param("TC58NVG2S0H", 128, {}, [], ["2", "0"], marks=LONG),
         ("apf27", 128, {}, ["inband-tags"], ["2", "1"]),
-        pytest.param("apf27", 128, {"ecc_strength": 8}, [], ["2", "1"], marks=pytest.mark.long),
-        ("apf27", 128, {}, ["no-cache", "no-background", "disable-summary"], ["2", "0"]),
+        pytest.param("apf27", 128, {"ecc_strength": 8}, [], ["2", "1"], marks=LONG),
+        pytest.param(
+            *("apf27", 128, {}, ["no-cache", "no-background", "disable-summary"], ["2", "0"]),
+            marks=LONG,
+        ),
     ],
     ids=["2k", "512", "4k", "inband", "oob-too-small", "plain"],
 )
@@ -55,7 +59,7 @@ def test_a_tree_is_there_after_a_remount(
     assert numbers(record["counters"].stdout)["illegal"] == 0
 
 
-@pytest.mark.parametrize("times", [5, pytest.param(50, marks=pytest.mark.long)])
+@pytest.mark.parametrize("times", [5, pytest.param(50, marks=LONG)])
 def test_mounts_with_checkpoint(board: QemuBoard, times: int) -> None:
     """Each writes a line and finds all files with their checksums."""
     same = SAME.replace("ls -lR . | diff - /tmp/list", "true")
@@ -116,7 +120,8 @@ MEASURE = (
 )
 
 
-def test_fifty_loads_leak_nothing(board: QemuBoard) -> None:
+@pytest.mark.parametrize("times", [10, pytest.param(50, marks=LONG)])
+def test_loads_leak_nothing(board: QemuBoard, times: int) -> None:
     cycle = (
         f"{LOAD} && {mount()} && echo $(seq 1 3000) > /mnt/f && ln -sf f /mnt/s &&"
         " umount /mnt && grep -q 'memory_bytes: 0' /proc/yaffs && rmmod yaffs2"
@@ -125,15 +130,16 @@ def test_fifty_loads_leak_nothing(board: QemuBoard) -> None:
         board,
         load(board),
         Step("before", f"for i in $(seq 1 10); do {cycle} || exit 1; done; {MEASURE}"),
-        Step("after", f"for i in $(seq 1 50); do {cycle} || exit 1; done; {MEASURE}"),
+        Step("after", f"for i in $(seq 1 {times}); do {cycle} || exit 1; done; {MEASURE}"),
     )
     before, after = (record[name].stdout.split() for name in ("before", "after"))
     slab, vmalloc, pages = (int(b) - int(a) for a, b in zip(before, after, strict=True))
-    assert slab <= 4096, "some eighty bytes a cycle would be seen"
+    assert slab <= 4096, "of fifty cycles, some eighty bytes each would be seen"
     assert vmalloc <= 4096
     assert pages <= 1 << 20, "of unloaded modules the kernel has some 700 KiB lying about, or not"
 
 
+@LONG
 def test_a_full_disk_loses_nothing(board: QemuBoard) -> None:
     record = run(
         board,
@@ -154,6 +160,7 @@ def test_a_full_disk_loses_nothing(board: QemuBoard) -> None:
     assert record["more"].stderr.count("No space left on device") == 11
 
 
+@LONG
 def test_names_and_open_files(board: QemuBoard) -> None:
     rescan = f"umount /mnt && {mount('no-checkpoint-read')}"
     record = run(

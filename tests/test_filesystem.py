@@ -137,6 +137,7 @@ def test_a_file_system_is_put_on_the_chips_that_it_names(tmp_path: Path) -> None
         ('{ name = "nftl-fat32" }', "matrix.filesystems.0: nftl-fat32 cannot live on apf27: "),
         ('{ name = "nftl-fat32" }', "writesize is 2048, must be at most 512: NFTL keeps"),
         ('{ name = "jffs2", on = ["W25N01GV"] }', "on: no 'W25N01GV' among the matrix's chips"),
+        ('{ name = "yaffs2", inband_tags = "on" }', "writesize is 512, must be at least 1024: "),
         ('{ name = "jffs2", compression = "rtime" }', "compression = 'rtime' cannot be: "),
     ],
 )

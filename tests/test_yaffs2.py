@@ -181,7 +181,7 @@ def test_names_and_open_files(board: QemuBoard) -> None:
              " readlink /mnt/s | wc -c; ln -s $(printf 'y%.0s' $(seq 1 160)) /mnt/t; true"),
         Step("times", "touch -d '2001-02-03 04:05:06' /mnt/t; exec 7>>/mnt/t; echo x >&7;"
              " touch -d '2002-02-03 04:05:06' /mnt/t; exec 7>&-;"
-             f" {rescan} && stat -c '%y %s' /mnt/t"),
+             f" {rescan} && stat -c '%Y %s' /mnt/t"),
         Step("many", "mkdir /mnt/m; for i in $(seq 1 500); do : > /mnt/m/a-name-of-some-length-$i;"
              " done; ls /mnt/m | wc -l; rm -r /mnt/m; ls -a /mnt/m; true"),
     )  # fmt: skip
@@ -193,7 +193,7 @@ def test_names_and_open_files(board: QemuBoard) -> None:
     assert record["links"].stdout.split() == ["n", "on1"]
     assert record["long"].stdout.split() == ["q", "160"]
     assert record["long"].stderr.count("File name too long") == 2
-    assert record["times"].stdout.split() == ["2002-02-03", "04:05:06.000000000", "+0000", "2"]
+    assert record["times"].stdout.split() == ["1012709106", "2"]
     assert record["many"].stdout.strip() == "500"
 
 

@@ -151,6 +151,11 @@ class Host(_Model):
 
     seconds: float = Field(description="host time of the trial, restore included")
     board: str = Field(description="snapshot key of the board that ran it")
+    memory: list[int] = Field(
+        default=[],
+        description="bytes of the host's memory that the board held, at equal distances of host "
+        "time, 64 at the most; empty: not known",
+    )
 
 
 class Trial(_Model):

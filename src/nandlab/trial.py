@@ -140,17 +140,19 @@ async def run(
     try:
         record = await board.run(todo, on_step)
     except BoardLost as lost:
+        memory: tuple[int, ...] = ()
         outcome: dict[str, Any] = {
             "status": "board_lost",
             "error": lost.reason,
             "console_tail": lost.console_tail,
         }
     else:
-        outcome = _outcome(spec, record)
+        outcome, memory = _outcome(spec, record), record.host_memory
     doubts = list(outcome.pop("warnings", []))
     if not board.deterministic:
         doubts.insert(0, Doubt(code="not_deterministic", text="ran under KVM, on host time"))
-    host = Host(seconds=round(time.monotonic() - began, 3), board=board.key)
+    seconds = round(time.monotonic() - began, 3)
+    host = Host(seconds=seconds, board=board.key, memory=list(memory))
     return results.Trial.model_validate({**common, **outcome, "warnings": doubts, "host": host})
 
 

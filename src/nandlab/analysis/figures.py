@@ -131,6 +131,12 @@ def last_round(trial: Trial) -> Round | None:
     return trial.lifetime.rounds[-1] if trial.lifetime and trial.lifetime.rounds else None
 
 
+def host_memory(trial: Trial, share: float) -> int | None:
+    """Bytes of the host's memory that the board held when so much of its time had passed, 0..1."""
+    held = trial.host.memory if trial.host else []
+    return held[round(share * (len(held) - 1))] if held else None
+
+
 def rounds(trial: Trial) -> int | None:
     """Rounds of the load that were whole."""
     return None if trial.lifetime is None else len(trial.lifetime.rounds)

@@ -112,6 +112,16 @@ def _spin() -> None:
         pass
 
 
+def test_a_job_begins_on_a_board_at_rest(board: QemuBoard) -> None:
+    look = "cat /proc/uptime"
+    before, after = (
+        [float(word) for word in line.split()]
+        for line in run(board, f"{look}; sleep 0.5; {look}").splitlines()
+    )
+    passed_s, idle_s = (b - a for a, b in zip(before, after, strict=True))
+    assert idle_s > 0.9 * passed_s > 0.4
+
+
 def test_the_kernel_has_the_ram_that_the_board_says(board: QemuBoard) -> None:
     total_kib = int(run(board, "grep MemTotal /proc/meminfo").split()[1])
     assert total_kib < board.machine.model.ram_mib * 1024

@@ -37,6 +37,14 @@ def test_every_figure_of_a_chip_has_its_source(name: str) -> None:
     assert "id" in chip.sources
 
 
+def test_a_maximum_below_the_typical_figure_is_refused(tmp_path: Path) -> None:
+    text = (CATALOG / "chips" / "NAND256W3A.toml").read_text()
+    bad = tmp_path / "NAND256W3A.toml"
+    bad.write_text(text.replace("t_prog_max_ns = 500000", "t_prog_max_ns = 199999"))
+    with pytest.raises(UsageError, match="t_prog_max_ns: a maximum below the typical"):
+        catalog.parse(bad, ChipModel)
+
+
 def test_every_mistake_is_told_at_once(tmp_path: Path) -> None:
     text = (CATALOG / "boards" / "apf27.toml").read_text()
     bad = tmp_path / "apf27.toml"

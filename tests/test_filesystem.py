@@ -105,7 +105,7 @@ def test_a_refused_value_is_refused_with_its_reason() -> None:
         ({"mount": "mount {optins}"}, r"uses \['optins'\]"),
         ({"options": {"mtd": MINIMAL["options"]["size"]}, "format": []}, "cannot be named"),
         ({"chip_parameters": {"writesize": "512"}}, "chip_parameters"),
-        ({"lacks": ["speed"]}, "lacks"),
+        ({"differs": {"speed": "It is slow."}}, "differs"),
         ({"options": {"size": {**MINIMAL["options"]["size"], "default": "none"}}}, "is none of"),
     ],
 )

@@ -101,6 +101,33 @@ def test_mistakes_of_meaning_come_together_with_their_places(tmp_path: Path) -> 
     assert "matrix.chips.0: a partition is whole blocks: a multiple of 0.125 MiB" in text
 
 
+def test_maximum_latencies_make_another_trial_and_typical_ones_none(tmp_path: Path) -> None:
+    typical = GOOD.replace('part = "apf27"', 'part = "NAND256W3A"')
+    named = typical.replace("partition_mib = 8", 'partition_mib = 8, latency = "typical"')
+    maximum = named.replace('"typical"', '"maximum"')
+    first, same, other = (
+        study.plan(study.read(write(tmp_path, t))) for t in (typical, named, maximum)
+    )
+    assert [s.id for s in first] == [s.id for s in same]
+    assert not {s.id for s in first} & {s.id for s in other}
+    assert {s.latency for s in first} == {"typical"}
+    assert {s.latency for s in other} == {"maximum"}
+    assert "maximum latencies" in other[0].title()
+    assert "latencies" not in first[0].title()
+
+
+def test_an_id_stays_as_it_was_before_latency_could_be_chosen(tmp_path: Path) -> None:
+    assert study.plan(study.read(write(tmp_path, GOOD)))[0].id == "jffs2-fresh-3a08c7d340"
+
+
+def test_maximum_latencies_that_are_not_known_are_refused(tmp_path: Path) -> None:
+    (found,) = errors(tmp_path, ("partition_mib = 8", 'partition_mib = 8, latency = "maximum"'))
+    assert "matrix.chips.0: apf27: latency" in found
+    assert "t_r_max_ns, t_prog_max_ns, t_bers_max_ns" in found
+    (found,) = errors(tmp_path, ("partition_mib = 8", 'partition_mib = 8, latency = "least"'))
+    assert "matrix.chips.0.latency: " in found
+
+
 def test_a_partition_larger_than_its_chip_is_refused(tmp_path: Path) -> None:
     found = errors(tmp_path, ("partition_mib = 8", "partition_mib = 512"))
     assert "512 MiB of a chip of 256 MiB" in found[0]

@@ -59,14 +59,49 @@ class Geometry(Strict):
     )
 
 
-class Timing(Strict):
-    """Typical latencies of a chip, ns."""
+Latency = Literal["typical", "maximum"]
+"""Which of a data sheet's figures the array's operations take."""
+ARRAY_TERMS = ("t_r", "t_prog", "t_bers")
+"""The array's latencies, as keys of Timing without their endings."""
 
-    t_r_ns: int = Field(ge=0, description="tR: array to page register")
-    t_prog_ns: int = Field(ge=0, description="tPROG: page register to array")
-    t_bers_ns: int = Field(ge=0, description="tBERS: erase of a block")
+
+class Timing(Strict):
+    """Latencies of a chip, ns: typical ones, the array's longest, and the bus's cycles."""
+
+    t_r_ns: int = Field(ge=0, description="tR: array to page register, typical")
+    t_prog_ns: int = Field(ge=0, description="tPROG: page register to array, typical")
+    t_bers_ns: int = Field(ge=0, description="tBERS: erase of a block, typical")
+    t_r_max_ns: int | None = Field(
+        default=None, ge=0, description="tR at most, as the data sheet says; null: not known"
+    )
+    t_prog_max_ns: int | None = Field(
+        default=None, ge=0, description="tPROG at most, as the data sheet says; null: not known"
+    )
+    t_bers_max_ns: int | None = Field(
+        default=None, ge=0, description="tBERS at most, as the data sheet says; null: not known"
+    )
     t_rc_ns: int = Field(ge=0, description="tRC: one data cycle out of the chip")
     t_wc_ns: int = Field(ge=0, description="tWC: one command, address or data cycle into it")
+
+    def array_ns(self, latency: Latency) -> dict[str, int]:
+        """The array's latencies, by simnand's parameters; UsageError names what is not known."""
+        ending = "_max_ns" if latency == "maximum" else "_ns"
+        found = {f"{term}_ns": getattr(self, term + ending) for term in ARRAY_TERMS}
+        unknown = [term + ending for term in ARRAY_TERMS if found[f"{term}_ns"] is None]
+        if unknown:
+            raise UsageError(
+                f'latency = "{latency}" needs {", ".join(unknown)}, not known of this chip: add '
+                'what its data sheet says to its catalog file, or take latency = "typical"'
+            )
+        return found
+
+    @model_validator(mode="after")
+    def _no_maximum_is_below_its_typical(self) -> Timing:
+        figures = ((t, getattr(self, f"{t}_ns"), getattr(self, f"{t}_max_ns")) for t in ARRAY_TERMS)
+        below = [f"{t}_max_ns" for t, usual, most in figures if most is not None and most < usual]
+        if below:
+            raise ValueError(f"{', '.join(below)}: a maximum below the typical figure")
+        return self
 
 
 class Ecc(Strict):

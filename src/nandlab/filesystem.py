@@ -17,10 +17,11 @@ from pydantic import Field, model_validator
 from nandlab.errors import UsageError
 from nandlab.noun import Noun, Strict
 
-Feature = Literal[
-    "hard_links", "symbolic_links", "owners", "modes", "special_files", "case", "sparse_files"
-]
-"""What POSIX programs expect and not every file system has; ``case``: names that differ in it."""
+Difference = Literal[
+    "hard_links", "symbolic_links", "modes", "case", "precise_times", "truncate_times",
+    "empty_writes", "directory_links", "steady_directories", "shared_writable_maps",
+]  # fmt: skip
+"""What a file system may do otherwise than tmpfs; docs/conformance.md tells what each excuses."""
 
 Figure = Literal[
     "writesize", "oobsize", "erasesize", "nop", "in_order", "partition_blocks", "partition_per_1024"
@@ -75,6 +76,9 @@ class Option(Strict):
     help: str = Field(description="in a sentence: what it changes")
     default: str = Field(description="the value when a study names none")
     values: dict[str, Value] = Field(description="by name: what the value adds, and needs")
+    always_in_id: bool = Field(
+        default=False, description="in a trial's id even at its default, so that old ids stay"
+    )
 
     @model_validator(mode="after")
     def _default_is_a_value(self) -> Option:
@@ -108,7 +112,9 @@ class FilesystemModel(Noun):
     harmless_log: list[str] = Field(
         default=[], description="patterns of lines of the kernel log that mean no trouble"
     )
-    lacks: list[Feature] = Field(default=[], description="what it has not of what programs expect")
+    differs: dict[Difference, str] = Field(
+        default_factory=dict, description="what it truly does otherwise than tmpfs, in a sentence"
+    )
 
     @model_validator(mode="after")
     def _commands_use_words_that_are_there(self) -> FilesystemModel:
@@ -150,6 +156,11 @@ class FilesystemModel(Noun):
     def changed(self, chosen: Mapping[str, str]) -> dict[str, str]:
         """The options whose value is not the default."""
         return {k: v for k, v in chosen.items() if v != self.options[k].default}
+
+    def identity(self, chosen: Mapping[str, str]) -> dict[str, str]:
+        """The options that set a trial apart: an option added later leaves old ids as they are."""
+        changed = self.changed(chosen)
+        return {k: v for k, v in chosen.items() if k in changed or self.options[k].always_in_id}
 
     def mount_options(self, chosen: Mapping[str, str]) -> str:
         """The words for ``mount -o``."""

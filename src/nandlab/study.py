@@ -17,6 +17,7 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 from nandlab.catalog import (
     BoardModel,
     ChipModel,
+    Latency,
     Scalar,
     WorkloadModel,
     load,
@@ -106,6 +107,9 @@ class ChipChoice(_Model):
     partition_mib: float | None = Field(
         default=None, gt=0, description="MiB from the chip's start; absent: the whole chip"
     )
+    latency: Latency = Field(
+        default="typical", description="which of the data sheet's array times; typical or maximum"
+    )
     faults: Faults = Field(default=Faults(), description="what shall go wrong; absent: nothing")
 
 
@@ -160,6 +164,7 @@ class TrialSpec(_Model):
     options: dict[str, str]
     chip: ChipModel
     partition_blocks: int
+    latency: Latency
     faults: Faults
     state: StateChoice
     seed: int
@@ -173,13 +178,14 @@ class TrialSpec(_Model):
             self.workload.name,
             self.parameters,
             self.filesystem.name,
-            self.filesystem.changed(self.options),
+            self.filesystem.identity(self.options),
             self.chip.name,
             self.partition_blocks,
             self.state.model_dump(),
             self.seed,
             self.phase_offset_ms,
             *self.faults.parameters(self.seed).items(),
+            *([["latency", self.latency]] if self.latency != "typical" else []),
         ]
         return f"{self.filesystem.name}-{self.state.name}-{digest(key)[:10]}"
 
@@ -187,6 +193,7 @@ class TrialSpec(_Model):
         """For people: what sets this trial apart."""
         options = [f"{k}={v}" for k, v in self.filesystem.changed(self.options).items()]
         words = [self.workload.name, self.filesystem.title, *options, self.state.name]
+        words += ["maximum latencies"] if self.latency == "maximum" else []
         words += [f"seed {self.seed}", f"+{self.phase_offset_ms:g} ms"]
         return " ".join(words)
 
@@ -256,13 +263,14 @@ def plan(study: Study, where: str | None = None) -> list[TrialSpec]:
             options=options,
             chip=chip,
             partition_blocks=blocks,
-            faults=faults,
+            latency=choice.latency,
+            faults=choice.faults,
             state=state,
             seed=seed,
             phase_offset_ms=offset,
         )
         for workload, parameters in filter(None, workloads)
-        for (filesystem, options), (chip, blocks, faults) in pairs
+        for (filesystem, options), (chip, blocks, choice) in pairs
         for state, seed, offset in product(m.states, m.seeds, m.phase_offsets_ms)
     ]
     ids = [t.id for t in trials]
@@ -273,7 +281,7 @@ def plan(study: Study, where: str | None = None) -> list[TrialSpec]:
 
 
 System = tuple[FilesystemModel, dict[str, Any]]
-Place = tuple[ChipModel, int, Faults]
+Place = tuple[ChipModel, int, ChipChoice]
 
 
 def _pairs(
@@ -313,8 +321,8 @@ def _chosen(
 
 def _chip(
     c: _Collector, choice: ChipChoice, board: BoardModel | None, place: str
-) -> tuple[ChipModel, int, Faults] | None:
-    """A chip, the blocks of its partition and its faults; None once the mistakes are noted."""
+) -> tuple[ChipModel, int, ChipChoice] | None:
+    """A chip, the blocks of its partition and its choice; None once the mistakes are noted."""
     chip = c.load("chips", choice.part, ChipModel, place)
     if chip is None:
         return None
@@ -334,4 +342,8 @@ def _chip(
             f"{c.where}: {place}: {chip.name} needs {store_mib:.0f} MiB of chip_store_mib for it; "
             f"board {board.name} has {board.chip_store_mib}"
         )
-    return chip, int(blocks), choice.faults
+    try:
+        chip.timing.array_ns(choice.latency)
+    except UsageError as e:
+        c.wrong.append(f"{c.where}: {place}: {chip.name}: {e}")
+    return chip, int(blocks), choice

@@ -11,14 +11,13 @@ from typing import Any
 
 from nandlab import results
 from nandlab.board.job import ALWAYS, Board, BoardLost, Job, JobRecord, Step
-from nandlab.catalog import ChipModel
+from nandlab.catalog import ChipModel, Latency
 from nandlab.results import (
     Chip,
     Counts,
     Doubt,
     EraseSpread,
     Host,
-    Latency,
     Lifetime,
     PerBlock,
     Shares,
@@ -37,9 +36,9 @@ NS_PER_MS = 1_000_000
 
 
 def chip_parameters(
-    chip: ChipModel, partition_blocks: int, chip_store_phys: int
+    chip: ChipModel, partition_blocks: int, chip_store_phys: int, latency: Latency = "typical"
 ) -> dict[str, str | int]:
-    """The chip module's parameters, by name."""
+    """The chip module's parameters, by name; UsageError if the chip lacks a latency asked for."""
     g, t, ecc = chip.geometry, chip.timing, chip.ecc
     return {
         "id": ",".join(f"{byte:#04x}" for byte in chip.id),
@@ -50,9 +49,7 @@ def chip_parameters(
         "bus_bits": g.bus_bits,
         "nop": g.nop,
         "in_order": int(g.in_order),
-        "t_r_ns": t.t_r_ns,
-        "t_prog_ns": t.t_prog_ns,
-        "t_bers_ns": t.t_bers_ns,
+        **t.array_ns(latency),
         "t_rc_ns": t.t_rc_ns,
         "t_wc_ns": t.t_wc_ns,
         "ecc_strength": ecc.strength,
@@ -78,7 +75,8 @@ def job(spec: TrialSpec) -> Job:
 def setup(spec: TrialSpec) -> list[Step]:
     """From a board without a chip to a file system that is mounted and at rest."""
     fs = spec.filesystem
-    parameters = chip_parameters(spec.chip, spec.partition_blocks, spec.board.ram_mib << 20)
+    store = spec.board.ram_mib << 20
+    parameters = chip_parameters(spec.chip, spec.partition_blocks, store, spec.latency)
     parameters |= spec.faults.parameters(spec.seed)
     parameters |= {str(key): value for key, value in fs.chip_parameters.items()}
     parameters["wait"] = spec.board.wait
@@ -169,6 +167,7 @@ def _common(spec: TrialSpec, study: str, board: Board, todo: Job) -> dict[str, A
             pages_per_block=spec.chip.pages_per_block(),
             blocks=spec.partition_blocks,
             writesize=g.writesize,
+            latency=spec.latency,
             faults={k: v for k, v in spec.faults.parameters(spec.seed).items() if k != "seed"},
         ),
         "state": State(**spec.state.model_dump()),
@@ -229,7 +228,7 @@ def _measured(m: dict[str, Any]) -> dict[str, Any]:
         life = Lifetime(rounds=m["rounds"], gave_up=m["gave_up"])
         return {"lifetime": life, "per_block": PerBlock(**m["per_block"])}
     flash = m["flash"]
-    latency = {k: Latency(**v) if v else None for k, v in m["latency_ns"].items()}
+    latency = {k: results.Latency(**v) if v else None for k, v in m["latency_ns"].items()}
     fields: dict[str, Any] = {
         "phase_ns": m["phase_ns"],
         "sync_ns": m["sync_ns"],

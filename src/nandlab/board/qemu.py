@@ -35,7 +35,7 @@ from nandlab.catalog import BoardModel
 from nandlab.digest import file_digest
 from nandlab.errors import NandlabError, UsageError
 
-OWN_MODULES = ("nopidle", "simnand")
+OWN_MODULES = ("nopidle", "doorbell", "simnand")
 """Folders of target/modules that every board has."""
 JOB_SIZE = 1 << 20
 """Bytes of the fw_cfg file that holds a job: constant, for the guest learns it once, at boot."""
@@ -75,9 +75,10 @@ class Machine:
         m = self.model
         exact = self.accel == "tcg"
         clock = ["-icount", f"shift={m.icount_shift},sleep=off"] if exact else []
+        repeats = "idle=poll nandlab.exact " if exact else ""
         append = (
             f"console=ttyS0 quiet panic=-1 oops=panic nokaslr norandmaps random.trust_cpu=off "
-            f"mem={m.ram_mib}M nmi_watchdog=0 {'nandlab.idle=nop ' if exact else ''}{m.cmdline}"
+            f"mem={m.ram_mib}M nmi_watchdog=0 {repeats}{m.cmdline}"
         )
         return [
             *(QEMU, "-accel", self.accel, "-cpu", m.cpu, "-smp", "1"),

@@ -147,3 +147,16 @@ def test_a_trial_repeats_to_the_nanosecond(board: QemuBoard, name: str) -> None:
         return asyncio.run(trial.run(made, board, "test")).model_dump(exclude={"host"})
 
     assert figures() == figures()
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_memory_is_told_and_repeats(board: QemuBoard, name: str) -> None:
+    made = spec(board, name).model_copy(update={"measure": ["memory"]})
+    first, second = (asyncio.run(trial.run(made, board, "test")) for _ in range(2))
+    assert (first.error, first.kernel_log) == (None, [])
+    assert first.memory == second.memory is not None
+    m = first.memory
+    assert 0 < m.mounted <= m.peak
+    assert m.unmounted < m.end <= m.peak
+    assert m.slab + m.kmalloc + m.vmalloc == m.end
+    assert first.counters == second.counters

@@ -112,6 +112,13 @@ class FilesystemModel(Noun):
     harmless_log: list[str] = Field(
         default=[], description="patterns of lines of the kernel log that mean no trouble"
     )
+    memory_of: list[str] = Field(
+        default=[], description="kernel modules whose allocations are the file system's own"
+    )
+    counters: str | None = Field(
+        default=None,
+        description="command that prints what it counts itself, `name value` a line; null: nothing",
+    )
     differs: dict[Difference, str] = Field(
         default_factory=dict, description="what it truly does otherwise than tmpfs, in a sentence"
     )
@@ -122,7 +129,7 @@ class FilesystemModel(Noun):
         clash = known & set(BUILT_IN_WORDS) & set(self.options)
         if clash:
             raise ValueError(f"an option cannot be named {sorted(clash)}")
-        for command in (*self.format, self.mount, *self.unmount):
+        for command in (*self.format, self.mount, *self.unmount, self.counters or ""):
             used = {name for _, name, _, _ in Formatter().parse(command) if name is not None}
             if used - known:
                 raise ValueError(f"{command!r} uses {sorted(used - known)}: no such option")

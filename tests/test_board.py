@@ -147,6 +147,9 @@ def test_the_shell_takes_commands_and_leaves(board: QemuBoard) -> None:
 def test_ctrl_c_leaves_no_qemu_and_whole_results_only(board: QemuBoard, tmp_path: Path) -> None:
     out = tmp_path / "run"
     argv = [
+        # a shell starts background jobs with SIGINT ignored, which children inherit
+        "env",
+        "--default-signal=INT",
         sys.executable,
         "-m",
         "nandlab",

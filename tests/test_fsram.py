@@ -17,6 +17,8 @@ pytestmark = pytest.mark.board
 USAGE = "/sys/kernel/debug/fsram/usage"
 SLAB, KMALLOC, VMALLOC = 136, 256 + 16 + 512, 8192
 """Bytes of one round of fsramtry, as the allocators round them up."""
+LEAKED = 256
+"""Bytes of what fsramtry forgets to free."""
 LARGE = (5 << 20) + 3 * 4096
 """5 MiB, and the list of its 1,280 pages, which vmalloc() makes for the same caller."""
 
@@ -75,6 +77,22 @@ def test_a_table_that_is_full_says_what_it_lost(board: QemuBoard, files: dict[st
     held = numbers(record["held"].stdout)
     assert held["lost"] == 502 - held["objects"] > 0
     assert numbers(record["after"].stdout)["bytes"] == 0
+
+
+def test_a_leak_shows_once_its_module_is_gone(board: QemuBoard, files: dict[str, bytes]) -> None:
+    record = run(
+        board,
+        Step("fsram", "modprobe fsram modules=fsramtry"),
+        Step("try", "insmod ./fsramtry.ko count=100 leak=7 && rmmod fsramtry"),
+        look("once"),
+        Step("again", "insmod ./fsramtry.ko count=100 leak=6 && rmmod fsramtry"),
+        look("twice"),
+        files=files,
+    )
+    for name, lost in (("once", 7), ("twice", 7 + 6)):
+        left = numbers(record[name].stdout)
+        assert left["bytes"] == left["kmalloc_bytes"] == lost * LEAKED
+        assert left["objects"] == lost
 
 
 @pytest.mark.parametrize("parameters", ["", "modules=x slots_log2=7", "modules=x slots_log2=25"])

@@ -199,6 +199,15 @@ def test_memory_is_measured_where_asked_for_and_its_cost_is_a_doubt(
     assert not any(step.startswith("memory") for step in trial.step_ns)
 
 
+def test_memory_of_a_file_system_whose_modules_are_not_known_is_null(
+    tmp_path: Path, specs: list[TrialSpec]
+) -> None:
+    unknown = specs[0].filesystem.model_copy(update={"memory_of": []})
+    spec = specs[0].model_copy(update={"measure": ["memory"], "filesystem": unknown})
+    (trial,) = execute(tmp_path, fake(), [spec])
+    assert (trial.status, trial.memory, trial.warnings) == ("ok", None, [])
+
+
 def test_what_a_file_system_counts_is_kept_and_what_it_does_not_is_null(
     tmp_path: Path, specs: list[TrialSpec]
 ) -> None:

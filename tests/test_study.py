@@ -114,34 +114,3 @@ def test_maximum_latencies_make_another_trial_and_typical_ones_none(tmp_path: Pa
     assert {s.latency for s in other} == {"maximum"}
     assert "maximum latencies" in other[0].title()
     assert "latencies" not in first[0].title()
-
-
-def test_an_id_stays_as_it_was_before_latency_could_be_chosen(tmp_path: Path) -> None:
-    assert study.plan(study.read(write(tmp_path, GOOD)))[0].id == "jffs2-fresh-3a08c7d340"
-
-
-def test_maximum_latencies_that_are_not_known_are_refused(tmp_path: Path) -> None:
-    (found,) = errors(tmp_path, ("partition_mib = 8", 'partition_mib = 8, latency = "maximum"'))
-    assert "matrix.chips.0: apf27: latency" in found
-    assert "t_r_max_ns, t_prog_max_ns, t_bers_max_ns" in found
-    (found,) = errors(tmp_path, ("partition_mib = 8", 'partition_mib = 8, latency = "least"'))
-    assert "matrix.chips.0.latency: " in found
-
-
-def test_a_partition_larger_than_its_chip_is_refused(tmp_path: Path) -> None:
-    found = errors(tmp_path, ("partition_mib = 8", "partition_mib = 512"))
-    assert "512 MiB of a chip of 256 MiB" in found[0]
-
-
-def test_a_partition_that_the_board_cannot_hold_is_refused(tmp_path: Path) -> None:
-    found = errors(tmp_path, ('part = "apf27", partition_mib = 8', 'part = "TC58NVG3S0F"'))
-    assert "chip_store_mib" in found[0]
-
-
-def test_the_same_trial_twice_is_refused(tmp_path: Path) -> None:
-    assert "more than once" in errors(tmp_path, ("seeds = [1, 2]", "seeds = [1, 1]"))[0]
-
-
-def test_a_study_that_is_nowhere_names_those_there_are() -> None:
-    with pytest.raises(UsageError, match="quickstart"):
-        study.find("nowhere")

@@ -19,7 +19,8 @@ from nandlab.noun import Noun, Strict
 
 Difference = Literal[
     "hard_links", "symbolic_links", "modes", "case", "precise_times", "truncate_times",
-    "empty_writes", "directory_links", "steady_directories", "shared_writable_maps",
+    "empty_writes", "inode_numbers", "steady_directories",
+    "shared_writable_maps",
 ]  # fmt: skip
 """What a file system may do otherwise than tmpfs; docs/conformance.md tells what each excuses."""
 
@@ -113,7 +114,8 @@ class FilesystemModel(Noun):
         default=[], description="patterns of lines of the kernel log that mean no trouble"
     )
     memory_of: list[str] = Field(
-        default=[], description="kernel modules whose allocations are the file system's own"
+        default=[],
+        description="kernel modules whose allocations are the file system's own; empty: not known",
     )
     counters: str | None = Field(
         default=None,

@@ -205,7 +205,7 @@ class Trial(_Model):
     per_block: PerBlock | None = None
     lifetime: Lifetime | None = None
 
-    memory: Memory | None = Field(default=None, description="null: not asked for")
+    memory: Memory | None = Field(default=None, description="null: not asked for, or not known")
     counters: dict[str, int] | None = Field(
         default=None, description="what the file system counts itself; null: it counts nothing"
     )

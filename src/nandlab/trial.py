@@ -93,7 +93,7 @@ def setup(spec: TrialSpec) -> list[Step]:
     settle = f"settle --quiet-ms {fs.settle.quiet_ms} --limit-s {fs.settle.limit_s}"
     return [
         Step("load", load),
-        *_memory(spec, "watch", f"modprobe fsram modules={','.join(fs.memory_of)}"),
+        *_memory(spec, "watch", _watch(fs.memory_of)),
         Step("modules", " && ".join(f"modprobe {m}" for m in fs.modules)),
         *([Step("format", _commands(spec, fs.format), deadline_s=3600)] if fs.format else []),
         *_memory(spec, "begin", f"echo > {FSRAM}"),
@@ -104,7 +104,17 @@ def setup(spec: TrialSpec) -> list[Step]:
 
 def _memory(spec: TrialSpec, name: str, command: str = f"cat {FSRAM}") -> list[Step]:
     """A step that has to do with the memory's measuring, where that was asked for."""
-    return [Step(f"{MEMORY}{name}", command)] if "memory" in spec.measure else []
+    return [Step(f"{MEMORY}{name}", command)] if _measures_memory(spec) else []
+
+
+def _measures_memory(spec: TrialSpec) -> bool:
+    return "memory" in spec.measure and bool(spec.filesystem.memory_of)
+
+
+def _watch(modules: list[str]) -> str:
+    """Loads fsram; fails where one of the modules is there already, its RAM unseen."""
+    loaded = f"grep -E '^({'|'.join(modules)}) ' /proc/modules >&2"
+    return f"! {loaded} && modprobe fsram modules={','.join(modules)}"
 
 
 def mount(spec: TrialSpec, name: str = "mount") -> Step:
@@ -230,7 +240,7 @@ def _outcome(spec: TrialSpec, record: JobRecord) -> dict[str, Any]:
         why = f"{spec.workload.name} printed no result that nandlab understands: {e!r}"
         return outcome | {"status": "trial_failed", "error": why}
     outcome["warnings"] += _doubts(measured)
-    if "memory" in spec.measure:
+    if _measures_memory(spec):
         figures["memory"] = _held(record)
         outcome["warnings"] += _memory_doubts(record)
     if spec.filesystem.counters:

@@ -10,7 +10,9 @@ from __future__ import annotations
 import os
 import shutil
 import subprocess
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 from nandlab.board.cache import entry
 from nandlab.board.debian import Packages
@@ -20,7 +22,10 @@ from nandlab.paths import TARGET
 
 
 def _make(folder: Path, *args: str) -> None:
-    argv = ["make", "-s", "-C", str(folder), *args]
+    _run("make", "-s", "-C", str(folder), *args)
+
+
+def _run(*argv: str) -> None:
     clean = {k: v for k, v in os.environ.items() if k not in ("MAKEFLAGS", "MAKELEVEL", "MFLAGS")}
     done = subprocess.run(argv, capture_output=True, text=True, check=False, env=clean)
     if done.returncode:
@@ -47,21 +52,30 @@ def programs() -> Path:
     return entry("programs", {"sources": sources, "compiler": compiler()}, make)
 
 
-def module(name: str, packages: Packages) -> Path:
-    """``target/modules/NAME`` built against the packages' kernel: the path of its .ko."""
+def module(name: str, packages: Packages, foreign: Mapping[str, Path] | None = None) -> Path:
+    """``target/modules/NAME`` built against the packages' kernel: the path of its .ko.
+
+    foreign: folders of sources that are not ours; each is put into a subfolder of that name.
+    """
     source = TARGET / "modules" / name
+    foreign = foreign or {}
 
     def make(work: Path) -> None:
         build = work / "build"
         shutil.copytree(source, build)
+        for subfolder, folder in foreign.items():
+            shutil.copytree(folder, build / subfolder)
         # type information for the module would take pahole and a vmlinux; nothing here reads it
         _make(packages.headers, f"M={build}", "CC=gcc", "CONFIG_DEBUG_INFO_BTF_MODULES=", "modules")
-        shutil.copy(build / f"{name}.ko", work / f"{name}.ko")
+        # nor does anything read these lines and names, and the board keeps its modules in RAM
+        _run("strip", "--strip-debug", "-o", str(work / f"{name}.ko"), str(build / f"{name}.ko"))
         shutil.rmtree(build)
 
-    inputs = {
+    inputs: dict[str, Any] = {
         "sources": tree_digest(source),
         "compiler": compiler(),
         "packages": packages.versions,
     }
+    if foreign:
+        inputs["foreign"] = {k: tree_digest(folder) for k, folder in foreign.items()}
     return entry("modules", inputs, make) / f"{name}.ko"

@@ -31,12 +31,13 @@ from nandlab.board.debian import Packages, Suite, packages, packages_here
 from nandlab.board.image import GUEST_PACKAGES, compressed, initramfs
 from nandlab.board.job import BoardLost, ChannelReader, Job, JobRecord
 from nandlab.board.kvm import QEMU, probe
+from nandlab.board.yaffs2 import Core, core
 from nandlab.catalog import BoardModel
 from nandlab.digest import file_digest
 from nandlab.errors import NandlabError, UsageError
 
 OWN_MODULES = ("doorbell", "fsram", "nopidle", "simnand")
-"""Folders of target/modules that every board has."""
+"""Folders of target/modules that every board has; yaffs2 besides, which takes foreign sources."""
 JOB_SIZE = 1 << 20
 """Bytes of the fw_cfg file that holds a job: constant, for the guest learns it once, at boot."""
 CONSOLE_TAIL_LINES = 80
@@ -64,6 +65,7 @@ class Machine:
     initrd: Path
     parts: dict[str, str]
     """SHA-256 of what is in the initramfs that we built, by name."""
+    yaffs2: Core
 
     @property
     def chip_store_phys(self) -> int:
@@ -102,6 +104,7 @@ class Machine:
             "packages": self.packages.versions,
             "qemu": qemu_version(),
             "parts": self.parts,
+            "yaffs2_core": self.yaffs2.identity(),
         }
 
 
@@ -111,11 +114,17 @@ def kernel_config_here(model: BoardModel) -> dict[str, str] | None:
     return debs.config if debs else None
 
 
-def assemble(model: BoardModel, accel: str = "tcg") -> Machine:
-    """Fetches and builds all that the board needs, or finds it in the cache."""
-    debs = packages(Suite(model.release, model.arch), model.kernel, GUEST_PACKAGES)
+def assemble(model: BoardModel, accel: str = "tcg", yaffs2_source: Path | None = None) -> Machine:
+    """Fetches and builds all that the board needs, or finds it in the cache.
+
+    yaffs2_source: a folder of the YAFFS2 core's sources; None takes Debian's.
+    """
+    yaffs2 = core(yaffs2_source)
+    suite = Suite(model.release, model.arch)
+    debs = packages(suite, model.kernel, GUEST_PACKAGES)
     built = programs()
     modules = [module(name, debs) for name in OWN_MODULES]
+    modules.append(module("yaffs2", debs, {"core": yaffs2.folder}))
     parts = {p.name: file_digest(p) for p in sorted(built.iterdir()) if p.suffix != ".json"}
     parts |= {p.name: file_digest(p) for p in modules}
 
@@ -124,7 +133,8 @@ def assemble(model: BoardModel, accel: str = "tcg") -> Machine:
 
     source = {m: file_digest(Path(__file__).with_name(m)) for m in ("image.py", "cpio.py")}
     inputs = {"packages": debs.versions, "parts": parts, "source": source}
-    return Machine(model, accel, debs, entry("initramfs", inputs, make) / "initrd", parts)
+    initrd = entry("initramfs", inputs, make) / "initrd"
+    return Machine(model, accel, debs, initrd, parts, yaffs2)
 
 
 def _die_with_parent() -> None:
@@ -337,13 +347,16 @@ async def _until_saved(vm: _Vm) -> None:
         await asyncio.sleep(0.02)
 
 
-def open_board(model: BoardModel, accel: str = "tcg") -> QemuBoard:
+def open_board(
+    model: BoardModel, accel: str = "tcg", yaffs2_source: Path | None = None
+) -> QemuBoard:
     """A board ready to run jobs: assembled, booted and saved, or found in the cache.
 
     accel: "tcg" (repeats exactly) or "kvm" (fast, does not repeat; UsageError where it cannot
-    boot a guest). Boots at most once however many processes ask at once.
+    boot a guest). yaffs2_source: see assemble. Boots at most once however many processes ask at
+    once.
     """
-    machine = assemble(model, accel)
+    machine = assemble(model, accel, yaffs2_source)
     if accel == "kvm":
         kvm = probe(machine.packages.vmlinuz)
         if not kvm.found:

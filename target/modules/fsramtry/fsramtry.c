@@ -5,7 +5,7 @@
  * Loading makes "count" allocations each of a slab cache, kmalloc(), a
  * duplicate, kvmalloc() and vmalloc(), and frees "free" of each again in
  * another order; one more kvmalloc() is too large for kmalloc(). Unloading
- * frees the rest.
+ * frees the rest, but forgets the first "leak" of the kmalloc() kind.
  */
 #include <linux/mm.h>
 #include <linux/module.h>
@@ -23,6 +23,10 @@ static uint free_first;
 module_param_named(free, free_first, uint, 0444);
 MODULE_PARM_DESC(free, "How many of each kind are freed again at once (0)");
 
+static uint leak;
+module_param(leak, uint, 0444);
+MODULE_PARM_DESC(leak, "How many kmalloc() are never freed (0)");
+
 static struct kmem_cache *cache;
 static void *objects[MAX_COUNT], *blocks[MAX_COUNT], *copies[MAX_COUNT];
 static void *small[MAX_COUNT], *pages[MAX_COUNT], *large;
@@ -30,7 +34,8 @@ static void *small[MAX_COUNT], *pages[MAX_COUNT], *large;
 static void free_one(unsigned int i)
 {
 	kmem_cache_free(cache, objects[i]);
-	kfree(blocks[i]);
+	if (i >= leak)
+		kfree(blocks[i]);
 	kfree(copies[i]);
 	kvfree(small[i]);
 	vfree(pages[i]);

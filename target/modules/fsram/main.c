@@ -22,6 +22,7 @@
 #include <linux/kprobes.h>
 #include <linux/mm.h>
 #include <linux/module.h>
+#include <linux/rcupdate.h>
 #include <linux/seq_file.h>
 #include <linux/slab.h>
 #include <linux/stacktrace.h>
@@ -348,8 +349,11 @@ static struct notifier_block module_notifier = {
 
 static int usage_show(struct seq_file *out, void *unused)
 {
-	struct ram_sums now = ram_sums();
+	struct ram_sums now;
 
+	/* What was freed to RCU (inodes are) is held no longer: let it go. */
+	rcu_barrier();
+	now = ram_sums();
 	seq_printf(out, "bytes %llu\n", now.total_bytes);
 	seq_printf(out, "peak_bytes %llu\n", now.peak_bytes);
 	seq_printf(out, "slab_bytes %llu\n", now.bytes[RAM_SLAB]);

@@ -80,8 +80,9 @@ def _print_setting(setting: Setting, console: Console) -> None:
     for i, subject in enumerate(setting.subjects):
         console.print(_table(setting, subject, columns, with_head=i == 0))
     console.print(f"[dim]{STEP_NOTE}[/dim]")
+    columns = STEP_COLUMNS + MEMORY_COLUMNS * setting.has_memory
     for i, subject in enumerate(setting.subjects):
-        console.print(_table(setting, subject, STEP_COLUMNS, with_head=i == 0))
+        console.print(_table(setting, subject, columns, with_head=i == 0))
     for e in setting.ensembles:
         for ending in lifetime.endings(e):
             console.print(f"{escape(e.label)}: {escape(ending)}")
@@ -118,14 +119,12 @@ COLUMNS = (
 )
 """Titles and widths: tables of several subjects stand in line, within 80 columns."""
 
-STEP_NOTE = "Outside the load: make, mount, come to rest, unmount; memory held at its peak."
-STEP_COLUMNS = (
-    *(
-        _column(step, 13, partial(figures.step_ns, step=step), units.TIME_UNITS)
-        for step in figures.STEPS
-    ),
-    _column("memory", 13, partial(figures.memory, key="peak"), units.BYTE_UNITS),
+STEP_NOTE = "Outside the load: make, mount (empty), come to rest, unmount; RAM held at its peak."
+STEP_COLUMNS = tuple(
+    _column(step, 13, partial(figures.step_ns, step=step), units.TIME_UNITS)
+    for step in figures.STEPS
 )
+MEMORY_COLUMNS = (_column("RAM", 13, partial(figures.memory, key="peak"), units.BYTE_UNITS),)
 
 LIFE_NOTE = "Median, and the range below it, over the life; +: or more, a trial lived on."
 LIFE_COLUMNS = (

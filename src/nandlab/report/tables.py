@@ -77,7 +77,7 @@ def overview(setting: Setting) -> Table:
         ("worst p99", _worst),
     ]
     columns.append(("mount", cell(partial(figures.step_ns, step="mount"), units.time)))
-    if any(t.memory for e in setting.ensembles for t in e.trials):
+    if setting.has_memory:
         columns += [
             (f"memory, {key}", cell(partial(figures.memory, key=key), units.size))
             for key in ("mounted", "peak")

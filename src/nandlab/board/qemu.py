@@ -37,7 +37,7 @@ from nandlab.catalog import BoardModel
 from nandlab.digest import file_digest
 from nandlab.errors import NandlabError, UsageError
 
-OWN_MODULES = ("nopidle", "doorbell", "simnand")
+OWN_MODULES = ("doorbell", "fsram", "nopidle", "simnand")
 """Folders of target/modules that every board has; yaffs2 besides, which takes foreign sources."""
 JOB_SIZE = 1 << 20
 """Bytes of the fw_cfg file that holds a job: constant, for the guest learns it once, at boot."""

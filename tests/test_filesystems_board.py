@@ -17,6 +17,7 @@ from nandlab.board.job import ALWAYS, Job, JobRecord, Step
 from nandlab.board.qemu import QemuBoard
 from nandlab.errors import UsageError
 from nandlab.filesystem import FilesystemModel
+from nandlab.results import Trial
 from nandlab.run import refuse_what_the_kernel_lacks
 from nandlab.study import (
     ChipChoice,
@@ -161,3 +162,58 @@ def test_a_trial_repeats_to_the_nanosecond(board: QemuBoard, name: str) -> None:
         return asyncio.run(trial.run(made, board, "test")).model_dump(exclude={"host"})
 
     assert figures() == figures()
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_memory_is_told_repeats_to_the_byte_and_none_is_lost(board: QemuBoard, name: str) -> None:
+    made = spec(board, name).model_copy(update={"measure": ["memory"]})
+    first, second = (asyncio.run(trial.run(made, board, "test")) for _ in range(2))
+    assert (first.error, first.kernel_log) == (None, [])
+    assert {w.code for w in first.warnings} == {"memory_measured"}
+    m = first.memory
+    assert m is not None
+    assert second.memory == m
+    assert 0 < m.mounted <= m.peak
+    assert m.unmounted < m.end <= m.peak
+    assert m.slab + m.kmalloc + m.vmalloc == m.end
+    assert first.counters == second.counters
+    again = [
+        command(trial.mount(made)),
+        "cp /bin/busybox /mnt/x && sync && rm /mnt/x",
+        command(trial.unmount(made)),
+        f"cat {trial.FSRAM}",
+    ]
+    record = run(board, made, *again[2:], *again * 2)
+    left = [numbers(record[c].stdout) for c in ("c1", "c5", "c9")]
+    assert {now["bytes"] for now in left} == {m.unmounted}
+    assert left[0]["allocations"] < left[1]["allocations"] < left[2]["allocations"]
+
+
+def test_what_file_systems_count_agrees_with_others(board: QemuBoard) -> None:
+    """Each against an instrument of ours that saw the same work."""
+
+    def told(name: str) -> tuple[Trial, dict[str, int]]:
+        made = spec(board, name).model_copy(update={"measure": ["memory"]})
+        found = asyncio.run(trial.run(made, board, "test"))
+        return found, found.counters or {}
+
+    ubifs, counters = told("ubifs")
+    assert ubifs.per_block is not None
+    assert counters["ubi_max_ec"] == max(ubifs.per_block.erases)
+    assert counters["ubi_total_eraseblocks"] == ubifs.chip.blocks
+    assert counters["ubi_bad_peb_count"] == 0
+    yaffs, counters = told("yaffs2")
+    assert yaffs.memory is not None
+    # Its own sum is of the core alone; the port's few structures come on top.
+    assert 0 <= yaffs.memory.end - counters["memory_bytes"] < 16384
+    assert told("jffs2")[0].counters is None
+
+
+def test_sectors_given_to_nftl_are_counted_exactly(board: QemuBoard) -> None:
+    made = spec(board, "nftl-fat32")
+    look = made.filesystem.counters
+    assert look
+    raw = "dd if=/dev/urandom of=/dev/nftla bs=4096 count=13 conv=fsync 2> /dev/null"
+    record = run(board, made, f"umount /mnt && {look}", raw, look)
+    before, after = (numbers(record[c].stdout) for c in ("c0", "c2"))
+    assert after["nftla_sectors_written"] - before["nftla_sectors_written"] == 13 * 8

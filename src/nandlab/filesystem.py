@@ -77,6 +77,9 @@ class Option(Strict):
     help: str = Field(description="in a sentence: what it changes")
     default: str = Field(description="the value when a study names none")
     values: dict[str, Value] = Field(description="by name: what the value adds, and needs")
+    always_in_id: bool = Field(
+        default=False, description="in a trial's id even at its default, so that old ids stay"
+    )
 
     @model_validator(mode="after")
     def _default_is_a_value(self) -> Option:
@@ -110,6 +113,14 @@ class FilesystemModel(Noun):
     harmless_log: list[str] = Field(
         default=[], description="patterns of lines of the kernel log that mean no trouble"
     )
+    memory_of: list[str] = Field(
+        default=[],
+        description="kernel modules whose allocations are the file system's own; empty: not known",
+    )
+    counters: str | None = Field(
+        default=None,
+        description="command that prints what it counts itself, `name value` a line; null: nothing",
+    )
     differs: dict[Difference, str] = Field(
         default_factory=dict, description="what it truly does otherwise than tmpfs, in a sentence"
     )
@@ -120,7 +131,7 @@ class FilesystemModel(Noun):
         clash = known & set(BUILT_IN_WORDS) & set(self.options)
         if clash:
             raise ValueError(f"an option cannot be named {sorted(clash)}")
-        for command in (*self.format, self.mount, *self.unmount):
+        for command in (*self.format, self.mount, *self.unmount, self.counters or ""):
             used = {name for _, name, _, _ in Formatter().parse(command) if name is not None}
             if used - known:
                 raise ValueError(f"{command!r} uses {sorted(used - known)}: no such option")
@@ -154,6 +165,11 @@ class FilesystemModel(Noun):
     def changed(self, chosen: Mapping[str, str]) -> dict[str, str]:
         """The options whose value is not the default."""
         return {k: v for k, v in chosen.items() if v != self.options[k].default}
+
+    def identity(self, chosen: Mapping[str, str]) -> dict[str, str]:
+        """The options that set a trial apart: an option added later leaves old ids as they are."""
+        changed = self.changed(chosen)
+        return {k: v for k, v in chosen.items() if k in changed or self.options[k].always_in_id}
 
     def mount_options(self, chosen: Mapping[str, str]) -> str:
         """The words for ``mount -o``."""

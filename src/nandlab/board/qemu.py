@@ -31,12 +31,13 @@ from nandlab.board.debian import Packages, Suite, packages, packages_here
 from nandlab.board.image import GUEST_PACKAGES, compressed, initramfs
 from nandlab.board.job import BoardLost, ChannelReader, Job, JobRecord
 from nandlab.board.kvm import QEMU, probe
+from nandlab.board.resident import Curve, resident
 from nandlab.board.yaffs2 import Core, core
 from nandlab.catalog import BoardModel
 from nandlab.digest import file_digest
 from nandlab.errors import NandlabError, UsageError
 
-OWN_MODULES = ("nopidle", "doorbell", "simnand")
+OWN_MODULES = ("doorbell", "fsram", "nopidle", "simnand")
 """Folders of target/modules that every board has; yaffs2 besides, which takes foreign sources."""
 JOB_SIZE = 1 << 20
 """Bytes of the fw_cfg file that holds a job: constant, for the guest learns it once, at boot."""
@@ -270,11 +271,11 @@ class QemuBoard:
         """Restores the board, hands it the job, waits for its end."""
         limit = self.machine.model.trial_deadline_s
         async with _vm(self.machine, job.archive(), *self._incoming()) as vm:
-            reader = ChannelReader(on_step)
+            reader, memory = ChannelReader(on_step), Curve()
             try:
                 async with asyncio.timeout(limit):
                     await _resume(vm)
-                    following = asyncio.ensure_future(_follow(vm.channel, reader))
+                    following = asyncio.ensure_future(_follow(vm, reader, memory))
                     try:
                         await vm.doorbell()
                     finally:
@@ -284,7 +285,7 @@ class QemuBoard:
             _read_rest(vm.channel, reader)
             if not reader.done:
                 raise vm.lost("the board stopped before its job was done")
-            return JobRecord(tuple(reader.steps))
+            return JobRecord(tuple(reader.steps), tuple(memory.samples))
 
     async def shell(self) -> None:
         """An interactive shell on the restored board, on this process's terminal, to its end."""
@@ -307,11 +308,12 @@ async def _resume(vm: _Vm) -> None:
     await vm.qmp.execute("cont")
 
 
-async def _follow(channel: Path, reader: ChannelReader) -> None:
-    """Feeds the reader while the job runs, for whoever watches its steps."""
+async def _follow(vm: _Vm, reader: ChannelReader, memory: Curve) -> None:
+    """Feeds the reader while the job runs, for whoever watches its steps; and watches QEMU."""
     while True:
+        memory.add(resident(vm.process.pid))
         await asyncio.sleep(CHANNEL_POLL_S)
-        _read_rest(channel, reader)
+        _read_rest(vm.channel, reader)
 
 
 def _read_rest(channel: Path, reader: ChannelReader) -> None:
@@ -320,7 +322,8 @@ def _read_rest(channel: Path, reader: ChannelReader) -> None:
         reader.feed(f.read())
 
 
-async def _boot_and_save(machine: Machine, work: Path) -> None:
+async def boot_and_save(machine: Machine, work: Path) -> None:
+    """Boots the board and writes its state into the folder ``work``; BoardLost if it does not."""
     async with _vm(machine, b"") as vm:
         try:
             async with asyncio.timeout(machine.model.boot_deadline_s):
@@ -371,5 +374,5 @@ def open_board(
         "qemu": qemu_version(),
         "job_size": JOB_SIZE,
     }
-    snapshot = entry("snapshots", inputs, lambda work: asyncio.run(_boot_and_save(machine, work)))
+    snapshot = entry("snapshots", inputs, lambda work: asyncio.run(boot_and_save(machine, work)))
     return QemuBoard(machine, snapshot)

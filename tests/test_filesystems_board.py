@@ -5,6 +5,8 @@ there after a remount, a full disk gives its space back, and the kernel's log st
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Iterator
+from contextlib import suppress
 from typing import Any
 
 import pytest
@@ -32,17 +34,12 @@ pytestmark = pytest.mark.board
 
 CHIP = ChipChoice(part="nandsim-small", partition_mib=8)
 """Small pages: what all four can live on."""
+LARGE_PAGES = ChipChoice(part="apf27", partition_mib=8)
+"""For values of options that small pages cannot have."""
 NAMES = catalog.names("filesystems")
-BROKEN = {("checkpoint", "off"), ("inband_tags", "on"), ("empty_lost_and_found", "on")}
-"""YAFFS2's values whose mount was refused with EINVAL when last run: to be repaired."""
 
 VALUES = [
-    pytest.param(
-        *(name, key, value),
-        marks=[pytest.mark.xfail(strict=False)]
-        if name == "yaffs2" and (key, value) in BROKEN
-        else [],
-    )
+    (name, key, value)
     for name in NAMES
     for key, option in catalog.load("filesystems", name, FilesystemModel).options.items()
     for value, what in option.values.items()
@@ -50,12 +47,12 @@ VALUES = [
 ]
 
 
-def spec(board: QemuBoard, name: str, **options: str) -> TrialSpec:
+def spec(board: QemuBoard, name: str, chip: ChipChoice = CHIP, **options: str) -> TrialSpec:
     """A small trial on the very board that the tests run on."""
     matrix = Matrix(
         workloads=[WorkloadChoice.model_validate({"name": "ffsmark", "files": 20})],
         filesystems=[FilesystemChoice.model_validate({"name": name, **options})],
-        chips=[CHIP],
+        chips=[chip],
         states=[StateChoice(name="fresh")],
         seeds=[1],
     )
@@ -79,14 +76,21 @@ def command(step: Step) -> str:
     return step.command
 
 
+def offered(board: QemuBoard, name: str, key: str, value: str) -> Iterator[TrialSpec]:
+    """Trials with the value, on the chips that can have it, if the kernel can."""
+    for chip in (CHIP, LARGE_PAGES):
+        with suppress(UsageError):
+            made = spec(board, name, chip, **{key: value})
+            refuse_what_the_kernel_lacks([made], board.kernel_config, "here")
+            yield made
+
+
 @pytest.mark.parametrize(("name", "key", "value"), VALUES)
 def test_every_value_of_every_option_runs_or_is_refused(
     board: QemuBoard, name: str, key: str, value: str
 ) -> None:
-    try:
-        made = spec(board, name, **{key: value})
-        refuse_what_the_kernel_lacks([made], board.kernel_config, "here")
-    except UsageError:
+    made = next(offered(board, name, key, value), None)
+    if made is None:
         return
     words = made.filesystem.options[key].values[value].mount
     copied = "head -c 90000 /bin/busybox > /tmp/x; cp /tmp/x /mnt && sync && cmp /tmp/x /mnt/x"

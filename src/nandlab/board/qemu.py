@@ -322,7 +322,8 @@ def _read_rest(channel: Path, reader: ChannelReader) -> None:
         reader.feed(f.read())
 
 
-async def _boot_and_save(machine: Machine, work: Path) -> None:
+async def boot_and_save(machine: Machine, work: Path) -> None:
+    """Boots the board and writes its state into the folder ``work``; BoardLost if it does not."""
     async with _vm(machine, b"") as vm:
         try:
             async with asyncio.timeout(machine.model.boot_deadline_s):
@@ -373,5 +374,5 @@ def open_board(
         "qemu": qemu_version(),
         "job_size": JOB_SIZE,
     }
-    snapshot = entry("snapshots", inputs, lambda work: asyncio.run(_boot_and_save(machine, work)))
+    snapshot = entry("snapshots", inputs, lambda work: asyncio.run(boot_and_save(machine, work)))
     return QemuBoard(machine, snapshot)

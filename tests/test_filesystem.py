@@ -180,6 +180,16 @@ def test_a_kernel_without_what_is_asked_is_refused_before_anything_runs(tmp_path
     refuse_what_the_kernel_lacks(specs, {"CONFIG_JFFS2_LZO": "m"}, "small")
 
 
+def test_a_kernel_too_old_is_refused(tmp_path: Path) -> None:
+    specs = plan(tmp_path, '{ name = "nftl-fat32", on = ["nandsim-small"] }')
+    nftl = {"CONFIG_NFTL_RW": "y"}
+    for fit in ("6.1", "6.12", "7.0"):
+        refuse_what_the_kernel_lacks(specs, {**nftl, "LINUX": fit}, "small")
+    for old in ("5.10", "5.15", "6.0"):
+        with pytest.raises(UsageError, match=f"is Linux {old}, and it takes 6.1 or newer"):
+            refuse_what_the_kernel_lacks(specs, {**nftl, "LINUX": old}, "small")
+
+
 def test_an_option_left_alone_is_no_part_of_the_id(tmp_path: Path) -> None:
     spelt = plan(tmp_path, '{ name = "ubifs", writeback = "on" }')
     assert [s.id for s in spelt] == [s.id for s in plan(tmp_path, '{ name = "ubifs" }')]

@@ -60,7 +60,9 @@ class Value(Strict):
     words: str = Field(default="", description="what the option's name stands for in commands")
     help: str = Field(default="", description="in a sentence, where the name does not say it")
     kernel: list[str] = Field(
-        default=[], description="symbols that the kernel must have set (y, m); with !: must not"
+        default=[],
+        description="symbols that the kernel must have set (y, m), with ! must not; or LINUX>=6.1, "
+        "the oldest version that will do",
     )
     chip_needs: list[ChipNeed] = Field(default=[], description="bounds on the chip")
     refused: str = Field(default="", description="why no kernel offers it; empty: it is offered")
@@ -195,7 +197,7 @@ class FilesystemModel(Noun):
         return [text for text in found if text]
 
     def kernel_needs(self, chosen: Mapping[str, str]) -> list[tuple[str, str]]:
-        """Each symbol that the kernel must have, or with ! must not, and what asks for it."""
+        """Each of ``kernel``, the file system's and its options', and what asks for it."""
         needs = [(symbol, self.title) for symbol in self.kernel]
         for key, value in self._values(chosen).items():
             needs += [

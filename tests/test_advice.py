@@ -7,7 +7,6 @@ import json
 import subprocess
 import sys
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -17,7 +16,7 @@ from nandlab.analysis import advice, groups, limits
 from nandlab.analysis.limits import Limits
 from nandlab.cli_advise import share, size, time_ns
 from nandlab.errors import UsageError
-from nandlab.results import EraseSpread, State, Trial
+from nandlab.results import EraseSpread, Memory, State, Trial
 
 S = 1_000_000_000
 MIB = 1 << 20
@@ -146,9 +145,11 @@ def test_limits_are_met_or_broken_in_every_trial() -> None:
 
 
 def test_ram_is_judged_by_the_peak_where_a_trial_has_it() -> None:
-    with_memory = SimpleNamespace(memory=SimpleNamespace(peak=5 * MIB))
-    assert limits.peak_ram(with_memory) == 5 * MIB  # type: ignore[arg-type]
-    assert limits.peak_ram(SimpleNamespace(memory=None)) is None  # type: ignore[arg-type]
+    zero = dict.fromkeys(Memory.model_fields, 0)
+    memory = Memory.model_validate({**zero, "peak": 5 * MIB, "end": 2 * MIB})
+    measured = pair("jffs2", 10, memory=memory)
+    for most, fitness in ((5 * MIB, "fit"), (5 * MIB - 1, "unfit")):
+        assert advised(measured, Limits(ram=most)).subjects[0].fitness == fitness
 
 
 def test_amounts_are_read_with_their_units() -> None:

@@ -316,7 +316,9 @@ def test_a_life_without_a_whole_round_wrote_nothing() -> None:
     assert figures.first_death(none) == 0
     assert figures.life_written(samples.trial()) is None
     found = life_finding([none, *lived("ubifs", 4, 5)], "Block deaths")
-    assert "JFFS2: the first block dies after 0 B; at the end 7 blocks of 128 are dead." in found.text
+    assert (
+        "JFFS2: the first block dies after 0 B; at the end 7 blocks of 128 are dead." in found.text
+    )
 
 
 def life_finding(trials: list[Trial], topic: str) -> Finding:

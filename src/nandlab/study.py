@@ -180,6 +180,10 @@ class Beside(_Model):
         return matrix.model_copy(update=named)
 
 
+Measure = Literal["memory"]
+"""memory: the RAM that the file system's modules hold, mounted, at the peak and at the end."""
+
+
 class Study(_Model):
     """A study file."""
 
@@ -189,6 +193,11 @@ class Study(_Model):
     paper: str = Field(
         default="",
         description="a paper of the catalog whose claims the report sets beside; empty: none",
+    )
+    measure: list[Measure] = Field(
+        default=[],
+        description="what is measured besides, at a cost in the board's time: such trials' times "
+        "are not those of others",
     )
     matrix: Matrix
     beside: list[Beside] = Field(
@@ -215,6 +224,7 @@ class TrialSpec(_Model):
     state: StateChoice
     seed: int
     phase_offset_ms: float
+    measure: list[Measure] = []
 
     @property
     def member(self) -> Member:
@@ -232,7 +242,7 @@ class TrialSpec(_Model):
             self.workload.name,
             self.parameters,
             self.filesystem.name,
-            self.filesystem.changed(self.options),
+            self.filesystem.identity(self.options),
             self.chip.name,
             self.partition_blocks,
             self.state.model_dump(),
@@ -240,6 +250,7 @@ class TrialSpec(_Model):
             self.phase_offset_ms,
             *self.faults.parameters(self.seed).items(),
             *([["latency", self.latency]] if self.latency != "typical" else []),
+            *([["measure", self.measure]] if self.measure else []),
         ]
         return f"{self.filesystem.name}-{self.state.name}-{digest(key)[:10]}"
 
@@ -296,9 +307,9 @@ def plan(study: Study, where: str | None = None) -> list[TrialSpec]:
     if study.paper and study.paper not in names("papers"):
         there = ", ".join(names("papers"))
         c.wrong.append(f"{c.where}: paper: no {study.paper!r} in the catalog's papers ({there})")
-    trials = _expand(c, study.matrix, board, "matrix")
+    trials = _expand(c, study, study.matrix, board, "matrix")
     for i, beside in enumerate(study.beside):
-        trials += _expand(c, beside.within(study.matrix), board, f"beside.{i}")
+        trials += _expand(c, study, beside.within(study.matrix), board, f"beside.{i}")
     if c.wrong:
         raise UsageError("\n".join(dict.fromkeys(c.wrong)))
     ids = [t.id for t in trials]
@@ -308,7 +319,9 @@ def plan(study: Study, where: str | None = None) -> list[TrialSpec]:
     return trials
 
 
-def _expand(c: _Collector, m: Matrix, board: BoardModel | None, at: str) -> list[TrialSpec]:
+def _expand(
+    c: _Collector, study: Study, m: Matrix, board: BoardModel | None, at: str
+) -> list[TrialSpec]:
     """The trials of one matrix; notes what cannot be."""
     workloads = [
         _chosen(c, "workloads", WorkloadModel, w, f"{at}.workloads.{i}")
@@ -336,6 +349,7 @@ def _expand(c: _Collector, m: Matrix, board: BoardModel | None, at: str) -> list
             state=state,
             seed=seed,
             phase_offset_ms=offset,
+            measure=study.measure,
         )
         for workload, parameters in filter(None, workloads)
         for (filesystem, options), (chip, blocks, choice) in pairs

@@ -35,7 +35,7 @@ def accounts(trial: Trial, phase: str) -> Accounts | None:
     """None where the phase, its counts or the chip's latencies are not in the trial."""
     total, counts = figures.total_ns(trial, phase), (trial.flash or {}).get(phase)
     chip: dict[str, Any] | None = trial.provenance.get("chip")
-    if total is None or counts is None or not chip:
+    if total is None or counts is None or not chip or "timing" not in chip:
         return None
     g, t = chip["geometry"], chip["timing"]
     longest = "_max_ns" if trial.chip.latency == "maximum" else "_ns"

@@ -10,6 +10,8 @@ from nandlab.results import OPERATIONS, EraseSpread, Round, Trial
 TIMED = ("creation", "transactions", "deletion")
 """The phases that count; ``fill`` only prepares the flash."""
 CHIP_OPERATIONS = ("reads", "programs", "erases")
+STEPS = ("format", "mount", "settle", "unmount")
+"""What else a file system takes time for, in order."""
 PERCENTILES = ("median", "p95", "p99", "p99_9", "max")
 
 
@@ -114,6 +116,16 @@ def mean_erases(trial: Trial) -> float | None:
     return None if wear is None else wear.mean
 
 
+def step_ns(trial: Trial, step: str) -> int | None:
+    """A step of the job outside the workload: ``format``, ``mount``, ``settle``, ``unmount``."""
+    return trial.step_ns.get(step)
+
+
+def memory(trial: Trial, key: str) -> int | None:
+    """Bytes that the file system's modules held: ``mounted``, ``peak``, ``end``, ..."""
+    return None if trial.memory is None else int(getattr(trial.memory, key))
+
+
 def latency_ns(trial: Trial, operation: str, percentile: str) -> int | None:
     """A latency percentile of one kind of operation, in ns."""
     latency = (trial.latency_ns or {}).get(operation)
@@ -135,6 +147,12 @@ def life_end(trial: Trial) -> Round | None:
 def last_round(trial: Trial) -> Round | None:
     """The totals of a life after its last whole round."""
     return trial.lifetime.rounds[-1] if trial.lifetime and trial.lifetime.rounds else None
+
+
+def host_memory(trial: Trial, share: float) -> int | None:
+    """Bytes of the host's memory that the board held when so much of its time had passed, 0..1."""
+    held = trial.host.memory if trial.host else []
+    return held[round(share * (len(held) - 1))] if held else None
 
 
 def rounds(trial: Trial) -> int | None:

@@ -63,8 +63,7 @@ def judge(ensemble: Ensemble, limits: Limits) -> list[Judgement]:
 
 def peak_ram(trial: Trial) -> float | None:
     """The most bytes that the file system's modules held; None where it was not measured."""
-    memory = getattr(trial, "memory", None)
-    return None if memory is None else float(memory.peak)
+    return figures.memory(trial, "peak")
 
 
 def reserve(trial: Trial) -> float | None:

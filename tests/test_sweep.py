@@ -8,7 +8,7 @@ from pathlib import Path
 import samples
 
 from nandlab import report
-from nandlab.analysis import groups, sweep
+from nandlab.analysis import advice, groups, sweep
 from nandlab.results import State, Trial
 
 S = 1_000_000_000
@@ -51,10 +51,17 @@ def test_cliffs_are_told_in_words_the_first_to_fall_first() -> None:
     jffs2, ubifs = sweep.findings(swept())
     assert jffs2.topic == "Cliff of JFFS2"
     assert "None dead: from 80 % valid its transactions take more than 2 times" in jffs2.text
-    assert "at 90 % valid no trial ends well (ffsmark: write: No space left" in jffs2.text
+    assert "at 90 % valid no trial ends well (no space left)" in jffs2.text
     assert "25 % dead, mixed: from 40 % valid" in jffs2.text
     assert ubifs.text == "None dead: no cliff up to 90 % valid."
     assert not ubifs.firm
+
+
+def test_advice_on_a_sweep_is_where_the_cliffs_are() -> None:
+    found = advice.advise(swept())
+    assert found is not None
+    assert not found.subjects
+    assert found.sentences[0].startswith("Cliff of JFFS2: None dead: from 80 % valid")
 
 
 def test_two_states_are_no_sweep() -> None:

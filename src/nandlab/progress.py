@@ -42,6 +42,10 @@ def _ending(result: Trial) -> str:
     return "ok" if result.ok else f"{result.status.replace('_', ' ')}: {result.error}"
 
 
+LATE = 0.1
+"""What a trial that outlasts what was expected is thought to need yet, of what it took so far."""
+
+
 class Pace:
     """How long the trials that are left will take, from those that ended.
 
@@ -75,7 +79,8 @@ class Pace:
         for trial, configuration in self._left.items():
             took = self._took.get(configuration)
             expected = statistics.median(took) if took else usual
-            work += max(0.0, expected - (now - self._began.get(trial, now)))
+            since = now - self._began.get(trial, now)
+            work += max(expected - since, LATE * since)
         return work / min(self._jobs, max(1, len(self._left)))
 
 

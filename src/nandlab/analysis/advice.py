@@ -16,7 +16,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Literal
 
-from nandlab.analysis import figures, units
+from nandlab.analysis import figures, sweep, units
 from nandlab.analysis.groups import Ensemble, Setting
 from nandlab.analysis.limits import Judgement, Limits, judge
 from nandlab.analysis.ranking import joined
@@ -55,19 +55,26 @@ class Subject:
 
 @dataclass(frozen=True)
 class Advice:
-    """The subjects of one setting, the best first."""
+    """The subjects of one setting, the best first; of a sweep over states, its cliffs alone."""
 
     setting: Setting
     subjects: tuple[Subject, ...]
+    cliffs: tuple[str, ...] = ()
 
     @property
     def sentences(self) -> list[str]:
         """The advice in words: what to take, what to avoid and why, what is not known."""
+        if self.cliffs:
+            return list(self.cliffs)
         return [s for s in (_take(self), *_avoid(self), _unknown(self)) if s]
 
 
 def advise(setting: Setting, limits: Limits | None = None) -> Advice | None:
-    """None for chips that were worn out: their lives are told elsewhere."""
+    """None for chips that were worn out: their lives are told elsewhere.
+
+    A sweep goes on until nothing fits, so that every subject fails in some state of it: it tells
+    how far each may be filled, and has no ranking.
+    """
     limits = limits or Limits()
     if setting.lifetime:
         return None

@@ -8,6 +8,7 @@ flash. Where no trial ended well there is no figure: the load had no room, or th
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -120,6 +121,13 @@ def findings(setting: Setting) -> list[Finding]:
     ]
 
 
+def _brief(error: str | None) -> str:
+    """Why a trial failed, in a few words."""
+    if error and "No space left on device" in error:
+        return "no space left"
+    return textwrap.shorten(error or "no reason was recorded", 72, placeholder=" …")
+
+
 def _falls(c: Cliff) -> float:
     return min((v for v in (c.at, c.no_figure_at) if v is not None), default=1.0)
 
@@ -136,7 +144,7 @@ def _said(c: Cliff) -> str:
             f"as on fresh flash ({units.ratio(c.ratio)} times there)"
         )
     if c.no_figure_at is not None:
-        parts.append(f"at {c.no_figure_at * 100:g} % valid no trial ends well ({c.why})")
+        parts.append(f"at {c.no_figure_at * 100:g} % valid no trial ends well ({_brief(c.why)})")
     if not parts:
         parts.append(f"no cliff up to {c.highest * 100:g} % valid")
     return f"{in_words(c.line).capitalize()}: {'; '.join(parts)}."

@@ -111,7 +111,7 @@ def test_far_from_the_best_is_to_be_avoided_and_failing_is_unfit() -> None:
     assert slow.avoid[0].startswith("fresh: 4.99 times the transaction time of JFFS2")
     broken = subject(found, "UBIFS")
     assert broken.fitness == "unfit"
-    assert "1 of 3 trials did not end well: ffsmark: write: No space left" in broken.against[0]
+    assert "1 of 3 trials did not end well: no space left" in broken.against[0]
     assert [s.partition(":")[0] for s in found.sentences[1:]] == ["Avoid YAFFS2", "Avoid UBIFS"]
 
 

@@ -75,9 +75,12 @@ def advise(setting: Setting, limits: Limits | None = None) -> Advice | None:
     A sweep goes on until nothing fits, so that every subject fails in some state of it: it tells
     how far each may be filled, and has no ranking.
     """
-    limits = limits or Limits()
     if setting.lifetime:
         return None
+    if sweep.is_sweep(setting):
+        cliffs = (f"{f.topic}: {f.text}" for f in sweep.findings(setting))
+        return Advice(setting, (), tuple(cliffs))
+    limits = limits or Limits()
     found = [_subject(setting, name, limits) for name in setting.subjects]
     found.sort(key=_place)
     if found[0].fitness != "unfit":
@@ -134,8 +137,8 @@ def _failure(ensemble: Ensemble) -> str | None:
     bad = [t for t in ensemble.trials if not t.ok]
     if not bad:
         return None
-    why = bad[0].error or "no reason was recorded"
-    return f"{ensemble.state}: {len(bad)} of {len(ensemble.trials)} trials did not end well: {why}"
+    of = f"{len(bad)} of {len(ensemble.trials)} trials"
+    return f"{ensemble.state}: {of} did not end well: {sweep.brief(bad[0].error)}"
 
 
 def _far(setting: Setting, first: str, name: str) -> list[str]:

@@ -121,7 +121,7 @@ def findings(setting: Setting) -> list[Finding]:
     ]
 
 
-def _brief(error: str | None) -> str:
+def brief(error: str | None) -> str:
     """Why a trial failed, in a few words."""
     if error and "No space left on device" in error:
         return "no space left"
@@ -144,7 +144,7 @@ def _said(c: Cliff) -> str:
             f"as on fresh flash ({units.ratio(c.ratio)} times there)"
         )
     if c.no_figure_at is not None:
-        parts.append(f"at {c.no_figure_at * 100:g} % valid no trial ends well ({_brief(c.why)})")
+        parts.append(f"at {c.no_figure_at * 100:g} % valid no trial ends well ({brief(c.why)})")
     if not parts:
         parts.append(f"no cliff up to {c.highest * 100:g} % valid")
     return f"{in_words(c.line).capitalize()}: {'; '.join(parts)}."

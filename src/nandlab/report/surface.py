@@ -134,7 +134,7 @@ def _panel(surface: Surface, labels: list[str], width: float, narrow: bool) -> S
         "axis": {"title": "valid pages, %", "labelAngle": 0, "grid": False},
     }
     shown = {"field": "colour", "type": "quantitative", "legend": None}
-    colour = {**shown, "scale": {"type": "log", "scheme": "yelloworangered"}}
+    colour = {**shown, "scale": {"type": "log", "range": ["#fdf1c9", "#f6b26b", "#e9765b"]}}
     return {
         "title": surface.title,
         "width": width,

@@ -216,7 +216,11 @@ def _unknown(advice: Advice) -> str:
     if names:
         limits = dict.fromkeys(u.partition(": ")[2] for s in advice.subjects for u in s.unknown)
         parts.append(f"{'; '.join(limits)} (of {joined(names)})")
-    parts += [f"{s.name}, {'; '.join(_gaps(s))}" for s in advice.subjects if s.not_run]
+    gaps: dict[str, list[str]] = {}
+    for s in advice.subjects:
+        for gap in _gaps(s):
+            gaps.setdefault(gap, []).append(s.name)
+    parts += [f"{joined(names)}, {gap}" for gap, names in gaps.items()]
     return f"Cannot be judged: {'; '.join(parts)}." if parts else ""
 
 

@@ -47,7 +47,7 @@ VALUES = [
 ]
 
 
-def spec(board: QemuBoard, name: str, chip: ChipChoice = CHIP, **options: str) -> TrialSpec:
+def planned(board: QemuBoard, name: str, chip: ChipChoice = CHIP, **options: str) -> TrialSpec:
     """A small trial on the very board that the tests run on."""
     matrix = Matrix(
         workloads=[WorkloadChoice.model_validate({"name": "ffsmark", "files": 20})],
@@ -59,6 +59,16 @@ def spec(board: QemuBoard, name: str, chip: ChipChoice = CHIP, **options: str) -
     model = board.machine.model
     (found,) = plan(Study(name="t", question="?", board=model.name, matrix=matrix))
     return found
+
+
+def spec(board: QemuBoard, name: str, chip: ChipChoice = CHIP, **options: str) -> TrialSpec:
+    """The same; skips what this kernel is refused for before anything runs."""
+    made = planned(board, name, chip, **options)
+    try:
+        refuse_what_the_kernel_lacks([made], board.kernel_config, "here")
+    except UsageError as refused:
+        pytest.skip(str(refused))
+    return made
 
 
 def run(board: QemuBoard, made: TrialSpec, *commands: str) -> JobRecord:
@@ -80,7 +90,7 @@ def offered(board: QemuBoard, name: str, key: str, value: str) -> Iterator[Trial
     """Trials with the value, on the chips that can have it, if the kernel can."""
     for chip in (CHIP, LARGE_PAGES):
         with suppress(UsageError):
-            made = spec(board, name, chip, **{key: value})
+            made = planned(board, name, chip, **{key: value})
             refuse_what_the_kernel_lacks([made], board.kernel_config, "here")
             yield made
 

@@ -8,9 +8,10 @@ own name what its chosen value adds to a command.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
 from string import Formatter
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 from pydantic import Field, model_validator
 
@@ -58,6 +59,7 @@ class Value(Strict):
 
     mount: str = Field(default="", description="words for mount -o")
     words: str = Field(default="", description="what the option's name stands for in commands")
+    tool: str = Field(default="", description="the same in the commands that make an image")
     help: str = Field(default="", description="in a sentence, where the name does not say it")
     kernel: list[str] = Field(
         default=[], description="symbols that the kernel must have set (y, m); with !: must not"
@@ -92,6 +94,54 @@ class Settle(Strict):
     limit_s: int = Field(ge=1, description="stop waiting after this, board seconds, and say so")
 
 
+IMAGE_WORDS = ("tree", "work", "out", "out_bytes")
+"""Words of an image's commands: the tree's folder, one for the tools' files, what they make."""
+
+
+class ImageTools(Strict):
+    """How an image is made by tools of the host; without ``make`` the board writes the files."""
+
+    prepare: str = Field(
+        default="", description="board command, on an erased chip, before it is asked for probe"
+    )
+    probe: dict[str, str] = Field(
+        default={}, description="words for make: for each the board command that prints it"
+    )
+    files: dict[str, str] = Field(
+        default={}, description="files that the tools read in {work}: templates, by name"
+    )
+    make: list[str] = Field(
+        default=[], description="commands of the host that make {out} of the folder {tree}"
+    )
+    flash: str = Field(
+        default="", description="board command that puts {out}, its input, on an erased /dev/mtd"
+    )
+    too_large: list[str] = Field(
+        default=[], description="patterns of what a tool says when the tree does not fit"
+    )
+
+    @model_validator(mode="after")
+    def _what_is_made_is_flashed(self) -> ImageTools:
+        if bool(self.make) != bool(self.flash):
+            raise ValueError("make and flash belong together")
+        return self
+
+
+class Names(Strict):
+    """What a file system asks of names."""
+
+    pattern: str = Field(description="regular expression of the names that it can hold")
+    why: str = Field(description="in a clause: what a name may not have")
+
+    @model_validator(mode="after")
+    def _is_a_pattern(self) -> Names:
+        try:
+            re.compile(self.pattern)
+        except re.error as e:
+            raise ValueError(f"pattern: {e}") from None
+        return self
+
+
 class FilesystemModel(Noun):
     """A file system: how to make, mount and unmount it on an MTD partition."""
 
@@ -113,6 +163,14 @@ class FilesystemModel(Noun):
     differs: dict[Difference, str] = Field(
         default_factory=dict, description="what it truly does otherwise than tmpfs, in a sentence"
     )
+    image: ImageTools = Field(default=ImageTools(), description="how an image is made")
+    names: Names | None = Field(default=None, description="absent: any name")
+    link_bytes_max: int | None = Field(
+        default=None, ge=1, description="longest target of a symbolic link; absent: any"
+    )
+    own_entries: list[str] = Field(
+        default=[], description="entries of its root that it makes by itself"
+    )
 
     @model_validator(mode="after")
     def _commands_use_words_that_are_there(self) -> FilesystemModel:
@@ -124,7 +182,16 @@ class FilesystemModel(Noun):
             used = {name for _, name, _, _ in Formatter().parse(command) if name is not None}
             if used - known:
                 raise ValueError(f"{command!r} uses {sorted(used - known)}: no such option")
+        self._image_uses_words_that_are_there(known)
         return self
+
+    def _image_uses_words_that_are_there(self, known: set[str]) -> None:
+        tools = self.image
+        known = {*known, *IMAGE_WORDS, *get_args(Figure), *tools.probe}
+        for command in (tools.prepare, tools.flash, *tools.make, *tools.files.values()):
+            used = {name for _, name, _, _ in Formatter().parse(command) if name is not None}
+            if used - known:
+                raise ValueError(f"image: {command!r} uses {sorted(used - known)}: no such word")
 
     def chosen(self, given: Mapping[str, str], where: str) -> dict[str, str]:
         """Every option with its value; UsageError for what this file system does not offer."""
@@ -168,6 +235,10 @@ class FilesystemModel(Noun):
             "options": self.mount_options(chosen),
             **{key: value.words for key, value in self._values(chosen).items()},
         }
+
+    def tool_words(self, chosen: Mapping[str, str]) -> dict[str, str]:
+        """What the options' names stand for in the commands that make an image."""
+        return {key: value.tool for key, value in self._values(chosen).items()}
 
     def unfit(self, chosen: Mapping[str, str], figures: Mapping[str, int]) -> list[str]:
         """Why it cannot live, so configured, on a chip of these figures; empty: it can."""

@@ -10,8 +10,10 @@ from collections.abc import Callable
 from typing import Any
 
 from nandlab import results
+from nandlab.board.cargo import Cargo
 from nandlab.board.job import ALWAYS, Board, BoardLost, Job, JobRecord, Step
 from nandlab.catalog import ChipModel, Latency
+from nandlab.filesystem import FilesystemModel
 from nandlab.results import (
     Chip,
     Counts,
@@ -33,6 +35,8 @@ KERNEL_WARNING = 4
 EXPECTED_IN_LOG = ("taints kernel.", "tainting kernel")
 """What the kernel says of any module built outside its tree, ours among them."""
 NS_PER_MS = 1_000_000
+CHIP_FIFO = "/tmp/chip"
+LOAD_DEADLINE_S = 3600
 
 
 def chip_parameters(
@@ -60,6 +64,21 @@ def chip_parameters(
     }
 
 
+def load_step(parameters: dict[str, str | int], image: Cargo | None = None) -> Step:
+    """Loads the chip module; image: cargo that is the chip's image, and not an erased chip."""
+    words = " ".join(["modprobe simnand", *(f"{k}={v}" for k, v in parameters.items())])
+    if image is None:
+        return Step("load", words)
+    # The image may be larger than the board's RAM: the module reads it as it comes.
+    ferried = f"mkfifo {CHIP_FIFO} && ({image.get()} > {CHIP_FIFO} &)"
+    return Step("load", f"{ferried} && {words} image={CHIP_FIFO}", LOAD_DEADLINE_S)
+
+
+def modules_step(fs: FilesystemModel) -> Step:
+    """Loads the file system's modules."""
+    return Step("modules", " && ".join(f"modprobe {m}" for m in fs.modules))
+
+
 def job(spec: TrialSpec) -> Job:
     """The trial as steps for the board."""
     steps = [
@@ -80,11 +99,10 @@ def setup(spec: TrialSpec) -> list[Step]:
     parameters |= spec.faults.parameters(spec.seed)
     parameters |= {str(key): value for key, value in fs.chip_parameters.items()}
     parameters["wait"] = spec.board.wait
-    load = " ".join(["modprobe simnand", *(f"{k}={v}" for k, v in parameters.items())])
     settle = f"settle --quiet-ms {fs.settle.quiet_ms} --limit-s {fs.settle.limit_s}"
     return [
-        Step("load", load),
-        Step("modules", " && ".join(f"modprobe {m}" for m in fs.modules)),
+        load_step(parameters),
+        modules_step(fs),
         *([Step("format", _commands(spec, fs.format), deadline_s=3600)] if fs.format else []),
         mount(spec),
         Step("settle", settle, deadline_s=fs.settle.limit_s + 60),

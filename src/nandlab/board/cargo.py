@@ -15,10 +15,9 @@ import struct
 from dataclasses import dataclass
 from types import TracebackType
 
-from nandlab.catalog import BoardModel
+from nandlab.catalog import MIB, BoardModel
 from nandlab.errors import UsageError
 
-MIB = 1 << 20
 FIRMWARE_BYTES = MIB
 """At the end of the memory, where firmware keeps tables: not to be touched."""
 HEAD = struct.Struct("<8sQ")

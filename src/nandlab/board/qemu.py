@@ -27,13 +27,13 @@ from qemu.qmp import EventListener, QMPClient, QMPError
 
 from nandlab.board.build import module, programs
 from nandlab.board.cache import entry
-from nandlab.board.cargo import MIB, SharedMemory
+from nandlab.board.cargo import SharedMemory
 from nandlab.board.debian import Packages, Suite, packages, packages_here
 from nandlab.board.image import GUEST_PACKAGES, compressed, initramfs
 from nandlab.board.job import BoardLost, ChannelReader, Job, JobRecord
 from nandlab.board.kvm import QEMU, probe
 from nandlab.board.yaffs2 import Core, core
-from nandlab.catalog import BoardModel
+from nandlab.catalog import MIB, BoardModel
 from nandlab.digest import file_digest
 from nandlab.errors import NandlabError, UsageError
 

@@ -98,6 +98,10 @@ IMAGE_WORDS = ("tree", "work", "out", "out_bytes")
 """Words of an image's commands: the tree's folder, one for the tools' files, what they make."""
 
 
+Loss = Literal["root", "folder_times"]
+"""root: owner, permissions and time of the top folder."""
+
+
 class ImageTools(Strict):
     """How an image is made by tools of the host; without ``make`` the board writes the files."""
 
@@ -118,6 +122,9 @@ class ImageTools(Strict):
     )
     too_large: list[str] = Field(
         default=[], description="patterns of what a tool says when the tree does not fit"
+    )
+    loses: dict[Loss, str] = Field(
+        default={}, description="what an image does not keep, whatever differs tells, in a sentence"
     )
 
     @model_validator(mode="after")

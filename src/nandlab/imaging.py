@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import asyncio
 import re
+import tarfile
 import tempfile
 from dataclasses import dataclass
 from pathlib import Path
@@ -94,8 +95,10 @@ def refuse_what_cannot_be(on: Medium) -> None:
 def make(on: Medium, folder: Path, content: Tree, board: Board) -> tuple[ChipImage, Made]:
     """An image of a folder whose tree is ``content``, of which the file system keeps all."""
     tools = HostTools() if on.filesystem.image.make else None
-    blob = _tools_make(on, folder, tools, board) if tools else tree.packed(content, folder)
-    image = _flashed(on, blob, bool(tools), board)
+    if tools:
+        image = _flashed(on, _tools_make(on, folder, tools, board), board)
+    else:
+        image = _unpacked(on, *tree.packed(content, folder), board)
     made = Made(
         filesystem=on.filesystem.name,
         options=on.options,
@@ -153,21 +156,30 @@ def _probed(on: Medium, board: Board) -> dict[str, str]:
     return {key: record[f"probe-{key}"].stdout.strip() for key in recipe.probe}
 
 
-def _flashed(on: Medium, blob: bytes, ready: bool, board: Board) -> ChipImage:
-    """The chip once what the tools made is flashed, or once the board has unpacked a tree."""
-    fs = on.filesystem
+def _flashed(on: Medium, blob: bytes, board: Board) -> ChipImage:
+    """The chip once what the tools made is flashed."""
     hold = on.cargo(blob, _image_bytes_max(on))
-    if ready:
-        flash = (fs.image.flash.replace("{out_bytes}", str(len(blob))),)
-        steps = [_piped("write", hold.get(), on.commands(*flash))]
-    else:
-        unpack = f"tar -x -C {MOUNTPOINT}{' -o' if 'modes' in fs.differs else ''}"
-        steps = [
-            *([Step("format", on.commands(*fs.format), DEADLINE_S)] if fs.format else []),
-            Step("mount", on.commands(fs.mount), DEADLINE_S),
-            _piped("write", hold.get(), unpack),
-            Step("unmount", on.commands(*fs.unmount), DEADLINE_S),
-        ]
+    flash = on.filesystem.image.flash.replace("{out_bytes}", str(len(blob)))
+    return _saved(on, hold, [_piped("write", hold.get(), on.commands(flash))], board)
+
+
+def _unpacked(on: Medium, archives: bytes, first_bytes: int, board: Board) -> ChipImage:
+    """The chip once the board has made the file system and unpacked a tree, see tree.packed."""
+    fs = on.filesystem
+    hold = on.cargo(archives, _image_bytes_max(on))
+    unpack = f"tar -x -C {MOUNTPOINT}{' -o' if 'modes' in fs.differs else ''}"
+    first = f"dd bs={tarfile.RECORDSIZE} count={first_bytes // tarfile.RECORDSIZE} iflag=fullblock"
+    steps = [
+        *([Step("format", on.commands(*fs.format), DEADLINE_S)] if fs.format else []),
+        Step("mount", on.commands(fs.mount), DEADLINE_S),
+        _piped("write", hold.get(), f"{{ {first} 2> /dev/null | {unpack} && {unpack}; }}"),
+        Step("unmount", on.commands(*fs.unmount), DEADLINE_S),
+    ]
+    return _saved(on, hold, steps, board)
+
+
+def _saved(on: Medium, hold: Cargo, steps: list[Step], board: Board) -> ChipImage:
+    """The chip after some steps."""
     save = _piped("save", f"cat {SAVED}", hold.put())
     record = _run(on, Job((*on.load(), *steps, save), cargo=hold), board)
     return chipimage.decode(_brought(record))

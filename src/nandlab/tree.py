@@ -21,7 +21,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
 
 from nandlab.errors import NandlabError, UsageError
-from nandlab.filesystem import Difference, FilesystemModel
+from nandlab.filesystem import Difference, FilesystemModel, Loss
 
 TOLD = 5
 """Of what is wrong alike, the cases that are told."""
@@ -209,22 +209,35 @@ def kept(tree: Tree, fs: FilesystemModel) -> tuple[Tree, list[str]]:
     def lost(difference: Difference, how_many: int, what: str) -> bool:
         found = difference in fs.differs and how_many > 0
         if found:
-            warnings.append(f"{how_many} {what}. {fs.differs[difference]}")
+            warnings.append(f"{what.format(how_many)}. {fs.differs[difference]}")
         return found
 
     links = sum(e.is_link for e in entries)
-    if lost("symbolic_links", links, "symbolic links are left out"):
+    if lost("symbolic_links", links, "left out: symbolic links ({})"):
         entries = [e for e in entries if not e.is_link]
-    if lost("hard_links", tree.counts()["hard_links"], "hard links become files of their own"):
+    if lost("hard_links", tree.counts()["hard_links"], "made files of their own: hard links ({})"):
         entries = [replace(e, inode=i) for i, e in enumerate(entries)]
-    lost("modes", len(entries), "owners and permissions are not kept")
+    lost("modes", len(entries), "not kept: owners and permissions of {} paths")
+    for loss, why in fs.image.loses.items():
+        what = _lost(loss, tree)
+        warnings += [f"{what}. {why}"] if what else []
     odd = sum(e.mtime_s % FAT_TIME_STEP_S for e in entries)
-    lost("precise_times", odd, "times of modification are rounded")
+    lost("precise_times", odd, "rounded: odd seconds of times ({})")
     return Tree(tuple(entries)), warnings
 
 
-def packed(tree: Tree, folder: Path) -> bytes:
-    """The tree as a tar archive, folders a second time at the end.
+def _lost(loss: Loss, tree: Tree) -> str | None:
+    """What of this tree a loss means, if anything."""
+    root = tree.entries[0]
+    if loss == "root":
+        plain = (root.uid, root.gid, stat.S_IMODE(root.mode)) == (0, 0, 0o755)
+        return None if plain else "not kept: the top folder's owner and permissions"
+    folders = tree.counts()["folders"]
+    return f"not kept: times of folders ({folders})" if folders else None
+
+
+def packed(tree: Tree, folder: Path) -> tuple[bytes, int]:
+    """The tree as a tar archive, and another with the folders alone; the first's bytes.
 
     An unpacker that sets a folder's time at once spoils it with what it puts there later.
     """
@@ -238,10 +251,12 @@ def packed(tree: Tree, folder: Path) -> bytes:
                 continue
             with (folder / e.path).open("rb") as f:
                 _add(tar, info, f, e)
+    first_bytes = out.tell()
+    with tarfile.open(fileobj=out, mode="w", format=tarfile.GNU_FORMAT) as tar:
         for e in reversed(tree.entries):
             if e.is_folder:
                 tar.addfile(_tar_info(e, firsts))
-    return out.getvalue()
+    return out.getvalue(), first_bytes
 
 
 def _add(tar: tarfile.TarFile, info: tarfile.TarInfo, f: io.BufferedReader, e: Entry) -> None:
@@ -355,6 +370,8 @@ def differences(wanted: Tree, found: Tree, fs: FilesystemModel) -> list[str]:
     theirs = {e.path: e for e in found}
     wrong = [f"{shown(p)} is missing" for p in sorted(ours.keys() - theirs.keys())]
     wrong += [f"{shown(p)} is new" for p in sorted(theirs.keys() - ours.keys())]
+    if "root" in fs.image.loses or "modes" in fs.differs:
+        ours.pop("")
     our_firsts, their_firsts = wanted.first_names(), found.first_names()
     for path in sorted(ours.keys() & theirs.keys()):
         a, b = ours[path], theirs[path]
@@ -379,5 +396,6 @@ def _figures(e: Entry, firsts: dict[int, str], fs: FilesystemModel) -> Iterator[
         yield "owner", (e.uid, e.gid)
         if not e.is_link:
             yield "permissions", oct(stat.S_IMODE(e.mode))
-    if "precise_times" not in fs.differs and not e.is_link:
+    dated = not e.is_link and not (e.is_folder and "folder_times" in fs.image.loses)
+    if "precise_times" not in fs.differs and dated:
         yield "time", e.mtime_s

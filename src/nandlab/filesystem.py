@@ -78,6 +78,10 @@ class Option(Strict):
 
     help: str = Field(description="in a sentence: what it changes")
     default: str = Field(description="the value when a study names none")
+    fixed: bool = Field(
+        default=False,
+        description="made into the file system: an image has the one it was made with",
+    )
     values: dict[str, Value] = Field(description="by name: what the value adds, and needs")
 
     @model_validator(mode="after")

@@ -39,8 +39,9 @@ def head(study: Study, specs: Sequence[TrialSpec], board: Board) -> Run:
     """The run that this study on this board is: same study and artefacts, same id."""
     spec = study.model_dump(mode="json")
     identity: dict[str, Any] = board.identity
+    images = sorted({s.image.sha256 for s in specs if s.image})
     return Run(
-        id=digest([spec, identity])[:12],
+        id=digest([spec, identity, *images])[:12],
         study=study.name,
         question=study.question,
         deterministic=board.deterministic,

@@ -9,10 +9,11 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-from nandlab import results
-from nandlab.board.cargo import Cargo
+from nandlab import chipfile, results
+from nandlab.board import chipimage
+from nandlab.board.cargo import Cargo, cargo
 from nandlab.board.job import ALWAYS, Board, BoardLost, Job, JobRecord, Step
-from nandlab.catalog import ChipModel, Latency
+from nandlab.catalog import MIB, ChipModel, Latency
 from nandlab.filesystem import FilesystemModel
 from nandlab.results import (
     Chip,
@@ -25,7 +26,7 @@ from nandlab.results import (
     Shares,
     State,
 )
-from nandlab.study import MIB, TrialSpec
+from nandlab.study import TrialSpec
 
 MOUNTPOINT = "/mnt"
 WORKLOAD_DOUBTS = {"fill-off-target": "state_missed"}
@@ -81,29 +82,43 @@ def modules_step(fs: FilesystemModel) -> Step:
 
 def job(spec: TrialSpec) -> Job:
     """The trial as steps for the board."""
+    image = _image(spec)
     steps = [
-        *setup(spec),
+        *setup(spec, image),
         Step("workload", _filled(spec, spec.workload.command), deadline_s=24 * 3600),
         unmount(spec),
         Step(ALWAYS + "kernel-log", "dmesg -r"),
     ]
     offset = round(spec.phase_offset_ms * NS_PER_MS)
-    return Job(tuple(steps), {spec.workload.config_file: _config(spec).encode()}, offset)
+    return Job(tuple(steps), {spec.workload.config_file: _config(spec).encode()}, offset, image)
 
 
-def setup(spec: TrialSpec) -> list[Step]:
-    """From a board without a chip to a file system that is mounted and at rest."""
+def _image(spec: TrialSpec) -> Cargo | None:
+    """The image that the trial begins from, for the board to load."""
+    if spec.image is None:
+        return None
+    _, image = chipfile.read(spec.image.head().path)
+    cells_bytes = spec.chip.cells_bytes(spec.partition_blocks)
+    return cargo(spec.board, cells_bytes, chipimage.encode(image))
+
+
+def setup(spec: TrialSpec, image: Cargo | None = None) -> list[Step]:
+    """From a board without a chip to a file system that is mounted and at rest.
+
+    image: that of the chip, if the trial begins from one; nothing is formatted then.
+    """
     fs = spec.filesystem
     store = spec.board.ram_mib << 20
     parameters = chip_parameters(spec.chip, spec.partition_blocks, store, spec.latency)
     parameters |= spec.faults.parameters(spec.seed)
     parameters |= {str(key): value for key, value in fs.chip_parameters.items()}
     parameters["wait"] = spec.board.wait
+    formats = fs.format and image is None
     settle = f"settle --quiet-ms {fs.settle.quiet_ms} --limit-s {fs.settle.limit_s}"
     return [
-        load_step(parameters),
+        load_step(parameters, image),
         modules_step(fs),
-        *([Step("format", _commands(spec, fs.format), deadline_s=3600)] if fs.format else []),
+        *([Step("format", _commands(spec, fs.format), deadline_s=3600)] if formats else []),
         mount(spec),
         Step("settle", settle, deadline_s=fs.settle.limit_s + 60),
     ]
@@ -189,6 +204,7 @@ def _common(spec: TrialSpec, study: str, board: Board, todo: Job) -> dict[str, A
             faults={k: v for k, v in spec.faults.parameters(spec.seed).items() if k != "seed"},
         ),
         "state": State(**spec.state.model_dump()),
+        "image": spec.image and results.Image(name=spec.image.name, sha256=spec.image.sha256),
         "workload": spec.workload.name,
         "parameters": spec.parameters,
         "seed": spec.seed,

@@ -84,6 +84,7 @@ def trial(
             "kernel": {"release": "6.1.0-37-amd64"},
             "qemu": "7.2.15",
             "icount_shift": 2,
+            "chip": {"sources": {"id": "Data sheet, page 1.", "geometry.nop": "Assumed: 4."}},
         },
         "host": Host(seconds=rng.uniform(5, 20), board="sha256:0123"),
     }

@@ -265,6 +265,12 @@ def test_a_life_without_a_whole_round_has_no_line() -> None:
     assert specs.charts(setting) == []
 
 
+def test_what_is_assumed_of_the_chip_is_told(page_path: Path) -> None:
+    text = page_path.read_text()
+    assert "<td>geometry.nop</td><td>4.</td>" in text
+    assert "<td>Data sheet, page 1.</td>" not in text.partition("Figures:")[0]
+
+
 def test_the_same_run_gives_the_same_bytes(page_path: Path, tmp_path: Path) -> None:
     again = report.write(samples.folder(tmp_path / "run"))
     for path in sorted(page_path.parent.iterdir()):

@@ -145,6 +145,11 @@ class Lifetime(_Model):
     """A chip worn by rounds of one load until its file system gave up or the rounds ended."""
 
     rounds: list[Round]
+    end: Round | None = Field(
+        default=None,
+        description="after the round that failed too, but for the bytes that it wrote; null: a "
+        "result of before this was told",
+    )
     gave_up: str | None = Field(description="what the last round failed with; null: it still lives")
 
 
@@ -153,6 +158,11 @@ class Host(_Model):
 
     seconds: float = Field(description="host time of the trial, restore included")
     board: str = Field(description="snapshot key of the board that ran it")
+    memory: list[int] = Field(
+        default=[],
+        description="bytes of the host's memory that the board held, at equal distances of host "
+        "time, 64 at the most; empty: not known",
+    )
 
 
 class Trial(_Model):

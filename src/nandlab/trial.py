@@ -173,17 +173,19 @@ async def run(
     try:
         record = await board.run(todo, on_step)
     except BoardLost as lost:
+        memory: tuple[int, ...] = ()
         outcome: dict[str, Any] = {
             "status": "board_lost",
             "error": lost.reason,
             "console_tail": lost.console_tail,
         }
     else:
-        outcome = _outcome(spec, record)
+        outcome, memory = _outcome(spec, record), record.host_memory
     doubts = list(outcome.pop("warnings", []))
     if not board.deterministic:
         doubts.insert(0, Doubt(code="not_deterministic", text="ran under KVM, on host time"))
-    host = Host(seconds=round(time.monotonic() - began, 3), board=board.key)
+    seconds = round(time.monotonic() - began, 3)
+    host = Host(seconds=seconds, board=board.key, memory=list(memory))
     return results.Trial.model_validate({**common, **outcome, "warnings": doubts, "host": host})
 
 
@@ -259,7 +261,7 @@ def _last_line(record: JobRecord, step: str) -> dict[str, Any]:
 def _measured(m: dict[str, Any]) -> dict[str, Any]:
     """The figures of a workload's JSON line, as fields of a result."""
     if "rounds" in m:
-        life = Lifetime(rounds=m["rounds"], gave_up=m["gave_up"])
+        life = Lifetime(rounds=m["rounds"], end=m["end"], gave_up=m["gave_up"])
         return {"lifetime": life, "per_block": PerBlock(**m["per_block"])}
     flash = m["flash"]
     latency = {k: results.Latency(**v) if v else None for k, v in m["latency_ns"].items()}

@@ -71,7 +71,7 @@ class FakeBoard:
                 records.append(record)
                 failed = failed or not record.ok
                 now = record.end_ns
-        return JobRecord(tuple(records), self.brings(job) if job.cargo else None)
+        return JobRecord(tuple(records), cargo=self.brings(job) if job.cargo else None)
 
     async def _step(self, job: Job, step: Step, folder: str, now: int) -> StepRecord:
         answer = self.answers.get(step.name)

@@ -100,6 +100,8 @@ class JobRecord:
     """The steps that ran, in order. A failed step is last but for the "always-" ones."""
 
     steps: tuple[StepRecord, ...]
+    host_memory: tuple[int, ...] = field(default=(), compare=False)
+    """Bytes that the board held of the host's memory, at equal distances of host time."""
     cargo: bytes | None = None
     """What the job brought back; None: nothing."""
 

@@ -32,6 +32,7 @@ from nandlab.board.debian import Packages, Suite, packages, packages_here
 from nandlab.board.image import GUEST_PACKAGES, compressed, initramfs
 from nandlab.board.job import BoardLost, ChannelReader, Job, JobRecord
 from nandlab.board.kvm import QEMU, probe
+from nandlab.board.resident import Curve, resident
 from nandlab.board.yaffs2 import Core, core
 from nandlab.catalog import MIB, BoardModel
 from nandlab.digest import file_digest
@@ -202,7 +203,7 @@ async def _vm(
     job: bytes,
     *extra: str,
     on_terminal: bool = False,
-    memory: SharedMemory | None = None,
+    shared: SharedMemory | None = None,
 ) -> AsyncIterator[_Vm]:
     if len(job) > JOB_SIZE:
         raise NandlabError(f"a job of {len(job)} bytes; a board takes {JOB_SIZE}")
@@ -211,20 +212,20 @@ async def _vm(
         (folder / "job").write_bytes(job.ljust(JOB_SIZE, b"\0"))
         console = "mon:stdio" if on_terminal else f"file:{folder / 'console'}"
         serial = ["-serial", console, "-serial", f"file:{folder / 'channel'}"]
-        shared = memory.options() if memory else ()
+        memory = shared.options() if shared else ()
         qmp = QMPClient("nandlab")
         await qmp.start_server(str(folder / "qmp"))
         process = await asyncio.create_subprocess_exec(
             *machine.command(folder),
             *serial,
-            *shared,
+            *memory,
             *extra,
             stdin=None if on_terminal else subprocess.DEVNULL,
             stdout=None if on_terminal else subprocess.DEVNULL,
             stderr=(folder / "stderr").open("w"),
             start_new_session=True,
             preexec_fn=_die_with_parent,
-            pass_fds=(memory.fd,) if memory else (),
+            pass_fds=(shared.fd,) if shared else (),
         )
         try:
             await _accept(qmp, process, folder)
@@ -283,23 +284,23 @@ class QemuBoard:
         """Restores the board, hands it the job, waits for its end."""
         if job.cargo is None:
             return await self._run(job, on_step, None)
-        with SharedMemory(self.machine.memory_mib * MIB) as memory:
-            record = await self._run(job, on_step, memory)
-            return replace(record, cargo=memory.unload(job.cargo))
+        with SharedMemory(self.machine.memory_mib * MIB) as shared:
+            record = await self._run(job, on_step, shared)
+            return replace(record, cargo=shared.unload(job.cargo))
 
     async def _run(
-        self, job: Job, on_step: Callable[[str], None] | None, memory: SharedMemory | None
+        self, job: Job, on_step: Callable[[str], None] | None, shared: SharedMemory | None
     ) -> JobRecord:
         limit = self.machine.model.trial_deadline_s
-        async with _vm(self.machine, job.archive(), *self._incoming(), memory=memory) as vm:
-            reader = ChannelReader(on_step)
+        async with _vm(self.machine, job.archive(), *self._incoming(), shared=shared) as vm:
+            reader, memory = ChannelReader(on_step), Curve()
             try:
                 async with asyncio.timeout(limit):
                     await _restored(vm)
-                    if memory and job.cargo:
-                        memory.load(job.cargo)
+                    if shared and job.cargo:
+                        shared.load(job.cargo)
                     await vm.qmp.execute("cont")
-                    following = asyncio.ensure_future(_follow(vm.channel, reader))
+                    following = asyncio.ensure_future(_follow(vm, reader, memory))
                     try:
                         await vm.doorbell()
                     finally:
@@ -309,7 +310,7 @@ class QemuBoard:
             _read_rest(vm.channel, reader)
             if not reader.done:
                 raise vm.lost("the board stopped before its job was done")
-            return JobRecord(tuple(reader.steps))
+            return JobRecord(tuple(reader.steps), tuple(memory.samples))
 
     async def shell(self) -> None:
         """An interactive shell on the restored board, on this process's terminal, to its end."""
@@ -332,11 +333,12 @@ async def _restored(vm: _Vm) -> None:
         await asyncio.sleep(0.01)
 
 
-async def _follow(channel: Path, reader: ChannelReader) -> None:
-    """Feeds the reader while the job runs, for whoever watches its steps."""
+async def _follow(vm: _Vm, reader: ChannelReader, memory: Curve) -> None:
+    """Feeds the reader while the job runs, for whoever watches its steps; and watches QEMU."""
     while True:
+        memory.add(resident(vm.process.pid))
         await asyncio.sleep(CHANNEL_POLL_S)
-        _read_rest(channel, reader)
+        _read_rest(vm.channel, reader)
 
 
 def _read_rest(channel: Path, reader: ChannelReader) -> None:
@@ -345,7 +347,8 @@ def _read_rest(channel: Path, reader: ChannelReader) -> None:
         reader.feed(f.read())
 
 
-async def _boot_and_save(machine: Machine, work: Path) -> None:
+async def boot_and_save(machine: Machine, work: Path) -> None:
+    """Boots the board and writes its state into the folder ``work``; BoardLost if it does not."""
     async with _vm(machine, b"") as vm:
         try:
             async with asyncio.timeout(machine.model.boot_deadline_s):
@@ -396,5 +399,5 @@ def open_board(
         "qemu": qemu_version(),
         "job_size": JOB_SIZE,
     }
-    snapshot = entry("snapshots", inputs, lambda work: asyncio.run(_boot_and_save(machine, work)))
+    snapshot = entry("snapshots", inputs, lambda work: asyncio.run(boot_and_save(machine, work)))
     return QemuBoard(machine, snapshot)

@@ -157,6 +157,10 @@ def _deaths_columns() -> list[Column]:
         ("board time", cell(partial(figures.life_total, total="t_ns"), units.time)),
         ("page programs", cell(partial(figures.life_total, total="programs"), units.count)),
         ("block erases", cell(partial(figures.life_total, total="erases"), units.count)),
+        *(
+            (f"host memory, {when}", cell(partial(figures.host_memory, share=share), units.size))
+            for when, share in (("halfway", 0.5), ("at the end", 1.0))
+        ),
         ("how it ended", lambda e: "; ".join(lifetime.endings(e)) or units.MISSING),
     ]
 

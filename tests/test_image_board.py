@@ -54,7 +54,7 @@ def test_what_goes_in_comes_out(board: QemuBoard, tmp_path: Path, fs: str) -> No
 
     lines = run("ls", image).splitlines()
     points = {e.path: f" -> {tree.shown(e.target)}" for e in wanted if e.target is not None}
-    assert [line[53:] for line in lines] == [
+    assert [line[52:] for line in lines] == [
         tree.shown(e.path) + points.get(e.path, "") for e in wanted if e.path
     ]
 

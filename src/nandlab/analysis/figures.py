@@ -10,6 +10,8 @@ from nandlab.results import OPERATIONS, EraseSpread, Round, Trial
 TIMED = ("creation", "transactions", "deletion")
 """The phases that count; ``fill`` only prepares the flash."""
 CHIP_OPERATIONS = ("reads", "programs", "erases")
+STEPS = ("format", "mount", "settle", "unmount")
+"""What else a file system takes time for, in order."""
 PERCENTILES = ("median", "p95", "p99", "p99_9", "max")
 
 
@@ -106,6 +108,16 @@ def wear_spread(trial: Trial) -> int | None:
     """
     wear = erases_per_block(trial)
     return None if wear is None else wear.max - wear.min
+
+
+def step_ns(trial: Trial, step: str) -> int | None:
+    """A step of the job outside the workload: ``format``, ``mount``, ``settle``, ``unmount``."""
+    return trial.step_ns.get(step)
+
+
+def memory(trial: Trial, key: str) -> int | None:
+    """Bytes that the file system's modules held: ``mounted``, ``peak``, ``end``, ..."""
+    return None if trial.memory is None else int(getattr(trial.memory, key))
 
 
 def latency_ns(trial: Trial, operation: str, percentile: str) -> int | None:

@@ -38,10 +38,13 @@ from nandlab.catalog import MIB, BoardModel
 from nandlab.digest import file_digest
 from nandlab.errors import NandlabError, UsageError
 
-OWN_MODULES = ("nopidle", "doorbell", "simnand")
+OWN_MODULES = ("doorbell", "fsram", "nopidle", "simnand")
 """Folders of target/modules that every board has; yaffs2 besides, which takes foreign sources."""
 JOB_SIZE = 1 << 20
 """Bytes of the fw_cfg file that holds a job: constant, for the guest learns it once, at boot."""
+CODE_MIB = 64
+"""Room for translated code; QEMU's own 1 GiB fills over a long run of short programs, which are
+translated anew wherever they are loaded. It is emptied when it is full: no figure moves by that."""
 CONSOLE_TAIL_LINES = 80
 CHANNEL_POLL_S = 0.2
 _PR_SET_PDEATHSIG = 1
@@ -83,6 +86,7 @@ class Machine:
         """QEMU's command line; sockets and files in ``folder``."""
         m = self.model
         exact = self.accel == "tcg"
+        accel = f"tcg,tb-size={CODE_MIB}" if exact else self.accel
         clock = ["-icount", f"shift={m.icount_shift},sleep=off"] if exact else []
         repeats = "idle=poll nandlab.exact " if exact else ""
         append = (
@@ -90,7 +94,7 @@ class Machine:
             f"mem={m.ram_mib}M nmi_watchdog=0 {repeats}{m.cmdline}"
         )
         return [
-            *(QEMU, "-accel", self.accel, "-cpu", m.cpu, "-smp", "1"),
+            *(QEMU, "-accel", accel, "-cpu", m.cpu, "-smp", "1"),
             *("-m", str(self.memory_mib)),
             *clock,
             *("-rtc", "base=2020-01-01,clock=vm", "-seed", "1"),

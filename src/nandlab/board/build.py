@@ -47,16 +47,17 @@ def programs() -> Path:
     return entry("programs", {"sources": sources, "compiler": compiler()}, make)
 
 
-def module(name: str, packages: Packages) -> Path:
-    """``target/modules/NAME`` built against the packages' kernel: the path of its .ko."""
-    source = TARGET / "modules" / name
+def modules(folder: str, packages: Packages) -> list[Path]:
+    """What ``target/modules/FOLDER`` builds against the packages' kernel: the paths of its .ko."""
+    source = TARGET / "modules" / folder
 
     def make(work: Path) -> None:
         build = work / "build"
         shutil.copytree(source, build)
         # type information for the module would take pahole and a vmlinux; nothing here reads it
         _make(packages.headers, f"M={build}", "CC=gcc", "CONFIG_DEBUG_INFO_BTF_MODULES=", "modules")
-        shutil.copy(build / f"{name}.ko", work / f"{name}.ko")
+        for built in sorted(build.glob("*.ko")):
+            shutil.copy(built, work / built.name)
         shutil.rmtree(build)
 
     inputs = {
@@ -64,4 +65,4 @@ def module(name: str, packages: Packages) -> Path:
         "compiler": compiler(),
         "packages": packages.versions,
     }
-    return entry("modules", inputs, make) / f"{name}.ko"
+    return sorted(entry("modules", inputs, make).glob("*.ko"))

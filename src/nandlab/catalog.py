@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import tomllib
 from pathlib import Path
-from typing import Any, Literal, TypeVar
+from typing import Annotated, Any, Literal, TypeVar, get_args
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
@@ -180,6 +180,25 @@ class Settle(_Model):
     limit_s: int = Field(ge=1, description="stop waiting after this, board seconds, and say so")
 
 
+FileOperation = Literal[
+    "read_page", "readahead", "write_begin", "write_end", "write_page", "write_pages"
+]
+Cause = Literal[
+    "garbage_collection",
+    "wear_leveling",
+    "commit",
+    "checkpoint",
+    "write_buffer",
+    "erase",
+    "mount_scan",
+]
+FILE_OPERATIONS: tuple[str, ...] = get_args(FileOperation)
+"""What the kernel asks of a file system for a file's pages; vfsmon knows their arguments."""
+CAUSES: tuple[str, ...] = get_args(Cause)
+"""What a file system does of its own; funcmon times it, and flash operations belong to it."""
+Symbol = Annotated[str, Field(pattern=r"^[A-Za-z_][A-Za-z0-9_.:]*$", max_length=63)]
+
+
 class FilesystemModel(Noun):
     """A file system: how to make, mount and unmount it on an MTD partition.
 
@@ -194,6 +213,16 @@ class FilesystemModel(Noun):
     unmount: list[str] = Field(description="commands that take it away")
     settle: Settle
     options: dict[str, Option] = Field(default_factory=dict)
+    kernel_type: str = Field(default="", description="in /proc/filesystems; empty: its name")
+    symbols: dict[FileOperation | Cause, list[Symbol]] = Field(
+        default_factory=dict,
+        description="operation -> kernel functions that may do it, the first that is there is it",
+    )
+
+    @model_validator(mode="before")
+    @classmethod
+    def _type_is_its_name(cls, data: Any) -> Any:
+        return {"kernel_type": data.get("name", ""), **data} if isinstance(data, dict) else data
 
     def chosen(self, given: dict[str, str], where: str) -> dict[str, str]:
         """Every option with its value; UsageError for what this file system does not offer."""

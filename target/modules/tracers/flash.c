@@ -15,7 +15,8 @@
 struct flash_chip flash_chips[FLASH_CHIPS_MAX];
 struct flash_device flash_devices[FLASH_PARTS_MAX];
 DEFINE_MUTEX(flash_lock);
-bool flash_log_hits = true, flash_log_calls = true;
+bool flash_log_hits = true, flash_log_calls;
+static unsigned int devices_end; /* those behind are free */
 
 static bool started;
 /* The filter: a device by name or number; empty for all. */
@@ -28,7 +29,7 @@ u16 flash_device_of(const struct flash_chip *chip, u64 page)
 	const struct flash_device *best = NULL, *device = flash_devices;
 
 	/* A partition rather than the chip that it is part of. */
-	for (; device < &flash_devices[FLASH_PARTS_MAX]; device++)
+	for (; device < &flash_devices[devices_end]; device++)
 		if (device->chip == chip && page >= device->first_page &&
 		    page < device->end_page &&
 		    (!best || device->end_page - device->first_page <
@@ -161,6 +162,8 @@ static void device_added(struct mtd_info *mtd)
 		device->end_page =
 			(first + mtd->size) >> chip->nand->page_shift;
 		device->chip = chip;
+		devices_end = max_t(unsigned int, devices_end,
+				    device - flash_devices + 1);
 		chip->devices++;
 		apply_filter(wanted);
 		if (started && !chip->hooked)

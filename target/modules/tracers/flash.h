@@ -35,6 +35,7 @@ struct flash_block {
 struct flash_call {
 	struct task_struct *task; /* NULL: free */
 	u64 next;		  /* the page that is to come */
+	u64 now_ns;		  /* the last time that somebody looked at */
 };
 
 struct flash_chip {

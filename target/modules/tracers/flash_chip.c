@@ -12,6 +12,7 @@ struct page_op {
 	struct span span;
 	u64 page;
 	bool wanted;
+	struct flash_call *call; /* of MTD that it serves; NULL: none */
 };
 
 /* Drivers number pages within a die. */
@@ -44,29 +45,34 @@ static struct flash_call *call_of(struct flash_chip *chip)
 	return NULL;
 }
 
-/* The read buffer had these pages. */
-static void hits(struct flash_chip *chip, u64 page, u64 end)
+/* The read buffer had the pages from the call's next on. It is known only now,
+ * so their time is the call's last known one, which costs no clock. */
+static void hits(struct flash_chip *chip, struct flash_call *call, u64 end)
 {
 	struct page_op op = {.chip = chip};
 	struct slot slot;
 
-	for (; page < end; page++) {
-		if (!flash_wants(chip, page))
+	for (op.page = call->next; op.page < end; op.page++) {
+		if (!flash_wants(chip, op.page))
 			continue;
-		atomic_inc(&flash_block_of(chip, page)->hits);
+		atomic_inc(&flash_block_of(chip, op.page)->hits);
 		if (!flash_log_hits)
 			continue;
-		op.page = page;
-		span_open(&op.span);
-		if (write_record(&slot, &op, TRACE_FLASH_HIT, op.span.start_ns,
+		if (!call->now_ns)
+			call->now_ns = tracers_clock();
+		op.span.seq = atomic64_inc_return(&tracers_seq);
+		op.span.start_ns = call->now_ns;
+		if (write_record(&slot, &op, TRACE_FLASH_HIT, call->now_ns,
 				 chip->mtd->writesize))
 			record_commit(&slot);
 	}
+	call->next = end;
 }
 
 /* A callback that another callback uses is no operation of its own. */
 static void op_begin(struct page_op *op, struct nand_chip *nand, int page)
 {
+	op->call = NULL;
 	op->chip = flash_chip_of(nand);
 	op->page = chip_page(nand, page);
 	op->wanted = !op->chip->nested++ && flash_wants(op->chip, op->page);
@@ -76,16 +82,15 @@ static void op_begin(struct page_op *op, struct nand_chip *nand, int page)
 
 static void op_begin_read(struct page_op *op, struct nand_chip *nand, int page)
 {
-	struct flash_call *call;
+	struct flash_chip *chip = flash_chip_of(nand);
+	struct flash_call *call = chip->nested ? NULL : call_of(chip);
 
-	op->chip = flash_chip_of(nand);
-	call = op->chip->nested ? NULL : call_of(op->chip);
 	if (call) {
-		op->page = chip_page(nand, page);
-		hits(op->chip, call->next, op->page);
-		call->next = op->page + 1;
+		hits(chip, call, chip_page(nand, page));
+		call->next = chip_page(nand, page) + 1;
 	}
 	op_begin(op, nand, page);
+	op->call = call;
 }
 
 static void op_count(const struct page_op *op, u8 type, u8 flags)
@@ -101,12 +106,16 @@ static void op_count(const struct page_op *op, u8 type, u8 flags)
 static void op_end(struct page_op *op, u8 type, u8 flags, u32 bytes, int result)
 {
 	struct slot slot;
+	u64 end_ns;
 
 	op->chip->nested--;
 	if (!op->wanted)
 		return;
 	op_count(op, type, flags);
-	if (!write_record(&slot, op, type, tracers_clock(), bytes))
+	end_ns = tracers_clock();
+	if (op->call)
+		op->call->now_ns = end_ns;
+	if (!write_record(&slot, op, type, end_ns, bytes))
 		return;
 	slot.record->flags = flags;
 	slot.record->result = result;
@@ -231,15 +240,15 @@ static int hook_write_oob_raw(struct nand_chip *nand, int page)
 	return result;
 }
 
-static bool erase_enter(struct probe *probe, const struct pt_regs *regs,
+static bool erase_enter(struct probe *probe, const unsigned long *args,
 			void *data)
 {
-	struct nand_chip *nand = (void *)call_arg(regs, 0);
+	struct nand_chip *nand = (void *)args[0];
 	unsigned int shift = nand->phys_erase_shift - nand->page_shift;
 	struct page_op *op = data;
 
 	op->chip = flash_chip_of(nand);
-	op->page = chip_page(nand, (u64)(u32)call_arg(regs, 1) << shift);
+	op->page = chip_page(nand, (u64)(u32)args[1] << shift);
 	if (op->chip->nand != nand || !flash_wants(op->chip, op->page))
 		return false;
 	span_open(&op->span);
@@ -310,7 +319,8 @@ static void mtd_end(struct page_op *op, u8 type, loff_t at, size_t bytes,
 	atomic_dec(&op->chip->inside);
 }
 
-static struct flash_call *call_begin(struct flash_chip *chip, u64 page)
+static struct flash_call *call_begin(struct flash_chip *chip, u64 page,
+				     u64 start_ns)
 {
 	unsigned int i;
 
@@ -318,6 +328,7 @@ static struct flash_call *call_begin(struct flash_chip *chip, u64 page)
 		if (cmpxchg(&chip->calls[i].task, NULL, current))
 			continue;
 		chip->calls[i].next = page;
+		chip->calls[i].now_ns = start_ns;
 		return &chip->calls[i];
 	}
 	return NULL;
@@ -333,13 +344,14 @@ static int hook_mtd_read(struct mtd_info *mtd, loff_t from,
 
 	mtd_begin(&op, mtd, from);
 	if (ops->datbuf && READ_ONCE(flashmon.recording))
-		call = call_begin(op.chip, op.page);
+		call = call_begin(op.chip, op.page,
+				  op.wanted ? op.span.start_ns : 0);
 	result = op.chip->read(mtd, from, ops);
 	if (call) {
 		end = (from + ops->retlen + mtd->writesize - 1) >>
 		      op.chip->nand->page_shift;
 		if (ops->retlen)
-			hits(op.chip, call->next, end);
+			hits(op.chip, call, end);
 		smp_store_release(&call->task, NULL);
 	}
 	mtd_end(&op, TRACE_MTD_READ, from, ops->datbuf ? ops->len : 0,

@@ -16,7 +16,7 @@ static bool log_calls = true;
 static bool stopping;	    /* frames may be gone: touch none */
 static atomic64_t no_stack; /* calls in more tasks than can be followed */
 
-static bool func_enter(struct probe *probe, const struct pt_regs *regs,
+static bool func_enter(struct probe *probe, const unsigned long *args,
 		       void *data)
 {
 	struct func *func = container_of(probe, struct func, probe);
@@ -184,7 +184,8 @@ static void func_status(struct seq_file *file)
 
 	seq_printf(file, "funcmon.log %s\n", log_calls ? "on" : "off");
 	for (i = 0; i < funcs_count; i++)
-		seq_printf(file, "probe FUNC %s missed %llu\n", funcs[i].name,
+		seq_printf(file, "probe FUNC %s %s missed %llu\n",
+			   funcs[i].name, probe_kind(&funcs[i].probe),
 			   probe_missed(&funcs[i].probe));
 }
 

@@ -8,10 +8,11 @@
 
 struct task_struct;
 
-#define FUNCS_MAX      64
-#define FUNC_NAME_MAX  96
-#define FUNC_HISTOGRAM 48 /* the last one: 2^47 ns, a day and a half, or more \
-			   */
+#define FUNCS_MAX     64
+#define FUNC_NAME_MAX 96
+#define FUNC_HISTOGRAM                                         \
+	48 /* the last one: 2^47 ns, a day and a half, or more \
+	    */
 
 /* What is known of a function without its log; histogram[n] counts calls of
  * less than 2^n ns, and not less than half of that. */

@@ -2,6 +2,9 @@
 /* Probes: see probes.h. */
 #include <linux/export.h>
 #include <linux/slab.h>
+#ifdef CONFIG_X86_KERNEL_IBT
+#include <asm/ibt.h>
+#endif
 
 #include "compat.h"
 #include "probes.h"
@@ -11,11 +14,22 @@ static struct probe *probe_of(struct kretprobe_instance *instance)
 	return container_of(get_kretprobe(instance), struct probe, ret);
 }
 
+static void args_of(const struct pt_regs *regs, unsigned long *args)
+{
+	unsigned int i;
+
+	for (i = 0; i < PROBE_ARGS; i++)
+		args[i] = call_arg(regs, i);
+}
+NOKPROBE_SYMBOL(args_of);
+
 static int entered(struct kretprobe_instance *instance, struct pt_regs *regs)
 {
 	struct probe *probe = probe_of(instance);
+	unsigned long args[PROBE_ARGS];
 
-	return !probe->enter(probe, regs, instance->data);
+	args_of(regs, args);
+	return !probe->enter(probe, args, instance->data);
 }
 NOKPROBE_SYMBOL(entered);
 
@@ -35,36 +49,85 @@ NOKPROBE_SYMBOL(left);
 static int passed(struct kprobe *kprobe, struct pt_regs *regs)
 {
 	struct probe *probe = container_of(kprobe, struct probe, ret.kp);
+	unsigned long args[PROBE_ARGS];
 
-	probe->enter(probe, regs, NULL);
+	args_of(regs, args);
+	probe->enter(probe, args, NULL);
 	return 0;
 }
 NOKPROBE_SYMBOL(passed);
 
-int probe_arm(struct probe *probe)
+static int arm_kprobe(struct probe *probe)
 {
 	struct kretprobe *ret = &probe->ret;
-	int err;
 
-	memset(ret, 0, sizeof(*ret));
-	if (probe->address)
-		ret->kp.addr = probe->address;
-	else
-		ret->kp.symbol_name = probe->name;
-	if (probe->leave) {
-		ret->entry_handler = entered;
-		ret->handler = left;
-		ret->data_size = probe->data_bytes;
-		ret->maxactive = PROBE_CALLS_MAX;
-		err = register_kretprobe(ret);
-	} else {
+	if (!probe->leave) {
 		ret->kp.pre_handler = passed;
-		err = register_kprobe(&ret->kp);
+		return register_kprobe(&ret->kp);
+	}
+	ret->entry_handler = entered;
+	ret->handler = left;
+	ret->data_size = probe->data_bytes;
+	ret->maxactive = PROBE_CALLS_MAX;
+	return register_kretprobe(ret);
+}
+
+/* A kprobe finds a name's address; it sits behind what marks a branch's
+ * target, if there is any. 0: there is no such function. */
+static unsigned long address_of(const char *name)
+{
+	struct kprobe kprobe = {.symbol_name = name};
+	unsigned long address;
+
+	if (register_kprobe(&kprobe))
+		return 0;
+	address = (unsigned long)kprobe.addr;
+	unregister_kprobe(&kprobe);
+#ifdef CONFIG_X86_KERNEL_IBT
+	if (is_endbr(*(u32 *)(address - 4)))
+		address -= 4;
+#endif
+	return address;
+}
+
+bool probe_possible(const char *name)
+{
+	return address_of(name);
+}
+EXPORT_SYMBOL_GPL(probe_possible);
+
+int probe_arm(struct probe *probe)
+{
+	unsigned long address = (unsigned long)probe->address;
+	int err = -EOPNOTSUPP;
+
+	memset(&probe->ret, 0, sizeof(probe->ret));
+	if (!address) {
+		address = address_of(probe->name);
+		if (!address)
+			return -ENOENT;
+	}
+	probe->detoured = false;
+	if (probe->may_detour) {
+		err = detour_arm(probe, address);
+		probe->detoured = !err;
+	}
+	if (err) {
+		probe->ret.kp.addr = (kprobe_opcode_t *)address;
+		err = arm_kprobe(probe);
 	}
 	probe->armed = !err;
 	return err;
 }
 EXPORT_SYMBOL_GPL(probe_arm);
+
+const char *probe_kind(const struct probe *probe)
+{
+	if (probe->detoured)
+		return "detour";
+	return probe->leave ? "kretprobe" : "kprobe";
+}
+EXPORT_SYMBOL_GPL(probe_kind);
 
 static u64 missed_now(const struct probe *probe)
 {
@@ -84,25 +147,23 @@ void probe_forget_missed(struct probe *probe)
 }
 EXPORT_SYMBOL_GPL(probe_forget_missed);
 
-/* At once, for each removal waits for the whole machine. */
+/* Those of a kind at once: each removal waits for the whole machine. */
 void probes_disarm(struct probe *const *probes, unsigned int count)
 {
-	struct kretprobe **rets = kcalloc(count, sizeof(*rets), GFP_KERNEL);
-	struct kprobe **kps = kcalloc(count, sizeof(*kps), GFP_KERNEL);
-	unsigned int i, n_rets = 0, n_kps = 0;
+	struct kretprobe *rets[64];
+	struct kprobe *kps[64];
+	unsigned int i, n_rets = 0, n_kps = 0, n_detours = 0;
 
-	for (i = 0; i < count; i++) {
+	for (i = 0; i < count && i < ARRAY_SIZE(rets); i++) {
 		struct probe *probe = probes[i];
 
 		if (!probe->armed)
 			continue;
 		probe->missed_before += missed_now(probe);
 		probe->armed = false;
-		if (!rets || !kps) {
-			if (probe->leave)
-				unregister_kretprobe(&probe->ret);
-			else
-				unregister_kprobe(&probe->ret.kp);
+		if (probe->detoured) {
+			detour_close(probe);
+			n_detours++;
 		} else if (probe->leave) {
 			rets[n_rets++] = &probe->ret;
 		} else {
@@ -113,18 +174,15 @@ void probes_disarm(struct probe *const *probes, unsigned int count)
 		unregister_kretprobes(rets, n_rets);
 	if (n_kps)
 		unregister_kprobes(kps, n_kps);
-	kfree(rets);
-	kfree(kps);
+	if (n_detours)
+		detours_settle();
+	if (count > i)
+		probes_disarm(probes + i, count - i);
 }
 EXPORT_SYMBOL_GPL(probes_disarm);
 
-bool probe_possible(const char *name)
+void probes_release(struct probe *const *probes, unsigned int count)
 {
-	struct kprobe kprobe = {.symbol_name = name};
-
-	if (register_kprobe(&kprobe))
-		return false;
-	unregister_kprobe(&kprobe);
-	return true;
+	detours_release(probes, count);
 }
-EXPORT_SYMBOL_GPL(probe_possible);
+EXPORT_SYMBOL_GPL(probes_release);

@@ -6,9 +6,10 @@
 #include <linux/fs_context.h>
 #include <linux/module.h>
 #include <linux/seq_file.h>
-#include <linux/slab.h>
 
 #include "vfs.h"
+
+#define PROBES_MAX 40
 
 void vfs_record(const struct vfs_call *call, u64 end_ns, long result)
 {
@@ -26,7 +27,7 @@ void vfs_record(const struct vfs_call *call, u64 end_ns, long result)
 	record_commit(&slot);
 }
 
-static bool vfs_enter(struct probe *probe, const struct pt_regs *regs,
+static bool vfs_enter(struct probe *probe, const unsigned long *args,
 		      void *data)
 {
 	struct vfs_point *point = container_of(probe, struct vfs_point, probe);
@@ -35,7 +36,7 @@ static bool vfs_enter(struct probe *probe, const struct pt_regs *regs,
 	if (!monitor_wants(&vfsmon))
 		return false;
 	*call = (struct vfs_call){.type = point->type};
-	if (!point->look(call, regs))
+	if (!point->look(call, args))
 		return false;
 	span_open(&call->span);
 	if (call->cache)
@@ -64,6 +65,16 @@ static void vfs_leave(struct probe *probe, void *data, unsigned long result)
 }
 NOKPROBE_SYMBOL(vfs_leave);
 
+/* A function of a module that may go while we look at it is for kprobes, which
+ * are told of that. */
+static bool point_may_detour(const struct vfs_point *point)
+{
+	bool of_vfs =
+		point >= vfs_points && point < vfs_points + vfs_points_count;
+
+	return of_vfs || vfs_filter_holds_module();
+}
+
 static void point_arm(struct vfs_point *point)
 {
 	const char *const *name;
@@ -72,6 +83,7 @@ static void point_arm(struct vfs_point *point)
 	point->probe.enter = vfs_enter;
 	point->probe.leave = point->instant ? NULL : vfs_leave;
 	point->probe.data_bytes = sizeof(struct vfs_call);
+	point->probe.may_detour = point_may_detour(point);
 	if (point->probe.address)
 		err = probe_arm(&point->probe);
 	for (name = point->candidates; err && name && *name; name++) {
@@ -103,19 +115,23 @@ static int vfs_start(void)
 	return 0;
 }
 
-static void vfs_stop(void)
+/* A list of all probes, for what is done to them at once. */
+static unsigned int list_probes(struct probe **probes)
 {
 	unsigned int i, n = 0;
-	struct probe **probes =
-		kcalloc(vfs_points_count + vfs_fs_points_count, sizeof(*probes),
-			GFP_KERNEL | __GFP_NOFAIL);
 
 	for (i = 0; i < vfs_points_count; i++)
 		probes[n++] = &vfs_points[i].probe;
 	for (i = 0; i < vfs_fs_points_count; i++)
 		probes[n++] = &vfs_fs_points[i].probe;
-	probes_disarm(probes, n);
-	kfree(probes);
+	return n;
+}
+
+static void vfs_stop(void)
+{
+	struct probe *probes[PROBES_MAX];
+
+	probes_disarm(probes, list_probes(probes));
 	vfs_filter_stop();
 }
 
@@ -153,8 +169,9 @@ static void point_status(struct seq_file *file, const struct vfs_point *point)
 	const char *const *name = point->candidates;
 
 	if (point->probe.armed) {
-		seq_printf(file, "probe %s %s missed %llu\n",
+		seq_printf(file, "probe %s %s %s missed %llu\n",
 			   trace_type_name(point->type), point->probe.name,
+			   probe_kind(&point->probe),
 			   probe_missed(&point->probe));
 	} else if (point->why_absent) {
 		seq_printf(file, "absent %s %s:", trace_type_name(point->type),
@@ -206,12 +223,17 @@ struct monitor vfsmon = {
 
 static int __init vfsmon_init(void)
 {
+	if (WARN_ON(vfs_points_count + vfs_fs_points_count > PROBES_MAX))
+		return -EINVAL;
 	return monitor_register(&vfsmon);
 }
 
 static void __exit vfsmon_exit(void)
 {
+	struct probe *probes[PROBES_MAX];
+
 	monitor_unregister(&vfsmon);
+	probes_release(probes, list_probes(probes));
 }
 
 module_init(vfsmon_init);

@@ -33,7 +33,7 @@ struct vfs_point {
 	/* The functions that may do this, in order; the first there is used. */
 	const char *const *candidates;
 	/* False: not what the filter lets pass. */
-	bool (*look)(struct vfs_call *call, const struct pt_regs *regs);
+	bool (*look)(struct vfs_call *call, const unsigned long *args);
 	bool instant; /* only its entry is of interest */
 
 	struct probe probe;
@@ -59,6 +59,8 @@ bool vfs_call_of_none(struct vfs_call *call);
 int vfs_filter_command(const char *word, char *rest);
 int vfs_filter_start(void);
 void vfs_filter_stop(void);
+/* Whether the file system's module is kept from going while it runs. */
+bool vfs_filter_holds_module(void);
 void vfs_filter_status(struct seq_file *file);
 
 /* Names the functions of an operation of the file system. */

@@ -105,6 +105,8 @@ static int start_mount(bool only_try)
 
 		kind = FILTER_DEVICE;
 		device = inode->i_sb->s_dev;
+		type = inode->i_sb->s_type;
+		__module_get(type->owner); /* the mount holds it already */
 		vfs_fs_resolve(file_ops(inode), inode->i_sb->s_type->name);
 	}
 	path_put(&path);
@@ -210,6 +212,11 @@ void vfs_filter_stop(void)
 	if (type)
 		module_put(type->owner);
 	type = NULL;
+}
+
+bool vfs_filter_holds_module(void)
+{
+	return type;
 }
 
 void vfs_filter_status(struct seq_file *file)

@@ -13,7 +13,7 @@
 #include "compat.h"
 #include "vfs.h"
 
-#define ARG(type, n)   ((type)call_arg(regs, n))
+#define ARG(type, n)   ((type)args[n])
 #define CANDIDATES_MAX 6
 #define NAME_MAX_BYTES 64
 
@@ -26,17 +26,17 @@ static bool look_page(struct vfs_call *call, const file_page *page)
 	return true;
 }
 
-static bool look_read_page(struct vfs_call *call, const struct pt_regs *regs)
+static bool look_read_page(struct vfs_call *call, const unsigned long *args)
 {
 	return look_page(call, ARG(const file_page *, 1));
 }
 
-static bool look_write_page(struct vfs_call *call, const struct pt_regs *regs)
+static bool look_write_page(struct vfs_call *call, const unsigned long *args)
 {
 	return look_page(call, ARG(const file_page *, 0));
 }
 
-static bool look_write_pages(struct vfs_call *call, const struct pt_regs *regs)
+static bool look_write_pages(struct vfs_call *call, const unsigned long *args)
 {
 	const struct address_space *mapping =
 		ARG(const struct address_space *, 0);
@@ -46,7 +46,7 @@ static bool look_write_pages(struct vfs_call *call, const struct pt_regs *regs)
 	return vfs_call_of(call, mapping->host);
 }
 
-static bool look_write_range(struct vfs_call *call, const struct pt_regs *regs)
+static bool look_write_range(struct vfs_call *call, const unsigned long *args)
 {
 	const struct address_space *mapping =
 		ARG(const struct address_space *, 1);
@@ -56,7 +56,7 @@ static bool look_write_range(struct vfs_call *call, const struct pt_regs *regs)
 	return vfs_call_of(call, mapping->host);
 }
 
-static bool look_readahead(struct vfs_call *call, const struct pt_regs *regs)
+static bool look_readahead(struct vfs_call *call, const unsigned long *args)
 {
 	const struct readahead_control *control =
 		ARG(const struct readahead_control *, 0);

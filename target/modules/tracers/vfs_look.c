@@ -8,9 +8,9 @@
 #include "compat.h"
 #include "vfs.h"
 
-#define ARG(type, n) ((type)call_arg(regs, n))
+#define ARG(type, n) ((type)args[n])
 
-static bool look_open(struct vfs_call *call, const struct pt_regs *regs)
+static bool look_open(struct vfs_call *call, const unsigned long *args)
 {
 	const struct path *path = ARG(const struct path *, 0);
 
@@ -27,7 +27,7 @@ static void to_cache(struct vfs_call *call, struct inode *inode)
 		call->cache = inode->i_mapping;
 }
 
-static bool look_read(struct vfs_call *call, const struct pt_regs *regs)
+static bool look_read(struct vfs_call *call, const unsigned long *args)
 {
 	const struct file *file = ARG(const struct file *, 0);
 	const loff_t *pos = ARG(const loff_t *, 3);
@@ -41,7 +41,7 @@ static bool look_read(struct vfs_call *call, const struct pt_regs *regs)
 	return true;
 }
 
-static bool look_write(struct vfs_call *call, const struct pt_regs *regs)
+static bool look_write(struct vfs_call *call, const unsigned long *args)
 {
 	const struct file *file = ARG(const struct file *, 0);
 	const loff_t *pos = ARG(const loff_t *, 3);
@@ -56,7 +56,7 @@ static bool look_write(struct vfs_call *call, const struct pt_regs *regs)
 }
 
 /* readv, writev and their like come here, once each. */
-static bool look_vector(struct vfs_call *call, const struct pt_regs *regs)
+static bool look_vector(struct vfs_call *call, const unsigned long *args)
 {
 	const struct file *file = ARG(const struct file *, 0);
 	const loff_t *pos = ARG(const loff_t *, 2);
@@ -73,7 +73,7 @@ static bool look_vector(struct vfs_call *call, const struct pt_regs *regs)
 	return true;
 }
 
-static bool look_splice(struct vfs_call *call, const struct pt_regs *regs)
+static bool look_splice(struct vfs_call *call, const unsigned long *args)
 {
 	const struct file *file = ARG(const struct file *, 0);
 
@@ -85,7 +85,7 @@ static bool look_splice(struct vfs_call *call, const struct pt_regs *regs)
 	return true;
 }
 
-static bool look_fsync(struct vfs_call *call, const struct pt_regs *regs)
+static bool look_fsync(struct vfs_call *call, const unsigned long *args)
 {
 	loff_t start = ARG(loff_t, 1), end = ARG(loff_t, 2);
 
@@ -94,7 +94,7 @@ static bool look_fsync(struct vfs_call *call, const struct pt_regs *regs)
 	return vfs_call_of(call, file_inode(ARG(const struct file *, 0)));
 }
 
-static bool look_dentry(struct vfs_call *call, const struct pt_regs *regs)
+static bool look_dentry(struct vfs_call *call, const unsigned long *args)
 {
 	const struct dentry *dentry =
 		ARG(const struct dentry *, 1 + VFS_HAS_IDMAP);
@@ -102,19 +102,19 @@ static bool look_dentry(struct vfs_call *call, const struct pt_regs *regs)
 	return vfs_call_of(call, d_backing_inode(dentry));
 }
 
-static bool look_mkdir(struct vfs_call *call, const struct pt_regs *regs)
+static bool look_mkdir(struct vfs_call *call, const unsigned long *args)
 {
 	return vfs_call_of(call, ARG(const struct inode *, VFS_HAS_IDMAP));
 }
 
-static bool look_rename(struct vfs_call *call, const struct pt_regs *regs)
+static bool look_rename(struct vfs_call *call, const unsigned long *args)
 {
 	const struct renamedata *data = ARG(const struct renamedata *, 0);
 
 	return vfs_call_of(call, d_backing_inode(data->old_dentry));
 }
 
-static bool look_truncate(struct vfs_call *call, const struct pt_regs *regs)
+static bool look_truncate(struct vfs_call *call, const unsigned long *args)
 {
 	const struct dentry *dentry = ARG(const struct dentry *, VFS_HAS_IDMAP);
 
@@ -122,17 +122,17 @@ static bool look_truncate(struct vfs_call *call, const struct pt_regs *regs)
 	return vfs_call_of(call, d_backing_inode(dentry));
 }
 
-static bool look_file(struct vfs_call *call, const struct pt_regs *regs)
+static bool look_file(struct vfs_call *call, const unsigned long *args)
 {
 	return vfs_call_of(call, file_inode(ARG(const struct file *, 0)));
 }
 
-static bool look_inode(struct vfs_call *call, const struct pt_regs *regs)
+static bool look_inode(struct vfs_call *call, const unsigned long *args)
 {
 	return vfs_call_of(call, ARG(const struct inode *, 0));
 }
 
-static bool look_fault(struct vfs_call *call, const struct pt_regs *regs)
+static bool look_fault(struct vfs_call *call, const unsigned long *args)
 {
 	const struct vm_fault *vmf = ARG(const struct vm_fault *, 0);
 	const struct file *file = vmf->vma->vm_file;
@@ -145,7 +145,7 @@ static bool look_fault(struct vfs_call *call, const struct pt_regs *regs)
 	return true;
 }
 
-static bool look_fault_around(struct vfs_call *call, const struct pt_regs *regs)
+static bool look_fault_around(struct vfs_call *call, const unsigned long *args)
 {
 	const struct vm_fault *vmf = ARG(const struct vm_fault *, 0);
 	const struct file *file = vmf->vma->vm_file;
@@ -157,23 +157,23 @@ static bool look_fault_around(struct vfs_call *call, const struct pt_regs *regs)
 	return file && vfs_call_of(call, file_inode(file));
 }
 
-static bool look_mount(struct vfs_call *call, const struct pt_regs *regs)
+static bool look_mount(struct vfs_call *call, const unsigned long *args)
 {
 	call->mount = ARG(const struct fs_context *, 0);
 	return vfs_call_of_none(call);
 }
 
-static bool look_super(struct vfs_call *call, const struct pt_regs *regs)
+static bool look_super(struct vfs_call *call, const unsigned long *args)
 {
 	return vfs_call_of_super(call, ARG(const struct super_block *, 0));
 }
 
-static bool look_sync_all(struct vfs_call *call, const struct pt_regs *regs)
+static bool look_sync_all(struct vfs_call *call, const unsigned long *args)
 {
 	return vfs_call_of_none(call);
 }
 
-static bool look_ra(struct vfs_call *call, const struct pt_regs *regs)
+static bool look_ra(struct vfs_call *call, const unsigned long *args)
 {
 	const struct readahead_control *control =
 		ARG(const struct readahead_control *, 0);
@@ -182,23 +182,23 @@ static bool look_ra(struct vfs_call *call, const struct pt_regs *regs)
 	return vfs_call_of(call, control->mapping->host);
 }
 
-static bool look_sync_ra(struct vfs_call *call, const struct pt_regs *regs)
+static bool look_sync_ra(struct vfs_call *call, const unsigned long *args)
 {
 	call->size = ARG(unsigned long, RA_IN_CONTROL ? 1 : 2);
-	return look_ra(call, regs);
+	return look_ra(call, args);
 }
 
-static bool look_async_ra(struct vfs_call *call, const struct pt_regs *regs)
+static bool look_async_ra(struct vfs_call *call, const unsigned long *args)
 {
 	call->size = ARG(unsigned long, RA_IN_CONTROL ? 2 : 3);
-	return look_ra(call, regs);
+	return look_ra(call, args);
 }
 
-static bool look_ra_submit(struct vfs_call *call, const struct pt_regs *regs)
+static bool look_ra_submit(struct vfs_call *call, const unsigned long *args)
 {
 	call->size = ARG(unsigned long, 1);
 	call->extra = ARG(unsigned long, 2);
-	return look_ra(call, regs);
+	return look_ra(call, args);
 }
 
 #define POINT(kind, how, ...)                       \
@@ -269,7 +269,9 @@ static void record_run(const struct vfs_call *call, bool hit, u64 first, u64 n)
 		.size = n,
 	};
 
-	span_open(&run.span);
+	/* At the read's own time: it saves asking the clock again. */
+	run.span.seq = atomic64_inc_return(&tracers_seq);
+	run.span.start_ns = call->span.start_ns;
 	vfs_record(&run, run.span.start_ns, 0);
 }
 

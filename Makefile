@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/pip install --quiet --disable-pip-version-check -c setup/constraints.txt
 C_SOURCES := $(shell find target tests -name '*.[ch]')
 
-.PHONY: help setup build demo test test-kernels lint clean packages packages-test
+.PHONY: help setup build demo test test-long test-kernels lint clean packages packages-test
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  \1\t\2/p' $(MAKEFILE_LIST) | expand -t 16
@@ -24,10 +24,14 @@ demo: setup build ## run the quickstart study, print its results and its report'
 test: packages-test $(VENV)/dev build lint ## run all checks and tests
 	@$(BIN)/pytest
 
+test-long: packages-test $(VENV)/dev ## run the long tests of all file systems (some 30 minutes)
+	@echo "sequences, random work on one file and full disks: some 30 minutes"
+	@$(BIN)/pytest -m long --durations=0
+
 test-kernels: packages-test $(VENV)/dev ## run the board's tests on Linux 5.10 and 6.12 too (some 10 minutes)
 	@for board in apf27-5.10 apf27-6.12; do \
 		echo "on $$board"; \
-		NANDLAB_TEST_BOARD=$$board $(BIN)/pytest -m board || exit 1; \
+		NANDLAB_TEST_BOARD=$$board $(BIN)/pytest -m 'board and not long' || exit 1; \
 	done
 
 lint: $(VENV)/dev ## check style and types of all code

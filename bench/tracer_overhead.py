@@ -23,7 +23,8 @@ from dataclasses import dataclass, field
 
 from nandlab.board.job import Job, JobRecord, Step
 from nandlab.board.qemu import QemuBoard, open_board
-from nandlab.catalog import BoardModel, ChipModel, FilesystemModel, WorkloadModel, load
+from nandlab.catalog import BoardModel, ChipModel, WorkloadModel, load
+from nandlab.filesystem import FilesystemModel
 from nandlab.trace.setup import tracer_commands
 from nandlab.trial import chip_parameters
 

@@ -132,15 +132,19 @@ def test_only_options_that_vary_name_a_subject() -> None:
 
 def test_other_parameters_or_another_chip_make_another_setting() -> None:
     small = samples.CHIP.model_copy(update={"part": "nandsim-small"})
+    slow = samples.CHIP.model_copy(update={"latency": "maximum"})
     trials = [
         samples.trial(),
         samples.trial(parameters={"files": 10, "transactions": 5}),
         samples.trial(chip=small),
+        samples.trial(chip=slow),
     ]
     settings = groups.group(trials)
-    assert [s.slug for s in settings] == ["ffsmark", "ffsmark-2", "ffsmark-3"]
-    assert len({s.title for s in settings}) == 3
+    assert [s.slug for s in settings] == ["ffsmark", "ffsmark-2", "ffsmark-3", "ffsmark-4"]
+    assert len({s.title for s in settings}) == 4
     assert "files=10" in settings[1].title
+    assert "maximum latencies" in settings[3].title
+    assert len({t.configuration() for t in trials}) == 4
 
 
 def timed(filesystem: str, seconds: list[float]) -> list[Trial]:

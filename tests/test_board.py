@@ -112,6 +112,16 @@ def _spin() -> None:
         pass
 
 
+def test_a_job_begins_on_a_board_at_rest(board: QemuBoard) -> None:
+    look = "cat /proc/uptime"
+    before, after = (
+        [float(word) for word in line.split()]
+        for line in run(board, f"{look}; sleep 0.5; {look}").splitlines()
+    )
+    passed_s, idle_s = (b - a for a, b in zip(before, after, strict=True))
+    assert idle_s > 0.9 * passed_s > 0.4
+
+
 def test_the_kernel_has_the_ram_that_the_board_says(board: QemuBoard) -> None:
     total_kib = int(run(board, "grep MemTotal /proc/meminfo").split()[1])
     assert total_kib < board.machine.model.ram_mib * 1024
@@ -137,6 +147,9 @@ def test_the_shell_takes_commands_and_leaves(board: QemuBoard) -> None:
 def test_ctrl_c_leaves_no_qemu_and_whole_results_only(board: QemuBoard, tmp_path: Path) -> None:
     out = tmp_path / "run"
     argv = [
+        # a shell starts background jobs with SIGINT ignored, which children inherit
+        "env",
+        "--default-signal=INT",
         sys.executable,
         "-m",
         "nandlab",

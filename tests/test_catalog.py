@@ -8,8 +8,10 @@ from pathlib import Path
 import pytest
 
 from nandlab import catalog
-from nandlab.catalog import BoardModel, ChipModel, FilesystemModel, Noun, WorkloadModel
+from nandlab.catalog import BoardModel, ChipModel, WorkloadModel
 from nandlab.errors import UsageError
+from nandlab.filesystem import FilesystemModel
+from nandlab.noun import Noun
 from nandlab.paths import CATALOG
 
 KINDS: dict[str, type[Noun]] = {
@@ -35,6 +37,14 @@ def test_every_figure_of_a_chip_has_its_source(name: str) -> None:
     assert "id" in chip.sources
 
 
+def test_a_maximum_below_the_typical_figure_is_refused(tmp_path: Path) -> None:
+    text = (CATALOG / "chips" / "NAND256W3A.toml").read_text()
+    bad = tmp_path / "NAND256W3A.toml"
+    bad.write_text(text.replace("t_prog_max_ns = 500000", "t_prog_max_ns = 199999"))
+    with pytest.raises(UsageError, match="t_prog_max_ns: a maximum below the typical"):
+        catalog.parse(bad, ChipModel)
+
+
 def test_every_mistake_is_told_at_once(tmp_path: Path) -> None:
     text = (CATALOG / "boards" / "apf27.toml").read_text()
     bad = tmp_path / "apf27.toml"
@@ -52,7 +62,7 @@ def test_a_file_that_is_no_toml_is_told(tmp_path: Path) -> None:
 
 
 def test_an_unknown_name_lists_the_known() -> None:
-    with pytest.raises(UsageError, match=r"no 'ext4'.*jffs2, ubifs"):
+    with pytest.raises(UsageError, match=r"no 'ext4'.*jffs2, .*ubifs"):
         catalog.load("filesystems", "ext4", FilesystemModel)
 
 

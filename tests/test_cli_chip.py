@@ -29,6 +29,15 @@ def test_every_figure_is_shown_with_its_source(name: str) -> None:
         assert "energy.e_read_nj = not known" in shown
 
 
+def test_typical_and_maximum_latencies_are_shown() -> None:
+    shown = CliRunner().invoke(chip_app, ["show", "NAND256W3A"]).stdout
+    assert "timing.t_prog_ns = 200,000 ns" in shown
+    assert "timing.t_prog_max_ns = 500,000 ns" in shown
+    shown = CliRunner().invoke(chip_app, ["show", "S34ML01G1"]).stdout
+    assert "timing.t_r_max_ns = 25,000 ns" in shown
+    assert "timing.t_bers_max_ns = not known" in shown
+
+
 def test_no_figure_of_a_chip_lacks_a_source() -> None:
     lacking = [
         f"{name}: {figure.key}"

@@ -9,10 +9,11 @@ from pathlib import Path
 
 import pytest
 
+from nandlab import catalog, study
 from nandlab import run as runner
-from nandlab import study
 from nandlab.board.fake import Answer, FakeBoard
 from nandlab.board.job import Job
+from nandlab.catalog import ChipModel
 from nandlab.errors import UsageError
 from nandlab.progress import Silent
 from nandlab.results import OPERATIONS, PHASES, RunFolder, Trial
@@ -83,6 +84,20 @@ def test_every_trial_has_its_result(tmp_path: Path, specs: list[TrialSpec]) -> N
     assert trials[0].latency_ns == dict.fromkeys(OPERATIONS)
     codes = [w.code for w in trials[0].warnings]
     assert codes == ["workload", "state_missed"]
+
+
+def test_the_latencies_asked_for_reach_the_chip_and_the_result(
+    tmp_path: Path, specs: list[TrialSpec]
+) -> None:
+    chip = catalog.load("chips", "NAND256W3A", ChipModel)
+    (typical, maximum) = (
+        specs[0].model_copy(update={"chip": chip, "latency": which})
+        for which in ("typical", "maximum")
+    )
+    assert " t_r_ns=12000 t_prog_ns=200000 t_bers_ns=2000000 " in job(typical).steps[0].command
+    assert " t_r_ns=12000 t_prog_ns=500000 t_bers_ns=3000000 " in job(maximum).steps[0].command
+    results = execute(tmp_path, fake(), [typical, maximum])
+    assert [t.chip.latency for t in results] == ["typical", "maximum"]
 
 
 def test_a_failed_step_is_a_failed_trial_with_its_reason(

@@ -101,20 +101,16 @@ def test_mistakes_of_meaning_come_together_with_their_places(tmp_path: Path) -> 
     assert "matrix.chips.0: a partition is whole blocks: a multiple of 0.125 MiB" in text
 
 
-def test_a_partition_larger_than_its_chip_is_refused(tmp_path: Path) -> None:
-    found = errors(tmp_path, ("partition_mib = 8", "partition_mib = 512"))
-    assert "512 MiB of a chip of 256 MiB" in found[0]
-
-
-def test_a_partition_that_the_board_cannot_hold_is_refused(tmp_path: Path) -> None:
-    found = errors(tmp_path, ('part = "apf27", partition_mib = 8', 'part = "TC58NVG3S0F"'))
-    assert "chip_store_mib" in found[0]
-
-
-def test_the_same_trial_twice_is_refused(tmp_path: Path) -> None:
-    assert "more than once" in errors(tmp_path, ("seeds = [1, 2]", "seeds = [1, 1]"))[0]
-
-
-def test_a_study_that_is_nowhere_names_those_there_are() -> None:
-    with pytest.raises(UsageError, match="quickstart"):
-        study.find("nowhere")
+def test_maximum_latencies_make_another_trial_and_typical_ones_none(tmp_path: Path) -> None:
+    typical = GOOD.replace('part = "apf27"', 'part = "NAND256W3A"')
+    named = typical.replace("partition_mib = 8", 'partition_mib = 8, latency = "typical"')
+    maximum = named.replace('"typical"', '"maximum"')
+    first, same, other = (
+        study.plan(study.read(write(tmp_path, t))) for t in (typical, named, maximum)
+    )
+    assert [s.id for s in first] == [s.id for s in same]
+    assert not {s.id for s in first} & {s.id for s in other}
+    assert {s.latency for s in first} == {"typical"}
+    assert {s.latency for s in other} == {"maximum"}
+    assert "maximum latencies" in other[0].title()
+    assert "latencies" not in first[0].title()

@@ -10,25 +10,15 @@ from __future__ import annotations
 
 import tomllib
 from pathlib import Path
-from typing import Annotated, Any, Literal, TypeVar, get_args
+from typing import Any, Literal, TypeVar
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic import BaseModel, Field, ValidationError, model_validator
 
 from nandlab.errors import UsageError
+from nandlab.noun import Noun, Strict
 from nandlab.paths import CATALOG
 
-M = TypeVar("M", bound="Noun")
-
-
-class _Model(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-
-class Noun(_Model):
-    """What every catalog file has."""
-
-    name: str = Field(description="the file's own name, without .toml")
-    summary: str = Field(description="in a sentence: what it is and where it is met")
+M = TypeVar("M", bound=Noun)
 
 
 class BoardModel(Noun):
@@ -55,7 +45,7 @@ class BoardModel(Noun):
     )
 
 
-class Geometry(_Model):
+class Geometry(Strict):
     """Shape of a chip, in MTD's own words."""
 
     writesize: int = Field(ge=512, description="bytes of a page, without its OOB")
@@ -69,24 +59,59 @@ class Geometry(_Model):
     )
 
 
-class Timing(_Model):
-    """Typical latencies of a chip, ns."""
+Latency = Literal["typical", "maximum"]
+"""Which of a data sheet's figures the array's operations take."""
+ARRAY_TERMS = ("t_r", "t_prog", "t_bers")
+"""The array's latencies, as keys of Timing without their endings."""
 
-    t_r_ns: int = Field(ge=0, description="tR: array to page register")
-    t_prog_ns: int = Field(ge=0, description="tPROG: page register to array")
-    t_bers_ns: int = Field(ge=0, description="tBERS: erase of a block")
+
+class Timing(Strict):
+    """Latencies of a chip, ns: typical ones, the array's longest, and the bus's cycles."""
+
+    t_r_ns: int = Field(ge=0, description="tR: array to page register, typical")
+    t_prog_ns: int = Field(ge=0, description="tPROG: page register to array, typical")
+    t_bers_ns: int = Field(ge=0, description="tBERS: erase of a block, typical")
+    t_r_max_ns: int | None = Field(
+        default=None, ge=0, description="tR at most, as the data sheet says; null: not known"
+    )
+    t_prog_max_ns: int | None = Field(
+        default=None, ge=0, description="tPROG at most, as the data sheet says; null: not known"
+    )
+    t_bers_max_ns: int | None = Field(
+        default=None, ge=0, description="tBERS at most, as the data sheet says; null: not known"
+    )
     t_rc_ns: int = Field(ge=0, description="tRC: one data cycle out of the chip")
     t_wc_ns: int = Field(ge=0, description="tWC: one command, address or data cycle into it")
 
+    def array_ns(self, latency: Latency) -> dict[str, int]:
+        """The array's latencies, by simnand's parameters; UsageError names what is not known."""
+        ending = "_max_ns" if latency == "maximum" else "_ns"
+        found = {f"{term}_ns": getattr(self, term + ending) for term in ARRAY_TERMS}
+        unknown = [term + ending for term in ARRAY_TERMS if found[f"{term}_ns"] is None]
+        if unknown:
+            raise UsageError(
+                f'latency = "{latency}" needs {", ".join(unknown)}, not known of this chip: add '
+                'what its data sheet says to its catalog file, or take latency = "typical"'
+            )
+        return found
 
-class Ecc(_Model):
+    @model_validator(mode="after")
+    def _no_maximum_is_below_its_typical(self) -> Timing:
+        figures = ((t, getattr(self, f"{t}_ns"), getattr(self, f"{t}_max_ns")) for t in ARRAY_TERMS)
+        below = [f"{t}_max_ns" for t, usual, most in figures if most is not None and most < usual]
+        if below:
+            raise ValueError(f"{', '.join(below)}: a maximum below the typical figure")
+        return self
+
+
+class Ecc(Strict):
     """What the chip demands of its controller."""
 
     strength: int = Field(ge=0, description="bits to be corrected in a step; 0: none demanded")
     step: int = Field(ge=256, description="bytes of a step")
 
 
-class Endurance(_Model):
+class Endurance(Strict):
     """How long blocks last."""
 
     pe_cycles: int = Field(ge=1, description="program/erase cycles that the maker promises")
@@ -98,7 +123,7 @@ class Endurance(_Model):
     )
 
 
-class Energy(_Model):
+class Energy(Strict):
     """What an operation of the array costs, nJ; null where the data sheet says nothing."""
 
     e_read_nj: int | None = Field(default=None, ge=0, description="array read")
@@ -106,7 +131,7 @@ class Energy(_Model):
     e_erase_nj: int | None = Field(default=None, ge=0, description="block erase")
 
 
-class BadBlocks(_Model):
+class BadBlocks(Strict):
     """Blocks that leave the factory bad."""
 
     max_blocks: int | None = Field(
@@ -143,6 +168,19 @@ class ChipModel(Noun):
     def pages_per_block(self) -> int:
         return self.geometry.erasesize // self.geometry.writesize
 
+    def figures(self, partition_blocks: int) -> dict[str, int]:
+        """What a file system may bound, for a partition of so many blocks."""
+        g = self.geometry
+        return {
+            "writesize": g.writesize,
+            "oobsize": g.oobsize,
+            "erasesize": g.erasesize,
+            "nop": g.nop,
+            "in_order": int(g.in_order),
+            "partition_blocks": partition_blocks,
+            "partition_per_1024": partition_blocks * 1024 // g.blocks,
+        }
+
     def optional_parameters(self) -> dict[str, int]:
         """simnand's parameters for the figures that a chip file may leave out."""
         found = {k: v for k, v in self.energy.model_dump().items() if v is not None}
@@ -159,98 +197,10 @@ class ChipModel(Noun):
         return self
 
 
-class Option(_Model):
-    """A choice that a file system offers, and what each value adds to its mount options."""
-
-    help: str = Field(description="in a sentence: what it changes")
-    default: str = Field(description="the value when a study names none")
-    values: dict[str, str] = Field(description="value -> words for mount -o; may be empty")
-
-    @model_validator(mode="after")
-    def _default_is_a_value(self) -> Option:
-        if self.default not in self.values:
-            raise ValueError(f"default {self.default!r} is none of {sorted(self.values)}")
-        return self
-
-
-class Settle(_Model):
-    """How to know that the work that goes on in the background after a mount has ended."""
-
-    quiet_ms: int = Field(ge=1, description="the chip has done nothing for so long, ms")
-    limit_s: int = Field(ge=1, description="stop waiting after this, board seconds, and say so")
-
-
-FileOperation = Literal[
-    "read_page", "readahead", "write_begin", "write_end", "write_page", "write_pages"
-]
-Cause = Literal[
-    "garbage_collection",
-    "wear_leveling",
-    "commit",
-    "checkpoint",
-    "write_buffer",
-    "erase",
-    "mount_scan",
-]
-FILE_OPERATIONS: tuple[str, ...] = get_args(FileOperation)
-"""What the kernel asks of a file system for a file's pages; vfsmon knows their arguments."""
-CAUSES: tuple[str, ...] = get_args(Cause)
-"""What a file system does of its own; funcmon times it, and flash operations belong to it."""
-Symbol = Annotated[str, Field(pattern=r"^[A-Za-z_][A-Za-z0-9_.:]*$", max_length=63)]
-
-
-class FilesystemModel(Noun):
-    """A file system: how to make, mount and unmount it on an MTD partition.
-
-    Commands run in the board's shell; ``{mtd}`` is the partition's number, ``{mountpoint}`` where
-    to mount, ``{options}`` the words for ``mount -o``.
-    """
-
-    title: str = Field(description="as people write it")
-    modules: list[str] = Field(description="kernel modules it needs, in order")
-    format: list[str] = Field(description="commands that make it on an erased partition")
-    mount: str = Field(description="the command that mounts it")
-    unmount: list[str] = Field(description="commands that take it away")
-    settle: Settle
-    options: dict[str, Option] = Field(default_factory=dict)
-    kernel_type: str = Field(default="", description="in /proc/filesystems; empty: its name")
-    symbols: dict[FileOperation | Cause, list[Symbol]] = Field(
-        default_factory=dict,
-        description="operation -> kernel functions that may do it, the first that is there is it",
-    )
-
-    @model_validator(mode="before")
-    @classmethod
-    def _type_is_its_name(cls, data: Any) -> Any:
-        return {"kernel_type": data.get("name", ""), **data} if isinstance(data, dict) else data
-
-    def chosen(self, given: dict[str, str], where: str) -> dict[str, str]:
-        """Every option with its value; UsageError for what this file system does not offer."""
-        wrong = [
-            f"{where}: {self.name} has no option {key!r}; it has: {', '.join(self.options) or '-'}"
-            for key in given
-            if key not in self.options
-        ]
-        wrong += [
-            f"{where}: {self.name}: {key} = {value!r} is none of "
-            f"{', '.join(self.options[key].values)}"
-            for key, value in given.items()
-            if key in self.options and value not in self.options[key].values
-        ]
-        if wrong:
-            raise UsageError("\n".join(wrong))
-        return {key: given.get(key, option.default) for key, option in self.options.items()}
-
-    def mount_options(self, chosen: dict[str, str]) -> str:
-        """The words for ``mount -o``."""
-        words = [self.options[key].values[value] for key, value in chosen.items()]
-        return ",".join(["rw", *(w for w in words if w)])
-
-
 Scalar = bool | int | float | str
 
 
-class Parameter(_Model):
+class Parameter(Strict):
     """A number or word that a study may set for a workload."""
 
     help: str = Field(description="in a sentence with unit: what it is")

@@ -59,15 +59,34 @@ AccelOption = Annotated[
     typer.Option(help="tcg: exact and repeatable; kvm: fast, on host time, marked so in results"),
 ]
 
+Yaffs2Option = Annotated[
+    Path | None,
+    typer.Option(
+        "--yaffs2-source",
+        metavar="DIR",
+        help="build YAFFS2 from this folder of its core's sources; default: Debian's u-boot",
+    ),
+]
+
 
 @app.command()
 def plan(study: StudyArgument) -> None:
-    """List the trials of a study with their ids; runs nothing."""
+    """List the trials of a study with their ids; runs nothing and fetches nothing.
+
+    What the study asks of the kernel is checked against the board's if that has been fetched, and
+    before the first trial in any case.
+    """
+    from nandlab.board.qemu import kernel_config_here
+    from nandlab.run import refuse_what_the_kernel_lacks
     from nandlab.study import find, read
     from nandlab.study import plan as expand
 
     read_study = read(find(study))
-    for spec in expand(read_study):
+    specs = expand(read_study)
+    config = kernel_config_here(specs[0].board)
+    if config is not None:
+        refuse_what_the_kernel_lacks(specs, config, read_study.name)
+    for spec in specs:
         print(f"{spec.id}  {spec.title()}")
 
 
@@ -84,6 +103,7 @@ def run(
     progress: Annotated[
         ProgressStyle, typer.Option(help="bar, plain, json or none; auto looks at the terminal")
     ] = ProgressStyle.auto,
+    yaffs2_source: Yaffs2Option = None,
 ) -> None:
     """Run what a study's run still lacks; the run's folder is the last line of output.
 
@@ -99,7 +119,8 @@ def run(
     read_study = read(find(study))
     specs = expand(read_study)
     print("preparing the board", file=sys.stderr, flush=True)
-    board = open_board(specs[0].board, accel.value)
+    board = open_board(specs[0].board, accel.value, yaffs2_source)
+    runner.refuse_what_the_kernel_lacks(specs, board.kernel_config, read_study.name)
     folder = runner.open_folder(runner.head(read_study, specs, board), out)
     asyncio.run(runner.execute(folder, specs, board, jobs, watcher(progress.value)))
     failed = [t for t in folder.trials() if not t.ok]
@@ -167,13 +188,14 @@ def doctor() -> None:
 def shell(
     board: Annotated[str, typer.Option(help="a board of the catalog")] = "apf27",
     accel: AccelOption = Accel.tcg,
+    yaffs2_source: Yaffs2Option = None,
 ) -> None:
     """Open a shell on the booted board (Ctrl-A X leaves; so does exit)."""
     from nandlab.board.qemu import open_board
     from nandlab.board.shell import interactive
     from nandlab.catalog import BoardModel, load
 
-    interactive(open_board(load("boards", board, BoardModel), accel.value))
+    interactive(open_board(load("boards", board, BoardModel), accel.value, yaffs2_source))
 
 
 @board_app.command("list")

@@ -116,6 +116,9 @@ class Chip(_Model):
     pages_per_block: int
     blocks: int = Field(description="blocks of the partition")
     writesize: int
+    latency: Literal["typical", "maximum"] = Field(
+        default="typical", description="which of the data sheet's array times"
+    )
     faults: dict[str, int] = Field(
         default_factory=dict, description="simnand's fault parameters, as a study's chips name them"
     )
@@ -210,6 +213,7 @@ class Trial(_Model):
             json.dumps(self.options, sort_keys=True),
             self.chip.part,
             f"{self.chip.partition_mib:g} MiB",
+            self.chip.latency,
             json.dumps(self.chip.faults, sort_keys=True),
             self.state.name,
             f"{self.state.valid}/{self.state.invalid}/{self.state.mix}",

@@ -7,14 +7,14 @@ Interrupted, it leaves whole results only and no board running; run again, it do
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Protocol
 
 from nandlab import trial
 from nandlab.board.job import Board
 from nandlab.digest import digest
-from nandlab.errors import NandlabError
+from nandlab.errors import NandlabError, UsageError
 from nandlab.paths import RESULTS
 from nandlab.results import Run, RunFolder, Trial
 from nandlab.study import Study, TrialSpec
@@ -46,6 +46,21 @@ def head(study: Study, specs: Sequence[TrialSpec], board: Board) -> Run:
         spec=spec,
         provenance=identity,
     )
+
+
+def refuse_what_the_kernel_lacks(
+    specs: Sequence[TrialSpec], config: Mapping[str, str], where: str
+) -> None:
+    """UsageError with every option, or file system, that this kernel was not built for."""
+    wrong = []
+    for spec in specs:
+        for need, who in spec.filesystem.kernel_needs(spec.options):
+            symbol = need.removeprefix("!")
+            if (config.get(symbol) in ("y", "m")) == need.startswith("!"):
+                state = f"has {symbol}" if need.startswith("!") else f"lacks {symbol}"
+                wrong.append(f"{where}: {who} cannot be: the kernel of {spec.board.name} {state}")
+    if wrong:
+        raise UsageError("\n".join(dict.fromkeys(wrong)))
 
 
 def open_folder(run: Run, out: Path | None) -> RunFolder:

@@ -17,8 +17,7 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 from nandlab.catalog import (
     BoardModel,
     ChipModel,
-    FilesystemModel,
-    Noun,
+    Latency,
     Scalar,
     WorkloadModel,
     load,
@@ -28,6 +27,8 @@ from nandlab.catalog import (
 )
 from nandlab.digest import digest
 from nandlab.errors import UsageError
+from nandlab.filesystem import FilesystemModel
+from nandlab.noun import Noun
 from nandlab.paths import STUDIES
 
 MIB = 1 << 20
@@ -58,9 +59,17 @@ class WorkloadChoice(_WithChoices):
 
 
 class FilesystemChoice(_WithChoices):
-    """A file system and the options that differ from its defaults."""
+    """A file system, the options that differ from its defaults, and which chips it is put on."""
 
     __pydantic_extra__: dict[str, str] = Field(init=False)
+
+    on: list[str] = Field(
+        default=[], description="parts of the matrix's chips that it is put on; absent: on all"
+    )
+
+    def takes(self, chip: ChipModel) -> bool:
+        """Whether the study puts it on this chip."""
+        return not self.on or chip.name in self.on
 
 
 class Faults(_Model):
@@ -97,6 +106,9 @@ class ChipChoice(_Model):
     part: str = Field(description="the chip's name in the catalog")
     partition_mib: float | None = Field(
         default=None, gt=0, description="MiB from the chip's start; absent: the whole chip"
+    )
+    latency: Latency = Field(
+        default="typical", description="which of the data sheet's array times; typical or maximum"
     )
     faults: Faults = Field(default=Faults(), description="what shall go wrong; absent: nothing")
 
@@ -152,6 +164,7 @@ class TrialSpec(_Model):
     options: dict[str, str]
     chip: ChipModel
     partition_blocks: int
+    latency: Latency
     faults: Faults
     state: StateChoice
     seed: int
@@ -165,25 +178,24 @@ class TrialSpec(_Model):
             self.workload.name,
             self.parameters,
             self.filesystem.name,
-            self.options,
+            self.filesystem.changed(self.options),
             self.chip.name,
             self.partition_blocks,
             self.state.model_dump(),
             self.seed,
             self.phase_offset_ms,
             *self.faults.parameters(self.seed).items(),
+            *([["latency", self.latency]] if self.latency != "typical" else []),
         ]
         return f"{self.filesystem.name}-{self.state.name}-{digest(key)[:10]}"
 
     def title(self) -> str:
         """For people: what sets this trial apart."""
-        options = [f"{k}={v}" for k, v in self.options.items() if self._chosen(k, v)]
+        options = [f"{k}={v}" for k, v in self.filesystem.changed(self.options).items()]
         words = [self.workload.name, self.filesystem.title, *options, self.state.name]
+        words += ["maximum latencies"] if self.latency == "maximum" else []
         words += [f"seed {self.seed}", f"+{self.phase_offset_ms:g} ms"]
         return " ".join(words)
-
-    def _chosen(self, key: str, value: str) -> bool:
-        return value != self.filesystem.options[key].default
 
 
 def find(study: str) -> Path:
@@ -238,10 +250,10 @@ def plan(study: Study, where: str | None = None) -> list[TrialSpec]:
         for i, f in enumerate(m.filesystems)
     ]
     chips = [_chip(c, ch, board, f"matrix.chips.{i}") for i, ch in enumerate(m.chips)]
+    pairs = _pairs(c, m, systems, chips)
     if c.wrong:
         raise UsageError("\n".join(c.wrong))
     assert board is not None
-    parts = product(filter(None, workloads), filter(None, systems), filter(None, chips))
     trials = [
         TrialSpec(
             board=board,
@@ -251,12 +263,14 @@ def plan(study: Study, where: str | None = None) -> list[TrialSpec]:
             options=options,
             chip=chip,
             partition_blocks=blocks,
-            faults=faults,
+            latency=choice.latency,
+            faults=choice.faults,
             state=state,
             seed=seed,
             phase_offset_ms=offset,
         )
-        for (workload, parameters), (filesystem, options), (chip, blocks, faults) in parts
+        for workload, parameters in filter(None, workloads)
+        for (filesystem, options), (chip, blocks, choice) in pairs
         for state, seed, offset in product(m.states, m.seeds, m.phase_offsets_ms)
     ]
     ids = [t.id for t in trials]
@@ -264,6 +278,31 @@ def plan(study: Study, where: str | None = None) -> list[TrialSpec]:
     if twice:
         raise UsageError(f"{at}: matrix: the same trial more than once: {', '.join(twice)}")
     return trials
+
+
+System = tuple[FilesystemModel, dict[str, Any]]
+Place = tuple[ChipModel, int, ChipChoice]
+
+
+def _pairs(
+    c: _Collector, m: Matrix, systems: list[System | None], chips: list[Place | None]
+) -> list[tuple[System, Place]]:
+    """Each file system on each of its chips; notes those that cannot be."""
+    pairs = []
+    for i, (choice, system) in enumerate(zip(m.filesystems, systems, strict=True)):
+        place = f"{c.where}: matrix.filesystems.{i}"
+        here = ", ".join(ch.part for ch in m.chips)
+        absent = set(choice.on) - {ch.part for ch in m.chips}
+        c.wrong += [
+            f"{place}: on: no {p!r} among the matrix's chips ({here})" for p in sorted(absent)
+        ]
+        for chip in chips:
+            if system is None or chip is None or not choice.takes(chip[0]):
+                continue
+            unfit = system[0].unfit(system[1], chip[0].figures(chip[1]))
+            c.wrong += [f"{place}: {choice.name} cannot live on {chip[0].name}: {u}" for u in unfit]
+            pairs.append((system, chip))
+    return pairs
 
 
 def _chosen(
@@ -282,8 +321,8 @@ def _chosen(
 
 def _chip(
     c: _Collector, choice: ChipChoice, board: BoardModel | None, place: str
-) -> tuple[ChipModel, int, Faults] | None:
-    """A chip, the blocks of its partition and its faults; None once the mistakes are noted."""
+) -> tuple[ChipModel, int, ChipChoice] | None:
+    """A chip, the blocks of its partition and its choice; None once the mistakes are noted."""
     chip = c.load("chips", choice.part, ChipModel, place)
     if chip is None:
         return None
@@ -303,4 +342,8 @@ def _chip(
             f"{c.where}: {place}: {chip.name} needs {store_mib:.0f} MiB of chip_store_mib for it; "
             f"board {board.name} has {board.chip_store_mib}"
         )
-    return chip, int(blocks), choice.faults
+    try:
+        chip.timing.array_ns(choice.latency)
+    except UsageError as e:
+        c.wrong.append(f"{c.where}: {place}: {chip.name}: {e}")
+    return chip, int(blocks), choice

@@ -11,9 +11,9 @@
  * Two things meet the host, and neither lets host time into the guest:
  *
  * - The doorbell, a pvpanic port: one write stops the virtual machine within
- *   that instruction. It rings when the board is ready (the host then saves
- *   its state, once, and hands over a job each time it restores it) and when
- *   the job is done.
+ *   that instruction. It rings when the board is ready and at rest (the host
+ *   then saves its state, once, and hands over a job each time it restores it)
+ *   and when the job is done.
  * - The job, a cpio archive in the fw_cfg file "opt/nandlab/job", read only
  *   after the doorbell: "steps" and whatever files the steps use. A line of
  *   "steps" is NAME <tab> DEADLINE_S <tab> SHELL COMMAND. "start" holds the
@@ -25,6 +25,7 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -39,15 +40,22 @@
 #include <time.h>
 #include <unistd.h>
 
-#define CONSOLE	      "/dev/console"
-#define CHANNEL	      "/dev/ttyS1"
-#define JOB_DIR	      "/job"
-#define JOB_SOURCE    "/sys/firmware/qemu_fw_cfg/by_name/opt/nandlab/job/raw"
-#define DOORBELL_PORT 0x505
-#define DOORBELL_RING 1
-#define RECORD_FORMAT 1
-#define OUTPUT_MAX    (8 << 20)
-#define NS_PER_S      1000000000LL
+#define CONSOLE	       "/dev/console"
+#define CHANNEL	       "/dev/ttyS1"
+#define JOB_DIR	       "/job"
+#define JOB_SOURCE     "/sys/firmware/qemu_fw_cfg/by_name/opt/nandlab/job/raw"
+#define DOORBELL_PORT  0x505
+#define DOORBELL_RING  1
+#define EXACT_DOORBELL "/sys/module/doorbell/parameters/ring"
+#define RECORD_FORMAT  1
+#define OUTPUT_MAX     (8 << 20)
+#define NS_PER_S       1000000000LL
+
+/* At rest: so much of a stretch of time idle. What is left covers the look
+ * itself, the kernel's ticks, and idle time being told in hundredths of s. */
+#define REST_STRETCH_MS 300
+#define REST_IDLE_MS	280
+#define REST_LIMIT_S	120
 
 struct step {
 	const char *name;
@@ -133,6 +141,18 @@ static void run_or_die(const char *command)
 	}
 }
 
+/*
+ * Rings to be saved. On a board whose clock is to repeat, the module does it
+ * so that every state saved here is the same.
+ */
+static void be_saved(bool exact)
+{
+	if (exact)
+		run_or_die("echo 1 > " EXACT_DOORBELL);
+	else
+		ring_doorbell();
+}
+
 static char *read_file(const char *path, size_t *size)
 {
 	char *text;
@@ -194,6 +214,42 @@ static int asked_for(const char *word)
 
 	free(text);
 	return found;
+}
+
+/* Time that the processor has idled since boot, ms; to a hundredth of s. */
+static int64_t idle_ms(void)
+{
+	size_t size;
+	char *text = read_file("/proc/uptime", &size);
+	char *idle = text ? strchr(text, ' ') : NULL;
+	int64_t ms;
+
+	if (!idle)
+		die("/proc/uptime");
+	ms = (int64_t)(strtod(idle, NULL) * 1e3 + 0.5);
+	free(text);
+	return ms;
+}
+
+/*
+ * The kernel may still be busy with its own start when init is already there:
+ * Linux 6.12 tests its ciphers in a thread that takes the processor for some
+ * seconds more. In a saved state, that thread would run beside each trial.
+ */
+static void await_rest(void)
+{
+	const struct timespec stretch = {.tv_nsec = REST_STRETCH_MS * 1000000};
+	int64_t limit_ns = now_ns() + REST_LIMIT_S * NS_PER_S;
+	int64_t before_ms, after_ms = idle_ms();
+
+	do {
+		errno = ETIMEDOUT;
+		if (now_ns() > limit_ns)
+			die("the kernel does not come to rest");
+		before_ms = after_ms;
+		clock_nanosleep(CLOCK_MONOTONIC, 0, &stretch, NULL);
+		after_ms = idle_ms();
+	} while (after_ms - before_ms < REST_IDLE_MS);
 }
 
 static void report_ready(void)
@@ -389,14 +445,17 @@ int main(void)
 {
 	size_t size;
 	char *steps;
+	bool exact;
 
 	prepare();
 	open_channel();
-	if (asked_for("nandlab.idle=nop"))
-		run_or_die("modprobe nopidle");
+	exact = asked_for("nandlab.exact");
+	if (exact)
+		run_or_die("modprobe nopidle && modprobe doorbell");
 	run_or_die("modprobe qemu_fw_cfg");
+	await_rest();
 	report_ready();
-	ring_doorbell();
+	be_saved(exact);
 
 	run_or_die("mkdir -p " JOB_DIR " && cd " JOB_DIR
 		   " && cpio -idu < " JOB_SOURCE " 2>/dev/null");

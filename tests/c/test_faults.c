@@ -335,6 +335,27 @@ static void test_not_erased(void)
 	chip_exit(&chip);
 }
 
+/* A page is marked as deleted beside tags that are there: YAFFS1's way. */
+static void test_marks_in_spare(void)
+{
+	const u8 tags = 0x43, mark = 0xbf;
+	struct chip_params params = large;
+	struct chip chip;
+
+	start(&chip, &params, NULL);
+	memset(page, 0x3c, sizeof(page));
+	memset(page + 2048, 0xff, 64);
+	page[2048 + 7] = tags;
+	program(&chip, 0, 0, page, 2112);
+	CHECK_EQ(program(&chip, 0, 2048 + 7, &mark, 1), STATUS_GOOD);
+	CHECK_EQ(chip.counts.oob_programs, 1);
+	CHECK_EQ(chip.counts.illegal, 0);
+	read(&chip, 0, 0, back, 2112);
+	CHECK_EQ(back[2048 + 7], tags & mark);
+	CHECK_EQ(memcmp(back, page, 2048), 0);
+	chip_exit(&chip);
+}
+
 int main(void)
 {
 	test_factory_bad();
@@ -346,5 +367,6 @@ int main(void)
 	test_planted_flips();
 	test_power_cut();
 	test_not_erased();
+	test_marks_in_spare();
 	return verdict();
 }

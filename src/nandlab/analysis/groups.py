@@ -99,6 +99,7 @@ def _setting_key(trial: Trial) -> tuple[str, ...]:
         json.dumps(trial.parameters, sort_keys=True),
         chip.part,
         geometry,
+        chip.latency,
         faults,
     )
 
@@ -110,9 +111,13 @@ def _titles(firsts: list[Trial]) -> list[str]:
         alike = [t.parameters for t in firsts if t.workload == trial.workload]
         varying = _varying(trial.parameters, alike)
         note = f" ({', '.join(varying)})" if varying else ""
-        chip = [trial.chip.part, f"{trial.chip.partition_mib:g} MiB", *_faults(trial.chip.faults)]
-        titles.append(f"{trial.workload}{note} on {', '.join(chip)}")
+        titles.append(f"{trial.workload}{note} on {', '.join(_chip(trial.chip))}")
     return titles
+
+
+def _chip(chip: Chip) -> list[str]:
+    slow = ["maximum latencies"] if chip.latency == "maximum" else []
+    return [chip.part, f"{chip.partition_mib:g} MiB", *slow, *_faults(chip.faults)]
 
 
 def _faults(faults: dict[str, int]) -> list[str]:

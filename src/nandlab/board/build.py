@@ -10,7 +10,9 @@ from __future__ import annotations
 import os
 import shutil
 import subprocess
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 from nandlab.board.cache import entry
 from nandlab.board.debian import Packages
@@ -20,7 +22,10 @@ from nandlab.paths import TARGET
 
 
 def _make(folder: Path, *args: str) -> None:
-    argv = ["make", "-s", "-C", str(folder), *args]
+    _run("make", "-s", "-C", str(folder), *args)
+
+
+def _run(*argv: str) -> None:
     clean = {k: v for k, v in os.environ.items() if k not in ("MAKEFLAGS", "MAKELEVEL", "MFLAGS")}
     done = subprocess.run(argv, capture_output=True, text=True, check=False, env=clean)
     if done.returncode:
@@ -47,22 +52,33 @@ def programs() -> Path:
     return entry("programs", {"sources": sources, "compiler": compiler()}, make)
 
 
-def modules(folder: str, packages: Packages) -> list[Path]:
-    """What ``target/modules/FOLDER`` builds against the packages' kernel: the paths of its .ko."""
+def modules(
+    folder: str, packages: Packages, foreign: Mapping[str, Path] | None = None
+) -> list[Path]:
+    """What ``target/modules/FOLDER`` builds against the packages' kernel: the paths of its .ko.
+
+    foreign: folders of sources that are not ours; each is put into a subfolder of that name.
+    """
     source = TARGET / "modules" / folder
+    foreign = foreign or {}
 
     def make(work: Path) -> None:
         build = work / "build"
         shutil.copytree(source, build)
+        for subfolder, there in foreign.items():
+            shutil.copytree(there, build / subfolder)
         # type information for the module would take pahole and a vmlinux; nothing here reads it
         _make(packages.headers, f"M={build}", "CC=gcc", "CONFIG_DEBUG_INFO_BTF_MODULES=", "modules")
+        # nor does anything read these lines and names, and the board keeps its modules in RAM
         for built in sorted(build.glob("*.ko")):
-            shutil.copy(built, work / built.name)
+            _run("strip", "--strip-debug", "-o", str(work / built.name), str(built))
         shutil.rmtree(build)
 
-    inputs = {
+    inputs: dict[str, Any] = {
         "sources": tree_digest(source),
         "compiler": compiler(),
         "packages": packages.versions,
     }
+    if foreign:
+        inputs["foreign"] = {k: tree_digest(there) for k, there in foreign.items()}
     return sorted(entry("modules", inputs, make).glob("*.ko"))

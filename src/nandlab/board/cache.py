@@ -28,12 +28,17 @@ def _lock(path: Path) -> Iterator[None]:
         yield
 
 
+def place(kind: str, inputs: Any) -> Path:
+    """Where the entry made from ``inputs`` is, or would be."""
+    return cache_dir() / kind / digest(inputs)[:20]
+
+
 def entry(kind: str, inputs: Any, make: Callable[[Path], None]) -> Path:
     """The folder made from ``inputs``; ``make`` fills it if it is not there yet.
 
     ``inputs`` must name everything that ``make`` depends on. If ``make`` raises, nothing is kept.
     """
-    folder = cache_dir() / kind / digest(inputs)[:20]
+    folder = place(kind, inputs)
     if folder.is_dir():
         return folder
     with _lock(folder.with_suffix(".lock")):

@@ -13,8 +13,9 @@ import shutil
 import subprocess
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
-from nandlab.board.cache import entry
+from nandlab.board.cache import entry, place
 from nandlab.digest import digest, file_digest
 from nandlab.errors import NandlabError, UsageError
 from nandlab.paths import cache_dir
@@ -43,8 +44,11 @@ def _run(*argv: str, cwd: Path | None = None) -> str:
     return done.stdout
 
 
-def _source_lines(suite: Suite) -> list[str]:
-    """Lines for a sources.list, taken from what this machine's apt is configured with."""
+def _source_lines(suite: Suite, kind: str) -> list[str]:
+    """Lines for a sources.list, taken from what this machine's apt is configured with.
+
+    kind: "deb" for packages with all updates; "deb-src" for sources, of the release itself alone.
+    """
     form = "$(REPO_URI) $(RELEASE) $(COMPONENT)"
     targets = _run("apt-get", "indextargets", "--format", form, "Created-By: Packages")
     found = {tuple(line.split()) for line in targets.splitlines() if line.strip()}
@@ -58,17 +62,19 @@ def _source_lines(suite: Suite) -> list[str]:
     mine = sorted(t for t in found if t[1].partition("-")[0] == codename and t[2] == "main")
     if suite.release not in (release for _, release, _ in mine):
         mine.append((debian[0][0], suite.release, "main"))
+    if kind == "deb-src":  # an archive of updates may name sources that it no longer holds
+        mine = [t for t in mine if t[1] == suite.release]
     options = f"[arch={suite.arch} signed-by={KEYRING}]"
-    return [f"deb {options} {uri} {release} {component}" for uri, release, component in mine]
+    return [f"{kind} {options} {uri} {release} {component}" for uri, release, component in mine]
 
 
 class Apt:
     """apt with a state folder of its own."""
 
-    def __init__(self, suite: Suite) -> None:
+    def __init__(self, suite: Suite, kind: str = "deb") -> None:
         if not KEYRING.exists():
             raise UsageError(f"{KEYRING} is missing: install debian-archive-keyring")
-        lines = _source_lines(suite)
+        lines = _source_lines(suite, kind)
         self.folder = cache_dir() / "apt" / digest([lines, suite.arch])[:20]
         for sub in ("lists/partial", "archives/partial"):
             (self.folder / sub).mkdir(parents=True, exist_ok=True)
@@ -100,6 +106,11 @@ class Apt:
 
     def download(self, packages: list[str], folder: Path) -> None:
         _run("apt-get", *self.options, "-q", "download", *packages, cwd=folder)
+
+    def download_source(self, package: str, folder: Path) -> None:
+        """A source package's files, each of which apt checks against the signed list."""
+        argv = ("-q", "--download-only", "--only-source", "source", package)
+        _run("apt-get", *self.options, *argv, cwd=folder)
 
 
 def _fetch(suite: Suite, kernel: str, tools: list[str], folder: Path) -> None:
@@ -149,6 +160,12 @@ class Packages:
         return (self.folder / "packages.txt").read_text().splitlines()
 
     @property
+    def config(self) -> dict[str, str]:
+        """The kernel's configuration: what is set, by symbol."""
+        text = (self.root / "boot" / f"config-{self.release}").read_text()
+        return dict(re.findall(r"^(CONFIG_\w+)=(.*)$", text, re.MULTILINE))
+
+    @property
     def vmlinuz(self) -> Path:
         return self.root / "boot" / f"vmlinuz-{self.release}"
 
@@ -167,5 +184,15 @@ def packages(suite: Suite, kernel: str, tools: list[str]) -> Packages:
     Once fetched they stay as they are, so that results keep their kernel; remove the folder
     ``packages`` of the cache (``nandlab doctor`` names it) to take a newer one.
     """
-    inputs = {"suite": [suite.release, suite.arch], "kernel": kernel, "tools": tools, "form": 2}
+    inputs = _inputs(suite, kernel, tools)
     return Packages(entry("packages", inputs, lambda f: _fetch(suite, kernel, tools, f)))
+
+
+def packages_here(suite: Suite, kernel: str, tools: list[str]) -> Packages | None:
+    """The same if they are in the cache already; fetches nothing."""
+    folder = place("packages", _inputs(suite, kernel, tools))
+    return Packages(folder) if folder.is_dir() else None
+
+
+def _inputs(suite: Suite, kernel: str, tools: list[str]) -> dict[str, Any]:
+    return {"suite": [suite.release, suite.arch], "kernel": kernel, "tools": tools, "form": 2}

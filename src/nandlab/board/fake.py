@@ -41,6 +41,7 @@ class FakeBoard:
     deterministic: bool = True
     key: str = "fake"
     kernel: str = "none"
+    kernel_config: dict[str, str] = field(default_factory=dict)
     jobs: list[Job] = field(default_factory=list)
 
     @property

@@ -15,18 +15,20 @@ from nandlab.board.cpio import Archive
 from nandlab.board.debian import Packages
 from nandlab.errors import NandlabError
 
-GUEST_PACKAGES = ["busybox-static", "libc6", "mtd-utils"]
+GUEST_PACKAGES = ["busybox-static", "dosfstools", "libc6", "mtd-utils"]
 """Debian packages that the board's tools come from."""
 
 MTD_TOOLS = [
     *("flash_erase", "flash_eraseall", "flash_lock", "flash_unlock"),
     *("mtdinfo", "nanddump", "nandtest", "nandwrite"),
+    *("nftl_format", "nftldump"),
     *("ubiattach", "ubidetach", "ubiformat", "ubimkvol", "ubinfo", "ubirmvol", "ubiupdatevol"),
 ]
 """Programs of mtd-utils that need the C library only."""
 
 MODULES = [
-    *("qemu_fw_cfg", "mtd", "nand", "jffs2", "ubi", "ubifs"),
+    *("qemu_fw_cfg", "mtd", "nand", "jffs2", "ubi", "ubifs", "nftl", "vfat"),
+    *("nls_cp437", "nls_ascii", "nls_utf8"),  # that vfat asks for by name
     "nandsim",  # what simnand is compared with: bench/virtual_time.py
     # compressors and checksums that file systems ask the kernel for by name; no dependency tells
     *("deflate", "lzo", "lzo_rle", "zstd", "zstd_compress", "crc32_generic", "crc32c_generic"),
@@ -42,7 +44,7 @@ def initramfs(packages: Packages, programs: Path, own_modules: list[Path]) -> by
     cpio.device("dev/console", 5, 1)
     cpio.file("etc/profile", b"PS1='nandlab:\\w# '\n")
     _add_busybox(cpio, packages)
-    _add_mtd_utils(cpio, packages)
+    _add_tools(cpio, packages)
     for program in sorted(p for p in programs.iterdir() if p.suffix != ".json"):
         where = "init" if program.name == "init" else f"usr/bin/{program.name}"
         cpio.file(where, program.read_bytes(), 0o755)
@@ -58,12 +60,13 @@ def _add_busybox(cpio: Archive, packages: Packages) -> None:
         cpio.link(applet, "/bin/busybox")
 
 
-def _add_mtd_utils(cpio: Archive, packages: Packages) -> None:
+def _add_tools(cpio: Archive, packages: Packages) -> None:
     for tool in MTD_TOOLS:
         path = packages.root / "usr/sbin" / tool
         if path.exists():
             cpio.file(f"usr/sbin/{tool}", path.read_bytes(), 0o755)
     libraries = packages.root / "lib/x86_64-linux-gnu"
+    cpio.file("sbin/mkfs.fat", (packages.root / "sbin/mkfs.fat").read_bytes(), 0o755)
     loader, libc = "ld-linux-x86-64.so.2", "libc.so.6"
     cpio.file(f"lib64/{loader}", (libraries / loader).read_bytes(), 0o755)
     cpio.file(f"lib/x86_64-linux-gnu/{libc}", (libraries / libc).read_bytes(), 0o755)

@@ -8,7 +8,7 @@ virtual board and the fake one both keep this contract.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
@@ -162,6 +162,10 @@ class Board(Protocol):
     @property
     def deterministic(self) -> bool:
         """Whether the same job gives the same record to the nanosecond."""
+
+    @property
+    def kernel_config(self) -> Mapping[str, str]:
+        """What is set in the kernel's configuration, by symbol."""
 
     @property
     def key(self) -> str:

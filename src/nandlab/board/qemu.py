@@ -27,16 +27,17 @@ from qemu.qmp import EventListener, QMPClient, QMPError
 
 from nandlab.board.build import modules, programs
 from nandlab.board.cache import entry
-from nandlab.board.debian import Packages, Suite, packages
+from nandlab.board.debian import Packages, Suite, packages, packages_here
 from nandlab.board.image import GUEST_PACKAGES, compressed, initramfs
 from nandlab.board.job import BoardLost, ChannelReader, Job, JobRecord
 from nandlab.board.kvm import QEMU, probe
+from nandlab.board.yaffs2 import Core, core
 from nandlab.catalog import BoardModel
 from nandlab.digest import file_digest
 from nandlab.errors import NandlabError, UsageError
 
-OWN_MODULES = ("nopidle", "simnand", "tracers")
-"""Folders of target/modules that every board has."""
+OWN_MODULES = ("nopidle", "doorbell", "simnand", "tracers")
+"""Folders of target/modules that every board has; yaffs2 besides, which takes foreign sources."""
 JOB_SIZE = 1 << 20
 """Bytes of the fw_cfg file that holds a job: constant, for the guest learns it once, at boot."""
 CONSOLE_TAIL_LINES = 80
@@ -64,6 +65,7 @@ class Machine:
     initrd: Path
     parts: dict[str, str]
     """SHA-256 of what is in the initramfs that we built, by name."""
+    yaffs2: Core
 
     @property
     def chip_store_phys(self) -> int:
@@ -75,9 +77,10 @@ class Machine:
         m = self.model
         exact = self.accel == "tcg"
         clock = ["-icount", f"shift={m.icount_shift},sleep=off"] if exact else []
+        repeats = "idle=poll nandlab.exact " if exact else ""
         append = (
             f"console=ttyS0 quiet panic=-1 oops=panic nokaslr norandmaps random.trust_cpu=off "
-            f"mem={m.ram_mib}M nmi_watchdog=0 {'nandlab.idle=nop ' if exact else ''}{m.cmdline}"
+            f"mem={m.ram_mib}M nmi_watchdog=0 {repeats}{m.cmdline}"
         )
         return [
             *(QEMU, "-accel", self.accel, "-cpu", m.cpu, "-smp", "1"),
@@ -101,15 +104,27 @@ class Machine:
             "packages": self.packages.versions,
             "qemu": qemu_version(),
             "parts": self.parts,
+            "yaffs2_core": self.yaffs2.identity(),
         }
 
 
-def assemble(model: BoardModel, accel: str = "tcg") -> Machine:
-    """Fetches and builds all that the board needs, or finds it in the cache."""
+def kernel_config_here(model: BoardModel) -> dict[str, str] | None:
+    """The configuration of a board's kernel, if its package is in the cache already."""
+    debs = packages_here(Suite(model.release, model.arch), model.kernel, GUEST_PACKAGES)
+    return debs.config if debs else None
+
+
+def assemble(model: BoardModel, accel: str = "tcg", yaffs2_source: Path | None = None) -> Machine:
+    """Fetches and builds all that the board needs, or finds it in the cache.
+
+    yaffs2_source: a folder of the YAFFS2 core's sources; None takes Debian's.
+    """
+    yaffs2 = core(yaffs2_source)
     suite = Suite(model.release, model.arch)
     debs = packages(suite, model.kernel, GUEST_PACKAGES)
     built = programs()
     own = [ko for folder in OWN_MODULES for ko in modules(folder, debs)]
+    own += modules("yaffs2", debs, {"core": yaffs2.folder})
     parts = {p.name: file_digest(p) for p in sorted(built.iterdir()) if p.suffix != ".json"}
     parts |= {p.name: file_digest(p) for p in own}
 
@@ -118,7 +133,8 @@ def assemble(model: BoardModel, accel: str = "tcg") -> Machine:
 
     source = {m: file_digest(Path(__file__).with_name(m)) for m in ("image.py", "cpio.py")}
     inputs = {"packages": debs.versions, "parts": parts, "source": source}
-    return Machine(model, accel, debs, entry("initramfs", inputs, make) / "initrd", parts)
+    initrd = entry("initramfs", inputs, make) / "initrd"
+    return Machine(model, accel, debs, initrd, parts, yaffs2)
 
 
 def _die_with_parent() -> None:
@@ -241,6 +257,11 @@ class QemuBoard:
         return self.machine.accel == "tcg"
 
     @property
+    def kernel_config(self) -> dict[str, str]:
+        """What is set in the kernel's configuration, by symbol."""
+        return self.machine.packages.config
+
+    @property
     def key(self) -> str:
         """The snapshot's name in the cache."""
         return self.snapshot.name
@@ -326,13 +347,16 @@ async def _until_saved(vm: _Vm) -> None:
         await asyncio.sleep(0.02)
 
 
-def open_board(model: BoardModel, accel: str = "tcg") -> QemuBoard:
+def open_board(
+    model: BoardModel, accel: str = "tcg", yaffs2_source: Path | None = None
+) -> QemuBoard:
     """A board ready to run jobs: assembled, booted and saved, or found in the cache.
 
     accel: "tcg" (repeats exactly) or "kvm" (fast, does not repeat; UsageError where it cannot
-    boot a guest). Boots at most once however many processes ask at once.
+    boot a guest). yaffs2_source: see assemble. Boots at most once however many processes ask at
+    once.
     """
-    machine = assemble(model, accel)
+    machine = assemble(model, accel, yaffs2_source)
     if accel == "kvm":
         kvm = probe(machine.packages.vmlinuz)
         if not kvm.found:

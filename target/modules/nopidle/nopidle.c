@@ -13,6 +13,10 @@
  * all but are counted: idle time passes exactly, and hundreds of times faster
  * than on the host's own clock.
  *
+ * The kernel is booted with idle=poll, so that it does not halt before this
+ * module is there either; loading it ends the polling, which is exact too but
+ * costs the emulator a turn of its main loop for a few instructions.
+ *
  * Costs, against a halt: no wake-up latency, and time is accounted as idle all
  * the same. Not for real hardware, nor for KVM, where it would burn a core.
  */
@@ -21,9 +25,11 @@
 #include <linux/cpuidle.h>
 #include <linux/irqflags.h>
 #include <linux/kernel_stat.h>
+#include <linux/kprobes.h>
 #include <linux/module.h>
 #include <linux/sched.h>
 #include <asm/hardirq.h>
+#include <asm/processor.h>
 
 /*
  * QEMU translates at most 512 instructions at a time; the loop around the
@@ -67,17 +73,49 @@ static struct cpuidle_driver nopidle = {
 	.state_count = 1,
 };
 
-static int __init nopidle_init(void)
+/*
+ * The kernel's switch for idle=poll, which it does not export: a probe that is
+ * never hit tells where it is.
+ */
+static void (*poll_idle)(bool enable);
+
+static int find_poll_switch(void)
 {
-	int error = cpuidle_register(&nopidle, NULL);
+	struct kprobe probe = {.symbol_name = "cpu_idle_poll_ctrl"};
+	int error = register_kprobe(&probe);
 
 	if (error)
+		return error;
+	poll_idle = (void *)probe.addr;
+	unregister_kprobe(&probe);
+	return 0;
+}
+
+static bool booted_polling(void)
+{
+	return boot_option_idle_override == IDLE_POLL;
+}
+
+static int __init nopidle_init(void)
+{
+	int error = booted_polling() ? find_poll_switch() : 0;
+
+	if (error) {
+		pr_err("cannot end this kernel's idle=poll (%d)\n", error);
+		return error;
+	}
+	error = cpuidle_register(&nopidle, NULL);
+	if (error)
 		pr_err("cannot be this kernel's idle driver (%d)\n", error);
+	else if (poll_idle)
+		poll_idle(false);
 	return error;
 }
 
 static void __exit nopidle_exit(void)
 {
+	if (poll_idle)
+		poll_idle(true);
 	cpuidle_unregister(&nopidle);
 }
 

@@ -10,13 +10,17 @@
  * write; up to this it is somebody who plants errors, as nandbiterrs does. */
 #define PLANTED_BITS_MAX 64
 
-/* A byte of 0xff leaves its cells alone; any other wants to be read back. */
+/*
+ * A byte of 0xff leaves its cells alone; any other wants to be read back. Not
+ * so in a program of spare bytes alone: it sets a mark beside others, as the
+ * deletion of a page is in YAFFS1, and set bits in it mean "as it was".
+ */
 static bool wants_set_bits(struct chip *chip)
 {
 	const u8 *cells;
 	u32 i;
 
-	if (!chip->state[chip->row])
+	if (!chip->state[chip->row] || (chip->oob_loaded && !chip->data_loaded))
 		return false;
 	cells = cells_of(chip, chip->row);
 	for (i = 0; i < chip->page_bytes; i++)

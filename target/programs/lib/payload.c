@@ -6,8 +6,7 @@
 #include "diag.h"
 #include "payload.h"
 
-/* SplitMix64: one addition and three mixing steps a draw, any seed will do. */
-static uint64_t draw(uint64_t *state)
+uint64_t payload_draw(uint64_t *state)
 {
 	uint64_t mixed = *state += 0x9e3779b97f4a7c15u;
 
@@ -26,7 +25,7 @@ void payload_open(struct payload *payload, uint64_t seed,
 				 1, "the data to write");
 	for (size_t at = 0; at < PAYLOAD_REPEAT; at += PAYLOAD_PERIOD) {
 		for (size_t i = 0; i < PAYLOAD_PERIOD; i += sizeof(uint64_t)) {
-			uint64_t random = draw(&seed);
+			uint64_t random = payload_draw(&seed);
 
 			memcpy(payload->pool + at + i, &random, sizeof(random));
 		}

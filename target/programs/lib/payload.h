@@ -32,6 +32,9 @@ void payload_open(struct payload *payload, uint64_t seed,
 		  double compressibility, size_t largest);
 void payload_close(struct payload *payload);
 
+/* SplitMix64: one addition and three mixing steps a draw, any seed will do. */
+uint64_t payload_draw(uint64_t *state);
+
 /* A new file, or a new part of one, starts on a period. */
 static inline void payload_align(struct payload *payload)
 {

@@ -1,0 +1,101 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The YAFFS2 core that our Linux port is built with.
+
+It comes from Debian's source package ``u-boot``, fetched and verified by apt, or from a folder
+that the user names. Nothing of it is in this repository. Every board takes the same core, whatever
+its kernel, so that kernels can be compared.
+"""
+
+from __future__ import annotations
+
+import shutil
+import tarfile
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+
+from nandlab.board.cache import entry
+from nandlab.board.debian import Apt, Suite
+from nandlab.digest import digest, file_digest, tree_digest
+from nandlab.errors import NandlabError, UsageError
+
+SUITE = Suite("bookworm", "amd64")
+PACKAGE = "u-boot"
+INSIDE = "fs/yaffs2"
+"""Where the core is in the package's source."""
+FILES = "yaffs_*.[ch]"
+"""The core's files: all that the build takes of a folder."""
+MARK = "yaffs_guts.c"
+"""The core's main file: a folder without it is none."""
+
+
+@dataclass(frozen=True)
+class Core:
+    """Sources of the core, and where they are from."""
+
+    folder: Path
+    origin: str
+
+    def identity(self) -> dict[str, str]:
+        """What is written into every result."""
+        return {"origin": self.origin, "sha256": digest(tree_digest(self.folder))}
+
+
+def core(given: Path | None = None) -> Core:
+    """The core from a user's folder, or Debian's.
+
+    Once fetched, Debian's stays as it is, so that results keep their core; remove the folder
+    ``yaffs2`` of the cache (``nandlab doctor`` names it) to take a newer one.
+    """
+    if given is not None:
+        return _given(given)
+    inputs = {"suite": [SUITE.release, SUITE.arch], "package": PACKAGE, "inside": INSIDE, "form": 1}
+    made = entry("yaffs2", inputs, _fetch)
+    return Core(made / "core", (made / "origin.txt").read_text().splitlines()[0])
+
+
+def _given(folder: Path) -> Core:
+    """A copy of the core's files in the user's folder, from which the build takes them."""
+    where = next((d for d in (folder, folder / "core") if (d / MARK).is_file()), None)
+    if where is None:
+        raise UsageError(
+            f"--yaffs2-source {folder}: no {MARK} there, nor in its core/; name the folder of the "
+            "YAFFS2 core's sources"
+        )
+    files = sorted(where.glob(FILES))
+
+    def make(work: Path) -> None:
+        (work / "core").mkdir()
+        for file in files:
+            shutil.copy(file, work / "core")
+
+    inputs = {"files": {f.name: file_digest(f) for f in files}}
+    return Core(entry("yaffs2", inputs, make) / "core", "--yaffs2-source")
+
+
+def _fetch(work: Path) -> None:
+    apt = Apt(SUITE, "deb-src")
+    apt.update()
+    with tempfile.TemporaryDirectory() as scratch:
+        apt.download_source(PACKAGE, Path(scratch))
+        (dsc,) = Path(scratch).glob("*.dsc")
+        (archive,) = Path(scratch).glob("*.orig.tar.?z*")
+        (work / "core").mkdir()
+        _unpack(archive, work / "core")
+        version = dsc.stem.removeprefix(f"{PACKAGE}_")
+        origin = f"{PACKAGE} {version}\n{archive.name} {file_digest(archive)}\n"
+    (work / "origin.txt").write_text(origin)
+
+
+def _unpack(archive: Path, folder: Path) -> None:
+    """The core's files, and nothing else of the archive."""
+    with tarfile.open(archive) as tar:
+        for member in tar:
+            path = Path(*Path(member.name).parts[1:])
+            if path.parent != Path(INSIDE) or not path.match(FILES):
+                continue
+            content = tar.extractfile(member)
+            if content is not None:
+                (folder / path.name).write_bytes(content.read())
+    if not (folder / MARK).exists():
+        raise NandlabError(f"{archive.name} has no {INSIDE}/{MARK}")

@@ -1,0 +1,218 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""A file system as the catalog describes it: commands, options, and what it demands.
+
+The commands of a file are templates, run by the board's shell. ``{mtd}`` is the partition's
+number, ``{mountpoint}`` where to mount, ``{options}`` the words for ``mount -o``, and each option's
+own name what its chosen value adds to a command.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from string import Formatter
+from typing import Annotated, Any, Literal, get_args
+
+from pydantic import Field, model_validator
+
+from nandlab.errors import UsageError
+from nandlab.noun import Noun, Strict
+
+Difference = Literal[
+    "hard_links", "symbolic_links", "modes", "case", "precise_times", "truncate_times",
+    "empty_writes", "directory_links", "inode_numbers", "steady_directories",
+    "shared_writable_maps",
+]  # fmt: skip
+"""What a file system may do otherwise than tmpfs; docs/conformance.md tells what each excuses."""
+
+Figure = Literal[
+    "writesize", "oobsize", "erasesize", "nop", "in_order", "partition_blocks", "partition_per_1024"
+]
+"""Figures of a chip and its partition that a file system may bound, by ChipModel.figures."""
+
+BUILT_IN_WORDS = ("mtd", "mountpoint", "options")
+
+
+class ChipNeed(Strict):
+    """A bound on the chips that a file system, or an option's value, works on."""
+
+    figure: Figure = Field(
+        description="geometry's key (in_order is 0 or 1), or the partition's blocks, in all or in "
+        "1024 of the chip"
+    )
+    min: int | None = Field(default=None, description="least that will do")
+    max: int | None = Field(default=None, description="greatest that will do")
+    why: str = Field(description="in a clause: what comes of it otherwise")
+
+    def unmet(self, figures: Mapping[str, int]) -> str | None:
+        """What is wrong with a chip of these figures, or None."""
+        has = figures[self.figure]
+        if self.min is not None and has < self.min:
+            return f"{self.figure} is {has}, must be at least {self.min}: {self.why}"
+        if self.max is not None and has > self.max:
+            return f"{self.figure} is {has}, must be at most {self.max}: {self.why}"
+        return None
+
+
+class Value(Strict):
+    """A value of an option; in a file, a string alone is its ``mount``."""
+
+    mount: str = Field(default="", description="words for mount -o")
+    words: str = Field(default="", description="what the option's name stands for in commands")
+    help: str = Field(default="", description="in a sentence, where the name does not say it")
+    kernel: list[str] = Field(
+        default=[], description="symbols that the kernel must have set (y, m); with !: must not"
+    )
+    chip_needs: list[ChipNeed] = Field(default=[], description="bounds on the chip")
+    refused: str = Field(default="", description="why no kernel offers it; empty: it is offered")
+
+    @model_validator(mode="before")
+    @classmethod
+    def _from_words(cls, data: Any) -> Any:
+        return {"mount": data} if isinstance(data, str) else data
+
+
+class Option(Strict):
+    """A choice that a file system offers."""
+
+    help: str = Field(description="in a sentence: what it changes")
+    default: str = Field(description="the value when a study names none")
+    values: dict[str, Value] = Field(description="by name: what the value adds, and needs")
+
+    @model_validator(mode="after")
+    def _default_is_a_value(self) -> Option:
+        if self.default not in self.values:
+            raise ValueError(f"default {self.default!r} is none of {sorted(self.values)}")
+        return self
+
+
+class Settle(Strict):
+    """How to know that the work that goes on in the background after a mount has ended."""
+
+    quiet_ms: int = Field(ge=1, description="the chip has done nothing for so long, ms")
+    limit_s: int = Field(ge=1, description="stop waiting after this, board seconds, and say so")
+
+
+FileOperation = Literal[
+    "read_page", "readahead", "write_begin", "write_end", "write_page", "write_pages"
+]
+Cause = Literal[
+    "garbage_collection",
+    "wear_leveling",
+    "commit",
+    "checkpoint",
+    "write_buffer",
+    "erase",
+    "mount_scan",
+]
+FILE_OPERATIONS: tuple[str, ...] = get_args(FileOperation)
+"""What the kernel asks of a file system for a file's pages; vfsmon knows their arguments."""
+CAUSES: tuple[str, ...] = get_args(Cause)
+"""What a file system does of its own; funcmon times it, and flash operations belong to it."""
+Symbol = Annotated[str, Field(pattern=r"^[A-Za-z_][A-Za-z0-9_.:]*$", max_length=63)]
+
+
+class FilesystemModel(Noun):
+    """A file system: how to make, mount and unmount it on an MTD partition."""
+
+    title: str = Field(description="as people write it")
+    modules: list[str] = Field(description="kernel modules it needs, in order")
+    format: list[str] = Field(description="commands that make it on an erased partition")
+    mount: str = Field(description="command that mounts it on a partition that was just found")
+    unmount: list[str] = Field(description="commands that take it away, down to the MTD device")
+    settle: Settle
+    options: dict[str, Option] = Field(default_factory=dict)
+    chip_needs: list[ChipNeed] = Field(default=[], description="bounds on the chip")
+    chip_parameters: dict[Literal["name", "partition_name"], str] = Field(
+        default_factory=dict, description="how simnand must present itself, by its parameters"
+    )
+    kernel: list[str] = Field(default=[], description="as an option's: symbols of the kernel")
+    harmless_log: list[str] = Field(
+        default=[], description="patterns of lines of the kernel log that mean no trouble"
+    )
+    differs: dict[Difference, str] = Field(
+        default_factory=dict, description="what it truly does otherwise than tmpfs, in a sentence"
+    )
+
+    kernel_type: str = Field(default="", description="in /proc/filesystems; empty: its name")
+    symbols: dict[FileOperation | Cause, list[Symbol]] = Field(
+        default_factory=dict,
+        description="operation -> kernel functions that may do it, the first that is there is it",
+    )
+
+    @model_validator(mode="before")
+    @classmethod
+    def _type_is_its_name(cls, data: Any) -> Any:
+        return {"kernel_type": data.get("name", ""), **data} if isinstance(data, dict) else data
+
+    @model_validator(mode="after")
+    def _commands_use_words_that_are_there(self) -> FilesystemModel:
+        known = {*BUILT_IN_WORDS, *self.options}
+        clash = known & set(BUILT_IN_WORDS) & set(self.options)
+        if clash:
+            raise ValueError(f"an option cannot be named {sorted(clash)}")
+        for command in (*self.format, self.mount, *self.unmount):
+            used = {name for _, name, _, _ in Formatter().parse(command) if name is not None}
+            if used - known:
+                raise ValueError(f"{command!r} uses {sorted(used - known)}: no such option")
+        return self
+
+    def chosen(self, given: Mapping[str, str], where: str) -> dict[str, str]:
+        """Every option with its value; UsageError for what this file system does not offer."""
+        wrong = [
+            f"{where}: {self.name} has no option {key!r}; it has: {', '.join(self.options) or '-'}"
+            for key in given
+            if key not in self.options
+        ]
+        for key, value in given.items():
+            if key in self.options:
+                wrong += [f"{where}: {self.name}: {w}" for w in self._wrong_value(key, value)]
+        if wrong:
+            raise UsageError("\n".join(wrong))
+        return {key: given.get(key, option.default) for key, option in self.options.items()}
+
+    def _wrong_value(self, key: str, value: str) -> Iterable[str]:
+        values = self.options[key].values
+        if value not in values:
+            offered = (name for name, v in values.items() if not v.refused)
+            yield f"{key} = {value!r} is none of {', '.join(offered)}"
+        elif values[value].refused:
+            yield f"{key} = {value!r} cannot be: {values[value].refused}"
+
+    def _values(self, chosen: Mapping[str, str]) -> dict[str, Value]:
+        return {key: self.options[key].values[value] for key, value in chosen.items()}
+
+    def changed(self, chosen: Mapping[str, str]) -> dict[str, str]:
+        """The options whose value is not the default."""
+        return {k: v for k, v in chosen.items() if v != self.options[k].default}
+
+    def mount_options(self, chosen: Mapping[str, str]) -> str:
+        """The words for ``mount -o``."""
+        words = [value.mount for value in self._values(chosen).values()]
+        return ",".join(["rw", *(w for w in words if w)])
+
+    def words(self, chosen: Mapping[str, str], mtd: str, mountpoint: str) -> dict[str, str]:
+        """What the templates of the commands are filled with."""
+        return {
+            "mtd": mtd,
+            "mountpoint": mountpoint,
+            "options": self.mount_options(chosen),
+            **{key: value.words for key, value in self._values(chosen).items()},
+        }
+
+    def unfit(self, chosen: Mapping[str, str], figures: Mapping[str, int]) -> list[str]:
+        """Why it cannot live, so configured, on a chip of these figures; empty: it can."""
+        found = [need.unmet(figures) for need in self.chip_needs]
+        for key, value in self._values(chosen).items():
+            for need in value.chip_needs:
+                unmet = need.unmet(figures)
+                found.append(unmet and f"{key} = {chosen[key]!r}: {unmet}")
+        return [text for text in found if text]
+
+    def kernel_needs(self, chosen: Mapping[str, str]) -> list[tuple[str, str]]:
+        """Each symbol that the kernel must have, or with ! must not, and what asks for it."""
+        needs = [(symbol, self.title) for symbol in self.kernel]
+        for key, value in self._values(chosen).items():
+            needs += [
+                (symbol, f"{self.title} with {key} = {chosen[key]!r}") for symbol in value.kernel
+            ]
+        return needs

@@ -1,0 +1,205 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * Inodes: each stands for one object of the core, whose number it has. The
+ * object knows its inode, and stays while that is in the kernel's cache, even
+ * if its last name is gone.
+ */
+#include <linux/writeback.h>
+
+#include "yaffs2.h"
+
+static struct timespec64 seconds(u32 time)
+{
+	return (struct timespec64){.tv_sec = time};
+}
+
+void yl_times_from_obj(struct inode *inode)
+{
+	struct yaffs_obj *obj = yl_obj(inode);
+
+	inode_set_atime_to_ts(inode, seconds(obj->yst_atime));
+	inode_set_mtime_to_ts(inode, seconds(obj->yst_mtime));
+	inode_set_ctime_to_ts(inode, seconds(obj->yst_ctime));
+}
+
+void yl_times_to_obj(struct inode *inode)
+{
+	struct yaffs_obj *obj = yl_obj(inode);
+
+	obj->yst_atime = inode_get_atime(inode).tv_sec;
+	obj->yst_mtime = inode_get_mtime(inode).tv_sec;
+	obj->yst_ctime = inode_get_ctime(inode).tv_sec;
+}
+
+/* A directory has a link for itself, its parent's entry, each child's "..". */
+static unsigned int links(struct yaffs_obj *obj)
+{
+	struct yaffs_obj *child;
+	unsigned int count = 2;
+
+	if (obj->variant_type != YAFFS_OBJECT_TYPE_DIRECTORY)
+		return yaffs_get_obj_link_count(obj);
+	list_for_each_entry (child, &obj->variant.dir_variant.children,
+			     siblings)
+		count += child->variant_type == YAFFS_OBJECT_TYPE_DIRECTORY;
+	return count;
+}
+
+/* The object's kind decides, not the mode that an older header may have. */
+static umode_t mode_of(struct yaffs_obj *obj)
+{
+	umode_t mode = obj->yst_mode & S_IALLUGO;
+
+	switch (obj->variant_type) {
+	case YAFFS_OBJECT_TYPE_FILE:
+		return mode | S_IFREG;
+	case YAFFS_OBJECT_TYPE_DIRECTORY:
+		return mode | S_IFDIR;
+	case YAFFS_OBJECT_TYPE_SYMLINK:
+		return mode | S_IFLNK;
+	default:
+		return obj->yst_mode;
+	}
+}
+
+static void set_operations(struct inode *inode, struct yaffs_obj *obj)
+{
+	switch (inode->i_mode & S_IFMT) {
+	case S_IFREG:
+		inode->i_op = &yl_file_inode_operations;
+		inode->i_fop = &yl_file_operations;
+		inode->i_mapping->a_ops = &yl_address_operations;
+		break;
+	case S_IFDIR:
+		inode->i_op = &yl_dir_inode_operations;
+		inode->i_fop = &yl_dir_operations;
+		break;
+	case S_IFLNK:
+		inode->i_op = &yl_symlink_inode_operations;
+		break;
+	default:
+		inode->i_op = &yl_special_inode_operations;
+		init_special_inode(inode, inode->i_mode,
+				   old_decode_dev(obj->yst_rdev));
+	}
+}
+
+static void fill(struct inode *inode, struct yaffs_obj *obj)
+{
+	char name[YAFFS_MAX_NAME_LENGTH + 1];
+
+	/* loads what lazy loading has left out: owner, times, a link's text */
+	if (obj->lazy_loaded)
+		yaffs_get_obj_name(obj, name, sizeof(name));
+	inode->i_private = obj;
+	inode->i_mode = mode_of(obj);
+	i_uid_write(inode, obj->yst_uid);
+	i_gid_write(inode, obj->yst_gid);
+	yl_times_from_obj(inode);
+	inode->i_size = yaffs_get_obj_length(obj);
+	inode->i_blocks = (inode->i_size + 511) >> 9;
+	set_nlink(inode, links(obj));
+	set_operations(inode, obj);
+	obj->my_inode = inode;
+}
+
+/* Not with the lock held: an inode that is on its way out wants it. */
+struct inode *yl_iget(struct super_block *sb, u32 number)
+{
+	struct yl_fs *fs = sb->s_fs_info;
+	struct inode *inode = iget_locked(sb, number);
+	struct yaffs_obj *obj;
+	int err = 0;
+
+	if (!inode)
+		return ERR_PTR(-ENOMEM);
+	if (!(inode->i_state & I_NEW))
+		return inode;
+	yl_lock(fs);
+	obj = yaffs_find_by_number(&fs->dev, number);
+	if (obj)
+		fill(inode, obj);
+	else
+		err = -ESTALE;
+	if (fs->read_error)
+		err = fs->read_error;
+	yl_unlock(fs);
+	if (err) {
+		iget_failed(inode);
+		return ERR_PTR(err);
+	}
+	unlock_new_inode(inode);
+	return inode;
+}
+
+void yl_evict_inode(struct inode *inode)
+{
+	struct yaffs_obj *obj = yl_obj(inode);
+	struct yl_fs *fs = yl_of(inode);
+
+	truncate_inode_pages_final(&inode->i_data);
+	clear_inode(inode);
+	if (!obj)
+		return;
+	yl_lock(fs);
+	if (!inode->i_nlink && !is_bad_inode(inode))
+		yaffs_del_obj(obj);
+	obj->my_inode = NULL;
+	inode->i_private = NULL;
+	yaffs_handle_defered_free(obj);
+	yl_unlock(fs);
+}
+
+/*
+ * Pages past a new end go first, and once more when the core has cut the file:
+ * a reader may have brought one back meanwhile.
+ */
+static int resize(struct inode *inode, loff_t size)
+{
+	struct yl_fs *fs = yl_of(inode);
+	struct yaffs_obj *obj = yl_obj(inode);
+	bool room = true;
+	int err = 0;
+
+	truncate_setsize(inode, size);
+	yl_lock(fs);
+	if (size > obj->variant.file_variant.file_size)
+		room = yaffs_check_alloc_available(&fs->dev, 1);
+	if (!room)
+		err = -ENOSPC;
+	else if (yaffs_resize_file(obj, size) != YAFFS_OK)
+		err = -EIO;
+	if (!err && fs->write_error)
+		err = fs->write_error == -EROFS ? -EROFS : -EIO;
+	if (err)
+		size = obj->variant.file_variant.file_size;
+	yl_unlock(fs);
+	truncate_setsize(inode, size);
+	inode->i_blocks = (size + 511) >> 9;
+	return err;
+}
+
+int yl_setattr(IDMAP_ARG struct dentry *dentry, struct iattr *attr)
+{
+	struct inode *inode = d_inode(dentry);
+	struct yl_fs *fs = yl_of(inode);
+	struct yaffs_obj *obj = yl_obj(inode);
+	int err = setattr_prepare(IDMAP dentry, attr);
+
+	if (err)
+		return err;
+	if (attr->ia_valid & ATTR_SIZE && attr->ia_size != i_size_read(inode))
+		err = resize(inode, attr->ia_size);
+	if (err)
+		return err;
+	setattr_copy(IDMAP inode, attr);
+	yl_lock(fs);
+	obj->yst_mode = inode->i_mode;
+	obj->yst_uid = i_uid_read(inode);
+	obj->yst_gid = i_gid_read(inode);
+	yl_times_to_obj(inode);
+	if (yaffs_update_oh(obj, NULL, 1, 0, 0, NULL) < 0)
+		err = fs->write_error ? -EIO : -ENOSPC;
+	yl_unlock(fs);
+	return err;
+}

@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * The core's memory: from kmalloc, and from vmalloc where a piece is too big
+ * for it, which the tables of a large chip are. What is handed out is summed
+ * up, now and at its peak, for /proc/yaffs: YAFFS2 keeps its whole index in
+ * RAM, and how much that is decides whether a product can use it.
+ */
+#include <linux/atomic.h>
+#include <linux/mm.h>
+#include <linux/sched/mm.h>
+#include <linux/spinlock.h>
+
+#include "yaffs2.h"
+
+/* ksize() tells of a slab's piece; of the few from vmalloc we keep the size. */
+struct big {
+	struct list_head others;
+	const void *memory;
+	size_t bytes;
+};
+
+static LIST_HEAD(bigs);
+static DEFINE_SPINLOCK(lock);
+static size_t now_bytes;
+static size_t peak_bytes;
+
+static void count(size_t bytes)
+{
+	spin_lock(&lock);
+	now_bytes += bytes;
+	peak_bytes = max(peak_bytes, now_bytes);
+	spin_unlock(&lock);
+}
+
+static void *alloc_big(size_t bytes)
+{
+	struct big *big = kmalloc(sizeof(*big), GFP_NOFS);
+	unsigned int scope;
+
+	if (!big)
+		return NULL;
+	scope = memalloc_nofs_save();
+	big->memory = vzalloc(bytes);
+	memalloc_nofs_restore(scope);
+	if (!big->memory) {
+		kfree(big);
+		return NULL;
+	}
+	big->bytes = PAGE_ALIGN(bytes);
+	spin_lock(&lock);
+	list_add(&big->others, &bigs);
+	spin_unlock(&lock);
+	count(big->bytes);
+	return (void *)big->memory;
+}
+
+static void free_big(const void *memory)
+{
+	struct big *big, *found = NULL;
+
+	spin_lock(&lock);
+	list_for_each_entry (big, &bigs, others)
+		if (big->memory == memory)
+			found = big;
+	if (found) {
+		list_del(&found->others);
+		now_bytes -= found->bytes;
+	}
+	spin_unlock(&lock);
+	vfree(memory);
+	kfree(found);
+}
+
+void *yl_alloc(size_t bytes, gfp_t flags)
+{
+	void *memory = NULL;
+
+	if (bytes <= SZ_128K)
+		memory = kmalloc(bytes, flags | __GFP_NOWARN);
+	if (!memory)
+		return alloc_big(bytes);
+	count(ksize(memory));
+	return memory;
+}
+
+void yl_free(const void *memory)
+{
+	if (!memory)
+		return;
+	if (is_vmalloc_addr(memory)) {
+		free_big(memory);
+		return;
+	}
+	spin_lock(&lock);
+	now_bytes -= ksize(memory);
+	spin_unlock(&lock);
+	kfree(memory);
+}
+
+void yl_memory(size_t *now, size_t *peak)
+{
+	spin_lock(&lock);
+	*now = now_bytes;
+	*peak = peak_bytes;
+	spin_unlock(&lock);
+}

@@ -1,0 +1,256 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * Mounting, unmounting, and what there is to say of the whole.
+ */
+#include <linux/bitmap.h>
+#include <linux/sched/mm.h>
+#include <linux/slab.h>
+#include <linux/statfs.h>
+
+#include "yaffs2.h"
+
+#define RESERVED_BLOCKS	  5 /* as YAFFS2's own port: for collecting garbage */
+#define CACHED_CHUNKS	  10
+#define REFRESH_PERIOD	  500 /* collections between those of the oldest block */
+#define YAFFS1_CHUNKS_MAX ((1 << 20) - 1) /* bits of the tags' chunk_id */
+
+/*
+ * The core calls back into MTD, and allocates. Reclaim must not come here for
+ * it: to drop an inode, or write a page, it would want this lock again.
+ */
+void yl_lock(struct yl_fs *fs)
+{
+	mutex_lock(&fs->lock);
+	fs->alloc_scope = memalloc_nofs_save();
+	fs->read_error = 0;
+	fs->write_error = 0;
+}
+
+void yl_unlock(struct yl_fs *fs)
+{
+	unsigned int scope = fs->alloc_scope;
+
+	mutex_unlock(&fs->lock);
+	memalloc_nofs_restore(scope);
+}
+
+static void became_dirty(struct yaffs_dev *dev)
+{
+	yl_of_dev(dev)->dirty = true;
+}
+
+static int statfs(struct dentry *dentry, struct kstatfs *buf)
+{
+	struct yl_fs *fs = dentry->d_sb->s_fs_info;
+	struct yaffs_param *param = &fs->dev.param;
+
+	yl_lock(fs);
+	buf->f_type = YAFFS_MAGIC;
+	buf->f_bsize = fs->dev.data_bytes_per_chunk;
+	buf->f_blocks = (u64)(param->end_block - param->start_block + 1) *
+			param->chunks_per_block;
+	buf->f_bfree = yaffs_get_n_free_chunks(&fs->dev);
+	buf->f_bavail = buf->f_bfree;
+	buf->f_files = YAFFS_MAX_OBJECT_ID;
+	buf->f_ffree = YAFFS_MAX_OBJECT_ID - fs->dev.n_obj;
+	buf->f_namelen = YL_NAME_MAX;
+	yl_unlock(fs);
+	return 0;
+}
+
+static int sync_fs(struct super_block *sb, int wait)
+{
+	struct yl_fs *fs = sb->s_fs_info;
+	int err = 0;
+
+	if (!wait || sb_rdonly(sb))
+		return 0;
+	yl_lock(fs);
+	/* a checkpoint now would be erased by the collector in a moment */
+	if (fs->dirty || !fs->dev.is_checkpointed)
+		err = yl_flush_all(fs, !yl_urgency(fs));
+	yl_unlock(fs);
+	return err;
+}
+
+static void free_fs(struct yl_fs *fs)
+{
+	bitmap_free(fs->not_erased);
+	kfree(fs);
+}
+
+static void put_super(struct super_block *sb)
+{
+	struct yl_fs *fs = sb->s_fs_info;
+	int err = 0;
+
+	yl_collector_stop(fs);
+	yl_proc_remove(fs);
+	yl_lock(fs);
+	if (!fs->dev.read_only)
+		err = yl_flush_all(fs, true);
+	if (err)
+		pr_err("yaffs2: mtd%d: error %d while unmounting\n",
+		       fs->mtd->index, err);
+	yaffs_deinitialise(&fs->dev);
+	yl_unlock(fs);
+	sb->s_fs_info = NULL;
+	free_fs(fs);
+}
+
+static const struct super_operations super_operations = {
+	.statfs = statfs,
+	.sync_fs = sync_fs,
+	.put_super = put_super,
+	.evict_inode = yl_evict_inode,
+	.show_options = yl_show_options,
+};
+
+int yl_remount(struct super_block *sb, bool read_only)
+{
+	struct yl_fs *fs = sb->s_fs_info;
+	int err;
+
+	if (read_only == (bool)fs->dev.read_only)
+		return 0;
+	if (!read_only && !(fs->mtd->flags & MTD_WRITEABLE))
+		return -EROFS;
+	if (read_only)
+		yl_collector_stop(fs);
+	yl_lock(fs);
+	if (read_only)
+		err = yl_flush_all(fs, true);
+	else
+		err = yl_erase_pending(fs);
+	if (!err)
+		fs->dev.read_only = read_only;
+	yl_unlock(fs);
+	if (!fs->dev.read_only && !err)
+		err = yl_collector_start(fs);
+	return err;
+}
+
+static struct yl_fs *new_fs(struct super_block *sb,
+			    const struct yl_options *options)
+{
+	struct yl_fs *fs = kzalloc(sizeof(*fs), GFP_KERNEL);
+	u32 blocks = mtd_div_by_eb(sb->s_mtd->size, sb->s_mtd);
+
+	if (!fs)
+		return NULL;
+	fs->not_erased = bitmap_zalloc(blocks, GFP_KERNEL);
+	if (!fs->not_erased) {
+		kfree(fs);
+		return NULL;
+	}
+	mutex_init(&fs->lock);
+	init_waitqueue_head(&fs->collector_wait);
+	INIT_LIST_HEAD(&fs->cursors);
+	INIT_LIST_HEAD(&fs->mounted);
+	fs->sb = sb;
+	fs->mtd = sb->s_mtd;
+	fs->options = *options;
+	fs->erase_failed = -1;
+	fs->dev.os_context = fs;
+	fs->dev.driver_context = fs->mtd;
+	return fs;
+}
+
+static void set_parameters(struct yl_fs *fs)
+{
+	const struct yl_options *options = &fs->options;
+	struct yaffs_param *param = &fs->dev.param;
+
+	fs->dev.read_only = sb_rdonly(fs->sb);
+	param->name = fs->mtd->name;
+	param->n_reserved_blocks = RESERVED_BLOCKS;
+	param->n_caches = options->cache ? CACHED_CHUNKS : 0;
+	param->empty_lost_n_found =
+		options->empty_lost_found && !fs->dev.read_only;
+	param->refresh_period = REFRESH_PERIOD;
+	param->skip_checkpt_rd = !options->checkpoint_read;
+	param->skip_checkpt_wr = !options->checkpoint_write;
+	param->enable_xattr = 1;
+	param->disable_lazy_load = !options->lazy_load;
+	param->disable_summary = !options->summary;
+	param->sb_dirty_fn = became_dirty;
+}
+
+static loff_t largest_file(struct yaffs_dev *dev)
+{
+	loff_t most = yaffs_max_file_size(dev);
+
+	if (!dev->param.is_yaffs2)
+		return (loff_t)YAFFS1_CHUNKS_MAX * dev->data_bytes_per_chunk;
+	/* the scan computes places in a file with 32 bits */
+	return min_t(loff_t, most, U32_MAX - dev->data_bytes_per_chunk);
+}
+
+static int start_core(struct yl_fs *fs)
+{
+	int err = 0;
+
+	yl_lock(fs);
+	if (yaffs_guts_initialise(&fs->dev) != YAFFS_OK)
+		err = fs->read_error ? fs->read_error : -ENOMEM;
+	fs->mount_counts = fs->counts; /* the core begins anew here, too */
+	fs->counts = (struct yl_flash_counts){};
+	yl_unlock(fs);
+	if (err)
+		pr_err("yaffs2: mtd%d cannot be mounted: error %d\n",
+		       fs->mtd->index, err);
+	return err;
+}
+
+static int make_root(struct super_block *sb)
+{
+	struct inode *root = yl_iget(sb, YAFFS_OBJECTID_ROOT);
+
+	if (IS_ERR(root))
+		return PTR_ERR(root);
+	sb->s_root = d_make_root(root);
+	return sb->s_root ? 0 : -ENOMEM;
+}
+
+/* Once there is a root, an error is cleaned up by put_super(). */
+int yl_fill_super(struct super_block *sb, struct fs_context *fc)
+{
+	struct yl_fs *fs;
+	int err;
+
+	if (!(sb->s_mtd->flags & MTD_WRITEABLE))
+		sb->s_flags |= SB_RDONLY;
+	fs = new_fs(sb, fc->fs_private);
+	if (!fs)
+		return -ENOMEM;
+	set_parameters(fs);
+	err = yl_choose_layout(fs);
+	if (!err)
+		err = start_core(fs);
+	if (err) {
+		free_fs(fs);
+		return err;
+	}
+	sb->s_fs_info = fs;
+	sb->s_magic = YAFFS_MAGIC;
+	sb->s_op = &super_operations;
+	sb->s_xattr = yl_xattr_handlers;
+	sb->s_flags |= SB_NOATIME;
+	sb->s_blocksize = PAGE_SIZE;
+	sb->s_blocksize_bits = PAGE_SHIFT;
+	sb->s_maxbytes = largest_file(&fs->dev);
+	sb->s_time_gran = NSEC_PER_SEC;
+	sb->s_time_min = 0;
+	sb->s_time_max = U32_MAX;
+	err = make_root(sb);
+	if (err) {
+		yl_lock(fs);
+		yaffs_deinitialise(&fs->dev);
+		yl_unlock(fs);
+		free_fs(fs);
+		sb->s_fs_info = NULL;
+		return err;
+	}
+	yl_proc_add(fs);
+	return sb_rdonly(sb) ? 0 : yl_collector_start(fs);
+}

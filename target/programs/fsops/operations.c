@@ -1,0 +1,322 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* The operations of fsops, each a function and a line in the table below. */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <fcntl.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "diag.h"
+#include "fsops.h"
+#include "pagecache.h"
+#include "payload.h"
+
+#define PAYLOADS 16 /* kinds of data; odd ones compress to a half */
+
+static int files[SLOTS] = {-1, -1, -1, -1};
+static sigjmp_buf after_bus_error;
+
+void files_close_all(void)
+{
+	for (size_t i = 0; i < SLOTS; i++) {
+		if (files[i] >= 0)
+			close(files[i]);
+		files[i] = -1;
+	}
+}
+
+static void op_open(const struct args *args)
+{
+	int flags = strchr(args->word, 'r') ? O_RDONLY : O_RDWR;
+
+	flags |= strchr(args->word, 'c') ? O_CREAT : 0;
+	flags |= strchr(args->word, 'x') ? O_EXCL : 0;
+	flags |= strchr(args->word, 't') ? O_TRUNC : 0;
+	flags |= strchr(args->word, 'a') ? O_APPEND : 0;
+	if (files[args->slot] >= 0)
+		close(files[args->slot]);
+	dir_touched(args->path[0]);
+	files[args->slot] = open(args->path[0], flags | O_CLOEXEC, 0644);
+	say(files[args->slot]);
+}
+
+static void op_close(const struct args *args)
+{
+	int result = close(files[args->slot]);
+
+	files[args->slot] = -1;
+	say(result);
+}
+
+/* @size bytes of the kind that @seed chooses, from anywhere in it. */
+static const void *data_of(uint64_t seed, uint64_t size)
+{
+	static struct payload payloads[PAYLOADS];
+	struct payload *payload = &payloads[seed % PAYLOADS];
+
+	if (!payload->pool)
+		payload_open(payload, seed % PAYLOADS, seed % 2 ? 0.5 : 0.0,
+			     IO_PIECE);
+	payload->at = seed * 251 % PAYLOAD_REPEAT;
+	return payload_next(payload, size);
+}
+
+static void say_count(ssize_t count)
+{
+	if (count < 0)
+		say(-1);
+	else
+		printf("%zd\n", count);
+}
+
+static uint64_t at_most(uint64_t size)
+{
+	return size < IO_PIECE ? size : IO_PIECE;
+}
+
+static void op_write(const struct args *args)
+{
+	uint64_t size = at_most(args->number[1]);
+
+	say_count(pwrite(files[args->slot], data_of(args->number[2], size),
+			 size, (off_t)args->number[0]));
+}
+
+static void op_put(const struct args *args)
+{
+	uint64_t size = at_most(args->number[0]);
+
+	say_count(
+		write(files[args->slot], data_of(args->number[1], size), size));
+}
+
+static void op_read(const struct args *args)
+{
+	static char data[IO_PIECE];
+	ssize_t got = pread(files[args->slot], data, at_most(args->number[1]),
+			    (off_t)args->number[0]);
+
+	if (got < 0)
+		say(-1);
+	else
+		printf("%zd %016llx\n", got,
+		       (unsigned long long)hash_more(HASH_START, data,
+						     (size_t)got));
+}
+
+static void on_bus_error(int number)
+{
+	(void)number;
+	siglongjmp(after_bus_error, 1);
+}
+
+/* Past the end of the file, the last page must be zero. */
+static void say_mapped(const unsigned char *map, size_t from, size_t to)
+{
+	size_t page_end = (to + 4095) / 4096 * 4096;
+	bool zero = true;
+
+	for (size_t i = to; i < page_end; i++)
+		zero = zero && !map[i];
+	printf("%zu %016llx%s\n", to - from,
+	       (unsigned long long)hash_more(HASH_START, map + from, to - from),
+	       zero ? "" : " with bytes past the end");
+}
+
+/*
+ * From number[0] to the end of the file, at most number[1] bytes. Private: of
+ * a file open for writing, some file systems map nothing shared.
+ */
+static void op_mapread(const struct args *args)
+{
+	struct stat st;
+	uint64_t from = args->number[0], to;
+	unsigned char *map;
+
+	if (fstat(files[args->slot], &st)) {
+		say(-1);
+		return;
+	}
+	if (!S_ISREG(st.st_mode)) { /* a directory's size is its own affair */
+		puts("not a file");
+		return;
+	}
+	to = from + at_most(args->number[1]);
+	if (to > (uint64_t)st.st_size)
+		to = (uint64_t)st.st_size;
+	if (from >= to) {
+		puts("past the end");
+		return;
+	}
+	map = mmap(NULL, to, PROT_READ, MAP_PRIVATE, files[args->slot], 0);
+	if (map == MAP_FAILED) {
+		say(-1);
+		return;
+	}
+	signal(SIGBUS, on_bus_error);
+	/* only what ends with the file has a page's rest past the end */
+	if (sigsetjmp(after_bus_error, 1))
+		puts("SIGBUS");
+	else if (to == (uint64_t)st.st_size)
+		say_mapped(map, from, to);
+	else
+		printf("%llu %016llx\n", (unsigned long long)(to - from),
+		       (unsigned long long)hash_more(HASH_START, map + from,
+						     to - from));
+	munmap(map, to);
+}
+
+static void op_ftrunc(const struct args *args)
+{
+	say(ftruncate(files[args->slot], (off_t)args->number[0]));
+}
+
+static void op_trunc(const struct args *args)
+{
+	say(truncate(args->path[0], (off_t)args->number[0]));
+}
+
+static void op_fsync(const struct args *args)
+{
+	say(fsync(files[args->slot]));
+}
+
+static void op_fstat(const struct args *args)
+{
+	struct stat st;
+
+	if (fstat(files[args->slot], &st))
+		say(-1);
+	else
+		say_stat(&st, "");
+}
+
+static void op_stat(const struct args *args)
+{
+	struct stat st;
+
+	if (lstat(args->path[0], &st))
+		say(-1);
+	else
+		say_stat(&st, "");
+}
+
+static void op_rename(const struct args *args)
+{
+	dir_touched(args->path[0]);
+	dir_touched(args->path[1]);
+	say(rename(args->path[0], args->path[1]));
+}
+
+/* Renames, but never over a name that is there. */
+static void op_move(const struct args *args)
+{
+	dir_touched(args->path[0]);
+	dir_touched(args->path[1]);
+	say(renameat2(AT_FDCWD, args->path[0], AT_FDCWD, args->path[1],
+		      RENAME_NOREPLACE));
+}
+
+static void op_link(const struct args *args)
+{
+	say(link(args->path[0], args->path[1]));
+}
+
+static void op_symlink(const struct args *args)
+{
+	say(symlink(args->word, args->path[0]));
+}
+
+static void op_readlink(const struct args *args)
+{
+	char target[4096];
+	ssize_t length = readlink(args->path[0], target, sizeof(target));
+
+	if (length < 0)
+		say(-1);
+	else
+		printf("-> %.*s\n", (int)length, target);
+}
+
+static void op_unlink(const struct args *args)
+{
+	dir_touched(args->path[0]);
+	say(unlink(args->path[0]));
+}
+
+static void op_mkdir(const struct args *args)
+{
+	dir_touched(args->path[0]);
+	say(mkdir(args->path[0], (mode_t)args->number[0]));
+}
+
+static void op_rmdir(const struct args *args)
+{
+	dir_touched(args->path[0]);
+	say(rmdir(args->path[0]));
+}
+
+static void op_chmod(const struct args *args)
+{
+	say(chmod(args->path[0], (mode_t)args->number[0]));
+}
+
+static void op_utime(const struct args *args)
+{
+	struct timespec times[2] = {
+		{.tv_sec = (time_t)args->number[0]},
+		{.tv_sec = (time_t)args->number[0]},
+	};
+
+	say(utimensat(AT_FDCWD, args->path[0], times, 0));
+}
+
+static void op_sync(const struct args *args)
+{
+	(void)args;
+	sync();
+	say(0);
+}
+
+static void op_drop(const struct args *args)
+{
+	(void)args;
+	say(pagecache_drop(PAGECACHE_CONTROL));
+}
+
+const struct operation operations[] = {
+	{"open", "spw", op_open, NULL}, /* flags: r c x t a, or - for none */
+	{"close", "s", op_close, NULL},
+	{"write", "snnn", op_write, NULL}, /* offset, size, kind of data */
+	{"put", "snn", op_put, NULL},	/* size, kind: where the file stands */
+	{"read", "snn", op_read, NULL}, /* offset, size */
+	{"mapread", "snn", op_mapread, NULL},
+	{"ftrunc", "sn", op_ftrunc, NULL},
+	{"fsync", "s", op_fsync, NULL},
+	{"fstat", "s", op_fstat, NULL},
+	{"trunc", "pn", op_trunc, NULL},
+	{"stat", "p", op_stat, NULL},
+	{"rename", "pp", op_rename, NULL},
+	{"move", "pp", op_move, NULL},
+	{"link", "pp", op_link, unlink},
+	{"symlink", "wp", op_symlink, unlink},
+	{"readlink", "p", op_readlink, NULL},
+	{"unlink", "p", op_unlink, NULL},
+	{"mkdir", "po", op_mkdir, NULL},
+	{"rmdir", "p", op_rmdir, NULL},
+	{"chmod", "po", op_chmod, NULL},
+	{"utime", "pn", op_utime, NULL}, /* seconds since 1970 */
+	{"opendir", "sp", dir_open, NULL},
+	{"readdir", "sn", dir_read, NULL}, /* pieces of a few entries */
+	{"enddir", "s", dir_end, NULL},
+	{"sync", "", op_sync, NULL},
+	{"drop", "", op_drop, NULL},
+	{"check", "", walk, NULL},
+};
+
+const size_t operations_count = sizeof(operations) / sizeof(*operations);

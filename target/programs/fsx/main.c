@@ -1,0 +1,198 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * fsx: works on one file at random and checks each byte against a copy of it
+ * in memory.
+ *
+ * Reads, writes, appends, shared mappings read and written, truncations to
+ * shorter and longer, fsync, closing and opening again, dropping the page
+ * cache, and unmounting and mounting again (--remount: the command that does
+ * it) are drawn with --seed; the same seed does the same. After every
+ * operation the file's size is checked; after those that empty a cache, all of
+ * its bytes. The file must not exist.
+ *
+ * A mismatch ends the run with status 1 and tells the operation, the place,
+ * the bytes expected and got, and the operations before. Otherwise the last
+ * line is JSON: how many operations of each kind were done.
+ *
+ * --spoil N is for testing fsx: after operation N it changes a byte behind its
+ * own back, which it must find.
+ *
+ * A file system that maps no shared writable pages is told by --no-map-write,
+ * and must then refuse each of those.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "diag.h"
+#include "fsx.h"
+#include "json.h"
+#include "options.h"
+#include "pagecache.h"
+
+#define REMEMBERED 16 /* operations told after a mismatch */
+
+static int take_number(const char *value, uint64_t least, uint64_t *to)
+{
+	char *end;
+
+	*to = strtoull(value, &end, 10);
+	if (*end || end == value || *value == '-' || *to < least)
+		return fail("%s: expected a whole number of at least %llu",
+			    value, (unsigned long long)least);
+	return 0;
+}
+
+static int take_seed(void *context, const char *value)
+{
+	return take_number(value, 0, &((struct request *)context)->seed);
+}
+
+static int take_operations(void *context, const char *value)
+{
+	return take_number(value, 1, &((struct request *)context)->operations);
+}
+
+static int take_file_size(void *context, const char *value)
+{
+	return take_number(value, 4096,
+			   &((struct request *)context)->largest_file);
+}
+
+static int take_piece_size(void *context, const char *value)
+{
+	return take_number(value, 1,
+			   &((struct request *)context)->largest_piece);
+}
+
+static int take_spoil(void *context, const char *value)
+{
+	return take_number(value, 1, &((struct request *)context)->spoil);
+}
+
+static int take_remount(void *context, const char *value)
+{
+	((struct request *)context)->remount = value;
+	return 0;
+}
+
+static int take_drop_control(void *context, const char *value)
+{
+	((struct request *)context)->drop_control = value;
+	return 0;
+}
+
+static int take_no_map_write(void *context, const char *value)
+{
+	(void)value;
+	((struct request *)context)->no_map_write = true;
+	return 0;
+}
+
+static int take_file(void *context, const char *value)
+{
+	struct request *request = context;
+
+	if (request->file)
+		return fail("'%s': one file is enough", value);
+	request->file = value;
+	return 0;
+}
+
+static const struct option_decl options[] = {
+	{"seed", "N", "what is drawn (1)", take_seed},
+	{"operations", "N", "how many (1000)", take_operations},
+	{"file-size", "BYTES", "the file is never larger (262144)",
+	 take_file_size},
+	{"piece-size", "BYTES", "most that one operation moves (16384)",
+	 take_piece_size},
+	{"remount", "COMMAND", "unmounts and mounts the file's file system",
+	 take_remount},
+	{"drop-control", "FILE", "empties caches (" PAGECACHE_CONTROL ")",
+	 take_drop_control},
+	{"no-map-write", NULL, "shared writable mappings must be refused",
+	 take_no_map_write},
+	{"spoil", "N", "spoil a byte after operation N, to test this program",
+	 take_spoil},
+	{NULL, NULL, "", take_file},
+};
+
+static void tell(const struct drawn *drawn)
+{
+	fprintf(stderr, "  %6llu %s %llu+%llu\n",
+		(unsigned long long)drawn->number, kind_names[drawn->kind],
+		(unsigned long long)drawn->at, (unsigned long long)drawn->size);
+}
+
+static int run(struct subject *subject)
+{
+	const struct request *request = subject->request;
+	struct drawn last[REMEMBERED] = {{0}};
+	uint64_t number = 0;
+	int error = 0;
+
+	while (!error && number < request->operations) {
+		error = subject_step(subject, ++number);
+		last[number % REMEMBERED] = subject->now;
+		if (!error && number == request->spoil)
+			error = subject_spoil(subject);
+	}
+	if (!error)
+		error = subject_verify(subject);
+	if (!error)
+		return 0;
+	fail("seed %llu; the last operations:",
+	     (unsigned long long)request->seed);
+	for (uint64_t i = number < REMEMBERED ? 1 : number - REMEMBERED + 1;
+	     i <= number; i++)
+		tell(&last[i % REMEMBERED]);
+	return -1;
+}
+
+static int report(const struct subject *subject)
+{
+	struct json json = {.out = stdout};
+
+	json_object(&json, NULL);
+	json_text(&json, "program", "fsx");
+	json_count(&json, "seed", subject->request->seed);
+	json_count(&json, "operations", subject->request->operations);
+	json_object(&json, "done");
+	for (int i = 0; i < KINDS; i++)
+		json_count(&json, kind_names[i], subject->done[i]);
+	json_end(&json);
+	json_end(&json);
+	return json_finish(&json);
+}
+
+int main(int argc, char **argv)
+{
+	struct request request = {
+		.seed = 1,
+		.operations = 1000,
+		.drop_control = PAGECACHE_CONTROL,
+		.largest_file = 256 << 10,
+		.largest_piece = 16 << 10,
+	};
+	struct subject subject;
+	bool helped;
+	int error;
+
+	(void)argc;
+	diag_program = "fsx";
+	if (options_walk(options, sizeof(options) / sizeof(*options), argv + 1,
+			 &request, "fsx [OPTION...] FILE",
+			 "Checks each byte of random work on one file.",
+			 &helped))
+		return helped ? EXIT_OK : EXIT_USAGE;
+	if (!request.file) {
+		fail("FILE is missing; --help tells");
+		return EXIT_USAGE;
+	}
+	if (subject_open(&subject, &request))
+		return EXIT_RUN_FAILED;
+	error = run(&subject);
+	if (!error)
+		error = report(&subject);
+	subject_close(&subject);
+	return error ? EXIT_RUN_FAILED : EXIT_OK;
+}

@@ -15,8 +15,10 @@
 #include "compat.h"
 #include "probes.h"
 
+/* Where the compiler checks what type of function a pointer leads to, ours
+ * leads nowhere. */
 #if defined(CONFIG_DYNAMIC_FTRACE) && defined(CONFIG_HAVE_LIVEPATCH) && \
-	defined(CONFIG_64BIT)
+	defined(CONFIG_X86_64) && !defined(CONFIG_CFI_CLANG)
 
 #define DETOURS 40
 
@@ -98,14 +100,29 @@ typedef struct ftrace_regs hook_regs;
 #define hook_go	   ftrace_regs_set_instruction_pointer
 #endif
 
+/* What a hook sees of the arguments: those in registers. */
+#define HOOK_ARGS(regs)                                                  \
+	{                                                                \
+		hook_arg(regs, 0), hook_arg(regs, 1), hook_arg(regs, 2), \
+		hook_arg(regs, 3), hook_arg(regs, 4), hook_arg(regs, 5), \
+	}
+
 /* Entry and return. */
 static void go_astray(unsigned long ip, unsigned long parent_ip,
 		      struct ftrace_ops *ops, hook_regs *regs)
 {
 	struct detour *detour = container_of(ops, struct detour, ops);
+	struct probe *probe = detour->probe;
 
-	if (parent_ip - text_start >= text_bytes)
-		hook_go(regs, (unsigned long)numbered[detour - detours]);
+	if (parent_ip - text_start < text_bytes)
+		return;
+	if (probe->wants) {
+		const unsigned long args[PROBE_ARGS] = HOOK_ARGS(regs);
+
+		if (!probe->wants(probe, args))
+			return;
+	}
+	hook_go(regs, (unsigned long)numbered[detour - detours]);
 }
 
 /* Entry alone: no detour, the hook itself is where to look. */
@@ -113,13 +130,18 @@ static void look(unsigned long ip, unsigned long parent_ip,
 		 struct ftrace_ops *ops, hook_regs *regs)
 {
 	struct probe *probe = container_of(ops, struct detour, ops)->probe;
-	unsigned long args[PROBE_ARGS] = {
-		hook_arg(regs, 0), hook_arg(regs, 1), hook_arg(regs, 2),
-		hook_arg(regs, 3), hook_arg(regs, 4), hook_arg(regs, 5),
-	};
+	const unsigned long args[PROBE_ARGS] = HOOK_ARGS(regs);
 
 	probe->enter(probe, args, NULL);
 }
+
+bool detour_called(const struct pt_regs *regs)
+{
+	unsigned long caller = *(const unsigned long *)regs->sp;
+
+	return caller - text_start < text_bytes;
+}
+NOKPROBE_SYMBOL(detour_called);
 
 /* Branch tracking in hardware lets nobody call a function by an address that
  * it has not got in the kernel itself. */
@@ -237,6 +259,11 @@ void detours_release(struct probe *const *probes, unsigned int count)
 int detour_arm(struct probe *probe, unsigned long address)
 {
 	return -EOPNOTSUPP;
+}
+
+bool detour_called(const struct pt_regs *regs)
+{
+	return false;
 }
 
 void detour_close(struct probe *probe)

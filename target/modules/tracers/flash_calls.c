@@ -29,7 +29,7 @@ struct flash_call *flash_call_of(struct flash_chip *chip)
 	return NULL;
 }
 
-/* It is known only now,
+/* That they were hits is known only now,
  * so their time is the call's last known one, which costs no clock. */
 void flash_hits(struct flash_chip *chip, struct flash_call *call, u64 end)
 {

@@ -25,8 +25,10 @@ static void op_begin(struct page_op *op, struct nand_chip *nand, int page)
 static void op_begin_read(struct page_op *op, struct nand_chip *nand, int page)
 {
 	struct flash_chip *chip = flash_chip_of(nand);
-	struct flash_call *call = chip->nested ? NULL : flash_call_of(chip);
+	struct flash_call *call = NULL;
 
+	if (!chip->nested && READ_ONCE(flashmon.recording))
+		call = flash_call_of(chip);
 	if (call) {
 		flash_hits(chip, call, chip_page(nand, page));
 		call->next = chip_page(nand, page) + 1;

@@ -28,8 +28,6 @@ static int entered(struct kretprobe_instance *instance, struct pt_regs *regs)
 	struct probe *probe = probe_of(instance);
 	unsigned long args[PROBE_ARGS];
 
-	if (detour_called(regs))
-		return 1;
 	args_of(regs, args);
 	return !probe->enter(probe, args, instance->data);
 }

@@ -74,9 +74,6 @@ bool probe_possible(const char *name);
 /* Takes a detour to the function at an address, if this kernel and the number
  * of detours allow: 0, -EOPNOTSUPP, -ENOSPC or what function tracing says. */
 int detour_arm(struct probe *probe, unsigned long address);
-/* Whether a function at whose entry a kretprobe is was called by a detour: then
- * the kretprobe was at the call's entry before, on the way to the detour. */
-bool detour_called(const struct pt_regs *regs);
 /* No new call takes it from now on. */
 void detour_close(struct probe *probe);
 /* Those that took it before have begun. */

@@ -53,10 +53,11 @@ def check(board: QemuBoard, times: int) -> None:
     assert record["times"].stdout.splitlines()[-1] == "survived"
 
 
-def test_twenty_times_under_load_leave_a_clean_log(board: QemuBoard) -> None:
-    check(board, 20)
+def test_seven_times_under_load_leave_a_clean_log(board: QemuBoard) -> None:
+    check(board, 7)
 
 
 @pytest.mark.long
+@pytest.mark.timeout(3600)
 def test_two_hundred_times_under_load_leave_a_clean_log(board: QemuBoard) -> None:
     check(board, 200)

@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping
 from string import Formatter
-from typing import Any, Literal, get_args
+from typing import Annotated, Any, Literal, get_args
 
 from pydantic import Field, model_validator
 
@@ -101,6 +101,25 @@ class Settle(Strict):
 
     quiet_ms: int = Field(ge=1, description="the chip has done nothing for so long, ms")
     limit_s: int = Field(ge=1, description="stop waiting after this, board seconds, and say so")
+
+
+FileOperation = Literal[
+    "read_page", "readahead", "write_begin", "write_end", "write_page", "write_pages"
+]
+Cause = Literal[
+    "garbage_collection",
+    "wear_leveling",
+    "commit",
+    "checkpoint",
+    "write_buffer",
+    "erase",
+    "mount_scan",
+]
+FILE_OPERATIONS: tuple[str, ...] = get_args(FileOperation)
+"""What the kernel asks of a file system for a file's pages; vfsmon knows their arguments."""
+CAUSES: tuple[str, ...] = get_args(Cause)
+"""What a file system does of its own; funcmon times it, and flash operations belong to it."""
+Symbol = Annotated[str, Field(pattern=r"^[A-Za-z_][A-Za-z0-9_.:]*$", max_length=63)]
 
 
 IMAGE_WORDS = ("tree", "work", "out", "out_bytes")
@@ -195,6 +214,17 @@ class FilesystemModel(Noun):
     own_entries: list[str] = Field(
         default=[], description="entries of its root that it makes by itself"
     )
+
+    kernel_type: str = Field(default="", description="in /proc/filesystems; empty: its name")
+    symbols: dict[FileOperation | Cause, list[Symbol]] = Field(
+        default_factory=dict,
+        description="operation -> kernel functions that may do it, the first that is there is it",
+    )
+
+    @model_validator(mode="before")
+    @classmethod
+    def _type_is_its_name(cls, data: Any) -> Any:
+        return {"kernel_type": data.get("name", ""), **data} if isinstance(data, dict) else data
 
     @model_validator(mode="after")
     def _commands_use_words_that_are_there(self) -> FilesystemModel:

@@ -25,7 +25,7 @@ from typing import Any
 
 from qemu.qmp import EventListener, QMPClient, QMPError
 
-from nandlab.board.build import module, programs
+from nandlab.board.build import modules, programs
 from nandlab.board.cache import entry
 from nandlab.board.cargo import SharedMemory
 from nandlab.board.debian import Packages, Suite, packages, packages_here
@@ -38,7 +38,7 @@ from nandlab.catalog import MIB, BoardModel
 from nandlab.digest import file_digest
 from nandlab.errors import NandlabError, UsageError
 
-OWN_MODULES = ("doorbell", "fsram", "nopidle", "simnand")
+OWN_MODULES = ("doorbell", "fsram", "nopidle", "simnand", "tracers")
 """Folders of target/modules that every board has; yaffs2 besides, which takes foreign sources."""
 JOB_SIZE = 1 << 20
 """Bytes of the fw_cfg file that holds a job: constant, for the guest learns it once, at boot."""
@@ -134,13 +134,13 @@ def assemble(model: BoardModel, accel: str = "tcg", yaffs2_source: Path | None =
     suite = Suite(model.release, model.arch)
     debs = packages(suite, model.kernel, GUEST_PACKAGES)
     built = programs()
-    modules = [module(name, debs) for name in OWN_MODULES]
-    modules.append(module("yaffs2", debs, {"core": yaffs2.folder}))
+    own = [ko for folder in OWN_MODULES for ko in modules(folder, debs)]
+    own += modules("yaffs2", debs, {"core": yaffs2.folder})
     parts = {p.name: file_digest(p) for p in sorted(built.iterdir()) if p.suffix != ".json"}
-    parts |= {p.name: file_digest(p) for p in modules}
+    parts |= {p.name: file_digest(p) for p in own}
 
     def make(work: Path) -> None:
-        (work / "initrd").write_bytes(compressed(initramfs(debs, built, modules)))
+        (work / "initrd").write_bytes(compressed(initramfs(debs, built, own)))
 
     source = {m: file_digest(Path(__file__).with_name(m)) for m in ("image.py", "cpio.py")}
     inputs = {"packages": debs.versions, "parts": parts, "source": source}

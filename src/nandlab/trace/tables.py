@@ -42,13 +42,14 @@ def write(
     texts = {
         "event": ("type", [events.get(n, "") for n in range(1 + max(events))]),
         "task": ("task", [names.task(n) for n in range(1 + max(names.tasks, default=0))]),
-        "text": ("mark", ["", *_marks(records)]),
         **{name: (name, listed) for name, listed in words.items()},
     }
     # duckdb reads the arrays where they are
     columns = {name: records[name] for name in (*NUMBERS, "type", "task")} | dict(more)
     is_mark = records["type"] == Type.MARK
-    columns["mark"] = np.where(is_mark, np.cumsum(is_mark, dtype=np.uint32), 0)
+    if is_mark.any():
+        texts["text"] = ("mark", ["", *_marks(records[is_mark])])
+        columns["mark"] = np.where(is_mark, np.cumsum(is_mark, dtype=np.uint32), 0)
     plain = [*NUMBERS, *(name for name in more if name not in words)]
     chosen = [f'"{name}"' for name in plain]
     con = duckdb.connect()
@@ -57,6 +58,8 @@ def write(
         con.execute(f"SET VARIABLE {name} = ?::VARCHAR[]", [listed])
         # an index beyond the list gives null: a name that was not kept
         chosen.append(f"getvariable('{name}')[{number}::BIGINT + 1] AS {name}")
+    if "text" not in texts:
+        chosen.append("'' AS text")  # a look-up for each would cost as much as eight columns
     select = f"SELECT {', '.join(chosen)} FROM events"
     if len(paths) > 1:
         con.execute(f"CREATE TABLE whole AS {select}")
@@ -66,9 +69,8 @@ def write(
     con.close()
 
 
-def _marks(records: NDArray[Any]) -> list[str]:
-    marks: list[bytes] = records["text"][records["type"] == Type.MARK].tolist()
-    return [text.decode(errors="replace") for text in marks]
+def _marks(marks: NDArray[Any]) -> list[str]:
+    return [text.decode(errors="replace") for text in marks["text"].tolist()]
 
 
 def query(path: Path, sql: str) -> list[tuple[Any, ...]]:

@@ -1,0 +1,191 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""What a trace comes to: where the time of each system call went, and what the flash did for whom.
+
+Every figure is a sum over the trace's records; what the records do not tell is null.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import asdict
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nandlab.trace import cache
+from nandlab.trace.records import Flag, Names, Recording, Type
+from nandlab.trace.tree import LAYERS, NONE, Tree
+
+FORMAT = 1
+OPERATIONS = {Type.FLASH_READ: "reads", Type.FLASH_PROGRAM: "programs", Type.FLASH_ERASE: "erases"}
+"""What takes the chip's time."""
+READERS = (Type.VFS_READ, Type.VFS_SPLICE)
+NO_FILE = "(no file)"
+
+
+def summarize(
+    recording: Recording, names: Names, tree: Tree, paths: Mapping[int, str]
+) -> dict[str, Any]:
+    """All of a trace in one JSON object; ``paths`` of inodes, as they were at its end."""
+    r = recording.records
+    ends = r["start_ns"] + r["latency_ns"]
+    return {
+        "format": FORMAT,
+        "events": len(r),
+        "lost": recording.lost,
+        "missed": recording.missed,
+        "trace_ns": int(ends.max() - r["start_ns"].min()) if len(r) else 0,
+        "calls": _calls(recording, names, tree),
+        "requests": _requests(r),
+        "amplification": amplification(recording),
+        "cache": _cache(recording, tree),
+        "flash": flash(recording, np.ones(len(r), bool)),
+        "flash_by_cause": _by_cause(recording, tree),
+        "flash_by_file": _by_file(recording, tree, paths),
+    }
+
+
+def _calls(recording: Recording, names: Names, tree: Tree) -> list[dict[str, Any]]:
+    """Each kind of system call, then each task's work outside of any, the longest first."""
+    r = recording.records
+    kind = np.where(tree.call == NONE, 0, r["type"][tree.call])
+    rows = []
+    for found in np.unique(kind[tree.call != NONE]):
+        among = kind == found
+        rows.append(_call(Type(int(found)).name, "system call", recording, tree, among))
+    outside = (tree.call == NONE) & (r["type"] != Type.MARK)
+    for task in np.unique(r["task"][outside]):
+        among = outside & (r["task"] == task)
+        rows.append(_call(names.task(int(task)), "task", recording, tree, among))
+    return sorted((row for row in rows if row["ns"]), key=lambda row: -int(row["ns"]))
+
+
+def _call(
+    name: str, kind: str, recording: Recording, tree: Tree, among: NDArray[np.bool_]
+) -> dict[str, Any]:
+    r = recording.records
+    outer = among & np.where(kind == "task", tree.root, tree.call).__eq__(np.arange(len(r)))
+    layers = np.bincount(tree.layer[among], tree.self_ns[among].astype(float), len(LAYERS))
+    return {
+        "name": name,
+        "kind": kind,
+        "count": int(np.count_nonzero(outer)),
+        "ns": int(r["latency_ns"][outer].sum()),
+        "ns_max": int(r["latency_ns"][outer].max(initial=0)),
+        "layers_ns": {k: int(v) for k, v in zip(LAYERS, layers, strict=True)},
+        "flash": flash(recording, among),
+    }
+
+
+def _requests(r: NDArray[Any]) -> list[dict[str, Any]]:
+    """Of each kind of event: how many, their time with all inside, bytes or pages."""
+    rows = []
+    for number in np.unique(r["type"]):
+        kind = Type(int(number))
+        of_kind = r[r["type"] == number]
+        sized = kind not in (Type.MARK, Type.FUNC, Type.FLASH_ERASE, Type.VFS_FSYNC)
+        rows.append(
+            {
+                "event": kind.name,
+                "count": len(of_kind),
+                "ns": int(of_kind["latency_ns"].sum()),
+                "size": int(of_kind["size"].sum(dtype=np.int64)) if sized else None,
+                "size_is": "pages" if Type.PC_HIT <= kind <= Type.FS_READAHEAD else "bytes",
+            }
+        )
+    return rows
+
+
+def _done(records: NDArray[Any]) -> int:
+    """Bytes that calls moved: what they returned, but for errors."""
+    return int(np.maximum(records["result"], 0).sum(dtype=np.int64))
+
+
+def amplification(recording: Recording) -> dict[str, dict[str, Any]]:
+    """Bytes at each layer, down from what programs moved; and the chip's by that."""
+    of = recording.of
+    chip_reads, chip_programs = _data(of(Type.FLASH_READ)), _data(of(Type.FLASH_PROGRAM))
+    mtd = np.isin(recording.records["type"], [Type.MTD_READ, Type.MTD_WRITE]).any()
+    read = {
+        "program_bytes": _done(of(*READERS)),
+        "file_system_bytes": int(of(Type.FS_READ_PAGE)["size"].sum(dtype=np.int64)),
+        "mtd_bytes": int(of(Type.MTD_READ)["size"].sum(dtype=np.int64)) if mtd else None,
+        "chip_bytes": int(chip_reads["size"].sum(dtype=np.int64)),
+        "chip_pages": len(chip_reads),
+    }
+    write = {
+        "program_bytes": _done(of(Type.VFS_WRITE)),
+        "file_system_bytes": int(of(Type.FS_WRITE_END)["size"].sum(dtype=np.int64)),
+        "mtd_bytes": int(of(Type.MTD_WRITE)["size"].sum(dtype=np.int64)) if mtd else None,
+        "chip_bytes": int(chip_programs["size"].sum(dtype=np.int64)),
+        "chip_pages": len(chip_programs),
+    }
+    for each in (read, write):
+        asked, moved = each["program_bytes"], each["chip_bytes"]
+        each["factor"] = round(moved / asked, 4) if asked and moved is not None else None  # type: ignore[assignment]
+    return {"read": read, "write": write}
+
+
+def _data(records: NDArray[Any]) -> NDArray[Any]:
+    found: NDArray[Any] = records[(records["flags"] & Flag.OOB) == 0]
+    return found
+
+
+def _cache(recording: Recording, tree: Tree) -> dict[str, Any]:
+    found = cache.of(recording, tree)
+    rate = found.hit_rate
+    return {
+        **asdict(found),
+        "wasted": found.wasted,
+        "hit_rate": None if rate is None else round(rate, 6),
+    }
+
+
+def flash(recording: Recording, among: NDArray[np.bool_]) -> dict[str, int]:
+    """The chip's operations among some records, and their time."""
+    r = recording.records[among]
+    found: dict[str, int] = {}
+    spare = (r["flags"] & Flag.OOB) != 0
+    for kind, name in OPERATIONS.items():
+        of_kind = r["type"] == kind
+        found[name] = int(np.count_nonzero(of_kind & ~spare))
+        if kind != Type.FLASH_ERASE:
+            found[f"oob_{name}"] = int(np.count_nonzero(of_kind & spare))
+        found[f"{name}_ns"] = int(r["latency_ns"][of_kind].sum())
+    found["buffer_hits"] = int(np.count_nonzero(r["type"] == Type.FLASH_HIT))
+    found["ns"] = sum(found[f"{name}_ns"] for name in OPERATIONS.values())
+    return found
+
+
+def _grouped(
+    recording: Recording, keys: NDArray[np.int64], name: Callable[[int], dict[str, Any]]
+) -> list[dict[str, Any]]:
+    """Flash operations by a key, those with most time first; those without operations left out."""
+    rows = []
+    for key in np.unique(keys):
+        counts = flash(recording, keys == key)
+        if counts["ns"]:
+            rows.append({**name(int(key)), **counts})
+    return sorted(rows, key=lambda row: -int(row["ns"]))
+
+
+def _by_cause(recording: Recording, tree: Tree) -> list[dict[str, Any]]:
+    return _grouped(recording, tree.cause, lambda key: {"cause": tree.causes[key]})
+
+
+def _by_file(recording: Recording, tree: Tree, paths: Mapping[int, str]) -> list[dict[str, Any]]:
+    """By the file that the operation was done for, with its time by cause."""
+    on_flash = tree.cause != 0
+    inode = np.where(on_flash, tree.inode, NONE)
+
+    def name(key: int) -> dict[str, Any]:
+        ours = (inode == key) & np.isin(recording.records["type"], list(OPERATIONS))
+        ns = np.bincount(
+            tree.cause[ours], recording.records["latency_ns"][ours].astype(float), len(tree.causes)
+        )
+        path = paths.get(key, f"inode {key}, gone at the end") if key else NO_FILE
+        by_cause = {c: int(n) for c, n in zip(tree.causes, ns, strict=True) if n}
+        return {"path": path, "inode": key or None, "causes_ns": by_cause}
+
+    return _grouped(recording, inode, name)

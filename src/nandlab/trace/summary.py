@@ -6,7 +6,7 @@ Every figure is a sum over the trace's records; what the records do not tell is 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict
 from typing import Any
 
@@ -30,6 +30,7 @@ def summarize(
     """All of a trace in one JSON object; ``paths`` of inodes, as they were at its end."""
     r = recording.records
     ends = r["start_ns"] + r["latency_ns"]
+    chip = np.isin(r["type"], [*OPERATIONS, Type.FLASH_HIT])
     return {
         "format": FORMAT,
         "events": len(r),
@@ -40,9 +41,9 @@ def summarize(
         "requests": _requests(r),
         "amplification": amplification(recording),
         "cache": _cache(recording, tree),
-        "flash": flash(recording, np.ones(len(r), bool)),
-        "flash_by_cause": _by_cause(recording, tree),
-        "flash_by_file": _by_file(recording, tree, paths),
+        "flash": flash(r),
+        "flash_by_cause": _by_cause(r[chip], tree.cause[chip], tree),
+        "flash_by_file": _by_file(r[chip], tree.inode[chip], tree.cause[chip], tree, paths),
     }
 
 
@@ -58,14 +59,15 @@ def _calls(recording: Recording, names: Names, tree: Tree) -> list[dict[str, Any
     for task in np.unique(r["task"][outside]):
         among = outside & (r["task"] == task)
         rows.append(_call(names.task(int(task)), "task", recording, tree, among))
-    return sorted((row for row in rows if row["ns"]), key=lambda row: -int(row["ns"]))
+    return sorted((row for row in rows if row["ns"]), key=_longest)
 
 
 def _call(
     name: str, kind: str, recording: Recording, tree: Tree, among: NDArray[np.bool_]
 ) -> dict[str, Any]:
     r = recording.records
-    outer = among & np.where(kind == "task", tree.root, tree.call).__eq__(np.arange(len(r)))
+    outer_of = tree.root if kind == "task" else tree.call
+    outer = among & (outer_of == np.arange(len(r)))
     layers = np.bincount(tree.layer[among], tree.self_ns[among].astype(float), len(LAYERS))
     return {
         "name": name,
@@ -74,7 +76,7 @@ def _call(
         "ns": int(r["latency_ns"][outer].sum()),
         "ns_max": int(r["latency_ns"][outer].max(initial=0)),
         "layers_ns": {k: int(v) for k, v in zip(LAYERS, layers, strict=True)},
-        "flash": flash(recording, among),
+        "flash": flash(r[among]),
     }
 
 
@@ -107,14 +109,14 @@ def amplification(recording: Recording) -> dict[str, dict[str, Any]]:
     of = recording.of
     chip_reads, chip_programs = _data(of(Type.FLASH_READ)), _data(of(Type.FLASH_PROGRAM))
     mtd = np.isin(recording.records["type"], [Type.MTD_READ, Type.MTD_WRITE]).any()
-    read = {
+    read: dict[str, Any] = {
         "program_bytes": _done(of(*READERS)),
         "file_system_bytes": int(of(Type.FS_READ_PAGE)["size"].sum(dtype=np.int64)),
         "mtd_bytes": int(of(Type.MTD_READ)["size"].sum(dtype=np.int64)) if mtd else None,
         "chip_bytes": int(chip_reads["size"].sum(dtype=np.int64)),
         "chip_pages": len(chip_reads),
     }
-    write = {
+    write: dict[str, Any] = {
         "program_bytes": _done(of(Type.VFS_WRITE)),
         "file_system_bytes": int(of(Type.FS_WRITE_END)["size"].sum(dtype=np.int64)),
         "mtd_bytes": int(of(Type.MTD_WRITE)["size"].sum(dtype=np.int64)) if mtd else None,
@@ -123,7 +125,7 @@ def amplification(recording: Recording) -> dict[str, dict[str, Any]]:
     }
     for each in (read, write):
         asked, moved = each["program_bytes"], each["chip_bytes"]
-        each["factor"] = round(moved / asked, 4) if asked and moved is not None else None  # type: ignore[assignment]
+        each["factor"] = round(moved / asked, 4) if asked else None
     return {"read": read, "write": write}
 
 
@@ -142,9 +144,8 @@ def _cache(recording: Recording, tree: Tree) -> dict[str, Any]:
     }
 
 
-def flash(recording: Recording, among: NDArray[np.bool_]) -> dict[str, int]:
+def flash(r: NDArray[Any]) -> dict[str, int]:
     """The chip's operations among some records, and their time."""
-    r = recording.records[among]
     found: dict[str, int] = {}
     spare = (r["flags"] & Flag.OOB) != 0
     for kind, name in OPERATIONS.items():
@@ -158,34 +159,41 @@ def flash(recording: Recording, among: NDArray[np.bool_]) -> dict[str, int]:
     return found
 
 
-def _grouped(
-    recording: Recording, keys: NDArray[np.int64], name: Callable[[int], dict[str, Any]]
+def _grouped(keys: NDArray[np.int64]) -> Iterator[tuple[int, NDArray[np.int64]]]:
+    """Each key, and where it is."""
+    order = np.argsort(keys, kind="stable")
+    found, first = np.unique(keys[order], return_index=True)
+    for key, places in zip(found.tolist(), np.split(order, first[1:]), strict=False):
+        if len(places):
+            yield key, places
+
+
+def _by_cause(r: NDArray[Any], cause: NDArray[np.int64], tree: Tree) -> list[dict[str, Any]]:
+    rows = [{"cause": tree.causes[key], **flash(r[at])} for key, at in _grouped(cause)]
+    return sorted(rows, key=_longest)
+
+
+def _by_file(
+    r: NDArray[Any],
+    inode: NDArray[np.int64],
+    cause: NDArray[np.int64],
+    tree: Tree,
+    paths: Mapping[int, str],
 ) -> list[dict[str, Any]]:
-    """Flash operations by a key, those with most time first; those without operations left out."""
-    rows = []
-    for key in np.unique(keys):
-        counts = flash(recording, keys == key)
-        if counts["ns"]:
-            rows.append({**name(int(key)), **counts})
-    return sorted(rows, key=lambda row: -int(row["ns"]))
-
-
-def _by_cause(recording: Recording, tree: Tree) -> list[dict[str, Any]]:
-    return _grouped(recording, tree.cause, lambda key: {"cause": tree.causes[key]})
-
-
-def _by_file(recording: Recording, tree: Tree, paths: Mapping[int, str]) -> list[dict[str, Any]]:
     """By the file that the operation was done for, with its time by cause."""
-    on_flash = tree.cause != 0
-    inode = np.where(on_flash, tree.inode, NONE)
-
-    def name(key: int) -> dict[str, Any]:
-        ours = (inode == key) & np.isin(recording.records["type"], list(OPERATIONS))
-        ns = np.bincount(
-            tree.cause[ours], recording.records["latency_ns"][ours].astype(float), len(tree.causes)
+    rows = []
+    for key, at in _grouped(inode):
+        ns = np.bincount(cause[at], r["latency_ns"][at].astype(float), len(tree.causes))
+        rows.append(
+            {
+                "path": paths.get(key, f"inode {key}, gone at the end") if key else NO_FILE,
+                "inode": key or None,
+                **flash(r[at]),
+                "causes_ns": {c: int(n) for c, n in zip(tree.causes, ns, strict=True) if n},
+            }
         )
-        path = paths.get(key, f"inode {key}, gone at the end") if key else NO_FILE
-        by_cause = {c: int(n) for c, n in zip(tree.causes, ns, strict=True) if n}
-        return {"path": path, "inode": key or None, "causes_ns": by_cause}
+    return sorted(rows, key=_longest)
 
-    return _grouped(recording, inode, name)
+
+def _longest(row: Mapping[str, Any]) -> int:
+    return -int(row["ns"])

@@ -62,7 +62,7 @@ def test_any_nesting_is_found_again(tasks: list[tuple[int, Event]]) -> None:
     seqs = [0, *recording.records["seq"].tolist()]
     parents = [seqs[p + 1] for p in found.parent.tolist()]
     assert parents == [made.parents[s] for s in seqs[1:]]
-    own = {}
+    own: dict[int, int] = {}
 
     def collect(event: Event) -> None:
         own[len(own)] = event.own_ns

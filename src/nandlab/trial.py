@@ -64,7 +64,7 @@ def job(spec: TrialSpec) -> Job:
     """The trial as steps for the board."""
     steps = [
         *setup(spec),
-        Step("workload", _filled(spec, spec.workload.command), deadline_s=24 * 3600),
+        Step("workload", filled(spec, spec.workload.command), deadline_s=24 * 3600),
         unmount(spec),
         Step(ALWAYS + "kernel-log", "dmesg -r"),
     ]
@@ -107,10 +107,10 @@ def _commands(spec: TrialSpec, templates: list[str]) -> str:
 
 
 def _config(spec: TrialSpec) -> str:
-    return _filled(spec, spec.workload.config)
+    return filled(spec, spec.workload.config)
 
 
-def _filled(spec: TrialSpec, template: str) -> str:
+def filled(spec: TrialSpec, template: str) -> str:
     """A template of the workload's catalog file, its words filled in."""
     values = {k: _word(v) for k, v in spec.parameters.items()}
     values |= {

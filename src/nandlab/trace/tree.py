@@ -48,6 +48,12 @@ class Tree:
     causes: list[str]
     inode: Ints
     """Inode of the innermost interval with one, for the file that an event was for; 0: none."""
+    symbols: Mapping[str, Sequence[str]]
+    """Those of the file system's catalog file."""
+
+    def functions_of(self, causes: Sequence[str]) -> set[str]:
+        """The functions that the catalog has for some causes."""
+        return {name for cause in causes for name in self.symbols.get(cause, ())}
 
 
 def of(recording: Recording, names: Names, symbols: Mapping[str, Sequence[str]]) -> Tree:
@@ -70,6 +76,7 @@ def of(recording: Recording, names: Names, symbols: Mapping[str, Sequence[str]])
         _causes(records, parent, own, causes),
         causes,
         _inodes(records, parent),
+        symbols,
     )
 
 

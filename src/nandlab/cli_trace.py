@@ -11,11 +11,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from typer.core import TyperGroup
 
-from nandlab.errors import UsageError
+from nandlab.errors import NandlabError, UsageError
 
 if TYPE_CHECKING:
-    from click import Context
-
     from nandlab.study import TrialSpec
 
 STATES = {
@@ -36,7 +34,7 @@ PLACES = {
 class _Verbs(TyperGroup):
     """``nandlab trace OPTIONS -- COMMAND`` is ``nandlab trace run OPTIONS -- COMMAND``."""
 
-    def parse_args(self, ctx: Context, args: list[str]) -> list[str]:
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         if args and args[0] not in self.commands and args[0] not in ("--help", "-h"):
             args = ["run", *args]
         return super().parse_args(ctx, args)
@@ -53,7 +51,7 @@ FolderArgument = Annotated[Path, typer.Argument(metavar="FOLDER", help="a trace'
 
 
 @trace_app.command()
-def run(
+def run(  # noqa: PLR0913, PLR0917 - the command line's own options
     command: Annotated[
         list[str],
         typer.Argument(
@@ -105,6 +103,7 @@ def run(
     The folder is the last line of output. Exit status 1 if the command failed; its trace is there
     all the same.
     """
+    from nandlab.board.job import BoardLost
     from nandlab.board.qemu import open_board
     from nandlab.catalog import names
     from nandlab.run import refuse_what_the_kernel_lacks
@@ -137,7 +136,11 @@ def run(
     print("preparing the board", file=sys.stderr, flush=True)
     there = open_board(spec.board)
     refuse_what_the_kernel_lacks([spec], there.kernel_config, "--set")
-    record = asyncio.run(there.run(job.job(request)))
+    try:
+        record = asyncio.run(there.run(job.job(request)))
+    except BoardLost as e:
+        tail = "\n".join(e.console_tail[-10:])
+        raise NandlabError(f"nothing was traced: {e.reason}\n{tail}".rstrip()) from None
     folder.write(path, request, record, job.outcome(request, record), there.identity)
     for warning in folder.TraceFolder(path).summary["warnings"]:
         print(f"nandlab: {warning}", file=sys.stderr)

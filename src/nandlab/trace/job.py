@@ -25,6 +25,11 @@ from nandlab.trial import MOUNTPOINT, filled, mount, setup, unmount
 
 DEADLINE_S = 24 * 3600
 COUNTERS = "/sys/kernel/debug/simnand/counters"
+CHIP_COUNTS = (
+    *("reads", "programs", "erases", "oob_reads", "oob_programs", "subpage_programs"),
+    *("raw_reads", "raw_programs", "bytes_read", "bytes_written", "busy_ns", "late_ns"),
+)
+"""Of the chip's counters, those that a trace is compared with."""
 RECORDS_MAX = 1 << 20
 """Records that may be asked for: 64 MiB, half of the RAM of the default board."""
 READS = 64
@@ -131,7 +136,8 @@ def _handed_over(request: Request) -> Iterator[Step]:
         read = f"dd if={FOLDER}/records bs=64k count={READS + 1} 2>/dev/null"
         yield Step(f"{ALWAYS}records-{n}", f"{read} | gzip -1 | base64", DEADLINE_S)
     listed = f"find {MOUNTPOINT} -xdev -exec ls -di {{}} +"
-    yield Step(ALWAYS + "paths", f"! mountpoint -q {MOUNTPOINT} || {listed}", DEADLINE_S)
+    mounted = f"grep -q ' {MOUNTPOINT} ' /proc/mounts"
+    yield Step(ALWAYS + "paths", f"! {mounted} || {listed}", DEADLINE_S)
     yield Step(ALWAYS + "kernel-log", "dmesg -r")
 
 
@@ -166,7 +172,7 @@ def outcome(request: Request, record: JobRecord) -> Outcome:
         dict(line.split(" ", 1) for line in status.splitlines() if line.count(" ") == 1),
         absent(request, status),
         paths(record[ALWAYS + "paths"].stdout),
-        {key: after[key] - before[key] for key in after if key in before},
+        {key: after[key] - before[key] for key in CHIP_COUNTS},
     )
 
 
@@ -199,7 +205,8 @@ def paths(text: str) -> dict[int, str]:
 def absent(request: Request, status: str) -> list[str]:
     """What the trace cannot show on this kernel, for want of a function to probe."""
     lines = status.splitlines()
-    missing = [line.removeprefix("absent ") for line in lines if line.startswith("absent ")]
+    gone = [line.split(" ", 2) for line in lines if line.startswith("absent ")]
+    missing = [f"event {event}: {why}" for _, event, why in gone]
     probed = {w[2] for w in (line.split() for line in lines) if w[:2] == ["probe", "FUNC"]}
     symbols: Mapping[str, list[str]] = request.spec.filesystem.symbols  # type: ignore[assignment]
     if "func" in request.tracers:

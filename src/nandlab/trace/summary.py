@@ -21,6 +21,14 @@ FORMAT = 1
 OPERATIONS = {Type.FLASH_READ: "reads", Type.FLASH_PROGRAM: "programs", Type.FLASH_ERASE: "erases"}
 """What takes the chip's time."""
 READERS = (Type.VFS_READ, Type.VFS_SPLICE)
+CAUSE_WORDS = {
+    "outside": "in no traced call",
+    "write_back": "write-back",
+    "wear_leveling": "wear levelling",
+    "write_buffer": "flush of the write buffer",
+    "mount_scan": "mount scan",
+    "vfs_evict": "removal of a file",
+}
 NO_FILE = "(no file)"
 
 
@@ -193,6 +201,11 @@ def _by_file(
             }
         )
     return sorted(rows, key=_longest)
+
+
+def in_words(cause: str) -> str:
+    """A cause as people say it: a system call by its name."""
+    return CAUSE_WORDS.get(cause, cause.removeprefix("vfs_").replace("_", " "))
 
 
 def _longest(row: Mapping[str, Any]) -> int:

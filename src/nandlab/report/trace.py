@@ -56,7 +56,7 @@ def _page(trace: TraceFolder) -> str:
         layers=list(zip(LAYERS, LAYER_COLOURS, strict=True)),
         flash_colours=FLASH_COLOURS,
         cache_line=show.cache_line(s["cache"]),
-        files_shown=show.FILES_SHOWN,
+        files=show.file_rows(s),
         maps=_maps(trace),
         provenance=list(html.flat(trace.meta["board"])),
         timeline=html.script_json(_timeline(trace)),
@@ -67,8 +67,8 @@ def _timeline(trace: TraceFolder) -> dict[str, Any]:
     """What the page's script draws: a row for each task and depth, one array for each figure."""
     found = tables.arrays(
         trace.events,
-        "SELECT seq, parent, start_ns, latency_ns, pid, task, event, cause, path, object, size, text "
-        f"FROM events ORDER BY seq LIMIT {DRAWN_MAX}",
+        "SELECT seq, parent, start_ns, latency_ns, pid, task, event, cause, path, object, size, "
+        f"text FROM events ORDER BY seq LIMIT {DRAWN_MAX}",
     )
     began = int(found["start_ns"].min()) if len(found["seq"]) else 0
     lanes, lane = _codes(

@@ -27,7 +27,15 @@ DEADLINE_S = 24 * 3600
 COUNTERS = "/sys/kernel/debug/simnand/counters"
 CHIP_COUNTS = (
     *("reads", "programs", "erases", "oob_reads", "oob_programs", "subpage_programs"),
-    *("raw_reads", "raw_programs", "bytes_read", "bytes_written", "busy_ns", "late_ns"),
+    *(
+        "raw_reads",
+        "raw_programs",
+        "buffer_hits",
+        "bytes_read",
+        "bytes_written",
+        "busy_ns",
+        "late_ns",
+    ),
 )
 """Of the chip's counters, those that a trace is compared with."""
 RECORDS_MAX = 1 << 20

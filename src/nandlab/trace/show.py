@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import Any
 
 from rich.console import Console
@@ -93,15 +94,27 @@ def flash(s: dict[str, Any]) -> Table:
 def files(s: dict[str, Any]) -> Table:
     """Time of the flash by file, the greatest first."""
     table = _table("Flash time by file", "file", "ms", "share", "mostly")
-    for row in s["flash_by_file"][:FILES_SHOWN]:
+    for row in file_rows(s):
         most = max(row["causes_ns"], key=row["causes_ns"].get, default="")
         share = percent(row["ns"], s["flash"]["ns"])
         table.add_row(row["path"], ms(row["ns"]), share, in_words(most))
-    rest = s["flash_by_file"][FILES_SHOWN:]
-    if rest:
-        ns = sum(row["ns"] for row in rest)
-        table.add_row(f"{len(rest)} more", ms(ns), percent(ns, s["flash"]["ns"]), "")
     return table
+
+
+def file_rows(s: dict[str, Any]) -> list[dict[str, Any]]:
+    """The files with most flash time; in one row each those that are gone, and the rest."""
+    there = [row for row in s["flash_by_file"] if not row["gone"]]
+    gone = [row for row in s["flash_by_file"] if row["gone"]]
+    rows = there[:FILES_SHOWN]
+    for name, more in (("gone at the end", gone), ("more", there[FILES_SHOWN:])):
+        if more:
+            causes: Counter[str] = Counter()
+            for row in more:
+                causes.update(row["causes_ns"])
+            word = "file" if len(more) == 1 else "files"
+            path = f"{len(more):,} {word} {name}"
+            rows.append({"path": path, "ns": causes.total(), "causes_ns": dict(causes)})
+    return sorted(rows, key=lambda row: -int(row["ns"]))
 
 
 def cache_line(cache: dict[str, Any]) -> str:

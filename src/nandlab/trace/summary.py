@@ -196,6 +196,7 @@ def _by_file(
             {
                 "path": paths.get(key, f"inode {key}, gone at the end") if key else NO_FILE,
                 "inode": key or None,
+                "gone": bool(key) and key not in paths,
                 **flash(r[at]),
                 "causes_ns": {c: int(n) for c, n in zip(tree.causes, ns, strict=True) if n},
             }

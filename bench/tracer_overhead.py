@@ -5,8 +5,10 @@
 Measures: the time of FFSMark on JFFS2 and on UBIFS, which is instructions and flash time, with no
 tracer, with flashmon alone, with all three, and with tracefs kprobe events at the same functions
 (an entry and a return each, with the arguments as they are). Each is an ensemble: a run for each
-of some phase offsets, slept between mount and load, each with a seed of its own, the same ones for
-all; a flush that moved would otherwise pass for overhead. Percent are of the sums.
+of some phase offsets, each with a seed of its own, the same ones for all. The load begins at the
+same second of the board's clock and the run's offset whatever was loaded before it, and the
+offsets are swept: a flush that moved would otherwise pass for overhead. Percent are of the sums,
+and the spread is that of the runs' own percents.
 Needs: a board (the virtual one of catalog/boards).
 Costs: some minutes; --offsets scales it.
 
@@ -29,6 +31,10 @@ from nandlab.trace.setup import tracer_commands
 from nandlab.trial import chip_parameters
 
 CASES = ("none", "flashmon", "all", "tracefs")
+START_S = 40
+"""Second of the board's clock when loads begin: all is mounted, settled and loaded by then."""
+WAIT = "awk '{ t = %.3f - $1; if (t < 0) exit 1; print int(t * 1e6) }' /proc/uptime"
+"""Prints how many microseconds are left until then."""
 OFFSET_MS = 377
 """Step of the phase offset: no multiple of a tick, a flush or a commit interval."""
 FLASH_FUNCTIONS = (
@@ -44,7 +50,10 @@ TRACEFS = "/sys/kernel/tracing"
 
 @dataclass
 class Sums:
-    """Of a case on a file system: each run's time, and the events that were recorded."""
+    """Of a case on a file system: each run's time, and the events that were recorded.
+
+    tracefs makes an event of an entry and another of a return.
+    """
 
     ns: list[int] = field(default_factory=list)
     events: int = 0
@@ -85,7 +94,7 @@ class Bench:
         values = {k: str(p.default).lower() for k, p in ffsmark.parameters.items()} | self.words
         values |= {"mountpoint": "/mnt", "seed": str(index + 1), "mix": "0"}
         values |= {"valid_percent": "0", "invalid_percent": "0"}
-        words = {"mtd": "0", "mountpoint": "/mnt", "options": self.fs.mount_options(OPTIONS)}
+        words = self.fs.words(self.fs.chosen(OPTIONS, "bench"), mtd="0", mountpoint="/mnt")
         parameters = chip_parameters(chip, 256, self.board.machine.chip_store_phys)
         start = "\n".join([*self.case(case), "true\n"])
         steps = (
@@ -94,10 +103,11 @@ class Bench:
             Step("format", " && ".join(["true", *self.fs.format]).format(**words)),
             Step("mount", self.fs.mount.format(**words)),
             Step("settle", "settle --quiet-ms 500 --limit-s 120", deadline_s=180),
-            Step("phase", f"usleep {index * OFFSET_MS * 1000}"),
             Step("start", "sh ./tracers.sh"),
+            Step("phase", f"usleep $({WAIT % (START_S + index * OFFSET_MS / 1000)})"),
             Step("workload", "ffsmark --json ffsmark.cfg", deadline_s=24 * 3600),
             Step("status", "cat /proc/tracers/status 2>/dev/null || true"),
+            Step("profile", f"cat {TRACEFS}/kprobe_profile 2>/dev/null || true"),
         )
         config = ffsmark.config.format(**values)
         files = {"ffsmark.cfg": config.encode(), "tracers.sh": start.encode()}
@@ -115,6 +125,8 @@ class Bench:
             status = [line.split() for line in record["status"].stdout.splitlines()]
             found = {words[0]: words[1] for words in status if len(words) == 2}
             sums.events += int(found.get("written", 0))
+            profile = (line.split() for line in record["profile"].stdout.splitlines())
+            sums.events += sum(int(words[1]) for words in profile)
             if found.get("missed", "0") != "0":
                 raise SystemExit(f"{case}: {found['missed']} events were missed")
             if case == "all":
@@ -132,11 +144,11 @@ def report(fs: str, sums: dict[str, Sums], ns_per_instruction: int) -> dict[str,
     for case, s in sums.items():
         more = sum(s.ns) - base
         found[case] = 100 * more / base
-        spread = max(s.ns) / min(s.ns)
+        percents = [100 * (t / b - 1) for t, b in zip(s.ns, sums["none"].ns, strict=True)]
         each = f"{more / s.events / ns_per_instruction:8.0f}" if s.events else f"{'-':>8}"
         print(
             f"{fs:8} {case:9} {sum(s.ns) / 1e9:9.3f} {found[case]:8.3f} {s.events:9} {each} "
-            f"{spread:7.2f}"
+            f"{min(percents):8.3f} to {max(percents):.3f}"
         )
     return found
 

@@ -2,21 +2,27 @@
 /*
  * Detours: see probes.h. As live patching does, the entry hook of a function
  * sets the instruction pointer to another, one of the numbered ones below, as
- * if the caller had called that. It takes the time, calls the real function,
- * whose hook knows us as the caller and lets us pass, and takes the time again.
- * A return is a return: nothing is put on the side for it, so none is missed.
+ * if the caller had called that. It takes the time, calls the real function
+ * just behind its hook, and takes the time again. Whatever else is hooked there
+ * has had its turn, once. A return is a return: nothing is put on the side for
+ * it, so none is missed.
  */
 #include <linux/ftrace.h>
 #include <linux/module.h>
 #include <linux/rcupdate.h>
 #include <linux/sched.h>
 #include <linux/version.h>
+#ifdef CONFIG_X86_KERNEL_IBT
+#include <asm/ibt.h>
+#endif
 
 #include "compat.h"
 #include "probes.h"
 
+/* Where the compiler checks what type of function a pointer leads to, ours
+ * leads nowhere. */
 #if defined(CONFIG_DYNAMIC_FTRACE) && defined(CONFIG_HAVE_LIVEPATCH) && \
-	defined(CONFIG_64BIT)
+	defined(CONFIG_X86_64) && !defined(CONFIG_CFI_CLANG)
 
 #define DETOURS 40
 
@@ -24,6 +30,7 @@ struct detour {
 	struct ftrace_ops ops;
 	struct probe *probe; /* NULL: free */
 	unsigned long function;
+	unsigned long behind; /* the function, behind its hook */
 	atomic_t inside;
 };
 
@@ -35,9 +42,6 @@ typedef unsigned long (*any_function)(unsigned long, unsigned long,
 static struct detour detours[DETOURS];
 static DEFINE_MUTEX(detours_lock);
 
-/* Our own text: what is called from there is not to be led astray again. */
-static unsigned long text_start, text_bytes;
-
 static unsigned long take(struct detour *detour, const unsigned long *args)
 {
 	struct probe *probe = detour->probe;
@@ -47,9 +51,9 @@ static unsigned long take(struct detour *detour, const unsigned long *args)
 
 	atomic_inc(&detour->inside);
 	wanted = probe->enter(probe, args, data);
-	result = ((any_function)detour->function)(args[0], args[1], args[2],
-						  args[3], args[4], args[5],
-						  args[6], args[7]);
+	result = ((any_function)detour->behind)(args[0], args[1], args[2],
+						args[3], args[4], args[5],
+						args[6], args[7]);
 	if (wanted)
 		probe->leave(probe, data, result);
 	atomic_dec(&detour->inside);
@@ -98,14 +102,27 @@ typedef struct ftrace_regs hook_regs;
 #define hook_go	   ftrace_regs_set_instruction_pointer
 #endif
 
+/* What a hook sees of the arguments: those in registers. */
+#define HOOK_ARGS(regs)                                                  \
+	{                                                                \
+		hook_arg(regs, 0), hook_arg(regs, 1), hook_arg(regs, 2), \
+		hook_arg(regs, 3), hook_arg(regs, 4), hook_arg(regs, 5), \
+	}
+
 /* Entry and return. */
 static void go_astray(unsigned long ip, unsigned long parent_ip,
 		      struct ftrace_ops *ops, hook_regs *regs)
 {
 	struct detour *detour = container_of(ops, struct detour, ops);
+	struct probe *probe = detour->probe;
 
-	if (parent_ip - text_start >= text_bytes)
-		hook_go(regs, (unsigned long)numbered[detour - detours]);
+	if (probe->wants) {
+		const unsigned long args[PROBE_ARGS] = HOOK_ARGS(regs);
+
+		if (!probe->wants(probe, args))
+			return;
+	}
+	hook_go(regs, (unsigned long)numbered[detour - detours]);
 }
 
 /* Entry alone: no detour, the hook itself is where to look. */
@@ -113,10 +130,7 @@ static void look(unsigned long ip, unsigned long parent_ip,
 		 struct ftrace_ops *ops, hook_regs *regs)
 {
 	struct probe *probe = container_of(ops, struct detour, ops)->probe;
-	unsigned long args[PROBE_ARGS] = {
-		hook_arg(regs, 0), hook_arg(regs, 1), hook_arg(regs, 2),
-		hook_arg(regs, 3), hook_arg(regs, 4), hook_arg(regs, 5),
-	};
+	const unsigned long args[PROBE_ARGS] = HOOK_ARGS(regs);
 
 	probe->enter(probe, args, NULL);
 }
@@ -129,14 +143,7 @@ static bool supported(void)
 	if (cpu_feature_enabled(X86_FEATURE_IBT))
 		return false;
 #endif
-#if LINUX_VERSION_CODE < KERNEL_VERSION(6, 4, 0)
-	text_start = (unsigned long)THIS_MODULE->core_layout.base;
-	text_bytes = THIS_MODULE->core_layout.text_size;
-#else
-	text_start = (unsigned long)THIS_MODULE->mem[MOD_TEXT].base;
-	text_bytes = THIS_MODULE->mem[MOD_TEXT].size;
-#endif
-	return text_bytes;
+	return true;
 }
 
 static struct detour *find_free(void)
@@ -149,10 +156,31 @@ static struct detour *find_free(void)
 	return NULL;
 }
 
+/* The hook is the function's first instruction but for the mark of a branch's
+ * target: a call, or the place for one. 0: it is not. */
+static unsigned long behind_hook(unsigned long function)
+{
+	static const u8 place[] = {0x0f, 0x1f, 0x44, 0x00, 0x00};
+	static const u8 call = 0xe8;
+
+#ifdef CONFIG_X86_KERNEL_IBT
+	if (is_endbr(*(const u32 *)function))
+		function += 4;
+#endif
+	if (*(const u8 *)function != call &&
+	    memcmp((const void *)function, place, sizeof(place)))
+		return 0;
+	return function + sizeof(place);
+}
+
 static int hook_on(struct detour *detour)
 {
-	int err = ftrace_set_filter_ip(&detour->ops, detour->function, 0, 0);
+	int err;
 
+	detour->behind = behind_hook(detour->function);
+	if (!detour->behind)
+		return -EOPNOTSUPP;
+	err = ftrace_set_filter_ip(&detour->ops, detour->function, 0, 0);
 	if (!err)
 		err = register_ftrace_function(&detour->ops);
 	if (err)

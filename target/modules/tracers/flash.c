@@ -2,7 +2,8 @@
 /*
  * Flashmon: each page of raw NAND that is read or programmed, each block that
  * is erased, for which task and how long it took; and what MTD was asked for.
- * This file knows the chips and partitions; flash_chip.c has the hooks.
+ * This file knows the chips and partitions; flash_pages.c and
+ * flash_calls.c have the hooks.
  */
 #include <linux/kallsyms.h>
 #include <linux/module.h>
@@ -102,6 +103,20 @@ static int set_filter(const char *name)
 	return 0;
 }
 
+static void hook(struct flash_chip *chip)
+{
+	flash_hook_pages(chip);
+	flash_hook_calls(chip);
+	chip->hooked = true;
+}
+
+static void unhook(struct flash_chip *chip)
+{
+	flash_unhook_pages(chip);
+	flash_unhook_calls(chip);
+	chip->hooked = false;
+}
+
 static struct flash_chip *chip_add(struct mtd_info *master)
 {
 	struct flash_chip *chip;
@@ -129,7 +144,7 @@ static struct flash_chip *chip_add(struct mtd_info *master)
 static void chip_remove(struct flash_chip *chip)
 {
 	if (chip->hooked)
-		flash_unhook(chip);
+		unhook(chip);
 	vfree(chip->block);
 	*chip = (struct flash_chip){};
 }
@@ -167,7 +182,7 @@ static void device_added(struct mtd_info *mtd)
 		chip->devices++;
 		apply_filter(wanted);
 		if (started && !chip->hooked)
-			flash_hook(chip);
+			hook(chip);
 	}
 	mutex_unlock(&flash_lock);
 }
@@ -205,7 +220,7 @@ static int flash_start(void)
 	started = true;
 	for (i = 0; i < FLASH_CHIPS_MAX; i++)
 		if (flash_chips[i].mtd)
-			flash_hook(&flash_chips[i]);
+			hook(&flash_chips[i]);
 	mutex_unlock(&flash_lock);
 	return 0;
 }
@@ -219,7 +234,7 @@ static void flash_stop(void)
 	started = false;
 	for (i = 0; i < FLASH_CHIPS_MAX; i++)
 		if (flash_chips[i].hooked)
-			flash_unhook(&flash_chips[i]);
+			unhook(&flash_chips[i]);
 	mutex_unlock(&flash_lock);
 }
 

@@ -75,8 +75,30 @@ extern struct mutex flash_lock; /* chips and devices, and their hooks */
 extern bool flash_log_hits, flash_log_calls;
 extern struct probe flash_erase_probe;
 
-void flash_hook(struct flash_chip *chip);
-void flash_unhook(struct flash_chip *chip);
+/* An operation of the chip, from its callback's beginning to its end. */
+struct page_op {
+	struct flash_chip *chip;
+	struct span span;
+	u64 page;
+	bool wanted;
+	struct flash_call *call; /* of MTD that it serves; NULL: none */
+};
+
+/* The record of an operation that ended, to be completed and committed. NULL:
+ * it found no room. */
+struct slot *flash_record(struct slot *slot, const struct page_op *op, u8 type,
+			  u64 end_ns, u32 bytes);
+/* The read of MTD that the running task is in; NULL: none. */
+struct flash_call *flash_call_of(struct flash_chip *chip);
+/* The read buffer had the pages from the call's next on. */
+void flash_hits(struct flash_chip *chip, struct flash_call *call, u64 end);
+
+/* Both kinds of hooks of a chip: of its pages, of the calls of MTD. */
+void flash_hook_pages(struct flash_chip *chip);
+void flash_unhook_pages(struct flash_chip *chip);
+void flash_hook_calls(struct flash_chip *chip);
+/* Waits until the last call that went through them has ended. */
+void flash_unhook_calls(struct flash_chip *chip);
 
 /* The number of the device that a page is in. */
 u16 flash_device_of(const struct flash_chip *chip, u64 page);

@@ -6,9 +6,9 @@
  * has kprobes, and cost some 400 instructions. A detour (detour.c) costs some
  * 90: the function's entry hook, which function tracing left there, leads to a
  * C function of ours that calls the real one. That asks for function tracing,
- * for a 64-bit machine with live patching, and for a function of whose
- * arguments none lies beyond the eighth word and whose result is one word; so
- * only probes whose function is known say that they may.
+ * for x86-64, and for a function of whose arguments none lies beyond the eighth
+ * word and whose result is one word; so only probes whose function is known say
+ * that they may.
  */
 #ifndef TRACERS_PROBES_H
 #define TRACERS_PROBES_H
@@ -31,6 +31,9 @@ struct probe {
 		      void *data);
 	/* At the return. NULL: only entries are of interest. */
 	void (*leave)(struct probe *probe, void *data, unsigned long result);
+	/* Whether a call is of interest at all: one that is not takes no
+	 * detour, however long it lasts. NULL: all are. */
+	bool (*wants)(struct probe *probe, const unsigned long *args);
 	unsigned int data_bytes;
 	bool may_detour;
 

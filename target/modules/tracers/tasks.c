@@ -9,6 +9,12 @@
 #include <linux/sched.h>
 #include <linux/seq_file.h>
 #include <linux/vmalloc.h>
+#include <linux/version.h>
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 12, 0)
+#include <linux/unaligned.h>
+#else
+#include <asm/unaligned.h>
+#endif
 
 #include "core.h"
 
@@ -23,6 +29,16 @@ struct last_task {
 	u16 number;
 	char comm[TASK_COMM_LEN];
 };
+
+/* Two words each: this is done for every record. */
+static bool same_name(const char *a, const char *b)
+{
+	BUILD_BUG_ON(TASK_COMM_LEN != 2 * sizeof(u64));
+	return !((get_unaligned((const u64 *)a) ^
+		  get_unaligned((const u64 *)b)) |
+		 (get_unaligned((const u64 *)a + 1) ^
+		  get_unaligned((const u64 *)b + 1)));
+}
 
 static DEFINE_PER_CPU(struct last_task, last_tasks);
 static DEFINE_RAW_SPINLOCK(tasks_lock);
@@ -75,7 +91,7 @@ static u16 name_find(void)
 	for (; index[at]; at = (at + 1) & mask) {
 		name = &names[index[at]];
 		if (name->pid == current->pid &&
-		    !memcmp(name->comm, current->comm, TASK_COMM_LEN))
+		    same_name(name->comm, current->comm))
 			return index[at];
 	}
 	return name_add(&index[at]);
@@ -86,7 +102,7 @@ u16 task_number(void)
 	struct last_task *last = this_cpu_ptr(&last_tasks);
 
 	if (likely(last->number && last->pid == current->pid &&
-		   !memcmp(last->comm, current->comm, TASK_COMM_LEN)))
+		   same_name(last->comm, current->comm)))
 		return last->number;
 	raw_spin_lock(&tasks_lock);
 	last->number = name_find();

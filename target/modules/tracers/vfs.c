@@ -27,6 +27,14 @@ void vfs_record(const struct vfs_call *call, u64 end_ns, long result)
 	record_commit(&slot);
 }
 
+static bool vfs_wants(struct probe *probe, const unsigned long *args)
+{
+	struct vfs_point *point = container_of(probe, struct vfs_point, probe);
+	struct vfs_call call = {};
+
+	return monitor_wants(&vfsmon) && point->look(&call, args);
+}
+
 static bool vfs_enter(struct probe *probe, const unsigned long *args,
 		      void *data)
 {
@@ -80,6 +88,7 @@ static void point_arm(struct vfs_point *point)
 	const char *const *name;
 	int err = -ENOENT;
 
+	point->probe.wants = vfs_wants;
 	point->probe.enter = vfs_enter;
 	point->probe.leave = point->instant ? NULL : vfs_leave;
 	point->probe.data_bytes = sizeof(struct vfs_call);

@@ -20,7 +20,8 @@ def test_parquet_and_csv_have_every_event_in_order(tmp_path: Path) -> None:
     made["result"] = -117
     made["type"][0], made["text"][0] = Type.MARK, b"the end; really"
     made["task"][1] = 9
-    names = Names(tasks={2: Task(70, False, "a;b")})
+    made["type"][1], made["object"][1] = Type.FUNC, 3
+    names = Names(tasks={2: Task(70, False, "a;b")}, functions={0: "no", 3: "jffs2_iget"})
     parquet, csv = tmp_path / "it's.parquet", tmp_path / "e.csv"
     cause = np.zeros(n, np.int32)
     cause[0] = 1
@@ -42,7 +43,8 @@ def test_parquet_and_csv_have_every_event_in_order(tmp_path: Path) -> None:
     flash = ("FLASH_READ", "a;b", 2**63 + 5, 2**62, -117, "")
     assert found[0] == (*flash, "wear", 0)
     assert found[1] == (*flash, "", 1)
-    assert found[2][1] is None
+    assert found[2][:3] == ("FUNC", None, 3)
+    assert found[2][5] == "jffs2_iget"
     assert (found[3][0], found[3][5]) == ("MARK", "the end; really")
     lines = csv.read_text().splitlines()
     assert lines[0].startswith("seq;start_ns;latency_ns;cpu;pid;device;object;offset;size;result;")

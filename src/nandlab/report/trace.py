@@ -77,7 +77,7 @@ def _timeline(trace: TraceFolder) -> dict[str, Any]:
     events, event = _codes(found["event"])
     causes, cause = _codes(found["cause"])
     paths, path = _codes(found["path"])
-    marks = {int(i): str(found["text"][i]) for i in np.flatnonzero(found["event"] == "MARK")}
+    named = {int(i): str(found["text"][i]) for i in np.flatnonzero(found["text"] != "")}
     return {
         "count": len(lane),
         "all": trace.summary["events"],
@@ -85,7 +85,7 @@ def _timeline(trace: TraceFolder) -> dict[str, Any]:
         "events": events,
         "causes": [in_words(c) for c in causes],
         "paths": paths,
-        "marks": marks,
+        "named": named,
         "colours": [_colour(name) for name in events],
         "pages_per_block": _pages_per_block(trace),
         "blocks": trace.meta["partition_blocks"],

@@ -35,7 +35,7 @@ def write(
     """Writes the events in their order to each path, by its ending.
 
     ``more`` are columns beside a record's own. One that is also in ``words`` has indices into that
-    list. The event and the task are words; a mark's is in the column ``text``.
+    list. The event and the task are words; a mark's text and a function's name are in ``text``.
     """
     records, more, words = recording.records, more or {}, words or {}
     events = {t.value: t.name for t in Type}
@@ -46,18 +46,18 @@ def write(
     }
     # duckdb reads the arrays where they are
     columns = {name: records[name] for name in (*NUMBERS, "type", "task")} | dict(more)
-    is_mark = records["type"] == Type.MARK
-    if is_mark.any():
-        texts["text"] = ("mark", ["", *_marks(records[is_mark])])
-        columns["mark"] = np.where(is_mark, np.cumsum(is_mark, dtype=np.uint32), 0)
+    listed, number = _texts(records, names)
+    if listed:
+        texts["text"] = ("text_number", ["", *listed])
+        columns["text_number"] = number
     plain = [*NUMBERS, *(name for name in more if name not in words)]
     chosen = [f'"{name}"' for name in plain]
     con = duckdb.connect()
     con.register("events", columns)
-    for name, (number, listed) in texts.items():
-        con.execute(f"SET VARIABLE {name} = ?::VARCHAR[]", [listed])
+    for name, (index, wordlist) in texts.items():
+        con.execute(f"SET VARIABLE {name} = ?::VARCHAR[]", [wordlist])
         # an index beyond the list gives null: a name that was not kept
-        chosen.append(f"getvariable('{name}')[{number}::BIGINT + 1] AS {name}")
+        chosen.append(f"getvariable('{name}')[{index}::BIGINT + 1] AS {name}")
     if "text" not in texts:
         chosen.append("'' AS text")  # a look-up for each would cost as much as eight columns
     select = f"SELECT {', '.join(chosen)} FROM events"
@@ -69,8 +69,17 @@ def write(
     con.close()
 
 
-def _marks(marks: NDArray[Any]) -> list[str]:
-    return [text.decode(errors="replace") for text in marks["text"].tolist()]
+def _texts(records: NDArray[Any], names: Names) -> tuple[list[str], NDArray[np.int64]]:
+    """The texts of marks and the names of functions, and which each record has, from 1 on."""
+    is_mark, is_function = records["type"] == Type.MARK, records["type"] == Type.FUNC
+    marks = [text.decode(errors="replace") for text in records["text"][is_mark].tolist()]
+    listed = names.functions
+    functions = [listed.get(n, "?") for n in range(1 + max(listed, default=-1))]
+    number = np.where(is_mark, np.cumsum(is_mark), 0)
+    if functions:
+        at = np.minimum(records["object"], np.uint64(len(functions) - 1)).astype(np.int64)
+        number = np.where(is_function, len(marks) + 1 + at, number)
+    return [*marks, *functions], number
 
 
 def query(path: Path, sql: str) -> list[tuple[Any, ...]]:

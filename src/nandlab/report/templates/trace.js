@@ -90,7 +90,7 @@ function drawChip() {
   }
 }
 
-const label = i => D.marks[i] || D.events[event[i]].toLowerCase();
+const label = i => D.named[i] || D.events[event[i]].toLowerCase();
 let asked = false;
 function draw() {
   if (asked) return;

@@ -27,6 +27,8 @@ COLUMNS = (
 )
 VECTOR, AROUND, OOB = 8, 16, 1
 """Bits of flags."""
+TOTALS = ("reads", "programs", "erases", "oob_reads", "oob_programs")
+"""What flashmon and the chip both count, by the same names."""
 MODULES = "flashmon funcmon vfsmon tracers"
 
 Row = dict[str, str]
@@ -101,3 +103,17 @@ def read(name: str) -> str:
 
 def tell(name: str, command: str) -> str:
     return f"echo {command} > {FOLDER}/{name}"
+
+
+def assert_same(flashmon: dict[str, int], chip: dict[str, int], register_hits: int) -> None:
+    """Flashmon's counts are the chip's.
+
+    Flashmon sees each page that the driver asks the chip for. When the chip's register still has
+    that page from the operation before, it answers without an array read, and counts that apart.
+    """
+    kinds = ("programs", "erases", "oob_programs")
+    assert {k: flashmon[k] for k in kinds} == {k: chip[k] for k in kinds}
+    asked = flashmon["reads"] + flashmon["oob_reads"]
+    assert asked == chip["reads"] + chip["oob_reads"] + register_hits
+    if not register_hits:
+        assert flashmon == chip

@@ -35,7 +35,7 @@ int tracers_refuse(int err, const char *format, ...)
 	va_start(args, format);
 	vsnprintf(last_refusal, sizeof(last_refusal), format, args);
 	va_end(args);
-	pr_err("%s\n", last_refusal);
+	pr_notice("%s\n", last_refusal);
 	return err;
 }
 EXPORT_SYMBOL_GPL(tracers_refuse);

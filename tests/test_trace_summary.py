@@ -111,6 +111,13 @@ def test_the_time_of_a_call_is_split_over_the_layers() -> None:
     assert told["cache"] | {"hits": 1, "misses": 2, "hit_rate": 0.333333} == told["cache"]
 
 
+def test_a_window_counts_by_its_pages_if_they_were_read_one_by_one() -> None:
+    page = ev(Type.FS_READ_PAGE, 9, size=4096)
+    whole, parts = ev(Type.FS_READAHEAD, 9, size=8), ev(Type.FS_READAHEAD, 9, page, page, size=2)
+    told = summarized(Made().task(7, ev(Type.VFS_READ, 1, whole, parts, result=1), page))
+    assert told["amplification"]["read"]["file_system_bytes"] == (8 + 2 + 1) * 4096
+
+
 def causes(made: Made) -> dict[str, int]:
     return {row["cause"]: row["ns"] for row in summarized(made)["flash_by_cause"]}
 

@@ -29,6 +29,8 @@ CAUSE_WORDS = {
     "mount_scan": "mount scan",
     "vfs_evict": "removal of a file",
 }
+PAGE_BYTES = 4096
+"""Of the page cache: all boards are amd64."""
 NO_FILE = "(no file)"
 
 
@@ -47,7 +49,7 @@ def summarize(
         "trace_ns": int(ends.max() - r["start_ns"].min()) if len(r) else 0,
         "calls": _calls(recording, names, tree),
         "requests": _requests(r),
-        "amplification": amplification(recording),
+        "amplification": amplification(recording, tree),
         "cache": _cache(recording, tree),
         "flash": flash(r),
         "flash_by_cause": _by_cause(r[chip], tree.cause[chip], tree),
@@ -112,14 +114,14 @@ def _done(records: NDArray[Any]) -> int:
     return int(np.maximum(records["result"], 0).sum(dtype=np.int64))
 
 
-def amplification(recording: Recording) -> dict[str, dict[str, Any]]:
+def amplification(recording: Recording, tree: Tree) -> dict[str, dict[str, Any]]:
     """Bytes at each layer, down from what programs moved; and the chip's by that."""
     of = recording.of
     chip_reads, chip_programs = _data(of(Type.FLASH_READ)), _data(of(Type.FLASH_PROGRAM))
     mtd = np.isin(recording.records["type"], [Type.MTD_READ, Type.MTD_WRITE]).any()
     read: dict[str, Any] = {
         "program_bytes": _done(of(*READERS)),
-        "file_system_bytes": int(of(Type.FS_READ_PAGE)["size"].sum(dtype=np.int64)),
+        "file_system_bytes": _pages_asked(recording.records, tree),
         "mtd_bytes": int(of(Type.MTD_READ)["size"].sum(dtype=np.int64)) if mtd else None,
         "chip_bytes": int(chip_reads["size"].sum(dtype=np.int64)),
         "chip_pages": len(chip_reads),
@@ -135,6 +137,18 @@ def amplification(recording: Recording) -> dict[str, dict[str, Any]]:
         asked, moved = each["program_bytes"], each["chip_bytes"]
         each["factor"] = round(moved / asked, 4) if asked else None
     return {"read": read, "write": write}
+
+
+def _pages_asked(r: NDArray[Any], tree: Tree) -> int:
+    """Bytes that the file system was asked to read into the page cache.
+
+    One that reads ahead a window at a time may do so page by page, or without such calls.
+    """
+    page = r["type"] == Type.FS_READ_PAGE
+    window = r["type"] == Type.FS_READAHEAD
+    window[tree.parent[page & (tree.parent != NONE)]] = False
+    pages = int(r["size"][window].sum(dtype=np.int64))
+    return int(r["size"][page].sum(dtype=np.int64)) + pages * PAGE_BYTES
 
 
 def _data(records: NDArray[Any]) -> NDArray[Any]:

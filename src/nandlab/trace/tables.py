@@ -19,8 +19,10 @@ NUMBERS = (
 )
 """Columns that are fields of a record, as they are."""
 FORMATS = {
-    # the second version's encodings are smaller and quicker to write than the first's
-    ".parquet": "format parquet, compression snappy, parquet_version v2",
+    # the second version's encodings are smaller and quicker to write than the first's, and
+    # dictionaries are for words: looking for them in numbers takes a third of the time
+    ".parquet": "format parquet, compression snappy, parquet_version v2, "
+    "dictionary_size_limit 1000",
     ".csv": "format csv, header, delimiter ';'",
 }
 

@@ -4,6 +4,8 @@
 VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/pip install --quiet --disable-pip-version-check -c setup/constraints.txt
+# a board is one process: as many tests at once as there are cores
+PYTEST := $(BIN)/pytest -n auto --dist worksteal
 C_SOURCES := $(shell find target tests -name '*.[ch]')
 
 .PHONY: help setup build demo test test-long test-kernels lint clean packages packages-test
@@ -22,16 +24,16 @@ demo: setup build ## run the quickstart study, print its results and its report'
 	echo "report: $$($(BIN)/nandlab report $$run)"
 
 test: packages-test $(VENV)/dev build lint ## run all checks and tests
-	@$(BIN)/pytest
+	@$(PYTEST)
 
 test-long: packages-test $(VENV)/dev ## run the long tests of all file systems (some 30 minutes)
 	@echo "sequences, random work on one file and full disks: some 30 minutes"
-	@$(BIN)/pytest -m long --durations=0
+	@$(PYTEST) -m long --durations=0
 
 test-kernels: packages-test $(VENV)/dev ## run the board's tests on Linux 5.10 and 6.12 too (some 10 minutes)
 	@for board in apf27-5.10 apf27-6.12; do \
 		echo "on $$board"; \
-		NANDLAB_TEST_BOARD=$$board $(BIN)/pytest -m 'board and not long' || exit 1; \
+		NANDLAB_TEST_BOARD=$$board $(PYTEST) -m 'board and not long' || exit 1; \
 	done
 
 lint: $(VENV)/dev ## check style and types of all code

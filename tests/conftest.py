@@ -6,9 +6,13 @@ from __future__ import annotations
 import os
 
 import pytest
+from hypothesis import settings
 
 from nandlab.board.fake import FakeBoard
 from nandlab.board.job import Board
+
+settings.register_profile("nandlab", deadline=None)
+settings.load_profile("nandlab")  # a host may be busy: how long an example takes proves nothing
 
 
 def _board(kind: str) -> Board:

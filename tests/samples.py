@@ -21,6 +21,7 @@ from nandlab.results import (
     Host,
     Latency,
     Lifetime,
+    Memory,
     PerBlock,
     Round,
     Run,
@@ -84,6 +85,7 @@ def trial(
             "kernel": {"release": "6.1.0-37-amd64"},
             "qemu": "7.2.15",
             "icount_shift": 2,
+            "chip": {"sources": {"id": "Data sheet, page 1.", "geometry.nop": "Assumed: 4."}},
         },
         "host": Host(seconds=rng.uniform(5, 20), board="sha256:0123"),
     }
@@ -183,6 +185,17 @@ def failed(filesystem: str = "ubifs", state: State = AGED, seed: int = 90) -> Tr
             "console_tail": ["ubifs: error: <no space>", "ffsmark: exit 1"],
         }
     )
+
+
+MEMORY = Memory(
+    mounted=424 << 10,
+    peak=512 << 10,
+    end=480 << 10,
+    unmounted=332 << 10,
+    slab=30 << 10,
+    kmalloc=100 << 10,
+    vmalloc=350 << 10,
+)
 
 
 def board_lost(filesystem: str = "yaffs2", state: State = AGED, seed: int = 91) -> Trial:

@@ -293,14 +293,32 @@ def test_figures_of_a_life() -> None:
     assert figures.wear_used(trial.model_copy(update={"chip": samples.CHIP})) is None
 
 
+def test_the_round_that_fails_counts_but_for_its_bytes() -> None:
+    (trial,) = lived("jffs2", 400)
+    assert trial.lifetime
+    more = trial.lifetime.rounds[-1].model_copy(update={"programs": 999_999, "dead_blocks": 42})
+    ended = trial.lifetime.model_copy(update={"end": more})
+    longer = trial.model_copy(update={"lifetime": ended})
+    assert figures.life_total(longer, "dead_blocks") == 42
+    assert figures.life_total(longer, "programs") == 999_999
+    assert figures.life_written(longer) == figures.life_written(trial)
+    assert figures.life_amplification(longer) == figures.life_amplification(trial)
+
+
 def test_a_life_without_a_whole_round_wrote_nothing() -> None:
     none = samples.lifetime_trial(lifetime=Lifetime(rounds=[], gave_up="no room"))
     assert figures.life_written(none) == 0
     assert figures.life_total(none, "erases") is None
     assert figures.life_amplification(none) is None
+    end = after(0, 7)
+    none = samples.lifetime_trial(lifetime=Lifetime(rounds=[], end=end, gave_up="no room"))
+    assert figures.life_total(none, "dead_blocks") == 7
+    assert figures.first_death(none) == 0
     assert figures.life_written(samples.trial()) is None
     found = life_finding([none, *lived("ubifs", 4, 5)], "Block deaths")
-    assert "JFFS2: no round was completed." in found.text
+    assert (
+        "JFFS2: the first block dies after 0 B; at the end 7 blocks of 128 are dead." in found.text
+    )
 
 
 def life_finding(trials: list[Trial], topic: str) -> Finding:

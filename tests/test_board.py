@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import multiprocessing
 import os
 import signal
 import subprocess
@@ -14,6 +13,7 @@ import time
 from pathlib import Path
 
 import pytest
+from busyhost import busy
 
 from nandlab.board import kvm
 from nandlab.board.job import BoardLost, Job, Step
@@ -95,21 +95,9 @@ def test_a_busy_host_does_not_move_the_clock(board: QemuBoard) -> None:
     command = "i=0; while [ $i -lt 3000 ]; do i=$((i+1)); done; cat /proc/uptime"
     job = Job((Step("it", command),))
     alone = asyncio.run(board.run(job))
-    spin = [multiprocessing.Process(target=_spin, daemon=True) for _ in range(os.cpu_count() or 1)]
-    for process in spin:
-        process.start()
-    try:
+    with busy(os.cpu_count() or 1):
         beside = asyncio.run(board.run(job))
-    finally:
-        for process in spin:
-            process.kill()
-            process.join()
     assert alone == beside
-
-
-def _spin() -> None:
-    while True:
-        pass
 
 
 def test_a_job_begins_on_a_board_at_rest(board: QemuBoard) -> None:

@@ -137,6 +137,7 @@ def test_a_file_system_is_put_on_the_chips_that_it_names(tmp_path: Path) -> None
         ('{ name = "nftl-fat32" }', "matrix.filesystems.0: nftl-fat32 cannot live on apf27: "),
         ('{ name = "nftl-fat32" }', "writesize is 2048, must be at most 512: NFTL keeps"),
         ('{ name = "jffs2", on = ["W25N01GV"] }', "on: no 'W25N01GV' among the matrix's chips"),
+        ('{ name = "yaffs2", inband_tags = "on" }', "writesize is 512, must be at least 1024: "),
         ('{ name = "jffs2", compression = "rtime" }', "compression = 'rtime' cannot be: "),
     ],
 )
@@ -177,6 +178,16 @@ def test_a_kernel_without_what_is_asked_is_refused_before_anything_runs(tmp_path
         "small: JFFS2 with summary = 'off' cannot be: the kernel of apf27 has CONFIG_JFFS2_SUMMARY",
     ]
     refuse_what_the_kernel_lacks(specs, {"CONFIG_JFFS2_LZO": "m"}, "small")
+
+
+def test_a_kernel_too_old_is_refused(tmp_path: Path) -> None:
+    specs = plan(tmp_path, '{ name = "nftl-fat32", on = ["nandsim-small"] }')
+    nftl = {"CONFIG_NFTL_RW": "y"}
+    for fit in ("6.1", "6.12", "7.0"):
+        refuse_what_the_kernel_lacks(specs, {**nftl, "LINUX": fit}, "small")
+    for old in ("5.10", "5.15", "6.0"):
+        with pytest.raises(UsageError, match=f"is Linux {old}, and it takes 6.1 or newer"):
+            refuse_what_the_kernel_lacks(specs, {**nftl, "LINUX": old}, "small")
 
 
 def test_an_option_left_alone_is_no_part_of_the_id(tmp_path: Path) -> None:

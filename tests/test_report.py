@@ -24,8 +24,8 @@ from hypothesis import strategies as st
 from playwright.sync_api import Browser, Page, sync_playwright
 
 from nandlab import report
-from nandlab.analysis import groups
-from nandlab.report import html, layout, pngmap, specs
+from nandlab.analysis import groups, units
+from nandlab.report import html, layout, pngmap, specs, tables
 from nandlab.results import Lifetime
 
 CHROMIUM = shutil.which("chromium")
@@ -265,6 +265,12 @@ def test_a_life_without_a_whole_round_has_no_line() -> None:
     assert specs.charts(setting) == []
 
 
+def test_what_is_assumed_of_the_chip_is_told(page_path: Path) -> None:
+    text = page_path.read_text()
+    assert "<td>geometry.nop</td><td>4.</td>" in text
+    assert "<td>Data sheet, page 1.</td>" not in text.partition("Figures:")[0]
+
+
 def test_the_same_run_gives_the_same_bytes(page_path: Path, tmp_path: Path) -> None:
     again = report.write(samples.folder(tmp_path / "run"))
     for path in sorted(page_path.parent.iterdir()):
@@ -279,6 +285,21 @@ def test_charts_stand_beside_the_page_and_out_is_obeyed(tmp_path: Path) -> None:
     names = {p.name for p in path.parent.iterdir()}
     assert {"ffsmark-time.svg", "ffsmark-time.png", "ffsmark-wear-map.png"} <= names
     assert not [n for n in names if n.startswith(".part")]
+
+
+def test_steps_and_ram_stand_in_the_tables_where_they_were_measured(tmp_path: Path) -> None:
+    memory = [samples.trial(memory=samples.MEMORY, counters={"x": 1})]
+    (with_memory,), (without,) = groups.group(memory), groups.group([samples.trial()])
+    table = tables.overview(with_memory)
+    told = dict(zip(table.head, table.rows[0].cells, strict=True))
+    assert told["memory, mounted"] == "424 KiB"
+    assert told["memory, peak"] == "512 KiB"
+    assert told["mount"] == "50 ms"
+    assert not any("memory" in title for title in tables.overview(without).head)
+    table = tables.behind(without, "time")
+    told = dict(zip(table.head, table.rows[0].cells, strict=True))
+    steps = [told[step] for step in ("format", "settle", "unmount")]
+    assert steps == ["200 ms", "2 s", units.MISSING]
 
 
 def test_what_was_not_measured_has_no_chart(tmp_path: Path) -> None:

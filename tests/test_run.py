@@ -62,7 +62,9 @@ def read(folder: Path) -> Study:
 
 def fake(**answers: Answer) -> FakeBoard:
     given = {
-        **{name: Answer() for name in ("load", "modules", "format", "mount", "unmount")},
+        **{
+            name: Answer() for name in ("load", "modules", "format", "mount", "counters", "unmount")
+        },
         "settle": Answer('{"settled":true}\n'),
         "workload": Answer(f"Some report\n{json.dumps(MEASURED)}\n"),
         "always-kernel-log": Answer(),
@@ -167,3 +169,53 @@ def test_the_job_says_what_the_study_asked(specs: list[TrialSpec]) -> None:
     assert "partition_blocks=64" in commands["load"]
     assert commands["mount"] == "mount -t jffs2 -o rw mtd0 /mnt"
     assert all("{" not in command for command in commands.values())
+
+
+USAGE = "bytes {0}\npeak_bytes 900\nslab_bytes 1\nkmalloc_bytes 2\nvmalloc_bytes 3\nlost {1}\n"
+
+
+def test_memory_is_measured_where_asked_for_and_its_cost_is_a_doubt(
+    tmp_path: Path, specs: list[TrialSpec]
+) -> None:
+    spec = specs[0].model_copy(update={"measure": ["memory"]})
+    assert spec.id != specs[0].id
+    names = [s.name for s in job(spec).steps]
+    assert names.index("memory-watch") < names.index("modules")
+    assert names.index("memory-begin") == names.index("mount") - 1
+    assert names.index("memory-end") < names.index("unmount") < names.index("memory-unmounted")
+    board = fake(
+        **{
+            "memory-watch": Answer(),
+            "memory-begin": Answer(),
+            "memory-mounted": Answer(USAGE.format(700, 0)),
+            "memory-end": Answer(USAGE.format(800, 5)),
+            "memory-unmounted": Answer(USAGE.format(100, 5)),
+        }
+    )
+    (trial,) = execute(tmp_path, board, [spec])
+    assert trial.memory is not None
+    assert list(trial.memory.model_dump().values()) == [700, 900, 800, 100, 1, 2, 3]
+    assert {"memory_measured", "memory_lost"} <= {w.code for w in trial.warnings}
+    assert not any(step.startswith("memory") for step in trial.step_ns)
+
+
+def test_memory_of_a_file_system_whose_modules_are_not_known_is_null(
+    tmp_path: Path, specs: list[TrialSpec]
+) -> None:
+    unknown = specs[0].filesystem.model_copy(update={"memory_of": []})
+    spec = specs[0].model_copy(update={"measure": ["memory"], "filesystem": unknown})
+    (trial,) = execute(tmp_path, fake(), [spec])
+    assert (trial.status, trial.memory) == ("ok", None)
+    assert not any(w.code.startswith("memory") for w in trial.warnings)
+
+
+def test_what_a_file_system_counts_is_kept_and_what_it_does_not_is_null(
+    tmp_path: Path, specs: list[TrialSpec]
+) -> None:
+    board = fake(counters=Answer("collections 7\nnot a counter\n"))
+    trials = execute(tmp_path, board, specs)
+    assert {t.filesystem: t.counters for t in trials} == {
+        "jffs2": None,
+        "ubifs": {"collections": 7},
+    }
+    assert all(t.memory is None for t in trials)

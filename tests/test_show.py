@@ -29,6 +29,8 @@ def test_json_has_exactly_these_keys_and_survives_a_round_trip(tmp_path: Path) -
         assert tuple(trial) == show.FIELDS
     good, bad = found[0], found[-1]
     assert set(good["flash"]["creation"]) == {"reads", "programs", "erases"}
+    assert set(good["step_ns"]) == {"format", "mount", "settle"}
+    assert (good["memory"], good["counters"]) == (None, None)
     assert set(good["erases_per_block"]) == {"mean", "stddev", "min", "max"}
     assert bad["status"] == "board_lost"
     assert bad["flash"] is None
@@ -49,6 +51,17 @@ def test_the_table_fits_and_holds_medians_ranges_and_doubts(tmp_path: Path, widt
         "board_lost",
     ):
         assert expected in flat
+
+
+def test_ram_has_a_column_where_it_was_measured(tmp_path: Path) -> None:
+    text = printed(tmp_path / "run", None, 80)
+    assert "mount settle unmount" in " ".join(text.split())
+    assert "RAM\n" not in text
+    assert "50 ms" in text
+    measured = printed(tmp_path / "memory", [samples.trial(memory=samples.MEMORY)], 80)
+    assert max(map(len, measured.splitlines())) <= 80
+    assert "RAM\n" in measured
+    assert "512 KiB" in measured
 
 
 @pytest.mark.parametrize("width", [80, 120])

@@ -5,10 +5,10 @@ from __future__ import annotations
 
 import asyncio
 import json
-import multiprocessing
 from pathlib import Path
 
 import pytest
+from busyhost import busy
 
 from nandlab import run as runner
 from nandlab import study, trial
@@ -54,23 +54,13 @@ def execute(board: QemuBoard, made: Study, out: Path) -> RunFolder:
     return folder
 
 
-def _spin() -> None:
-    while True:
-        pass
-
-
 def test_a_run_repeats_to_the_nanosecond_beside_a_busy_core(
     board: QemuBoard, tmp_path: Path
 ) -> None:
     made = read(tmp_path)
     alone = execute(board, made, tmp_path / "alone")
-    busy = multiprocessing.Process(target=_spin, daemon=True)
-    busy.start()
-    try:
+    with busy(1):
         beside = execute(board, made, tmp_path / "beside")
-    finally:
-        busy.kill()
-        busy.join()
     trials = list(alone.trials())
     assert [t.error for t in trials] == [None] * 4
     assert compare(alone, beside) == []

@@ -19,7 +19,7 @@ from nandlab.noun import Noun, Strict
 
 Difference = Literal[
     "hard_links", "symbolic_links", "modes", "case", "precise_times", "truncate_times",
-    "empty_writes", "directory_links", "inode_numbers", "steady_directories",
+    "empty_writes", "inode_numbers", "steady_directories",
     "shared_writable_maps",
 ]  # fmt: skip
 """What a file system may do otherwise than tmpfs; docs/conformance.md tells what each excuses."""
@@ -60,7 +60,9 @@ class Value(Strict):
     words: str = Field(default="", description="what the option's name stands for in commands")
     help: str = Field(default="", description="in a sentence, where the name does not say it")
     kernel: list[str] = Field(
-        default=[], description="symbols that the kernel must have set (y, m); with !: must not"
+        default=[],
+        description="symbols that the kernel must have set (y, m), with ! must not; or LINUX>=6.1, "
+        "the oldest version that will do",
     )
     chip_needs: list[ChipNeed] = Field(default=[], description="bounds on the chip")
     refused: str = Field(default="", description="why no kernel offers it; empty: it is offered")
@@ -77,6 +79,9 @@ class Option(Strict):
     help: str = Field(description="in a sentence: what it changes")
     default: str = Field(description="the value when a study names none")
     values: dict[str, Value] = Field(description="by name: what the value adds, and needs")
+    always_in_id: bool = Field(
+        default=False, description="in a trial's id even at its default, so that old ids stay"
+    )
 
     @model_validator(mode="after")
     def _default_is_a_value(self) -> Option:
@@ -129,6 +134,14 @@ class FilesystemModel(Noun):
     harmless_log: list[str] = Field(
         default=[], description="patterns of lines of the kernel log that mean no trouble"
     )
+    memory_of: list[str] = Field(
+        default=[],
+        description="kernel modules whose allocations are the file system's own; empty: not known",
+    )
+    counters: str | None = Field(
+        default=None,
+        description="command that prints what it counts itself, `name value` a line; null: nothing",
+    )
     differs: dict[Difference, str] = Field(
         default_factory=dict, description="what it truly does otherwise than tmpfs, in a sentence"
     )
@@ -150,7 +163,7 @@ class FilesystemModel(Noun):
         clash = known & set(BUILT_IN_WORDS) & set(self.options)
         if clash:
             raise ValueError(f"an option cannot be named {sorted(clash)}")
-        for command in (*self.format, self.mount, *self.unmount):
+        for command in (*self.format, self.mount, *self.unmount, self.counters or ""):
             used = {name for _, name, _, _ in Formatter().parse(command) if name is not None}
             if used - known:
                 raise ValueError(f"{command!r} uses {sorted(used - known)}: no such option")
@@ -185,6 +198,11 @@ class FilesystemModel(Noun):
         """The options whose value is not the default."""
         return {k: v for k, v in chosen.items() if v != self.options[k].default}
 
+    def identity(self, chosen: Mapping[str, str]) -> dict[str, str]:
+        """The options that set a trial apart: an option added later leaves old ids as they are."""
+        changed = self.changed(chosen)
+        return {k: v for k, v in chosen.items() if k in changed or self.options[k].always_in_id}
+
     def mount_options(self, chosen: Mapping[str, str]) -> str:
         """The words for ``mount -o``."""
         words = [value.mount for value in self._values(chosen).values()]
@@ -209,7 +227,7 @@ class FilesystemModel(Noun):
         return [text for text in found if text]
 
     def kernel_needs(self, chosen: Mapping[str, str]) -> list[tuple[str, str]]:
-        """Each symbol that the kernel must have, or with ! must not, and what asks for it."""
+        """Each of ``kernel``, the file system's and its options', and what asks for it."""
         needs = [(symbol, self.title) for symbol in self.kernel]
         for key, value in self._values(chosen).items():
             needs += [

@@ -32,6 +32,8 @@ WARNINGS: dict[str, str] = {
     "state_missed": "See state.obtained; try mix = 1, ask for less, or give the chip more room.",
     "kernel_log": "Read kernel_log in the trial file: the kernel complained during this trial.",
     "not_settled": "Background work outlasted settle; the early phases share the chip with it.",
+    "memory_measured": "Its times hold what measuring memory cost; take times from another study.",
+    "memory_lost": "Memory is told too low: fsram's table was full; raise its slots_log2.",
     "workload": "The workload program itself warns; its text says what to do.",
 }
 """The closed list of doubts a trial can carry, each with what to do about it."""
@@ -138,7 +140,24 @@ class Lifetime(_Model):
     """A chip worn by rounds of one load until its file system gave up or the rounds ended."""
 
     rounds: list[Round]
+    end: Round | None = Field(
+        default=None,
+        description="after the round that failed too, but for the bytes that it wrote; null: a "
+        "result of before this was told",
+    )
     gave_up: str | None = Field(description="what the last round failed with; null: it still lives")
+
+
+class Memory(_Model):
+    """Bytes that the file system's modules held, as the allocators round them up."""
+
+    mounted: int = Field(description="once it was mounted and at rest")
+    peak: int = Field(description="the most at any time from the mount to the workload's end")
+    end: int = Field(description="after the workload, still mounted")
+    unmounted: int = Field(description="after the unmount; what its modules keep by themselves")
+    slab: int = Field(description="of end: objects of slab caches")
+    kmalloc: int = Field(description="of end: by kmalloc()")
+    vmalloc: int = Field(description="of end: by vmalloc()")
 
 
 class Host(_Model):
@@ -146,6 +165,11 @@ class Host(_Model):
 
     seconds: float = Field(description="host time of the trial, restore included")
     board: str = Field(description="snapshot key of the board that ran it")
+    memory: list[int] = Field(
+        default=[],
+        description="bytes of the host's memory that the board held, at equal distances of host "
+        "time, 64 at the most; empty: not known",
+    )
 
 
 class Trial(_Model):
@@ -190,6 +214,11 @@ class Trial(_Model):
     erases_per_block: EraseSpread | None = None
     per_block: PerBlock | None = None
     lifetime: Lifetime | None = None
+
+    memory: Memory | None = Field(default=None, description="null: not asked for, or not known")
+    counters: dict[str, int] | None = Field(
+        default=None, description="what the file system counts itself; null: it counts nothing"
+    )
 
     kernel_log: list[str] = Field(
         default_factory=list, description="the kernel's lines of level warning and worse"

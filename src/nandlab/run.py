@@ -55,12 +55,23 @@ def refuse_what_the_kernel_lacks(
     wrong = []
     for spec in specs:
         for need, who in spec.filesystem.kernel_needs(spec.options):
-            symbol = need.removeprefix("!")
-            if (config.get(symbol) in ("y", "m")) == need.startswith("!"):
-                state = f"has {symbol}" if need.startswith("!") else f"lacks {symbol}"
+            state = _unmet(need, config)
+            if state:
                 wrong.append(f"{where}: {who} cannot be: the kernel of {spec.board.name} {state}")
     if wrong:
         raise UsageError("\n".join(dict.fromkeys(wrong)))
+
+
+def _unmet(need: str, config: Mapping[str, str]) -> str | None:
+    """Why a kernel does not meet a need, as filesystem.Value.kernel has them; None: it does."""
+    symbol, since, version = need.removeprefix("!").partition(">=")
+    if since:
+        has = config.get(symbol, "0.0")
+        old = [int(n) for n in has.split(".")] < [int(n) for n in version.split(".")]
+        return f"is Linux {has}, and it takes {version} or newer" if old else None
+    if (config.get(symbol) in ("y", "m")) == need.startswith("!"):
+        return f"has {symbol}" if need.startswith("!") else f"lacks {symbol}"
+    return None
 
 
 def open_folder(run: Run, out: Path | None) -> RunFolder:

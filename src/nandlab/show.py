@@ -36,6 +36,9 @@ FIELDS = (
     "flash",
     "erases_per_block",
     "lifetime",
+    "step_ns",
+    "memory",
+    "counters",
     "warnings",
     "error",
 )
@@ -76,6 +79,10 @@ def _print_setting(setting: Setting, console: Console) -> None:
     console.print(f"[dim]{note}[/dim]")
     for i, subject in enumerate(setting.subjects):
         console.print(_table(setting, subject, columns, with_head=i == 0))
+    console.print(f"[dim]{STEP_NOTE}[/dim]")
+    columns = STEP_COLUMNS + MEMORY_COLUMNS * setting.has_memory
+    for i, subject in enumerate(setting.subjects):
+        console.print(_table(setting, subject, columns, with_head=i == 0))
     for e in setting.ensembles:
         for ending in lifetime.endings(e):
             console.print(f"{escape(e.label)}: {escape(ending)}")
@@ -111,6 +118,13 @@ COLUMNS = (
     _column("spread", 8, figures.wear_spread),
 )
 """Titles and widths: tables of several subjects stand in line, within 80 columns."""
+
+STEP_NOTE = "Outside the load: make, mount (empty), come to rest, unmount; RAM held at its peak."
+STEP_COLUMNS = tuple(
+    _column(step, 13, partial(figures.step_ns, step=step), units.TIME_UNITS)
+    for step in figures.STEPS
+)
+MEMORY_COLUMNS = (_column("RAM", 13, partial(figures.memory, key="peak"), units.BYTE_UNITS),)
 
 LIFE_NOTE = "Median, and the range below it, over the life; +: or more, a trial lived on."
 LIFE_COLUMNS = (

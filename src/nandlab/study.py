@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from itertools import product
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, Literal, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
@@ -145,12 +145,21 @@ class Matrix(_Model):
     )
 
 
+Measure = Literal["memory"]
+"""memory: the RAM that the file system's modules hold, mounted, at the peak and at the end."""
+
+
 class Study(_Model):
     """A study file."""
 
     name: str = Field(pattern=r"^[a-z0-9][a-z0-9._-]*$")
     question: str = Field(min_length=1, description="in a sentence: what the study is to answer")
     board: str = Field(description="the board's name in the catalog")
+    measure: list[Measure] = Field(
+        default=[],
+        description="what is measured besides, at a cost in the board's time: such trials' times "
+        "are not those of others",
+    )
     matrix: Matrix
 
 
@@ -169,6 +178,7 @@ class TrialSpec(_Model):
     state: StateChoice
     seed: int
     phase_offset_ms: float
+    measure: list[Measure] = []
 
     @property
     def id(self) -> str:
@@ -178,7 +188,7 @@ class TrialSpec(_Model):
             self.workload.name,
             self.parameters,
             self.filesystem.name,
-            self.filesystem.changed(self.options),
+            self.filesystem.identity(self.options),
             self.chip.name,
             self.partition_blocks,
             self.state.model_dump(),
@@ -186,6 +196,7 @@ class TrialSpec(_Model):
             self.phase_offset_ms,
             *self.faults.parameters(self.seed).items(),
             *([["latency", self.latency]] if self.latency != "typical" else []),
+            *([["measure", self.measure]] if self.measure else []),
         ]
         return f"{self.filesystem.name}-{self.state.name}-{digest(key)[:10]}"
 
@@ -268,6 +279,7 @@ def plan(study: Study, where: str | None = None) -> list[TrialSpec]:
             state=state,
             seed=seed,
             phase_offset_ms=offset,
+            measure=study.measure,
         )
         for workload, parameters in filter(None, workloads)
         for (filesystem, options), (chip, blocks, choice) in pairs

@@ -19,6 +19,7 @@ from nandlab.results import (
     EraseSpread,
     Host,
     Lifetime,
+    Memory,
     PerBlock,
     Shares,
     State,
@@ -32,6 +33,9 @@ KERNEL_WARNING = 4
 """The kernel's log level "warning"; lower is worse."""
 EXPECTED_IN_LOG = ("taints kernel.", "tainting kernel")
 """What the kernel says of any module built outside its tree, ours among them."""
+MEMORY = "memory-"
+"""Steps so named measure memory and are no part of the trial's own."""
+FSRAM = "/sys/kernel/debug/fsram/usage"
 NS_PER_MS = 1_000_000
 
 
@@ -62,10 +66,15 @@ def chip_parameters(
 
 def job(spec: TrialSpec) -> Job:
     """The trial as steps for the board."""
+    fs = spec.filesystem
     steps = [
         *setup(spec),
+        *_memory(spec, "mounted"),
         Step("workload", filled(spec, spec.workload.command), deadline_s=24 * 3600),
+        *_memory(spec, "end"),
+        *([Step("counters", _commands(spec, [fs.counters]))] if fs.counters else []),
         unmount(spec),
+        *_memory(spec, "unmounted"),
         Step(ALWAYS + "kernel-log", "dmesg -r"),
     ]
     offset = round(spec.phase_offset_ms * NS_PER_MS)
@@ -84,11 +93,28 @@ def setup(spec: TrialSpec) -> list[Step]:
     settle = f"settle --quiet-ms {fs.settle.quiet_ms} --limit-s {fs.settle.limit_s}"
     return [
         Step("load", load),
+        *_memory(spec, "watch", _watch(fs.memory_of)),
         Step("modules", " && ".join(f"modprobe {m}" for m in fs.modules)),
         *([Step("format", _commands(spec, fs.format), deadline_s=3600)] if fs.format else []),
+        *_memory(spec, "begin", f"echo > {FSRAM}"),
         mount(spec),
         Step("settle", settle, deadline_s=fs.settle.limit_s + 60),
     ]
+
+
+def _memory(spec: TrialSpec, name: str, command: str = f"cat {FSRAM}") -> list[Step]:
+    """A step that has to do with the memory's measuring, where that was asked for."""
+    return [Step(f"{MEMORY}{name}", command)] if _measures_memory(spec) else []
+
+
+def _measures_memory(spec: TrialSpec) -> bool:
+    return "memory" in spec.measure and bool(spec.filesystem.memory_of)
+
+
+def _watch(modules: list[str]) -> str:
+    """Loads fsram; fails where one of the modules is there already, its RAM unseen."""
+    loaded = f"grep -E '^({'|'.join(modules)}) ' /proc/modules >&2"
+    return f"! {loaded} && modprobe fsram modules={','.join(modules)}"
 
 
 def mount(spec: TrialSpec, name: str = "mount") -> Step:
@@ -140,17 +166,19 @@ async def run(
     try:
         record = await board.run(todo, on_step)
     except BoardLost as lost:
+        memory: tuple[int, ...] = ()
         outcome: dict[str, Any] = {
             "status": "board_lost",
             "error": lost.reason,
             "console_tail": lost.console_tail,
         }
     else:
-        outcome = _outcome(spec, record)
+        outcome, memory = _outcome(spec, record), record.host_memory
     doubts = list(outcome.pop("warnings", []))
     if not board.deterministic:
         doubts.insert(0, Doubt(code="not_deterministic", text="ran under KVM, on host time"))
-    host = Host(seconds=round(time.monotonic() - began, 3), board=board.key)
+    seconds = round(time.monotonic() - began, 3)
+    host = Host(seconds=seconds, board=board.key, memory=list(memory))
     return results.Trial.model_validate({**common, **outcome, "warnings": doubts, "host": host})
 
 
@@ -191,7 +219,7 @@ def _outcome(spec: TrialSpec, record: JobRecord) -> dict[str, Any]:
     outcome: dict[str, Any] = {
         "status": "ok",
         "kernel_log": log,
-        "step_ns": {s.step: s.ns for s in record.steps if not s.step.startswith(ALWAYS)},
+        "step_ns": {s.step: s.ns for s in record.steps if not s.step.startswith((ALWAYS, MEMORY))},
         "warnings": [],
     }
     if log:
@@ -214,7 +242,40 @@ def _outcome(spec: TrialSpec, record: JobRecord) -> dict[str, Any]:
         why = f"{spec.workload.name} printed no result that nandlab understands: {e!r}"
         return outcome | {"status": "trial_failed", "error": why}
     outcome["warnings"] += _doubts(measured)
+    if _measures_memory(spec):
+        figures["memory"] = _held(record)
+        outcome["warnings"] += _memory_doubts(record)
+    if spec.filesystem.counters:
+        figures["counters"] = _numbers(record, "counters")
     return outcome | figures
+
+
+def _numbers(record: JobRecord, step: str) -> dict[str, int]:
+    """A step's lines ``name value``; what is otherwise is left out."""
+    rows = (line.split() for line in record[step].stdout.splitlines())
+    return {row[0]: int(row[1]) for row in rows if len(row) == 2 and row[1].isdecimal()}
+
+
+def _held(record: JobRecord) -> Memory:
+    end = _numbers(record, MEMORY + "end")
+    return Memory(
+        mounted=_numbers(record, MEMORY + "mounted")["bytes"],
+        peak=end["peak_bytes"],
+        end=end["bytes"],
+        unmounted=_numbers(record, MEMORY + "unmounted")["bytes"],
+        slab=end["slab_bytes"],
+        kmalloc=end["kmalloc_bytes"],
+        vmalloc=end["vmalloc_bytes"],
+    )
+
+
+def _memory_doubts(record: JobRecord) -> list[Doubt]:
+    found = [Doubt(code="memory_measured", text="each allocation of the kernel was looked at")]
+    lost = _numbers(record, MEMORY + "end")["lost"]
+    if lost:
+        text = f"{lost} allocations found the table full"
+        found.append(Doubt(code="memory_lost", text=text))
+    return found
 
 
 def _last_line(record: JobRecord, step: str) -> dict[str, Any]:
@@ -225,7 +286,7 @@ def _last_line(record: JobRecord, step: str) -> dict[str, Any]:
 def _measured(m: dict[str, Any]) -> dict[str, Any]:
     """The figures of a workload's JSON line, as fields of a result."""
     if "rounds" in m:
-        life = Lifetime(rounds=m["rounds"], gave_up=m["gave_up"])
+        life = Lifetime(rounds=m["rounds"], end=m["end"], gave_up=m["gave_up"])
         return {"lifetime": life, "per_block": PerBlock(**m["per_block"])}
     flash = m["flash"]
     latency = {k: results.Latency(**v) if v else None for k, v in m["latency_ns"].items()}

@@ -132,10 +132,9 @@ def _excused(outcome: str, differs: Collection[str]) -> str:
 
     def stat(m: re.Match[str]) -> str:
         mode = "-" if "modes" in differs else m["mode"]
-        links = "-" if m["type"] == "d" and "directory_links" in differs else m["links"]
         rest = m["rest"]
         if "precise_times" in differs:
             rest = re.sub(r" at (\d+)", lambda t: f" at {int(t[1]) // 2 * 2}", rest)
-        return f"{m['type']} {mode} {links}{rest}"
+        return f"{m['type']} {mode} {m['links']}{rest}"
 
     return STAT.sub(stat, outcome) if differs else outcome

@@ -7,21 +7,20 @@ import asyncio
 import os
 from dataclasses import dataclass, field
 
-from nandlab import study
+import pytest
+
+from nandlab import study, trial
 from nandlab.board.job import ALWAYS, Board, Job, JobRecord, Step
 from nandlab.catalog import names
 from nandlab.errors import UsageError
+from nandlab.run import refuse_what_the_kernel_lacks
 from nandlab.study import Study, TrialSpec
-from nandlab.trial import job
 
 PARTS = {"apf27": 24, "nandsim-small": 16}
 """Parts that file systems are put on, large pages and small, and MiB of their partitions."""
 SMALL = {"apf27": 12, "nandsim-small": 6}
 """The same for what must be filled."""
 SYSTEMS = names("filesystems")
-HARMLESS = ("taint", "jffs2_sum_write_data: Not enough space for summary")
-"""Warnings that mean no trouble: of modules built out of tree; of a block that JFFS2 ends without
-a summary, which only the next mount's time can tell."""
 
 
 def _spec(system: str, part: str, mib: float, faults: dict[str, int]) -> TrialSpec:
@@ -65,24 +64,22 @@ class Place:
         self, board: Board, *steps: Step, files: dict[str, bytes] | None = None
     ) -> tuple[JobRecord, list[str]]:
         """Makes and mounts it, runs the steps, unmounts; and what the kernel complained of."""
+        try:
+            refuse_what_the_kernel_lacks([self.spec], board.kernel_config, "here")
+        except UsageError as refused:
+            pytest.skip(str(refused))
         log = Step(ALWAYS + "kernel-log", "dmesg -r")
-        todo = (*self.setup(), *steps, self.step("unmount"), log)
+        todo = (*trial.setup(self.spec), *steps, trial.unmount(self.spec), log)
         record = asyncio.run(board.run(Job(todo, files or {})))
-        return record, complaints(record, self.spec)
-
-    def setup(self) -> list[Step]:
-        """From a board without a chip to a file system that is mounted and at rest."""
-        steps = job(self.spec).steps
-        last = [s.name for s in steps].index("settle")
-        return list(steps[: last + 1])
-
-    def step(self, name: str) -> Step:
-        """A step of a trial, such as mount or unmount."""
-        return next(s for s in job(self.spec).steps if s.name == name)
+        return record, trial.kernel_log(self.spec, record)
 
     def remount(self) -> str:
         """The command that takes it away and brings it back."""
-        return f"{self.step('unmount').command} && {self.step('mount').command}"
+        return f"{trial.unmount(self.spec).command} && {trial.mount(self.spec).command}"
+
+    def rest(self) -> Step:
+        """Until its work in the background is done."""
+        return next(s for s in trial.setup(self.spec) if s.name == "settle")
 
 
 def places(every_part: bool, small: bool = False) -> list[Place]:
@@ -99,18 +96,3 @@ def _fits(place: Place) -> bool:
         return bool(place.spec)
     except UsageError:
         return False
-
-
-def complaints(record: JobRecord, spec: TrialSpec) -> list[str]:
-    """The kernel's lines of warning and worse, since the chip was put in."""
-    lines = record[ALWAYS + "kernel-log"].stdout.splitlines()
-    levels = [line for line in lines if line[:1] == "<" and int(line[1 : line.index(">")]) & 7 <= 4]
-    since = record.steps[0].start_ns / 1e9
-    harmless = tuple(getattr(spec.filesystem, "harmless_log", ()))
-    told = []
-    for line in levels:
-        stamp, _, said = line.partition("[")[2].partition("] ")
-        expected = said.startswith(harmless) or any(words in said for words in HARMLESS)
-        if float(stamp) >= since and not expected:
-            told.append(said)
-    return told

@@ -30,7 +30,6 @@ WITNESSES: dict[str, Sequence] = {
         *("trunc a 100", "stat a"),
     ),
     "empty_writes": ("open 0 a c", f"utime a {THEN}", "write 0 0 0 1", "stat a"),
-    "directory_links": ("mkdir a 755", "mkdir a/b 755", "stat a"),
     "inode_numbers": ("open 0 a c",),
     "steady_directories": (
         *(*MANY, "opendir 0 .", "readdir 0 3"),

@@ -58,7 +58,7 @@ def run(board: Board, place: Place, sync: str) -> tuple[JobRecord, list[str]]:
         Step("remount", remount),
         verify("verify-mounted-again", counted("first")),
         Step("empty", f"diskfull empty {FULL} && sync", 3600),
-        Step("rest", place.step("settle").command),
+        Step("rest", place.rest().command),
         kept(fill("second", sync)),
         verify("verify-second", counted("second")),
         Step("empty-again", f"diskfull empty {FULL} && rmdir {FULL} && sync", 3600),

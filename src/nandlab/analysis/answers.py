@@ -18,6 +18,9 @@ from nandlab.analysis.ranking import Entry, Finding, Ranking
 from nandlab.analysis.spread import Spread, quotient, spread
 from nandlab.results import OPERATIONS, WARNINGS, Run, Trial
 
+ASSUMED = "Assumed:"
+"""How the catalog begins the source of a figure that has none."""
+
 
 @dataclass(frozen=True)
 class Answer:
@@ -97,6 +100,20 @@ def caveats(run: Run, trials: Sequence[Trial], missing: Sequence[str]) -> list[s
     if uncounted:
         lines.append(f"{_trials(uncounted)} ha{_s(uncounted)} no counts of chip operations.")
     return lines
+
+
+def assumed(setting: Setting) -> list[tuple[str, str]]:
+    """Figures of the setting's chip that no data sheet was read for: dotted key, and what for it.
+
+    The catalog marks them, and each trial holds the catalog's file that it was run with.
+    """
+    chip = setting.ensembles[0].first.provenance.get("chip", {})
+    sources: dict[str, str] = chip.get("sources", {})
+    return [
+        (figure, text.removeprefix(ASSUMED).strip())
+        for figure, text in sources.items()
+        if text.startswith(ASSUMED)
+    ]
 
 
 def singles(trials: Sequence[Trial]) -> int:

@@ -10,6 +10,8 @@ from nandlab.results import OPERATIONS, EraseSpread, Round, Trial
 TIMED = ("creation", "transactions", "deletion")
 """The phases that count; ``fill`` only prepares the flash."""
 CHIP_OPERATIONS = ("reads", "programs", "erases")
+STEPS = ("format", "mount", "settle", "unmount")
+"""What else a file system takes time for, in order."""
 PERCENTILES = ("median", "p95", "p99", "p99_9", "max")
 
 
@@ -108,6 +110,16 @@ def wear_spread(trial: Trial) -> int | None:
     return None if wear is None else wear.max - wear.min
 
 
+def step_ns(trial: Trial, step: str) -> int | None:
+    """A step of the job outside the workload: ``format``, ``mount``, ``settle``, ``unmount``."""
+    return trial.step_ns.get(step)
+
+
+def memory(trial: Trial, key: str) -> int | None:
+    """Bytes that the file system's modules held: ``mounted``, ``peak``, ``end``, ..."""
+    return None if trial.memory is None else int(getattr(trial.memory, key))
+
+
 def latency_ns(trial: Trial, operation: str, percentile: str) -> int | None:
     """A latency percentile of one kind of operation, in ns."""
     latency = (trial.latency_ns or {}).get(operation)
@@ -119,9 +131,22 @@ def still_lives(trial: Trial) -> bool:
     return trial.lifetime is not None and trial.lifetime.gave_up is None
 
 
+def life_end(trial: Trial) -> Round | None:
+    """The totals of a life at its end: the round that failed counts, but for its bytes."""
+    if trial.lifetime is None:
+        return None
+    return trial.lifetime.end or last_round(trial)
+
+
 def last_round(trial: Trial) -> Round | None:
-    """The totals of a life, as they stood after the last round that was recorded."""
+    """The totals of a life after its last whole round."""
     return trial.lifetime.rounds[-1] if trial.lifetime and trial.lifetime.rounds else None
+
+
+def host_memory(trial: Trial, share: float) -> int | None:
+    """Bytes of the host's memory that the board held when so much of its time had passed, 0..1."""
+    held = trial.host.memory if trial.host else []
+    return held[round(share * (len(held) - 1))] if held else None
 
 
 def rounds(trial: Trial) -> int | None:
@@ -138,21 +163,24 @@ def life_written(trial: Trial) -> int | None:
 
 
 def life_total(trial: Trial, total: str) -> int | None:
-    """``t_ns``, ``programs``, ``erases`` or ``dead_blocks`` after the last round."""
-    last = last_round(trial)
-    return None if last is None else int(getattr(last, total))
+    """``t_ns``, ``programs``, ``erases`` or ``dead_blocks`` at the end of a life."""
+    end = life_end(trial)
+    return None if end is None else int(getattr(end, total))
 
 
 def first_death(trial: Trial) -> int | None:
     """Bytes written by the end of the round in which the first block died; None if none did."""
-    lived = trial.lifetime.rounds if trial.lifetime else []
+    end = life_end(trial)
+    lived = [*trial.lifetime.rounds, *([end] if end else [])] if trial.lifetime else []
     return next((r.bytes_written for r in lived if r.dead_blocks), None)
 
 
 def life_amplification(trial: Trial) -> float | None:
-    """Pages programmed in the life x writesize / bytes written by the load."""
-    programs, written = life_total(trial, "programs"), life_written(trial)
-    return programs * trial.chip.writesize / written if programs is not None and written else None
+    """Pages programmed in the whole rounds x writesize / bytes that the load wrote in them."""
+    last = last_round(trial)
+    if last is None or not last.bytes_written:
+        return None
+    return last.programs * trial.chip.writesize / last.bytes_written
 
 
 def wear_used(trial: Trial) -> float | None:

@@ -61,6 +61,11 @@ class Setting:
         return any(t.lifetime for e in self.ensembles for t in e.trials)
 
     @property
+    def has_memory(self) -> bool:
+        """Whether the RAM that file systems hold was measured here."""
+        return any(t.memory for e in self.ensembles for t in e.trials)
+
+    @property
     def states(self) -> tuple[str, ...]:
         return tuple(dict.fromkeys(e.state for e in self.ensembles))
 

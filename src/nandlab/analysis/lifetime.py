@@ -118,7 +118,7 @@ def _deaths(ensembles: Sequence[Ensemble]) -> Finding:
 def _death(e: Ensemble) -> str:
     first, dead = first_death(e), dead_blocks(e)
     if dead is None:
-        return "no round was completed"
+        return "nothing was counted"
     if first is None:
         return "no block died"
     some = f", in {first.n} of {dead.n} trials" if first.n < dead.n else ""

@@ -161,9 +161,10 @@ class Packages:
 
     @property
     def config(self) -> dict[str, str]:
-        """The kernel's configuration: what is set, by symbol."""
+        """The kernel's configuration: what is set, by symbol; and its version, as LINUX."""
         text = (self.root / "boot" / f"config-{self.release}").read_text()
-        return dict(re.findall(r"^(CONFIG_\w+)=(.*)$", text, re.MULTILINE))
+        version = ".".join(self.release.split(".")[:2])
+        return {"LINUX": version, **dict(re.findall(r"^(CONFIG_\w+)=(.*)$", text, re.MULTILINE))}
 
     @property
     def vmlinuz(self) -> Path:

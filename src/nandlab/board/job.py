@@ -97,6 +97,8 @@ class JobRecord:
     """The steps that ran, in order. A failed step is last but for the "always-" ones."""
 
     steps: tuple[StepRecord, ...]
+    host_memory: tuple[int, ...] = field(default=(), compare=False)
+    """Bytes that the board held of the host's memory, at equal distances of host time."""
 
     def __getitem__(self, name: str) -> StepRecord:
         return next(s for s in self.steps if s.step == name)

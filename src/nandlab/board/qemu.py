@@ -31,15 +31,19 @@ from nandlab.board.debian import Packages, Suite, packages, packages_here
 from nandlab.board.image import GUEST_PACKAGES, compressed, initramfs
 from nandlab.board.job import BoardLost, ChannelReader, Job, JobRecord
 from nandlab.board.kvm import QEMU, probe
+from nandlab.board.resident import Curve, resident
 from nandlab.board.yaffs2 import Core, core
 from nandlab.catalog import BoardModel
 from nandlab.digest import file_digest
 from nandlab.errors import NandlabError, UsageError
 
-OWN_MODULES = ("nopidle", "doorbell", "simnand", "tracers")
+OWN_MODULES = ("doorbell", "fsram", "nopidle", "simnand", "tracers")
 """Folders of target/modules that every board has; yaffs2 besides, which takes foreign sources."""
 JOB_SIZE = 1 << 20
 """Bytes of the fw_cfg file that holds a job: constant, for the guest learns it once, at boot."""
+CODE_MIB = 64
+"""Room for translated code; QEMU's own 1 GiB fills over a long run of short programs, which are
+translated anew wherever they are loaded. It is emptied when it is full: no figure moves by that."""
 CONSOLE_TAIL_LINES = 80
 CHANNEL_POLL_S = 0.2
 _PR_SET_PDEATHSIG = 1
@@ -76,6 +80,7 @@ class Machine:
         """QEMU's command line; sockets and files in ``folder``."""
         m = self.model
         exact = self.accel == "tcg"
+        accel = f"tcg,tb-size={CODE_MIB}" if exact else self.accel
         clock = ["-icount", f"shift={m.icount_shift},sleep=off"] if exact else []
         repeats = "idle=poll nandlab.exact " if exact else ""
         append = (
@@ -83,7 +88,7 @@ class Machine:
             f"mem={m.ram_mib}M nmi_watchdog=0 {repeats}{m.cmdline}"
         )
         return [
-            *(QEMU, "-accel", self.accel, "-cpu", m.cpu, "-smp", "1"),
+            *(QEMU, "-accel", accel, "-cpu", m.cpu, "-smp", "1"),
             *("-m", str(m.ram_mib + m.chip_store_mib)),
             *clock,
             *("-rtc", "base=2020-01-01,clock=vm", "-seed", "1"),
@@ -270,11 +275,11 @@ class QemuBoard:
         """Restores the board, hands it the job, waits for its end."""
         limit = self.machine.model.trial_deadline_s
         async with _vm(self.machine, job.archive(), *self._incoming()) as vm:
-            reader = ChannelReader(on_step)
+            reader, memory = ChannelReader(on_step), Curve()
             try:
                 async with asyncio.timeout(limit):
                     await _resume(vm)
-                    following = asyncio.ensure_future(_follow(vm.channel, reader))
+                    following = asyncio.ensure_future(_follow(vm, reader, memory))
                     try:
                         await vm.doorbell()
                     finally:
@@ -284,7 +289,7 @@ class QemuBoard:
             _read_rest(vm.channel, reader)
             if not reader.done:
                 raise vm.lost("the board stopped before its job was done")
-            return JobRecord(tuple(reader.steps))
+            return JobRecord(tuple(reader.steps), tuple(memory.samples))
 
     async def shell(self) -> None:
         """An interactive shell on the restored board, on this process's terminal, to its end."""
@@ -307,11 +312,12 @@ async def _resume(vm: _Vm) -> None:
     await vm.qmp.execute("cont")
 
 
-async def _follow(channel: Path, reader: ChannelReader) -> None:
-    """Feeds the reader while the job runs, for whoever watches its steps."""
+async def _follow(vm: _Vm, reader: ChannelReader, memory: Curve) -> None:
+    """Feeds the reader while the job runs, for whoever watches its steps; and watches QEMU."""
     while True:
+        memory.add(resident(vm.process.pid))
         await asyncio.sleep(CHANNEL_POLL_S)
-        _read_rest(channel, reader)
+        _read_rest(vm.channel, reader)
 
 
 def _read_rest(channel: Path, reader: ChannelReader) -> None:
@@ -320,7 +326,8 @@ def _read_rest(channel: Path, reader: ChannelReader) -> None:
         reader.feed(f.read())
 
 
-async def _boot_and_save(machine: Machine, work: Path) -> None:
+async def boot_and_save(machine: Machine, work: Path) -> None:
+    """Boots the board and writes its state into the folder ``work``; BoardLost if it does not."""
     async with _vm(machine, b"") as vm:
         try:
             async with asyncio.timeout(machine.model.boot_deadline_s):
@@ -371,5 +378,5 @@ def open_board(
         "qemu": qemu_version(),
         "job_size": JOB_SIZE,
     }
-    snapshot = entry("snapshots", inputs, lambda work: asyncio.run(_boot_and_save(machine, work)))
+    snapshot = entry("snapshots", inputs, lambda work: asyncio.run(boot_and_save(machine, work)))
     return QemuBoard(machine, snapshot)

@@ -25,14 +25,15 @@ DASHES: tuple[list[int], ...] = ([1, 0], [6, 3], [2, 2], [9, 3, 2, 3])
 MARKS = (("●", "gave up", False), ("○", "still lived when the rounds ended", True))
 """Of the key: the mark at a line's end, what it means, and whether the trial still lived."""
 CAPTION = (
-    "Each line is a trial. It climbs at the end of the round in which blocks died, and ends at the "
-    "last whole round: filled where the file system then gave up, hollow where it still lived."
+    "Each line is a trial. It climbs at the end of the round in which blocks died; the round that "
+    "failed ends it, at the data written until then: filled where the file system gave up, hollow "
+    "where it still lived."
 )
 
 
 def chart(setting: Setting, rows: Sequence[Row]) -> Chart | None:
     """None when no trial has a round to draw."""
-    drawn = [(r, t) for r in rows for t in r.ensemble.ok if figures.last_round(t)]
+    drawn = [(r, t) for r in rows for t in r.ensemble.ok if figures.life_end(t)]
     if not drawn:
         return None
     dashes = _dashes(rows)
@@ -66,14 +67,15 @@ def _line(row: Row, trial: Trial, dash: list[int]) -> list[dict[str, Any]]:
 
 
 def _bends(trial: Trial) -> list[Round]:
-    rounds = trial.lifetime.rounds if trial.lifetime else []
+    end = figures.life_end(trial)
+    rounds = [*trial.lifetime.rounds, *([end] if end else [])] if trial.lifetime else []
     before = [0, *(r.dead_blocks for r in rounds)]
     last = len(rounds) - 1
     return [r for i, r in enumerate(rounds) if i == last or r.dead_blocks != before[i]]
 
 
 def _end(row: Row, trial: Trial) -> dict[str, Any]:
-    last, life = figures.last_round(trial), trial.lifetime
+    last, life = figures.life_end(trial), trial.lifetime
     assert last is not None
     assert life is not None
     how = "still lived" if life.gave_up is None else f"gave up with “{shortened(life.gave_up)}”"

@@ -37,6 +37,7 @@ class Section:
     overview: tables.Table
     figures: list[tuple[Chart, tables.Table]]
     options: list[str]
+    assumed: list[tuple[str, str]]
 
 
 def write(run_folder: RunFolder, out: Path | None = None) -> Path:
@@ -64,6 +65,7 @@ def _section(setting: Setting) -> Section:
         tables.overview(setting),
         [(c, tables.behind(setting, c.name.removeprefix(f"{setting.slug}-"))) for c in drawn],
         _options(setting),
+        answers.assumed(setting),
     )
 
 

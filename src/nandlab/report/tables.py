@@ -64,7 +64,7 @@ def spread_cell(figure: Callable[[Ensemble], Spread | None], form: Callable[[flo
 
 
 def overview(setting: Setting) -> Table:
-    """What decides: time, wear, evenness, tail and ageing of every configuration.
+    """What decides: time, wear, evenness, tail, mount, memory and ageing of each configuration.
 
     Where chips were worn out: how long each lived, what died, and with what wear.
     """
@@ -76,6 +76,12 @@ def overview(setting: Setting) -> Table:
         ("wear spread", cell(figures.wear_spread, units.count)),
         ("worst p99", _worst),
     ]
+    columns.append(("mount", cell(partial(figures.step_ns, step="mount"), units.time)))
+    if setting.has_memory:
+        columns += [
+            (f"memory, {key}", cell(partial(figures.memory, key=key), units.size))
+            for key in ("mounted", "peak")
+        ]
     if answers.aged_states(setting):
         columns.append(("time against fresh", partial(_against_fresh, setting)))
     return table(setting.ensembles, columns)
@@ -104,6 +110,7 @@ def _time_columns() -> list[Column]:
             (f"{phase} + sync", cell(partial(figures.total_ns, phase=phase), units.time))
         )
         columns.append((f"{phase}'s sync", cell(partial(figures.sync_ns, phase=phase), units.time)))
+    columns += [(s, cell(partial(figures.step_ns, step=s), units.time)) for s in figures.STEPS]
     return columns
 
 
@@ -157,6 +164,10 @@ def _deaths_columns() -> list[Column]:
         ("board time", cell(partial(figures.life_total, total="t_ns"), units.time)),
         ("page programs", cell(partial(figures.life_total, total="programs"), units.count)),
         ("block erases", cell(partial(figures.life_total, total="erases"), units.count)),
+        *(
+            (f"host memory, {when}", cell(partial(figures.host_memory, share=share), units.size))
+            for when, share in (("halfway", 0.5), ("at the end", 1.0))
+        ),
         ("how it ended", lambda e: "; ".join(lifetime.endings(e)) or units.MISSING),
     ]
 

@@ -56,9 +56,13 @@ static int __init yl_init(void)
 
 static void __exit yl_exit(void)
 {
+	size_t now, peak;
+
 	unregister_filesystem(&yl_type);
 	yl_proc_exit();
-	rcu_barrier(); /* inodes are freed a grace period late */
+	yl_memory(&now, &peak);
+	if (now)
+		pr_warn("yaffs2: the core kept %zu bytes\n", now);
 }
 
 module_init(yl_init);

@@ -99,8 +99,12 @@ static int make(struct inode *dir, struct dentry *dentry,
 	if (err)
 		return err;
 	inode = yl_iget(dir->i_sb, number);
-	if (IS_ERR(inode))
+	if (IS_ERR(inode)) {
+		yl_lock(fs);
+		yaffs_unlinker(yl_obj(dir), dentry->d_name.name);
+		yl_unlock(fs);
 		return PTR_ERR(inode);
+	}
 	if (S_ISDIR(wish->mode))
 		inc_nlink(dir);
 	d_instantiate(dentry, inode);

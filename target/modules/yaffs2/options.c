@@ -166,8 +166,12 @@ int yl_show_options(struct seq_file *seq, struct dentry *root)
 	show_unless(seq, !o->inband_tags, "inband-tags");
 	show_unless(seq, o->tags_ecc, "tags-ecc-off");
 	show_unless(seq, o->cache, "no-cache");
-	show_unless(seq, o->checkpoint_read, "no-checkpoint-read");
-	show_unless(seq, o->checkpoint_write, "no-checkpoint-write");
+	if (!o->checkpoint_read && !o->checkpoint_write) {
+		seq_puts(seq, ",no-checkpoint");
+	} else {
+		show_unless(seq, o->checkpoint_read, "no-checkpoint-read");
+		show_unless(seq, o->checkpoint_write, "no-checkpoint-write");
+	}
 	show_unless(seq, o->empty_lost_found, "empty-lost-and-found-off");
 	show_unless(seq, o->lazy_load, "lazy-loading-off");
 	show_unless(seq, o->summary, "disable-summary");

@@ -79,6 +79,24 @@ static void free_fs(struct yl_fs *fs)
 	kfree(fs);
 }
 
+/*
+ * The core gives its objects back a hundred at a time, and forgets that those
+ * of symbolic links point to a text of their own.
+ */
+static void stop_core(struct yl_fs *fs)
+{
+	struct yaffs_obj *obj;
+	int i;
+
+	for (i = 0; fs->dev.is_mounted && i < YAFFS_NOBJECT_BUCKETS; i++) {
+		list_for_each_entry (obj, &fs->dev.obj_bucket[i].list,
+				     hash_link)
+			if (obj->variant_type == YAFFS_OBJECT_TYPE_SYMLINK)
+				yl_free(obj->variant.symlink_variant.alias);
+	}
+	yaffs_deinitialise(&fs->dev);
+}
+
 static void put_super(struct super_block *sb)
 {
 	struct yl_fs *fs = sb->s_fs_info;
@@ -92,7 +110,7 @@ static void put_super(struct super_block *sb)
 	if (err)
 		pr_err("yaffs2: mtd%d: error %d while unmounting\n",
 		       fs->mtd->index, err);
-	yaffs_deinitialise(&fs->dev);
+	stop_core(fs);
 	yl_unlock(fs);
 	sb->s_fs_info = NULL;
 	free_fs(fs);
@@ -193,8 +211,12 @@ static int start_core(struct yl_fs *fs)
 	yl_lock(fs);
 	if (yaffs_guts_initialise(&fs->dev) != YAFFS_OK)
 		err = fs->read_error ? fs->read_error : -ENOMEM;
-	fs->mount_counts = fs->counts; /* the core begins anew here, too */
+	fs->mount_counts = fs->counts;
 	fs->counts = (struct yl_flash_counts){};
+	/* the core begins anew before it erases what is left of a checkpoint */
+	fs->dev.n_page_reads = 0;
+	fs->dev.n_page_writes = 0;
+	fs->dev.n_erasures = 0;
 	yl_unlock(fs);
 	if (err)
 		pr_err("yaffs2: mtd%d cannot be mounted: error %d\n",
@@ -245,7 +267,7 @@ int yl_fill_super(struct super_block *sb, struct fs_context *fc)
 	err = make_root(sb);
 	if (err) {
 		yl_lock(fs);
-		yaffs_deinitialise(&fs->dev);
+		stop_core(fs);
 		yl_unlock(fs);
 		free_fs(fs);
 		sb->s_fs_info = NULL;

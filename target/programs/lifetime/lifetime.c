@@ -6,7 +6,9 @@
  * the command is to print a line of JSON with the "written" bytes of its own
  * writes, as ffsmark does. After each round the chip is asked what it has
  * counted and how many of its blocks are worn out. The first round that fails
- * ends the chip's life, and what it said on stderr is why.
+ * ends the chip's life, and what it said on stderr is why. At the end the chip
+ * is asked once more: blocks die mostly in the round that fails, whose bytes
+ * nobody can tell.
  *
  * Needs the chip's statistics. Costs a file read of them a round.
  */
@@ -42,7 +44,8 @@ struct round {
 struct life {
 	struct round *rounds;
 	uint64_t count;
-	char *gave_up; /* NULL while the load goes on */
+	struct round end; /* what the round that failed did is in it */
+	char *gave_up;	  /* NULL while the load goes on */
 	struct flash_counters before;
 	uint64_t began_ns;
 };
@@ -136,9 +139,19 @@ static int run_round(const struct request *request, struct life *life,
 	return 0;
 }
 
+/* Fills in what the chip and the clock say now. */
+static int look(const struct request *request, const struct life *life,
+		struct round *round)
+{
+	round->t_ns = now_ns() - life->began_ns;
+	if (flash_read_counters(request->flash, &round->counters))
+		return fail_errno("read the chip's statistics in",
+				  request->flash);
+	return 0;
+}
+
 static int live(const struct request *request, struct life *life)
 {
-	uint64_t total = 0;
 	uint64_t bytes = 0;
 
 	if (flash_read_counters(request->flash, &life->before))
@@ -151,17 +164,17 @@ static int live(const struct request *request, struct life *life)
 		struct round *round = &life->rounds[life->count];
 		int ended = run_round(request, life, &bytes);
 
+		if (ended < 0)
+			return -1;
 		if (ended)
-			return ended < 0 ? -1 : 0;
-		total += bytes;
-		round->t_ns = now_ns() - life->began_ns;
-		round->bytes_written = total;
-		if (flash_read_counters(request->flash, &round->counters))
-			return fail_errno("read the chip's statistics in",
-					  request->flash);
+			break;
+		life->end.bytes_written += bytes;
+		round->bytes_written = life->end.bytes_written;
+		if (look(request, life, round))
+			return -1;
 		life->count++;
 	}
-	return 0;
+	return look(request, life, &life->end);
 }
 
 static void print_blocks(struct json *json, const char *key,
@@ -170,6 +183,22 @@ static void print_blocks(struct json *json, const char *key,
 	json_array(json, key);
 	for (uint64_t i = 0; i < count; i++)
 		json_count(json, NULL, values[i]);
+	json_end(json);
+}
+
+static void print_round(struct json *json, const char *key,
+			const struct life *life, const struct round *round)
+{
+	const struct flash_counters *now = &round->counters;
+
+	json_object(json, key);
+	json_count(json, "t_ns", round->t_ns);
+	json_count(json, "bytes_written", round->bytes_written);
+	json_count(json, "programs",
+		   flash_delta(now->programs, life->before.programs));
+	json_count(json, "erases",
+		   flash_delta(now->erases, life->before.erases));
+	json_count(json, "dead_blocks", now->worn_out);
 	json_end(json);
 }
 
@@ -184,21 +213,10 @@ static int print_life(const struct request *request, const struct life *life)
 	json_text(&json, "program", "lifetime");
 	json_text(&json, "gave_up", life->gave_up);
 	json_array(&json, "rounds");
-	for (uint64_t i = 0; i < life->count; i++) {
-		const struct round *round = &life->rounds[i];
-		const struct flash_counters *now = &round->counters;
-
-		json_object(&json, NULL);
-		json_count(&json, "t_ns", round->t_ns);
-		json_count(&json, "bytes_written", round->bytes_written);
-		json_count(&json, "programs",
-			   flash_delta(now->programs, life->before.programs));
-		json_count(&json, "erases",
-			   flash_delta(now->erases, life->before.erases));
-		json_count(&json, "dead_blocks", now->worn_out);
-		json_end(&json);
-	}
+	for (uint64_t i = 0; i < life->count; i++)
+		print_round(&json, NULL, life, &life->rounds[i]);
 	json_end(&json);
+	print_round(&json, "end", life, &life->end);
 	json_object(&json, "per_block");
 	print_blocks(&json, "reads", blocks.reads, blocks.count);
 	print_blocks(&json, "programs", blocks.programs, blocks.count);

@@ -1,0 +1,26 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""What the documentation repeats of the catalog is what the catalog says."""
+
+from __future__ import annotations
+
+import pytest
+
+from nandlab import catalog
+from nandlab.filesystem import FilesystemModel, Option
+from nandlab.paths import ROOT
+
+
+def row(name: str, option: Option) -> str:
+    """An option in the tables of docs/filesystems.md: the default first."""
+    offered = [v for v, what in option.values.items() if not what.refused and v != option.default]
+    values = ", ".join(f"`{v}`" for v in (option.default, *offered))
+    return f"| `{name}` | {values} | {option.help} |"
+
+
+@pytest.mark.parametrize("name", catalog.names("filesystems"))
+def test_every_option_of_a_file_system_is_in_its_chapter(name: str) -> None:
+    model = catalog.load("filesystems", name, FilesystemModel)
+    chapters = (ROOT / "docs" / "filesystems.md").read_text().split("\n## ")
+    (chapter,) = (text for text in chapters if text.startswith(f"{model.title}\n"))
+    told = [line for line in chapter.splitlines() if line.startswith("| `")]
+    assert told == [row(key, option) for key, option in model.options.items()]

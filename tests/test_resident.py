@@ -1,0 +1,39 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The curve of a process's memory keeps its length and its shape."""
+
+from __future__ import annotations
+
+import os
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from nandlab.board.resident import MOST, Curve, resident
+
+
+@given(st.integers(0, 5000))
+def test_a_curve_is_short_and_even(n: int) -> None:
+    curve = Curve()
+    for i in range(n):
+        curve.add(i)
+    assert len(curve.samples) <= MOST
+    assert n < MOST or len(curve.samples) >= MOST // 2
+    steps = {b - a for a, b in zip(curve.samples, curve.samples[1:], strict=False)}
+    assert len(steps) <= 1
+    assert not n or curve.samples[0] == 0
+    assert n - 1 - (curve.samples or [-1])[-1] < max(steps, default=1)
+
+
+def test_memory_that_is_taken_is_seen() -> None:
+    before = resident(os.getpid())
+    taken = b"x" * (64 << 20)
+    after = resident(os.getpid())
+    assert before and after
+    assert abs(after - before - len(taken)) < 4 << 20
+
+
+def test_a_process_that_is_gone_holds_nothing() -> None:
+    assert resident(2**22 + 1) is None
+    curve = Curve()
+    curve.add(None)
+    assert curve.samples == []

@@ -91,7 +91,7 @@ def job(spec: TrialSpec) -> Job:
     steps = [
         *setup(spec, image),
         *_memory(spec, "mounted"),
-        Step("workload", _filled(spec, spec.workload.command), deadline_s=24 * 3600),
+        Step("workload", filled(spec, spec.workload.command), deadline_s=24 * 3600),
         *_memory(spec, "end"),
         *([Step("counters", _commands(spec, [fs.counters]))] if fs.counters else []),
         unmount(spec),
@@ -166,10 +166,10 @@ def _commands(spec: TrialSpec, templates: list[str]) -> str:
 
 
 def _config(spec: TrialSpec) -> str:
-    return _filled(spec, spec.workload.config)
+    return filled(spec, spec.workload.config)
 
 
-def _filled(spec: TrialSpec, template: str) -> str:
+def filled(spec: TrialSpec, template: str) -> str:
     """A template of the workload's catalog file, its words filled in."""
     values = {k: _word(v) for k, v in spec.parameters.items()}
     values |= {

@@ -8,7 +8,7 @@ import asyncio
 import pytest
 from chipsteps import numbers, run
 
-from nandlab.board.build import module
+from nandlab.board.build import modules
 from nandlab.board.job import Job, Step
 from nandlab.board.qemu import QemuBoard
 
@@ -25,7 +25,7 @@ LARGE = (5 << 20) + 3 * 4096
 
 @pytest.fixture(scope="module")
 def files(board: QemuBoard) -> dict[str, bytes]:
-    path = module("fsramtry", board.machine.packages)
+    (path,) = modules("fsramtry", board.machine.packages)
     return {path.name: path.read_bytes()}
 
 

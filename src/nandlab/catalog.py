@@ -19,6 +19,7 @@ from nandlab.noun import Noun, Strict
 from nandlab.paths import CATALOG
 
 M = TypeVar("M", bound=Noun)
+MIB = 1 << 20
 
 
 class BoardModel(Noun):
@@ -167,6 +168,22 @@ class ChipModel(Noun):
 
     def pages_per_block(self) -> int:
         return self.geometry.erasesize // self.geometry.writesize
+
+    def partition_blocks(self, mib: float | None) -> int:
+        """Blocks of a partition of so many MiB (None: all of the chip), or UsageError."""
+        g = self.geometry
+        blocks = g.blocks if mib is None else mib * MIB / g.erasesize
+        if blocks > g.blocks:
+            raise UsageError(f"{mib:g} MiB of a chip of {g.blocks * g.erasesize / MIB:g} MiB")
+        if blocks != int(blocks):
+            step = f"{g.erasesize / MIB:g} MiB"
+            raise UsageError(f"a partition is whole blocks: a multiple of {step}")
+        return int(blocks)
+
+    def cells_bytes(self, blocks: int) -> int:
+        """Bytes of the cells of so many blocks, spare areas included."""
+        g = self.geometry
+        return blocks * self.pages_per_block() * (g.writesize + g.oobsize)
 
     def figures(self, partition_blocks: int) -> dict[str, int]:
         """What a file system may bound, for a partition of so many blocks."""

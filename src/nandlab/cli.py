@@ -16,6 +16,8 @@ import typer
 from nandlab import __version__
 from nandlab.cli_advise import advise
 from nandlab.cli_chip import chip_app
+from nandlab.cli_image import image_app
+from nandlab.cli_trace import trace_app
 from nandlab.errors import NandlabError
 
 app = typer.Typer(
@@ -31,6 +33,8 @@ app = typer.Typer(
 board_app = typer.Typer(no_args_is_help=True, help="The virtual board by itself.")
 app.add_typer(board_app, name="board")
 app.add_typer(chip_app, name="chip")
+app.add_typer(image_app, name="image")
+app.add_typer(trace_app, name="trace")
 
 StudyArgument = Annotated[
     str, typer.Argument(metavar="STUDY", help="a study file, or the name of a shipped study")

@@ -8,9 +8,10 @@ own name what its chosen value adds to a command.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
 from string import Formatter
-from typing import Any, Literal
+from typing import Annotated, Any, Literal, get_args
 
 from pydantic import Field, model_validator
 
@@ -58,6 +59,7 @@ class Value(Strict):
 
     mount: str = Field(default="", description="words for mount -o")
     words: str = Field(default="", description="what the option's name stands for in commands")
+    tool: str = Field(default="", description="the same in the commands that make an image")
     help: str = Field(default="", description="in a sentence, where the name does not say it")
     kernel: list[str] = Field(
         default=[],
@@ -78,6 +80,10 @@ class Option(Strict):
 
     help: str = Field(description="in a sentence: what it changes")
     default: str = Field(description="the value when a study names none")
+    fixed: bool = Field(
+        default=False,
+        description="made into the file system: an image has the one it was made with",
+    )
     values: dict[str, Value] = Field(description="by name: what the value adds, and needs")
     always_in_id: bool = Field(
         default=False, description="in a trial's id even at its default, so that old ids stay"
@@ -95,6 +101,80 @@ class Settle(Strict):
 
     quiet_ms: int = Field(ge=1, description="the chip has done nothing for so long, ms")
     limit_s: int = Field(ge=1, description="stop waiting after this, board seconds, and say so")
+
+
+FileOperation = Literal[
+    "read_page", "readahead", "write_begin", "write_end", "write_page", "write_pages"
+]
+Cause = Literal[
+    "garbage_collection",
+    "wear_leveling",
+    "commit",
+    "checkpoint",
+    "write_buffer",
+    "erase",
+    "mount_scan",
+]
+FILE_OPERATIONS: tuple[str, ...] = get_args(FileOperation)
+"""What the kernel asks of a file system for a file's pages; vfsmon knows their arguments."""
+CAUSES: tuple[str, ...] = get_args(Cause)
+"""What a file system does of its own; funcmon times it, and flash operations belong to it."""
+Symbol = Annotated[str, Field(pattern=r"^[A-Za-z_][A-Za-z0-9_.:]*$", max_length=63)]
+
+
+IMAGE_WORDS = ("tree", "work", "out", "out_bytes")
+"""Words of an image's commands: the tree's folder, one for the tools' files, what they make."""
+
+
+Loss = Literal["root", "folder_times"]
+"""root: owner, permissions and time of the top folder."""
+
+
+class ImageTools(Strict):
+    """How an image is made by tools of the host; without ``make`` the board writes the files."""
+
+    prepare: str = Field(
+        default="", description="board command, on an erased chip, before it is asked for probe"
+    )
+    probe: dict[str, str] = Field(
+        default={}, description="words for make: for each the board command that prints it"
+    )
+    files: dict[str, str] = Field(
+        default={}, description="files that the tools read in {work}: templates, by name"
+    )
+    make: list[str] = Field(
+        default=[], description="commands of the host that make {out} of the folder {tree}"
+    )
+    flash: str = Field(
+        default="", description="board command that puts {out}, its input, on an erased /dev/mtd"
+    )
+    too_large: list[str] = Field(
+        default=[], description="patterns of what a tool says when the tree does not fit"
+    )
+    loses: dict[Loss, str] = Field(
+        default={}, description="what an image does not keep, whatever differs tells, in a sentence"
+    )
+
+    @model_validator(mode="after")
+    def _what_is_made_is_flashed(self) -> ImageTools:
+        if bool(self.make) != bool(self.flash):
+            raise ValueError("make and flash belong together")
+        return self
+
+
+class Names(Strict):
+    """What a file system asks of names."""
+
+    pattern: str = Field(description="regular expression of the names that it can hold")
+    why: str = Field(description="in a clause: what a name may not have")
+
+    @model_validator(mode="after")
+    def _is_a_pattern(self) -> Names:
+        try:
+            re.compile(self.pattern)
+        except re.error as e:
+            raise ValueError(f"pattern: {e}") from None
+        return self
 
 
 class FilesystemModel(Noun):
@@ -126,6 +206,25 @@ class FilesystemModel(Noun):
     differs: dict[Difference, str] = Field(
         default_factory=dict, description="what it truly does otherwise than tmpfs, in a sentence"
     )
+    image: ImageTools = Field(default=ImageTools(), description="how an image is made")
+    names: Names | None = Field(default=None, description="absent: any name")
+    link_bytes_max: int | None = Field(
+        default=None, ge=1, description="longest target of a symbolic link; absent: any"
+    )
+    own_entries: list[str] = Field(
+        default=[], description="entries of its root that it makes by itself"
+    )
+
+    kernel_type: str = Field(default="", description="in /proc/filesystems; empty: its name")
+    symbols: dict[FileOperation | Cause, list[Symbol]] = Field(
+        default_factory=dict,
+        description="operation -> kernel functions that may do it, the first that is there is it",
+    )
+
+    @model_validator(mode="before")
+    @classmethod
+    def _type_is_its_name(cls, data: Any) -> Any:
+        return {"kernel_type": data.get("name", ""), **data} if isinstance(data, dict) else data
 
     @model_validator(mode="after")
     def _commands_use_words_that_are_there(self) -> FilesystemModel:
@@ -137,7 +236,16 @@ class FilesystemModel(Noun):
             used = {name for _, name, _, _ in Formatter().parse(command) if name is not None}
             if used - known:
                 raise ValueError(f"{command!r} uses {sorted(used - known)}: no such option")
+        self._image_uses_words_that_are_there(known)
         return self
+
+    def _image_uses_words_that_are_there(self, known: set[str]) -> None:
+        tools = self.image
+        known = {*known, *IMAGE_WORDS, *get_args(Figure), *tools.probe}
+        for command in (tools.prepare, tools.flash, *tools.make, *tools.files.values()):
+            used = {name for _, name, _, _ in Formatter().parse(command) if name is not None}
+            if used - known:
+                raise ValueError(f"image: {command!r} uses {sorted(used - known)}: no such word")
 
     def chosen(self, given: Mapping[str, str], where: str) -> dict[str, str]:
         """Every option with its value; UsageError for what this file system does not offer."""
@@ -186,6 +294,10 @@ class FilesystemModel(Noun):
             "options": self.mount_options(chosen),
             **{key: value.words for key, value in self._values(chosen).items()},
         }
+
+    def tool_words(self, chosen: Mapping[str, str]) -> dict[str, str]:
+        """What the options' names stand for in the commands that make an image."""
+        return {key: value.tool for key, value in self._values(chosen).items()}
 
     def unfit(self, chosen: Mapping[str, str], figures: Mapping[str, int]) -> list[str]:
         """Why it cannot live, so configured, on a chip of these figures; empty: it can."""

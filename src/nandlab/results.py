@@ -128,6 +128,13 @@ class Chip(_Model):
     )
 
 
+class Image(_Model):
+    """A chip image that a trial began from: flashed, then mounted, and nothing formatted."""
+
+    name: str = Field(description="as the study names it")
+    sha256: str = Field(description="of its cells and its sidecar")
+
+
 class Round(_Model):
     """A lifetime run's state after one more round of its load; all are totals since it began."""
 
@@ -188,6 +195,9 @@ class Trial(_Model):
     options: dict[str, str]
     chip: Chip
     state: State
+    image: Image | None = Field(
+        default=None, description="what the chip held before the first mount; null: nothing"
+    )
     workload: str
     parameters: dict[str, Any]
     seed: int
@@ -248,6 +258,7 @@ class Trial(_Model):
             json.dumps(self.chip.faults, sort_keys=True),
             self.state.name,
             f"{self.state.valid}/{self.state.invalid}/{self.state.mix}",
+            self.image.sha256 if self.image else "",
         )
 
 

@@ -13,8 +13,10 @@ from typing import Any, Protocol
 
 from nandlab import trial
 from nandlab.board.job import Board
+from nandlab.catalog import BoardModel
 from nandlab.digest import digest
 from nandlab.errors import NandlabError, UsageError
+from nandlab.filesystem import FilesystemModel
 from nandlab.paths import RESULTS
 from nandlab.results import Run, RunFolder, Trial
 from nandlab.study import Member, Study, TrialSpec
@@ -42,8 +44,9 @@ def head(study: Study, specs: Sequence[TrialSpec], board: Board) -> Run:
     """The run that this study on this board is: same study and artefacts, same id."""
     spec = study.model_dump(mode="json")
     identity: dict[str, Any] = board.identity
+    images = sorted({s.image.sha256 for s in specs if s.image})
     return Run(
-        id=digest([spec, identity])[:12],
+        id=digest([spec, identity, *images])[:12],
         study=study.name,
         question=study.question,
         deterministic=board.deterministic,
@@ -53,8 +56,21 @@ def head(study: Study, specs: Sequence[TrialSpec], board: Board) -> Run:
     )
 
 
+class Configured(Protocol):
+    """A file system with its options on a board: a trial, or what an image is to be of."""
+
+    @property
+    def board(self) -> BoardModel: ...
+
+    @property
+    def filesystem(self) -> FilesystemModel: ...
+
+    @property
+    def options(self) -> dict[str, str]: ...
+
+
 def refuse_what_the_kernel_lacks(
-    specs: Sequence[TrialSpec], config: Mapping[str, str], where: str
+    specs: Sequence[Configured], config: Mapping[str, str], where: str
 ) -> None:
     """UsageError with every option, or file system, that this kernel was not built for."""
     wrong = []

@@ -25,6 +25,7 @@ FIELDS = (
     "options",
     "chip",
     "state",
+    "image",
     "workload",
     "seed",
     "phase_offset_ms",

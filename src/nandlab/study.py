@@ -12,9 +12,10 @@ from itertools import product
 from pathlib import Path
 from typing import Any, Literal, TypeVar
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import BaseModel, ConfigDict, Field, PrivateAttr, model_validator
 
 from nandlab.catalog import (
+    MIB,
     BoardModel,
     ChipModel,
     Latency,
@@ -25,13 +26,14 @@ from nandlab.catalog import (
     read_toml,
     validate,
 )
+from nandlab.chipfile import Head
 from nandlab.digest import digest
 from nandlab.errors import UsageError
 from nandlab.filesystem import FilesystemModel
 from nandlab.noun import Noun
 from nandlab.paths import STUDIES
+from nandlab.start import Start, cannot_begin, options_of, start
 
-MIB = 1 << 20
 N = TypeVar("N", bound=Noun)
 F = TypeVar("F", FilesystemModel, WorkloadModel)
 
@@ -65,6 +67,12 @@ class FilesystemChoice(_WithChoices):
 
     on: list[str] = Field(
         default=[], description="parts of the matrix's chips that it is put on; absent: on all"
+    )
+
+    image: str | None = Field(
+        default=None,
+        description="an image of it, beside the study file: what the chip holds before the first "
+        "mount, instead of an empty file system; options that are not named are the image's",
     )
 
     def takes(self, chip: ChipModel) -> bool:
@@ -204,6 +212,9 @@ class Study(_Model):
         default=[], description="further combinations that are not crossed with the matrix"
     )
 
+    _folder: Path = PrivateAttr(default=Path())
+    """Where the study file is: images are named from there."""
+
     def members(self, first: int | None = None) -> list[Member]:
         """The ensemble's members, or the first so many of them."""
         return self.matrix.members()[:first]
@@ -217,6 +228,7 @@ class TrialSpec(_Model):
     parameters: dict[str, Scalar]
     filesystem: FilesystemModel
     options: dict[str, str]
+    image: Start | None = None
     chip: ChipModel
     partition_blocks: int
     latency: Latency
@@ -250,6 +262,7 @@ class TrialSpec(_Model):
             self.phase_offset_ms,
             *self.faults.parameters(self.seed).items(),
             *([["latency", self.latency]] if self.latency != "typical" else []),
+            *([["image", self.image.sha256]] if self.image else []),
             *([["measure", self.measure]] if self.measure else []),
         ]
         return f"{self.filesystem.name}-{self.state.name}-{digest(key)[:10]}"
@@ -257,7 +270,9 @@ class TrialSpec(_Model):
     def title(self) -> str:
         """For people: what sets this trial apart."""
         options = [f"{k}={v}" for k, v in self.filesystem.changed(self.options).items()]
-        words = [self.workload.name, self.filesystem.title, *options, self.state.name]
+        words = [self.workload.name, self.filesystem.title, *options]
+        words += [f"from {self.image.name}"] if self.image else []
+        words += [self.state.name]
         words += ["maximum latencies"] if self.latency == "maximum" else []
         words += [f"seed {self.seed}", f"+{self.phase_offset_ms:g} ms"]
         return " ".join(words)
@@ -278,6 +293,7 @@ def find(study: str) -> Path:
 def read(path: Path) -> Study:
     """A study file; UsageError lists every mistake in it."""
     study = validate(read_toml(path), Study, str(path))
+    study._folder = path.parent
     plan(study, str(path))
     return study
 
@@ -328,11 +344,10 @@ def _expand(
         for i, w in enumerate(m.workloads)
     ]
     systems = [
-        _chosen(c, "filesystems", FilesystemModel, f, f"{at}.filesystems.{i}")
-        for i, f in enumerate(m.filesystems)
+        _system(c, f, study._folder, f"{at}.filesystems.{i}") for i, f in enumerate(m.filesystems)
     ]
     chips = [_chip(c, ch, board, f"{at}.chips.{i}") for i, ch in enumerate(m.chips)]
-    pairs = _pairs(c, m, systems, chips, at)
+    pairs = _pairs(c, m, systems, chips, board, at)
     if c.wrong or board is None:
         return []
     return [
@@ -342,6 +357,7 @@ def _expand(
             parameters=parameters,
             filesystem=filesystem,
             options=options,
+            image=image[0] if image else None,
             chip=chip,
             partition_blocks=blocks,
             latency=choice.latency,
@@ -352,17 +368,23 @@ def _expand(
             measure=study.measure,
         )
         for workload, parameters in filter(None, workloads)
-        for (filesystem, options), (chip, blocks, choice) in pairs
+        for (filesystem, options, image), (chip, blocks, choice) in pairs
         for state, (seed, offset) in product(m.states, m.members())
     ]
 
 
-System = tuple[FilesystemModel, dict[str, Any]]
+Image = tuple[Start, Head]
+System = tuple[FilesystemModel, dict[str, Any], Image | None]
 Place = tuple[ChipModel, int, ChipChoice]
 
 
 def _pairs(
-    c: _Collector, m: Matrix, systems: list[System | None], chips: list[Place | None], at: str
+    c: _Collector,
+    m: Matrix,
+    systems: list[System | None],
+    chips: list[Place | None],
+    board: BoardModel | None,
+    at: str,
 ) -> list[tuple[System, Place]]:
     """Each file system on each of its chips; notes those that cannot be."""
     pairs = []
@@ -378,6 +400,9 @@ def _pairs(
                 continue
             unfit = system[0].unfit(system[1], chip[0].figures(chip[1]))
             c.wrong += [f"{place}: {choice.name} cannot live on {chip[0].name}: {u}" for u in unfit]
+            if system[2]:
+                wrong = cannot_begin(system[2][1], *chip[:2], chip[2].faults.bad_blocks, board)
+                c.wrong += [f"{place}: image: {w}" for w in wrong]
             pairs.append((system, chip))
     return pairs
 
@@ -396,6 +421,23 @@ def _chosen(
         return None
 
 
+def _system(c: _Collector, choice: FilesystemChoice, folder: Path, place: str) -> System | None:
+    """A file system with its options, and what image of it the chip holds if any."""
+    if choice.image is None:
+        system = _chosen(c, "filesystems", FilesystemModel, choice, place)
+        return (*system, None) if system else None
+    noun = c.load("filesystems", choice.name, FilesystemModel, place)
+    if noun is None:
+        return None
+    try:
+        image = start(choice.image, folder)
+        where = f"{c.where}: {place}"
+        return noun, options_of(noun, image[1], choice.choices(), where), image
+    except UsageError as e:
+        c.wrong += [f"{c.where}: {place}: image: {line}" for line in str(e).splitlines()]
+        return None
+
+
 def _chip(
     c: _Collector, choice: ChipChoice, board: BoardModel | None, place: str
 ) -> tuple[ChipModel, int, ChipChoice] | None:
@@ -403,17 +445,12 @@ def _chip(
     chip = c.load("chips", choice.part, ChipModel, place)
     if chip is None:
         return None
-    g = chip.geometry
-    asked = choice.partition_mib
-    blocks = g.blocks if asked is None else asked * MIB / g.erasesize
-    if blocks > g.blocks:
-        whole = g.blocks * g.erasesize / MIB
-        c.wrong.append(f"{c.where}: {place}: {asked:g} MiB of a chip of {whole:g} MiB")
-    if blocks != int(blocks):
-        step = f"{g.erasesize / MIB:g} MiB"
-        c.wrong.append(f"{c.where}: {place}: a partition is whole blocks: a multiple of {step}")
-    pages = int(blocks) * chip.pages_per_block()
-    store_mib = pages * (g.writesize + g.oobsize) / MIB
+    try:
+        blocks = chip.partition_blocks(choice.partition_mib)
+    except UsageError as e:
+        c.wrong.append(f"{c.where}: {place}: {e}")
+        return None
+    store_mib = chip.cells_bytes(blocks) / MIB
     if board is not None and store_mib > board.chip_store_mib:
         c.wrong.append(
             f"{c.where}: {place}: {chip.name} needs {store_mib:.0f} MiB of chip_store_mib for it; "
@@ -423,4 +460,4 @@ def _chip(
         chip.timing.array_ns(choice.latency)
     except UsageError as e:
         c.wrong.append(f"{c.where}: {place}: {chip.name}: {e}")
-    return chip, int(blocks), choice
+    return chip, blocks, choice

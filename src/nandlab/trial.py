@@ -9,9 +9,12 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-from nandlab import results
+from nandlab import chipfile, results
+from nandlab.board import chipimage
+from nandlab.board.cargo import Cargo, cargo
 from nandlab.board.job import ALWAYS, Board, BoardLost, Job, JobRecord, Step
-from nandlab.catalog import ChipModel, Latency
+from nandlab.catalog import MIB, ChipModel, Latency
+from nandlab.filesystem import FilesystemModel
 from nandlab.results import (
     Chip,
     Counts,
@@ -24,7 +27,7 @@ from nandlab.results import (
     Shares,
     State,
 )
-from nandlab.study import MIB, TrialSpec
+from nandlab.study import TrialSpec
 
 MOUNTPOINT = "/mnt"
 WORKLOAD_DOUBTS = {"fill-off-target": "state_missed"}
@@ -37,6 +40,8 @@ MEMORY = "memory-"
 """Steps so named measure memory and are no part of the trial's own."""
 FSRAM = "/sys/kernel/debug/fsram/usage"
 NS_PER_MS = 1_000_000
+CHIP_FIFO = "/tmp/chip"
+LOAD_DEADLINE_S = 3600
 
 
 def chip_parameters(
@@ -64,13 +69,29 @@ def chip_parameters(
     }
 
 
+def load_step(parameters: dict[str, str | int], image: Cargo | None = None) -> Step:
+    """Loads the chip module; image: cargo that is the chip's image, and not an erased chip."""
+    words = " ".join(["modprobe simnand", *(f"{k}={v}" for k, v in parameters.items())])
+    if image is None:
+        return Step("load", words)
+    # The image may be larger than the board's RAM: the module reads it as it comes.
+    ferried = f"mkfifo {CHIP_FIFO} && ({image.get()} > {CHIP_FIFO} &)"
+    return Step("load", f"{ferried} && {words} image={CHIP_FIFO}", LOAD_DEADLINE_S)
+
+
+def modules_step(fs: FilesystemModel) -> Step:
+    """Loads the file system's modules."""
+    return Step("modules", " && ".join(f"modprobe {m}" for m in fs.modules))
+
+
 def job(spec: TrialSpec) -> Job:
     """The trial as steps for the board."""
     fs = spec.filesystem
+    image = _image(spec)
     steps = [
-        *setup(spec),
+        *setup(spec, image),
         *_memory(spec, "mounted"),
-        Step("workload", _filled(spec, spec.workload.command), deadline_s=24 * 3600),
+        Step("workload", filled(spec, spec.workload.command), deadline_s=24 * 3600),
         *_memory(spec, "end"),
         *([Step("counters", _commands(spec, [fs.counters]))] if fs.counters else []),
         unmount(spec),
@@ -78,24 +99,36 @@ def job(spec: TrialSpec) -> Job:
         Step(ALWAYS + "kernel-log", "dmesg -r"),
     ]
     offset = round(spec.phase_offset_ms * NS_PER_MS)
-    return Job(tuple(steps), {spec.workload.config_file: _config(spec).encode()}, offset)
+    return Job(tuple(steps), {spec.workload.config_file: _config(spec).encode()}, offset, image)
 
 
-def setup(spec: TrialSpec) -> list[Step]:
-    """From a board without a chip to a file system that is mounted and at rest."""
+def _image(spec: TrialSpec) -> Cargo | None:
+    """The image that the trial begins from, for the board to load."""
+    if spec.image is None:
+        return None
+    _, image = chipfile.read(spec.image.head().path)
+    cells_bytes = spec.chip.cells_bytes(spec.partition_blocks)
+    return cargo(spec.board, cells_bytes, chipimage.encode(image))
+
+
+def setup(spec: TrialSpec, image: Cargo | None = None) -> list[Step]:
+    """From a board without a chip to a file system that is mounted and at rest.
+
+    image: that of the chip, if the trial begins from one; nothing is formatted then.
+    """
     fs = spec.filesystem
     store = spec.board.ram_mib << 20
     parameters = chip_parameters(spec.chip, spec.partition_blocks, store, spec.latency)
     parameters |= spec.faults.parameters(spec.seed)
     parameters |= {str(key): value for key, value in fs.chip_parameters.items()}
     parameters["wait"] = spec.board.wait
-    load = " ".join(["modprobe simnand", *(f"{k}={v}" for k, v in parameters.items())])
+    formats = fs.format and image is None
     settle = f"settle --quiet-ms {fs.settle.quiet_ms} --limit-s {fs.settle.limit_s}"
     return [
-        Step("load", load),
+        load_step(parameters, image),
         *_memory(spec, "watch", _watch(fs.memory_of)),
-        Step("modules", " && ".join(f"modprobe {m}" for m in fs.modules)),
-        *([Step("format", _commands(spec, fs.format), deadline_s=3600)] if fs.format else []),
+        modules_step(fs),
+        *([Step("format", _commands(spec, fs.format), deadline_s=3600)] if formats else []),
         *_memory(spec, "begin", f"echo > {FSRAM}"),
         mount(spec),
         Step("settle", settle, deadline_s=fs.settle.limit_s + 60),
@@ -133,10 +166,10 @@ def _commands(spec: TrialSpec, templates: list[str]) -> str:
 
 
 def _config(spec: TrialSpec) -> str:
-    return _filled(spec, spec.workload.config)
+    return filled(spec, spec.workload.config)
 
 
-def _filled(spec: TrialSpec, template: str) -> str:
+def filled(spec: TrialSpec, template: str) -> str:
     """A template of the workload's catalog file, its words filled in."""
     values = {k: _word(v) for k, v in spec.parameters.items()}
     values |= {
@@ -199,6 +232,7 @@ def _common(spec: TrialSpec, study: str, board: Board, todo: Job) -> dict[str, A
             faults={k: v for k, v in spec.faults.parameters(spec.seed).items() if k != "seed"},
         ),
         "state": State(**spec.state.model_dump()),
+        "image": spec.image and results.Image(name=spec.image.name, sha256=spec.image.sha256),
         "workload": spec.workload.name,
         "parameters": spec.parameters,
         "seed": spec.seed,

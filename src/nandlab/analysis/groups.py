@@ -156,11 +156,14 @@ def _ensembles(trials: list[Trial]) -> tuple[Ensemble, ...]:
 
 
 def _subject(trial: Trial, trials: list[Trial]) -> str:
-    """``UBIFS compr=none``: only options that vary for this file system are named."""
+    """``UBIFS compr=none``: only options that vary for this file system are named.
+
+    An image is always: ``UBIFS from rootfs.nand``.
+    """
     alike = [t.options for t in trials if t.filesystem == trial.filesystem]
-    return " ".join(
-        [trial.filesystem.upper(), ", ".join(_varying(dict(trial.options), alike))]
-    ).strip()
+    begun = f"from {trial.image.name}" if trial.image else ""
+    words = [trial.filesystem.upper(), begun, ", ".join(_varying(dict(trial.options), alike))]
+    return " ".join(filter(None, words))
 
 
 def _state_key(state: State) -> StateKey:

@@ -52,23 +52,26 @@ def programs() -> Path:
     return entry("programs", {"sources": sources, "compiler": compiler()}, make)
 
 
-def module(name: str, packages: Packages, foreign: Mapping[str, Path] | None = None) -> Path:
-    """``target/modules/NAME`` built against the packages' kernel: the path of its .ko.
+def modules(
+    folder: str, packages: Packages, foreign: Mapping[str, Path] | None = None
+) -> list[Path]:
+    """What ``target/modules/FOLDER`` builds against the packages' kernel: the paths of its .ko.
 
     foreign: folders of sources that are not ours; each is put into a subfolder of that name.
     """
-    source = TARGET / "modules" / name
+    source = TARGET / "modules" / folder
     foreign = foreign or {}
 
     def make(work: Path) -> None:
         build = work / "build"
         shutil.copytree(source, build)
-        for subfolder, folder in foreign.items():
-            shutil.copytree(folder, build / subfolder)
+        for subfolder, there in foreign.items():
+            shutil.copytree(there, build / subfolder)
         # type information for the module would take pahole and a vmlinux; nothing here reads it
         _make(packages.headers, f"M={build}", "CC=gcc", "CONFIG_DEBUG_INFO_BTF_MODULES=", "modules")
         # nor does anything read these lines and names, and the board keeps its modules in RAM
-        _run("strip", "--strip-debug", "-o", str(work / f"{name}.ko"), str(build / f"{name}.ko"))
+        for built in sorted(build.glob("*.ko")):
+            _run("strip", "--strip-debug", "-o", str(work / built.name), str(built))
         shutil.rmtree(build)
 
     inputs: dict[str, Any] = {
@@ -77,5 +80,5 @@ def module(name: str, packages: Packages, foreign: Mapping[str, Path] | None = N
         "packages": packages.versions,
     }
     if foreign:
-        inputs["foreign"] = {k: tree_digest(folder) for k, folder in foreign.items()}
-    return entry("modules", inputs, make) / f"{name}.ko"
+        inputs["foreign"] = {k: tree_digest(there) for k, there in foreign.items()}
+    return sorted(entry("modules", inputs, make).glob("*.ko"))

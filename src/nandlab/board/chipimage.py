@@ -76,10 +76,13 @@ class ChipImage:
         """Blocks that have a flag."""
         return [b.index for b in self.blocks if b.flags & flag]
 
-    def nanddump(self) -> bytes:
-        """All cells, as ``nanddump --oob --bb=dumpbad`` writes them."""
-        cells = bytearray(b"\xff" * (self.geometry.blocks * self.geometry.block_bytes))
+    def nanddump(self, blocks: int | None = None) -> bytes:
+        """The cells of the first blocks (all), as ``nanddump --oob --bb=dumpbad`` writes them."""
+        count = self.geometry.blocks if blocks is None else blocks
+        cells = bytearray(b"\xff" * (count * self.geometry.block_bytes))
         for block in self.blocks:
+            if block.index >= count and block.cells:
+                raise ValueError(f"block {block.index} is not empty and past the {count} dumped")
             at = block.index * self.geometry.block_bytes
             cells[at : at + len(block.cells)] = block.cells
         return bytes(cells)
@@ -166,9 +169,19 @@ def encode(image: ChipImage) -> bytes:
     return b"".join(parts)
 
 
-def split(image: ChipImage, cells: Path, sidecar: Path) -> None:
-    """Writes the cells (nanddump --oob layout) and the JSON sidecar."""
-    dump = image.nanddump()
+def split(
+    image: ChipImage,
+    cells: Path,
+    sidecar: Path,
+    dump_blocks: int | None = None,
+    more: dict[str, Any] | None = None,
+) -> None:
+    """Writes the cells (nanddump --oob layout) and the JSON sidecar.
+
+    dump_blocks: of the cells, only the first blocks, which hold all there is, such as a
+    partition; None: all. more: what else the sidecar is to tell; ``join`` passes it by.
+    """
+    dump = image.nanddump(dump_blocks)
     blocks = [
         {k: v for k, v in asdict(b).items() if k != "cells"} | {"held": bool(b.cells)}
         for b in image.blocks
@@ -184,6 +197,7 @@ def split(image: ChipImage, cells: Path, sidecar: Path) -> None:
         "cells_bytes": len(dump),
         "cells_crc32": zlib.crc32(dump),
         "blocks": blocks,
+        **(more or {}),
     }
     cells.write_bytes(dump)
     sidecar.write_text(json.dumps(told) + "\n")
@@ -201,8 +215,12 @@ def join(cells: Path, sidecar: Path) -> ChipImage:
             raise NandlabError(f"{cells}: {len(dump)} bytes, not {told['cells_bytes']}: truncated?")
         if zlib.crc32(dump) != told["cells_crc32"]:
             raise NandlabError(f"{cells}: corrupt, its checksum is not the sidecar's")
-        if len(dump) != geometry.blocks * geometry.block_bytes:
+        if len(dump) % geometry.block_bytes or len(dump) > geometry.blocks * geometry.block_bytes:
             raise NandlabError(f"{cells}: of a chip of another geometry")
+        if any(
+            (b["index"] + 1) * geometry.block_bytes > len(dump) for b in told["blocks"] if b["held"]
+        ):
+            raise NandlabError(f"{cells}: ends before the last block that {sidecar} tells of")
         blocks = [_joined(b, dump, geometry) for b in told["blocks"]]
         numbers = (told["op_seq"], told["programs"], told["erases"])
     except (KeyError, TypeError, ValueError) as e:

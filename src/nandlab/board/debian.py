@@ -189,6 +189,25 @@ def packages(suite: Suite, kernel: str, tools: list[str]) -> Packages:
     return Packages(entry("packages", inputs, lambda f: _fetch(suite, kernel, tools, f)))
 
 
+def unpacked(suite: Suite, names: list[str]) -> Path:
+    """The root folder of some packages, unpacked, from the cache; see packages()."""
+
+    def fetch(folder: Path) -> None:
+        apt = Apt(suite)
+        apt.update()
+        debs = folder / "debs"
+        debs.mkdir()
+        apt.download(names, debs)
+        for deb in sorted(debs.iterdir()):
+            _run("dpkg-deb", "-x", str(deb), str(folder / "root"))
+        listing = [f"{deb.name} {file_digest(deb)}\n" for deb in sorted(debs.iterdir())]
+        (folder / "packages.txt").write_text("".join(listing))
+        shutil.rmtree(debs)
+
+    inputs = {"suite": [suite.release, suite.arch], "names": names}
+    return entry("tools", inputs, fetch) / "root"
+
+
 def packages_here(suite: Suite, kernel: str, tools: list[str]) -> Packages | None:
     """The same if they are in the cache already; fetches nothing."""
     folder = place("packages", _inputs(suite, kernel, tools))

@@ -43,6 +43,8 @@ class FakeBoard:
     kernel: str = "none"
     kernel_config: dict[str, str] = field(default_factory=dict)
     jobs: list[Job] = field(default_factory=list)
+    brings: Callable[[Job], bytes | None] = lambda job: None
+    """What a job with cargo brings back."""
 
     @property
     def identity(self) -> dict[str, Any]:
@@ -69,7 +71,7 @@ class FakeBoard:
                 records.append(record)
                 failed = failed or not record.ok
                 now = record.end_ns
-        return JobRecord(tuple(records))
+        return JobRecord(tuple(records), cargo=self.brings(job) if job.cargo else None)
 
     async def _step(self, job: Job, step: Step, folder: str, now: int) -> StepRecord:
         answer = self.answers.get(step.name)

@@ -12,6 +12,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
+from nandlab.board.cargo import Cargo
 from nandlab.board.cpio import Archive
 from nandlab.errors import NandlabError
 
@@ -43,6 +44,8 @@ class Job:
     steps: tuple[Step, ...] = ()
     files: dict[str, bytes] = field(default_factory=dict)
     start_offset_ns: int = 0
+    cargo: Cargo | None = None
+    """What is too large for the archive, and room for what the job brings back."""
 
     def archive(self) -> bytes:
         """The cpio archive that init unpacks into its job folder."""
@@ -99,6 +102,8 @@ class JobRecord:
     steps: tuple[StepRecord, ...]
     host_memory: tuple[int, ...] = field(default=(), compare=False)
     """Bytes that the board held of the host's memory, at equal distances of host time."""
+    cargo: bytes | None = None
+    """What the job brought back; None: nothing."""
 
     def __getitem__(self, name: str) -> StepRecord:
         return next(s for s in self.steps if s.step == name)

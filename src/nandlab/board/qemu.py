@@ -19,25 +19,26 @@ import subprocess
 import tempfile
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from qemu.qmp import EventListener, QMPClient, QMPError
 
-from nandlab.board.build import module, programs
+from nandlab.board.build import modules, programs
 from nandlab.board.cache import entry
+from nandlab.board.cargo import SharedMemory
 from nandlab.board.debian import Packages, Suite, packages, packages_here
 from nandlab.board.image import GUEST_PACKAGES, compressed, initramfs
 from nandlab.board.job import BoardLost, ChannelReader, Job, JobRecord
 from nandlab.board.kvm import QEMU, probe
 from nandlab.board.resident import Curve, resident
 from nandlab.board.yaffs2 import Core, core
-from nandlab.catalog import BoardModel
+from nandlab.catalog import MIB, BoardModel
 from nandlab.digest import file_digest
 from nandlab.errors import NandlabError, UsageError
 
-OWN_MODULES = ("doorbell", "fsram", "nopidle", "simnand")
+OWN_MODULES = ("doorbell", "fsram", "nopidle", "simnand", "tracers")
 """Folders of target/modules that every board has; yaffs2 besides, which takes foreign sources."""
 JOB_SIZE = 1 << 20
 """Bytes of the fw_cfg file that holds a job: constant, for the guest learns it once, at boot."""
@@ -76,6 +77,11 @@ class Machine:
         """Physical address of the memory that the chip's cells are kept in, past the kernel's."""
         return self.model.ram_mib << 20
 
+    @property
+    def memory_mib(self) -> int:
+        """All of the machine's memory, the kernel's and the chip's, MiB."""
+        return self.model.ram_mib + self.model.chip_store_mib
+
     def command(self, folder: Path) -> list[str]:
         """QEMU's command line; sockets and files in ``folder``."""
         m = self.model
@@ -89,7 +95,7 @@ class Machine:
         )
         return [
             *(QEMU, "-accel", accel, "-cpu", m.cpu, "-smp", "1"),
-            *("-m", str(m.ram_mib + m.chip_store_mib)),
+            *("-m", str(self.memory_mib)),
             *clock,
             *("-rtc", "base=2020-01-01,clock=vm", "-seed", "1"),
             *("-nodefaults", "-no-user-config", "-display", "none", "-no-reboot"),
@@ -128,13 +134,13 @@ def assemble(model: BoardModel, accel: str = "tcg", yaffs2_source: Path | None =
     suite = Suite(model.release, model.arch)
     debs = packages(suite, model.kernel, GUEST_PACKAGES)
     built = programs()
-    modules = [module(name, debs) for name in OWN_MODULES]
-    modules.append(module("yaffs2", debs, {"core": yaffs2.folder}))
+    own = [ko for folder in OWN_MODULES for ko in modules(folder, debs)]
+    own += modules("yaffs2", debs, {"core": yaffs2.folder})
     parts = {p.name: file_digest(p) for p in sorted(built.iterdir()) if p.suffix != ".json"}
-    parts |= {p.name: file_digest(p) for p in modules}
+    parts |= {p.name: file_digest(p) for p in own}
 
     def make(work: Path) -> None:
-        (work / "initrd").write_bytes(compressed(initramfs(debs, built, modules)))
+        (work / "initrd").write_bytes(compressed(initramfs(debs, built, own)))
 
     source = {m: file_digest(Path(__file__).with_name(m)) for m in ("image.py", "cpio.py")}
     inputs = {"packages": debs.versions, "parts": parts, "source": source}
@@ -197,7 +203,11 @@ def _why_gone(console: list[str]) -> str:
 
 @asynccontextmanager
 async def _vm(
-    machine: Machine, job: bytes, *extra: str, on_terminal: bool = False
+    machine: Machine,
+    job: bytes,
+    *extra: str,
+    on_terminal: bool = False,
+    shared: SharedMemory | None = None,
 ) -> AsyncIterator[_Vm]:
     if len(job) > JOB_SIZE:
         raise NandlabError(f"a job of {len(job)} bytes; a board takes {JOB_SIZE}")
@@ -206,17 +216,20 @@ async def _vm(
         (folder / "job").write_bytes(job.ljust(JOB_SIZE, b"\0"))
         console = "mon:stdio" if on_terminal else f"file:{folder / 'console'}"
         serial = ["-serial", console, "-serial", f"file:{folder / 'channel'}"]
+        memory = shared.options() if shared else ()
         qmp = QMPClient("nandlab")
         await qmp.start_server(str(folder / "qmp"))
         process = await asyncio.create_subprocess_exec(
             *machine.command(folder),
             *serial,
+            *memory,
             *extra,
             stdin=None if on_terminal else subprocess.DEVNULL,
             stdout=None if on_terminal else subprocess.DEVNULL,
             stderr=(folder / "stderr").open("w"),
             start_new_session=True,
             preexec_fn=_die_with_parent,
+            pass_fds=(shared.fd,) if shared else (),
         )
         try:
             await _accept(qmp, process, folder)
@@ -273,12 +286,24 @@ class QemuBoard:
 
     async def run(self, job: Job, on_step: Callable[[str], None] | None = None) -> JobRecord:
         """Restores the board, hands it the job, waits for its end."""
+        if job.cargo is None:
+            return await self._run(job, on_step, None)
+        with SharedMemory(self.machine.memory_mib * MIB) as shared:
+            record = await self._run(job, on_step, shared)
+            return replace(record, cargo=shared.unload(job.cargo))
+
+    async def _run(
+        self, job: Job, on_step: Callable[[str], None] | None, shared: SharedMemory | None
+    ) -> JobRecord:
         limit = self.machine.model.trial_deadline_s
-        async with _vm(self.machine, job.archive(), *self._incoming()) as vm:
+        async with _vm(self.machine, job.archive(), *self._incoming(), shared=shared) as vm:
             reader, memory = ChannelReader(on_step), Curve()
             try:
                 async with asyncio.timeout(limit):
-                    await _resume(vm)
+                    await _restored(vm)
+                    if shared and job.cargo:
+                        shared.load(job.cargo)
+                    await vm.qmp.execute("cont")
                     following = asyncio.ensure_future(_follow(vm, reader, memory))
                     try:
                         await vm.doorbell()
@@ -295,21 +320,21 @@ class QemuBoard:
         """An interactive shell on the restored board, on this process's terminal, to its end."""
         job = Job().archive()
         async with _vm(self.machine, job, *self._incoming(), on_terminal=True) as vm:
-            await _resume(vm)
+            await _restored(vm)
+            await vm.qmp.execute("cont")
             await vm.process.wait()
 
     def _incoming(self) -> tuple[str, str]:
         return ("-incoming", f"exec:cat {shlex.quote(str(self.snapshot / 'state'))}")
 
 
-async def _resume(vm: _Vm) -> None:
-    """Lets a restored board go on, once its state is in."""
+async def _restored(vm: _Vm) -> None:
+    """Until a restored board's state is in."""
     while True:
         status = await vm.qmp.execute("query-status")
         if isinstance(status, dict) and status["status"] != "inmigrate":
             break
         await asyncio.sleep(0.01)
-    await vm.qmp.execute("cont")
 
 
 async def _follow(vm: _Vm, reader: ChannelReader, memory: Curve) -> None:

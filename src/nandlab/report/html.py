@@ -50,11 +50,11 @@ def write(run_folder: RunFolder, out: Path | None = None) -> Path:
     folder.mkdir(parents=True, exist_ok=True)
     for chart in _drawn(sections, paper):
         svg = chart.svg()
-        _write_whole(folder / f"{chart.name}.svg", svg.encode())
-        _write_whole(folder / f"{chart.name}.png", charts.png(svg))
+        write_whole(folder / f"{chart.name}.svg", svg.encode())
+        write_whole(folder / f"{chart.name}.png", charts.png(svg))
     trials = Path(os.path.relpath(run_folder.path / "trials", folder)).as_posix()
     page = folder / "index.html"
-    _write_whole(page, _page(run_folder, sections, paper, trials).encode())
+    write_whole(page, _page(run_folder, sections, paper, trials).encode())
     return page
 
 
@@ -121,7 +121,7 @@ def _page(
         id_shown=ID_SHOWN,
         range_note=tables.RANGE_NOTE,
         wide=layout.WIDE,
-        chart_data=_script_json(
+        chart_data=script_json(
             {c.name: {"wide": c.wide, "narrow": c.narrow, "datasets": c.datasets} for c in drawn}
         ),
         bundle=charts.bundle().replace("</script", "<\\/script") if drawn else "",
@@ -146,12 +146,12 @@ def flat(value: object, path: str = "") -> Iterator[tuple[str, str]]:
         yield path, value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
 
 
-def _script_json(value: object) -> str:
+def script_json(value: object) -> str:
     """JSON that may stand inside a script element."""
     return json.dumps(value, separators=(",", ":")).replace("<", "\\u003c")
 
 
-def _write_whole(path: Path, content: bytes) -> None:
+def write_whole(path: Path, content: bytes) -> None:
     """A reader sees the old file or the new one, never a part."""
     with tempfile.NamedTemporaryFile(dir=path.parent, prefix=".part-", delete=False) as out:
         out.write(content)

@@ -1,0 +1,175 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The page of a trace: its timeline, where the time went, and what the chip's blocks went through.
+
+One HTML file that needs no network. Timeline and map of accesses are drawn by the page's own
+script, from arrays; all else is there without a script.
+"""
+
+from __future__ import annotations
+
+import base64
+from pathlib import Path
+from typing import Any
+
+import jinja2
+import numpy as np
+from numpy.typing import NDArray
+
+from nandlab import __version__
+from nandlab.report import html, pngmap
+from nandlab.trace import show, tables
+from nandlab.trace.folder import TraceFolder
+from nandlab.trace.records import Type
+from nandlab.trace.summary import in_words
+from nandlab.trace.tree import LAYERS
+
+DRAWN_MAX = 200_000
+"""Events that the page can draw quickly; the timeline for Perfetto has all."""
+LAYER_COLOURS = ("#3b7dd8", "#2a9d6f", "#e0a100", "#c8553d", "#8a8f94")
+FLASH_COLOURS = {"read": "#35b5c5", "program": "#c8553d", "erase": "#7a3fa0"}
+FLASH_EVENTS = ("FLASH_READ", "FLASH_PROGRAM", "FLASH_ERASE")
+MAP_COLUMNS = 64
+DEPTHS = 32
+
+
+def write(trace: TraceFolder, out: Path | None = None) -> Path:
+    """Writes ``report.html`` into the trace's folder, or to ``out``; returns its path."""
+    page = out or trace.path / "report.html"
+    html.write_whole(page, _page(trace).encode())
+    return page
+
+
+def _page(trace: TraceFolder) -> str:
+    environment = jinja2.Environment(
+        loader=jinja2.FileSystemLoader(html.TEMPLATES),
+        autoescape=True,
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters |= {"ms": show.ms, "in_words": in_words, "percent": show.percent}
+    s = trace.summary
+    return environment.get_template("trace.html.j2").render(
+        version=__version__,
+        s=s,
+        meta=trace.meta,
+        layers=list(zip(LAYERS, LAYER_COLOURS, strict=True)),
+        flash_colours=FLASH_COLOURS,
+        cache_line=show.cache_line(s["cache"]),
+        files=show.file_rows(s),
+        maps=_maps(trace),
+        provenance=list(html.flat(trace.meta["board"])),
+        timeline=html.script_json(_timeline(trace)),
+    )
+
+
+def _timeline(trace: TraceFolder) -> dict[str, Any]:
+    """What the page's script draws: a row for each task and depth, one array for each figure."""
+    found = tables.arrays(
+        trace.events,
+        "SELECT seq, parent, start_ns, latency_ns, pid, task, event, cause, path, object, size, "
+        f"text FROM events ORDER BY seq LIMIT {DRAWN_MAX}",
+    )
+    began = int(found["start_ns"].min()) if len(found["seq"]) else 0
+    lanes, lane = _codes(
+        np.array([f"{t} ({p})" for t, p in zip(found["task"], found["pid"], strict=True)])
+    )
+    events, event = _codes(found["event"])
+    causes, cause = _codes(found["cause"])
+    paths, path = _codes(found["path"])
+    named = {int(i): str(found["text"][i]) for i in np.flatnonzero(found["text"] != "")}
+    return {
+        "count": len(lane),
+        "all": trace.summary["events"],
+        "lanes": lanes,
+        "events": events,
+        "causes": [in_words(c) for c in causes],
+        "paths": paths,
+        "named": named,
+        "colours": [_colour(name) for name in events],
+        "pages_per_block": _pages_per_block(trace),
+        "blocks": trace.meta["partition_blocks"],
+        "start": _packed(found["start_ns"] - np.uint64(began), "<f8"),
+        "latency": _packed(found["latency_ns"], "<f8"),
+        "lane": _packed(lane, "<u2"),
+        "depth": _packed(_depths(found["seq"], found["parent"]), "<u1"),
+        "event": _packed(event, "<u1"),
+        "cause": _packed(cause, "<u1"),
+        "path": _packed(path, "<u4"),
+        "object": _packed(found["object"], "<f8"),
+        "size": _packed(found["size"], "<u4"),
+    }
+
+
+def _codes(words: NDArray[Any]) -> tuple[list[str], NDArray[np.int64]]:
+    """The words that there are, in the order of their first use, and which each one is."""
+    listed, first, code = np.unique(words.astype(str), return_index=True, return_inverse=True)
+    order = np.argsort(first)
+    rank = np.empty(len(order), np.int64)
+    rank[order] = np.arange(len(order))
+    return listed[order].tolist(), rank[code.reshape(-1)] if len(order) else code
+
+
+def _depths(seq: NDArray[Any], parent: NDArray[Any]) -> NDArray[np.int64]:
+    """How many intervals each event lies in."""
+    depth = np.zeros(len(seq), np.int64)
+    if not len(seq):
+        return depth
+    at = np.minimum(np.searchsorted(seq, parent), len(seq) - 1)
+    inside = (parent != 0) & (seq[at] == parent)
+    for _ in range(DEPTHS):
+        deeper = np.where(inside, depth[at] + 1, 0)
+        if (deeper == depth).all():
+            break
+        depth = deeper
+    return depth
+
+
+def _packed(values: NDArray[Any], dtype: str) -> str:
+    return base64.b64encode(np.ascontiguousarray(values).astype(dtype).tobytes()).decode()
+
+
+def _colour(event: str) -> str:
+    kind = Type[event]
+    if event in FLASH_EVENTS:
+        return FLASH_COLOURS[event.removeprefix("FLASH_").lower()]
+    if kind < Type.FS_READAHEAD:
+        return LAYER_COLOURS[0]
+    if kind < Type.FLASH_READ or kind == Type.FUNC:
+        return LAYER_COLOURS[1]
+    return LAYER_COLOURS[2]
+
+
+def _pages_per_block(trace: TraceFolder) -> int:
+    geometry = trace.meta["geometry"]
+    return int(geometry["erasesize"] // geometry["writesize"])
+
+
+def _maps(trace: TraceFolder) -> list[dict[str, Any]]:
+    """For each kind of operation an image with a cell for each block."""
+    rows = tables.query(
+        trace.events,
+        f"SELECT event, object // {_pages_per_block(trace)}, count(*) FROM events "
+        f"WHERE event IN {FLASH_EVENTS} GROUP BY ALL",
+    )
+    blocks = trace.meta["partition_blocks"]
+    maps = []
+    for name in FLASH_EVENTS:
+        counts = np.zeros(-(-blocks // MAP_COLUMNS) * MAP_COLUMNS, np.int64)
+        for event, block, count in rows:
+            if event == name and block < len(counts):
+                counts[int(block)] = count
+        most = int(counts.max(initial=0))
+        cells = pngmap.indexed(counts.reshape(-1, MAP_COLUMNS), max(most, 1))
+        maps.append(
+            {
+                "name": {"FLASH_READ": "Reads", "FLASH_PROGRAM": "Programs"}.get(name, "Erases"),
+                "uri": pngmap.data_uri(pngmap.png(cells)),
+                "total": int(counts.sum()),
+                "most": most,
+                "block": int(counts.argmax()) if most else None,
+                "touched": int(np.count_nonzero(counts)),
+                "rows": len(cells),
+            }
+        )
+    return maps

@@ -1,0 +1,76 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The page cache in a trace: how often it had the page, and what read-ahead was good for."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nandlab.trace.records import Recording, Type
+from nandlab.trace.tree import Tree
+
+AHEAD, HIT, MISS = range(3)
+
+
+@dataclass(frozen=True)
+class Cache:
+    """Pages, but for the windows."""
+
+    hits: int
+    misses: int
+    windows: int
+    """Times that pages were read for a file, or read ahead."""
+    ahead: int
+    """Pages of them that nobody had asked for yet."""
+    used: int
+    """Of these, those that a read found in the cache before they left it."""
+
+    @property
+    def hit_rate(self) -> float | None:
+        asked = self.hits + self.misses
+        return self.hits / asked if asked else None
+
+    @property
+    def wasted(self) -> int:
+        """Pages read ahead that no read found until the end of the trace."""
+        return self.ahead - self.used
+
+
+def of(recording: Recording, tree: Tree) -> Cache:
+    """What a recording says of the page cache."""
+    records = recording.records
+    hits, misses = (int(recording.of(t)["size"].sum()) for t in (Type.PC_HIT, Type.PC_MISS))
+    windows = int(np.count_nonzero(records["type"] == Type.RA_SUBMIT))
+    ahead, used = _read_ahead(records, tree)
+    return Cache(hits, misses, windows, ahead, used)
+
+
+def _read_ahead(records: NDArray[Any], tree: Tree) -> tuple[int, int]:
+    """Pages read ahead, and those of them that the next thing that came to them was a hit.
+
+    A page of a window that the very call has missed just before was asked for, not read ahead.
+    """
+    kind = np.full(256, -1)
+    kind[[Type.RA_SUBMIT, Type.PC_HIT, Type.PC_MISS]] = AHEAD, HIT, MISS
+    at = np.flatnonzero((kind[records["type"]] >= 0) & (records["size"] > 0))
+    pages = records["size"][at].astype(np.int64)
+    if not len(at):
+        return 0, 0
+    event = np.repeat(at, pages)
+    within = np.arange(len(event)) - np.repeat(np.cumsum(pages) - pages, pages)
+    page = records["offset"][event].astype(np.int64) + within
+    inode, device = records["object"][event], records["device"][event]
+    order = np.lexsort((event, page, inode, device))
+    event, what = event[order], kind[records["type"][event[order]]]
+    place = np.stack([a[order].astype(np.int64) for a in (device, inode, page)])
+    same = (place[:, 1:] == place[:, :-1]).all(axis=0)
+    call = tree.call[event]
+    asked = np.zeros(len(event), bool)
+    asked[1:] = same & (what[:-1] == MISS) & (call[1:] == call[:-1]) & (call[1:] >= 0)
+    ahead = (what == AHEAD) & ~asked
+    hit_next = np.zeros(len(event), bool)
+    hit_next[:-1] = same & (what[1:] == HIT)
+    return int(np.count_nonzero(ahead)), int(np.count_nonzero(ahead & hit_next))

@@ -1,0 +1,235 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""A command under trace as a job for the board, and what comes back of it.
+
+The records come as the output of steps, some thousand each, compressed: a step's output is text,
+and of limited length.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import shlex
+import zlib
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from nandlab.board.job import ALWAYS, Job, JobRecord, Step
+from nandlab.errors import NandlabError, UsageError
+from nandlab.filesystem import CAUSES
+from nandlab.study import TrialSpec
+from nandlab.trace import records
+from nandlab.trace.records import Names, Recording
+from nandlab.trace.setup import FOLDER, tracer_commands
+from nandlab.trial import MOUNTPOINT, filled, mount, setup, unmount
+
+DEADLINE_S = 24 * 3600
+COUNTERS = "/sys/kernel/debug/simnand/counters"
+CHIP_COUNTS = (
+    *("reads", "programs", "erases", "oob_reads", "oob_programs", "subpage_programs"),
+    *(
+        "raw_reads",
+        "raw_programs",
+        "buffer_hits",
+        "bytes_read",
+        "bytes_written",
+        "busy_ns",
+        "late_ns",
+    ),
+)
+"""Of the chip's counters, those that a trace is compared with."""
+RECORDS_MAX = 1 << 20
+"""Records that may be asked for: 64 MiB, half of the RAM of the default board."""
+READS = 64
+"""Reads of 64 KiB that a step makes: 4 MiB at most, less than a step's output may be."""
+RECORDS_PER_STEP = READS * (64 << 10) // records.RECORD_BYTES
+
+
+@dataclass(frozen=True)
+class Request:
+    """What is to be traced."""
+
+    spec: TrialSpec
+    """Board, chip, file system and flash state; its workload runs if ``command`` is None."""
+    command: str | None
+    """A line for the board's shell, run in the mount's folder."""
+    tracers: tuple[str, ...]
+    functions: tuple[str, ...] = ()
+    records: int = 1 << 17
+    before: str = ""
+    """A line for the shell, run before the trace begins."""
+    with_mount: bool = False
+    """Whether the trace begins before a mount and ends after the unmount."""
+
+    def __post_init__(self) -> None:
+        if not 1 <= self.records <= RECORDS_MAX:
+            raise UsageError(f"--records {self.records}: must be 1 to {RECORDS_MAX}")
+
+
+def job(request: Request) -> Job:
+    """The steps that set up, trace, and hand over."""
+    spec = request.spec
+    settle = next(s for s in setup(spec) if s.name == "settle")
+    steps, files = [*setup(spec)], {"tracers.sh": _start(request).encode()}
+    if spec.state.valid or spec.state.invalid:
+        files["fill.cfg"] = _fill(spec).encode()
+        steps.append(Step("fill", "ffsmark --json fill.cfg", DEADLINE_S))
+    if request.before:
+        files["before.sh"] = request.before.encode()
+        steps.append(Step("before", f"cd {MOUNTPOINT} && sh /job/before.sh", DEADLINE_S))
+    steps += [unmount(spec, "unmount-before")] if request.with_mount else []
+    steps.append(Step("rest", f"sync; {settle.command}", settle.deadline_s))
+    steps += [Step("tracers", "sh ./tracers.sh"), Step("chip-before", f"cat {COUNTERS}")]
+    if request.with_mount:
+        steps.append(mount(spec, "mount-traced"))
+    steps.append(_command(request, files))
+    if request.with_mount:
+        steps.append(unmount(spec, "unmount-traced"))
+    return Job((*steps, *_handed_over(request)), files, round(spec.phase_offset_ms * 1_000_000))
+
+
+def _command(request: Request, files: dict[str, bytes]) -> Step:
+    spec = request.spec
+    if request.command is not None:
+        files["command.sh"] = request.command.encode()
+        return Step("command", f"cd {MOUNTPOINT} && exec sh /job/command.sh", DEADLINE_S)
+    # the state is there before the trace begins
+    unfilled = spec.model_copy(update={"state": spec.state.model_copy(update=EMPTY)})
+    files[spec.workload.config_file] = filled(unfilled, spec.workload.config).encode()
+    return Step("command", filled(unfilled, spec.workload.command), DEADLINE_S)
+
+
+EMPTY = {"valid": 0.0, "invalid": 0.0}
+
+
+def _fill(spec: TrialSpec) -> str:
+    """A run of FFSMark that leaves the flash state that is asked for, and next to no files."""
+    state = spec.state
+    return (
+        f"set location {MOUNTPOINT}\nset number 1\nset transactions 0\nset seed {spec.seed}\n"
+        f"set buffering false\nset fill creation valid {state.valid * 100:g}\n"
+        f"set fill creation invalid {state.invalid * 100:g}\nset fill mix {state.mix:g}\n"
+        "set fill keep true\nrun\nquit\n"
+    )
+
+
+def _start(request: Request) -> str:
+    """A script that loads the tracers and starts them, and says what it could not do."""
+    fs = request.spec.filesystem
+    where = None if request.with_mount else MOUNTPOINT
+    lines = tracer_commands(fs, where, request.tracers, request.functions, request.records)
+    # what MTD was asked for is a layer of its own
+    calls = [f"echo calls on > {FOLDER}/flashmon"] if "flash" in request.tracers else []
+    lines = [*lines[:-1], *calls, lines[-1]]
+    for name in request.functions:
+        asked = f"grep -q '^function [0-9]* '{shlex.quote(name)}'$' {FOLDER}/names"
+        told = f"the kernel has no function {name} that can be traced; it may be inlined"
+        lines.append(f"{asked} || {{ echo {shlex.quote(told)} >&2; exit 2; }}")
+    for monitor in ("vfsmon", "flashmon", "funcmon"):
+        if monitor.removesuffix("mon") in request.tracers:
+            refused = f"{{ grep '^refused' {FOLDER}/status >&2; exit 1; }}"
+            lines.append(f"grep -q '^{monitor} running' {FOLDER}/status || {refused}")
+    return "\n".join([*lines, "true\n"])
+
+
+def _handed_over(request: Request) -> Iterator[Step]:
+    yield Step(ALWAYS + "pause", f"echo pause > {FOLDER}/control")
+    yield Step(ALWAYS + "chip", f"cat {COUNTERS}")
+    yield Step(ALWAYS + "status", f"cat {FOLDER}/status")
+    yield Step(ALWAYS + "stop", f"echo stop > {FOLDER}/control")
+    yield Step(ALWAYS + "names", f"cat {FOLDER}/names")
+    capacity = 1 << (request.records - 1).bit_length()
+    for n in range(-(-capacity // RECORDS_PER_STEP)):
+        # the first read gives the header
+        read = f"dd if={FOLDER}/records bs=64k count={READS + 1} 2>/dev/null"
+        yield Step(f"{ALWAYS}records-{n}", f"{read} | gzip -1 | base64", DEADLINE_S)
+    listed = f"find {MOUNTPOINT} -xdev -exec ls -di {{}} +"
+    mounted = f"grep -q ' {MOUNTPOINT} ' /proc/mounts"
+    yield Step(ALWAYS + "paths", f"! {mounted} || {listed}", DEADLINE_S)
+    yield Step(ALWAYS + "kernel-log", "dmesg -r")
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What a job gave: the trace, and what is needed to read it."""
+
+    recording: Recording
+    names: Names
+    status: dict[str, str]
+    """Figures of /proc/tracers/status."""
+    absent: list[str]
+    """What there is no probe for, each in a sentence."""
+    paths: dict[int, str]
+    chip: dict[str, int]
+    """What the chip counted while the trace went on."""
+
+
+def outcome(request: Request, record: JobRecord) -> Outcome:
+    """Decodes what came back; NandlabError if it did not come so far as to trace."""
+    if record.get("command") is None:
+        failed = record.failed()
+        assert failed is not None
+        error = UsageError if failed.step == "tracers" and failed.rc == 2 else NandlabError
+        raise error(f"nothing was traced: {failed.failure()}")
+    status = record[ALWAYS + "status"].stdout
+    recording = records.decode(b"".join(_unpacked(record)), "the board's trace")
+    before, after = (_numbers(record[s].stdout) for s in ("chip-before", ALWAYS + "chip"))
+    return Outcome(
+        recording,
+        records.names(record[ALWAYS + "names"].stdout),
+        dict(line.split(" ", 1) for line in status.splitlines() if line.count(" ") == 1),
+        absent(request, status),
+        paths(record[ALWAYS + "paths"].stdout),
+        {key: after[key] - before[key] for key in CHIP_COUNTS},
+    )
+
+
+def _unpacked(record: JobRecord) -> Iterator[bytes]:
+    for step in record.steps:
+        if step.step.startswith(ALWAYS + "records-"):
+            if not step.ok:
+                raise NandlabError(step.failure())
+            try:
+                yield zlib.decompress(base64.b64decode(step.stdout), wbits=31)
+            except (binascii.Error, zlib.error) as e:
+                raise NandlabError(f"the board's trace did not come whole: {e}") from None
+
+
+def _numbers(text: str) -> dict[str, int]:
+    split = (line.split() for line in text.splitlines())
+    return {words[0]: int(words[1]) for words in split if len(words) == 2}
+
+
+def paths(text: str) -> dict[int, str]:
+    """Inode -> path below the mount, of ``ls -di``; of several names the first."""
+    found: dict[int, str] = {}
+    for line in text.splitlines():
+        inode, _, path = line.strip().partition(" ")
+        if inode.isdigit() and path.startswith(MOUNTPOINT):
+            found.setdefault(int(inode), path.removeprefix(MOUNTPOINT) or "/")
+    return found
+
+
+def absent(request: Request, status: str) -> list[str]:
+    """What the trace cannot show on this kernel, for want of a function to probe."""
+    lines = status.splitlines()
+    gone = [line.split(" ", 2) for line in lines if line.startswith("absent ")]
+    missing = [f"event {event}: {why}" for _, event, why in gone]
+    probed = {w[2] for w in (line.split() for line in lines) if w[:2] == ["probe", "FUNC"]}
+    symbols: Mapping[str, list[str]] = request.spec.filesystem.symbols  # type: ignore[assignment]
+    if "func" in request.tracers:
+        for cause in CAUSES:
+            listed = symbols.get(cause, [])
+            if listed and not probed & set(listed):
+                missing.append(f"cause {cause}: the kernel has none of {', '.join(listed)}")
+    return missing
+
+
+def is_workload(command: list[str], workloads: list[str]) -> bool:
+    """Whether a command is the name of a workload of the catalog, and nothing else."""
+    return len(command) == 1 and command[0] in workloads
+
+
+def shell_line(command: list[str]) -> str:
+    """One word is a line for the shell as it is; several are a program and its arguments."""
+    return command[0] if len(command) == 1 else shlex.join(command)

@@ -1,0 +1,60 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The board's shell commands that load the tracers and start them on a file system.
+
+What they are told of the file system is in its catalog file, under ``[symbols]``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from nandlab.errors import UsageError
+from nandlab.filesystem import FILE_OPERATIONS, FilesystemModel
+
+FOLDER = "/proc/tracers"
+MODULES = {"vfs": "vfsmon", "flash": "flashmon", "func": "funcmon"}
+"""Word of the command line -> module and file."""
+
+
+def _vfsmon(fs: FilesystemModel, mountpoint: str | None) -> list[str]:
+    file = f"{FOLDER}/vfsmon"
+    chosen = [
+        f"echo op {operation} {' '.join(names)} > {file}"
+        for operation, names in fs.symbols.items()
+        if operation in FILE_OPERATIONS
+    ]
+    # A mount that is yet to come has no path: then by the type that it will have.
+    where = f"mount {mountpoint}" if mountpoint else f"fs {fs.kernel_type}"
+    return [*chosen, f"echo {where} > {file}"]
+
+
+def _funcmon(fs: FilesystemModel, functions: Iterable[str]) -> list[str]:
+    file = f"{FOLDER}/funcmon"
+    # The first of the candidates that is there; none: the kernel log and status say so.
+    causes = [
+        " || ".join(f"echo add {name} > {file} 2>/dev/null" for name in names)
+        for operation, names in fs.symbols.items()
+        if operation not in FILE_OPERATIONS
+    ]
+    return [*causes, *(f"echo add {name} > {file}" for name in functions)]
+
+
+def tracer_commands(
+    fs: FilesystemModel,
+    mountpoint: str | None,
+    tracers: Iterable[str] = tuple(MODULES),
+    functions: Iterable[str] = (),
+    records: int = 16384,
+) -> list[str]:
+    """Loads tracers and starts them; ``mountpoint`` None: before the file system is mounted."""
+    wanted = list(tracers)
+    unknown = sorted(set(wanted) - set(MODULES))
+    if unknown or not wanted:
+        what = ", ".join(unknown) or "none"
+        raise UsageError(f"tracers: {what}; there are: {', '.join(MODULES)}")
+    lines = [f"modprobe tracers records={records}", *(f"modprobe {MODULES[t]}" for t in wanted)]
+    if "vfs" in wanted:
+        lines += _vfsmon(fs, mountpoint)
+    if "func" in wanted:
+        lines += _funcmon(fs, functions)
+    return [*lines, f"echo start > {FOLDER}/control"]

@@ -1,0 +1,128 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""A trace's summary on a terminal."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Any
+
+from rich.console import Console
+from rich.table import Table
+
+from nandlab.trace.folder import TraceFolder
+from nandlab.trace.summary import in_words
+from nandlab.trace.tree import LAYERS
+
+FILES_SHOWN = 15
+MS = 1e6
+
+
+def ms(ns: int) -> str:
+    return f"{ns / MS:,.3f}"
+
+
+def percent(part: float, whole: float) -> str:
+    return f"{100 * part / whole:.1f} %" if whole else "-"
+
+
+def print_summary(trace: TraceFolder, console: Console) -> None:
+    """Prints where the time went, what each layer was asked, who used the flash."""
+    s, meta = trace.summary, trace.meta
+    console.print(
+        f"{meta['command']}  ({meta['filesystem']} on {meta['chip']}, {meta['state']['name']})",
+        style="bold",
+        markup=False,
+        highlight=False,
+    )
+    console.print(
+        f"{s['events']:,} events in {ms(s['trace_ns'])} ms; "
+        f"{s['lost']:,} lost, {s['missed']:,} missed"
+    )
+    for warning in s["warnings"]:
+        console.print(f"warning: {warning}", style="yellow", markup=False)
+    for table in (calls(s), layers(s), flash(s), files(s)):
+        console.print(table)
+    console.print(cache_line(s["cache"]))
+    for absent in s["not_traced"]:
+        console.print(f"not traced: {absent}", style="dim", markup=False)
+
+
+def _table(title: str, first: str, *columns: str) -> Table:
+    table = Table(title=title, title_justify="left", box=None, pad_edge=False)
+    table.add_column(first)
+    for column in columns:
+        table.add_column(column, justify="right")
+    return table
+
+
+def calls(s: dict[str, Any]) -> Table:
+    """Where the time of each system call went."""
+    table = _table("Time of calls, ms", "call", "count", "time", "longest", *LAYERS[:-1])
+    for row in s["calls"]:
+        name = row["name"] if row["kind"] == "system call" else f"task {row['name']}"
+        times = [ms(row["layers_ns"][layer]) for layer in LAYERS[:-1]]
+        table.add_row(name, f"{row['count']:,}", ms(row["ns"]), ms(row["ns_max"]), *times)
+    return table
+
+
+def layers(s: dict[str, Any]) -> Table:
+    """What each layer was asked, in bytes."""
+    table = _table(
+        "Bytes down the layers", "", "program", "file system", "MTD", "chip", "pages", "x"
+    )
+    for name, row in s["amplification"].items():
+        keys = ("program_bytes", "file_system_bytes", "mtd_bytes", "chip_bytes", "chip_pages")
+        cells = ["-" if row[k] is None else f"{row[k]:,}" for k in keys]
+        table.add_row(name, *cells, "-" if row["factor"] is None else f"{row['factor']:.2f}")
+    return table
+
+
+def flash(s: dict[str, Any]) -> Table:
+    """Time of the flash by cause."""
+    table = _table("Flash time by cause", "cause", "ms", "share", "reads", "programs", "erases")
+    for row in s["flash_by_cause"]:
+        counts = [
+            f"{row['reads'] + row['oob_reads']:,}",
+            f"{row['programs'] + row['oob_programs']:,}",
+            f"{row['erases']:,}",
+        ]
+        share = percent(row["ns"], s["flash"]["ns"])
+        table.add_row(in_words(row["cause"]), ms(row["ns"]), share, *counts)
+    return table
+
+
+def files(s: dict[str, Any]) -> Table:
+    """Time of the flash by file, the greatest first."""
+    table = _table("Flash time by file", "file", "ms", "share", "mostly")
+    for row in file_rows(s):
+        most = max(row["causes_ns"], key=row["causes_ns"].get, default="")
+        share = percent(row["ns"], s["flash"]["ns"])
+        table.add_row(row["path"], ms(row["ns"]), share, in_words(most))
+    return table
+
+
+def file_rows(s: dict[str, Any]) -> list[dict[str, Any]]:
+    """The files with most flash time; in one row each those that are gone, and the rest."""
+    there = [row for row in s["flash_by_file"] if not row["gone"]]
+    gone = [row for row in s["flash_by_file"] if row["gone"]]
+    rows = there[:FILES_SHOWN]
+    for name, more in (("gone at the end", gone), ("more", there[FILES_SHOWN:])):
+        if more:
+            causes: Counter[str] = Counter()
+            for row in more:
+                causes.update(row["causes_ns"])
+            word = "file" if len(more) == 1 else "files"
+            path = f"{len(more):,} {word} {name}"
+            rows.append({"path": path, "ns": causes.total(), "causes_ns": dict(causes)})
+    return sorted(rows, key=lambda row: -int(row["ns"]))
+
+
+def cache_line(cache: dict[str, Any]) -> str:
+    """The page cache in a sentence."""
+    asked = cache["hits"] + cache["misses"]
+    if not asked:
+        return "page cache: no read of a file was traced"
+    text = f"page cache: {cache['hits']:,} of {asked:,} pages hit ({percent(cache['hits'], asked)})"
+    if cache["ahead"]:
+        text += f"; {cache['ahead']:,} pages read ahead, {cache['wasted']:,} of them for nothing"
+    return text

@@ -1,0 +1,227 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""What a trace comes to: where the time of each system call went, and what the flash did for whom.
+
+Every figure is a sum over the trace's records; what the records do not tell is null.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nandlab.trace import cache
+from nandlab.trace.records import Flag, Names, Recording, Type
+from nandlab.trace.tree import LAYERS, NONE, Tree
+
+FORMAT = 1
+OPERATIONS = {Type.FLASH_READ: "reads", Type.FLASH_PROGRAM: "programs", Type.FLASH_ERASE: "erases"}
+"""What takes the chip's time."""
+READERS = (Type.VFS_READ, Type.VFS_SPLICE)
+CAUSE_WORDS = {
+    "outside": "in no traced call",
+    "write_back": "write-back",
+    "wear_leveling": "wear levelling",
+    "write_buffer": "flush of the write buffer",
+    "mount_scan": "mount scan",
+    "vfs_evict": "removal of a file",
+}
+PAGE_BYTES = 4096
+"""Of the page cache: all boards are amd64."""
+NO_FILE = "(no file)"
+
+
+def summarize(
+    recording: Recording, names: Names, tree: Tree, paths: Mapping[int, str]
+) -> dict[str, Any]:
+    """All of a trace in one JSON object; ``paths`` of inodes, as they were at its end."""
+    r = recording.records
+    ends = r["start_ns"] + r["latency_ns"]
+    chip = np.isin(r["type"], [*OPERATIONS, Type.FLASH_HIT])
+    return {
+        "format": FORMAT,
+        "events": len(r),
+        "lost": recording.lost,
+        "missed": recording.missed,
+        "trace_ns": int(ends.max() - r["start_ns"].min()) if len(r) else 0,
+        "calls": _calls(recording, names, tree),
+        "requests": _requests(r),
+        "amplification": amplification(recording, tree),
+        "cache": _cache(recording, tree),
+        "flash": flash(r),
+        "flash_by_cause": _by_cause(r[chip], tree.cause[chip], tree),
+        "flash_by_file": _by_file(r[chip], tree.inode[chip], tree.cause[chip], tree, paths),
+    }
+
+
+def _calls(recording: Recording, names: Names, tree: Tree) -> list[dict[str, Any]]:
+    """Each kind of system call, then each task's work outside of any, the longest first."""
+    r = recording.records
+    kind = np.where(tree.call == NONE, 0, r["type"][tree.call])
+    rows = []
+    for found in np.unique(kind[tree.call != NONE]):
+        among = kind == found
+        rows.append(_call(Type(int(found)).name, "system call", recording, tree, among))
+    outside = (tree.call == NONE) & (r["type"] != Type.MARK)
+    for task in np.unique(r["task"][outside]):
+        among = outside & (r["task"] == task)
+        rows.append(_call(names.task(int(task)), "task", recording, tree, among))
+    return sorted((row for row in rows if row["ns"]), key=_longest)
+
+
+def _call(
+    name: str, kind: str, recording: Recording, tree: Tree, among: NDArray[np.bool_]
+) -> dict[str, Any]:
+    r = recording.records
+    outer_of = tree.root if kind == "task" else tree.call
+    outer = among & (outer_of == np.arange(len(r)))
+    layers = np.bincount(tree.layer[among], tree.self_ns[among].astype(float), len(LAYERS))
+    return {
+        "name": name,
+        "kind": kind,
+        "count": int(np.count_nonzero(outer)),
+        "ns": int(r["latency_ns"][outer].sum()),
+        "ns_max": int(r["latency_ns"][outer].max(initial=0)),
+        "layers_ns": {k: int(v) for k, v in zip(LAYERS, layers, strict=True)},
+        "flash": flash(r[among]),
+    }
+
+
+def _requests(r: NDArray[Any]) -> list[dict[str, Any]]:
+    """Of each kind of event: how many, their time with all inside, bytes or pages."""
+    rows = []
+    for number in np.unique(r["type"]):
+        kind = Type(int(number))
+        of_kind = r[r["type"] == number]
+        sized = kind not in (Type.MARK, Type.FUNC, Type.FLASH_ERASE, Type.VFS_FSYNC)
+        rows.append(
+            {
+                "event": kind.name,
+                "count": len(of_kind),
+                "ns": int(of_kind["latency_ns"].sum()),
+                "size": int(of_kind["size"].sum(dtype=np.int64)) if sized else None,
+                "size_is": "pages" if Type.PC_HIT <= kind <= Type.FS_READAHEAD else "bytes",
+            }
+        )
+    return rows
+
+
+def _done(records: NDArray[Any]) -> int:
+    """Bytes that calls moved: what they returned, but for errors."""
+    return int(np.maximum(records["result"], 0).sum(dtype=np.int64))
+
+
+def amplification(recording: Recording, tree: Tree) -> dict[str, dict[str, Any]]:
+    """Bytes at each layer, down from what programs moved; and the chip's by that."""
+    of = recording.of
+    chip_reads, chip_programs = _data(of(Type.FLASH_READ)), _data(of(Type.FLASH_PROGRAM))
+    mtd = np.isin(recording.records["type"], [Type.MTD_READ, Type.MTD_WRITE]).any()
+    read: dict[str, Any] = {
+        "program_bytes": _done(of(*READERS)),
+        "file_system_bytes": _pages_asked(recording.records, tree),
+        "mtd_bytes": int(of(Type.MTD_READ)["size"].sum(dtype=np.int64)) if mtd else None,
+        "chip_bytes": int(chip_reads["size"].sum(dtype=np.int64)),
+        "chip_pages": len(chip_reads),
+    }
+    write: dict[str, Any] = {
+        "program_bytes": _done(of(Type.VFS_WRITE)),
+        "file_system_bytes": int(of(Type.FS_WRITE_END)["size"].sum(dtype=np.int64)),
+        "mtd_bytes": int(of(Type.MTD_WRITE)["size"].sum(dtype=np.int64)) if mtd else None,
+        "chip_bytes": int(chip_programs["size"].sum(dtype=np.int64)),
+        "chip_pages": len(chip_programs),
+    }
+    for each in (read, write):
+        asked, moved = each["program_bytes"], each["chip_bytes"]
+        each["factor"] = round(moved / asked, 4) if asked else None
+    return {"read": read, "write": write}
+
+
+def _pages_asked(r: NDArray[Any], tree: Tree) -> int:
+    """Bytes that the file system was asked to read into the page cache.
+
+    One that reads ahead a window at a time may do so page by page, or without such calls.
+    """
+    page = r["type"] == Type.FS_READ_PAGE
+    window = r["type"] == Type.FS_READAHEAD
+    window[tree.parent[page & (tree.parent != NONE)]] = False
+    pages = int(r["size"][window].sum(dtype=np.int64))
+    return int(r["size"][page].sum(dtype=np.int64)) + pages * PAGE_BYTES
+
+
+def _data(records: NDArray[Any]) -> NDArray[Any]:
+    found: NDArray[Any] = records[(records["flags"] & Flag.OOB) == 0]
+    return found
+
+
+def _cache(recording: Recording, tree: Tree) -> dict[str, Any]:
+    found = cache.of(recording, tree)
+    rate = found.hit_rate
+    return {
+        **asdict(found),
+        "wasted": found.wasted,
+        "hit_rate": None if rate is None else round(rate, 6),
+    }
+
+
+def flash(r: NDArray[Any]) -> dict[str, int]:
+    """The chip's operations among some records, and their time."""
+    found: dict[str, int] = {}
+    spare = (r["flags"] & Flag.OOB) != 0
+    for kind, name in OPERATIONS.items():
+        of_kind = r["type"] == kind
+        found[name] = int(np.count_nonzero(of_kind & ~spare))
+        if kind != Type.FLASH_ERASE:
+            found[f"oob_{name}"] = int(np.count_nonzero(of_kind & spare))
+        found[f"{name}_ns"] = int(r["latency_ns"][of_kind].sum())
+    found["buffer_hits"] = int(np.count_nonzero(r["type"] == Type.FLASH_HIT))
+    found["ns"] = sum(found[f"{name}_ns"] for name in OPERATIONS.values())
+    return found
+
+
+def _grouped(keys: NDArray[np.int64]) -> Iterator[tuple[int, NDArray[np.int64]]]:
+    """Each key, and where it is."""
+    order = np.argsort(keys, kind="stable")
+    found, first = np.unique(keys[order], return_index=True)
+    for key, places in zip(found.tolist(), np.split(order, first[1:]), strict=False):
+        if len(places):
+            yield key, places
+
+
+def _by_cause(r: NDArray[Any], cause: NDArray[np.int64], tree: Tree) -> list[dict[str, Any]]:
+    rows = [{"cause": tree.causes[key], **flash(r[at])} for key, at in _grouped(cause)]
+    return sorted(rows, key=_longest)
+
+
+def _by_file(
+    r: NDArray[Any],
+    inode: NDArray[np.int64],
+    cause: NDArray[np.int64],
+    tree: Tree,
+    paths: Mapping[int, str],
+) -> list[dict[str, Any]]:
+    """By the file that the operation was done for, with its time by cause."""
+    rows = []
+    for key, at in _grouped(inode):
+        ns = np.bincount(cause[at], r["latency_ns"][at].astype(float), len(tree.causes))
+        rows.append(
+            {
+                "path": paths.get(key, f"inode {key}, gone at the end") if key else NO_FILE,
+                "inode": key or None,
+                "gone": bool(key) and key not in paths,
+                **flash(r[at]),
+                "causes_ns": {c: int(n) for c, n in zip(tree.causes, ns, strict=True) if n},
+            }
+        )
+    return sorted(rows, key=_longest)
+
+
+def in_words(cause: str) -> str:
+    """A cause as people say it: a system call by its name."""
+    return CAUSE_WORDS.get(cause, cause.removeprefix("vfs_").replace("_", " "))
+
+
+def _longest(row: Mapping[str, Any]) -> int:
+    return -int(row["ns"])

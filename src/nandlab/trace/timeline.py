@@ -1,0 +1,181 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""A trace for Perfetto's timeline (https://ui.perfetto.dev reads it, also offline).
+
+Each task has a track of its own with all its intervals nested. Beside them each layer has a group
+of tracks, one for each task that was in it, for intervals of several tasks may overlap; the chip
+does one thing at a time and is one track.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from perfetto.protos.perfetto.trace.perfetto_trace_pb2 import Trace, TracePacket, TrackEvent
+from perfetto.trace_builder.proto_builder import StreamingTraceProtoBuilder
+
+from nandlab.trace.records import Names, Recording, Type
+from nandlab.trace.tree import NONE, Tree
+
+SEQUENCE = 1
+GROUPS = ("VFS", "page cache", "file system", "garbage collector", "MTD", "flash")
+FLASH = GROUPS.index("flash")
+COLLECTOR = GROUPS.index("garbage collector")
+COLLECTING = ("garbage_collection", "wear_leveling")
+TASKS_UUID = 1 << 20
+LAYERS_UUID = 1 << 24
+NO_GROUP = -1
+
+_GROUP_OF = np.full(256, NO_GROUP)
+_GROUP_OF[Type.VFS_OPEN : Type.PC_HIT] = 0
+_GROUP_OF[Type.PC_HIT : Type.FS_READAHEAD] = 1
+_GROUP_OF[Type.FS_READAHEAD : Type.FLASH_READ] = 2
+_GROUP_OF[Type.MTD_READ : Type.FUNC] = 4
+_GROUP_OF[Type.FLASH_READ : Type.MTD_READ] = FLASH
+
+
+def write(
+    recording: Recording, names: Names, tree: Tree, paths: Mapping[int, str], to: Path
+) -> int:
+    """Writes the file; returns how many slices and instants it has."""
+    with to.open("wb") as out:
+        writer = _Writer(StreamingTraceProtoBuilder(out), names, paths)
+        return writer.all(recording, tree)
+
+
+class _Writer:
+    def __init__(
+        self, builder: StreamingTraceProtoBuilder, names: Names, paths: Mapping[int, str]
+    ) -> None:
+        self.builder = builder
+        self.names = names
+        self.paths = paths
+        self.known: set[int] = set()
+        self.written = 0
+
+    def all(self, recording: Recording, tree: Tree) -> int:
+        packet = self._packet(0)
+        packet.sequence_flags = TracePacket.SEQ_INCREMENTAL_STATE_CLEARED
+        self.builder.write_packet(packet)
+        for n, group in enumerate(GROUPS):
+            self._track(LAYERS_UUID + (n << 32), group)
+        r = recording.records
+        labels, groups = self._labels(r, tree), self._groups(r, tree)
+        columns = (r[k].tolist() for k in ("pid", "task", "type", "start_ns", "latency_ns"))
+        rows = list(zip(*columns, tree.parent.tolist(), strict=True))
+        opened: dict[int, list[tuple[int, int]]] = {}
+        for i, (pid, task, kind, start, latency, around) in enumerate(rows):
+            parent = around
+            while parent != NONE and not rows[parent][4]:
+                parent = rows[parent][5]  # an instant is no slice to lie in
+            stack = opened.setdefault(pid, [])
+            while stack and stack[-1][0] != parent:
+                self._close(rows, groups, stack.pop())
+            end = start + latency
+            for track in self._tracks(pid, task, groups[i]):
+                instant = not latency or kind == Type.FLASH_HIT
+                self._event(track, start, instant, labels[i], r[i])
+            if latency:
+                stack.append((i, end))
+        for stack in opened.values():
+            while stack:
+                self._close(rows, groups, stack.pop())
+        return self.written
+
+    def _close(self, rows: list[Any], groups: list[int], top: tuple[int, int]) -> None:
+        i, end = top
+        for track in self._tracks(rows[i][0], rows[i][1], groups[i]):
+            packet = self._packet(end)
+            packet.track_event.type = TrackEvent.TYPE_SLICE_END
+            packet.track_event.track_uuid = track
+            self.builder.write_packet(packet)
+
+    def _event(self, track: int, start: int, instant: bool, label: str, record: Any) -> None:
+        packet = self._packet(start)
+        event = packet.track_event
+        event.type = TrackEvent.TYPE_INSTANT if instant else TrackEvent.TYPE_SLICE_BEGIN
+        event.track_uuid, event.name = track, label
+        if record["type"] != Type.MARK:
+            for key in ("object", "offset", "size", "result", "extra"):
+                note = event.debug_annotations.add()
+                note.name, note.int_value = key, int(record[key]) & (2**63 - 1)
+        self.builder.write_packet(packet)
+        self.written += 1
+
+    def _tracks(self, pid: int, task: int, group: int) -> list[int]:
+        """The task's own track, and that of the layer; told to Perfetto when they are new."""
+        own = TASKS_UUID + pid
+        if own not in self.known:
+            self._thread(own, pid, task)
+        if group == NO_GROUP:
+            return [own]
+        if group == FLASH:
+            return [own, LAYERS_UUID + (FLASH << 32)]
+        track = LAYERS_UUID + (group << 32) + 1 + pid
+        if track not in self.known:
+            self._track(track, self.names.task(task), LAYERS_UUID + (group << 32))
+        return [own, track]
+
+    def _thread(self, uuid: int, pid: int, task: int) -> None:
+        packet = self._packet(0)
+        packet.track_descriptor.uuid = uuid
+        thread = packet.track_descriptor.thread
+        thread.pid = thread.tid = pid
+        thread.thread_name = self.names.task(task)
+        self.known.add(uuid)
+        self.builder.write_packet(packet)
+
+    def _track(self, uuid: int, name: str, parent: int = 0) -> None:
+        packet = self._packet(0)
+        packet.track_descriptor.uuid, packet.track_descriptor.name = uuid, name
+        if parent:
+            packet.track_descriptor.parent_uuid = parent
+        self.known.add(uuid)
+        self.builder.write_packet(packet)
+
+    def _packet(self, time_ns: int) -> Any:
+        packet = self.builder.create_packet()
+        packet.trusted_packet_sequence_id = SEQUENCE
+        if time_ns:
+            packet.timestamp = time_ns
+        return packet
+
+    def _groups(self, records: Any, tree: Tree) -> list[int]:
+        """Functions are the file system's, or the collector's where they are its."""
+        groups = _GROUP_OF[records["type"]]
+        function = records["type"] == Type.FUNC
+        groups[function & (tree.layer == 1)] = 2
+        collects = [
+            n for n, f in self.names.functions.items() if f in tree.functions_of(COLLECTING)
+        ]
+        groups[function & np.isin(records["object"], collects)] = COLLECTOR
+        found: list[int] = groups.tolist()
+        return found
+
+    def _labels(self, records: Any, tree: Tree) -> list[str]:
+        kinds = {t.value: t.name.lower() for t in Type}
+        labels = []
+        fields = (records[k].tolist() for k in ("type", "object", "text", "extra"))
+        for kind, number, text, extra in zip(*fields, strict=True):
+            label = kinds[kind]
+            if kind == Type.MARK:
+                label = text.decode(errors="replace")
+            elif kind == Type.FUNC:
+                label = self.names.functions.get(number, label)
+            elif kind == Type.FLASH_ERASE:
+                label = f"erase block {extra}"
+            elif Type.FLASH_READ <= kind <= Type.FLASH_HIT:
+                label = f"{label.removeprefix('flash_')} page {number}"
+            elif kind < Type.PC_HIT and number in self.paths:
+                label = f"{label} {self.paths[number]}"
+            labels.append(label)
+        return labels
+
+
+def read(path: Path) -> Trace:
+    """The file again, as Perfetto's own classes have it."""
+    trace = Trace()
+    trace.ParseFromString(path.read_bytes())
+    return trace

@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* What the parts of the core share; no monitor needs it. */
+#ifndef TRACERS_CORE_H
+#define TRACERS_CORE_H
+
+#include "tracers.h"
+
+struct task_struct;
+
+/* A CPU's records. Only that CPU writes, with interrupts off. */
+struct ring {
+	struct trace_record *records;
+	u64 begun;     /* records that were begun */
+	u64 done;      /* of these, the whole ones */
+	u64 taken;     /* up to here the binary file has been read */
+	u64 not_taken; /* before there, those overwritten first */
+	u64 refused;   /* records that found the ring full */
+	u64 in_nmi;    /* events where nothing can be recorded */
+};
+
+int rings_init(unsigned long records);
+void rings_exit(void);
+void rings_reset(void);
+u64 rings_size(void); /* records of one */
+extern bool ring_overwrites;
+
+struct ring *ring_of(unsigned int cpu);
+/* Copies whole records from number *from on, at most max; moves *from past
+ * them and past those that are gone. */
+unsigned int ring_copy(const struct ring *ring, u64 *from,
+		       struct trace_record *to, unsigned int max);
+/* The oldest record that can still be copied. */
+u64 ring_oldest(const struct ring *ring);
+
+struct ring_sums {
+	u64 written;
+	u64 unread;
+	u64 lost;
+	u64 missed;
+};
+
+void rings_sum(struct ring_sums *sums);
+
+int tasks_init(unsigned int max);
+void tasks_exit(void);
+/* The number of the running task's name; interrupts are off. */
+u16 task_number(void);
+void tasks_names(struct seq_file *file);
+void tasks_status(struct seq_file *file);
+extern bool task_names;
+
+extern struct list_head tracers_monitors;
+void tracers_reset_all(void);
+u64 tracers_missed(void);
+int tracers_set_task_filter(char *text);
+int tracers_mark(const char *text);
+void tracers_status(struct seq_file *file);
+
+/* Does what the words of a line say. monitor NULL: for all. */
+int command_run(struct monitor *monitor, char *line);
+
+int proc_init(void);
+void proc_exit(void);
+int proc_add(struct monitor *monitor);
+void proc_remove_monitor(struct monitor *monitor);
+
+struct file;
+struct inode;
+int log_open(struct inode *inode, struct file *file);
+int log_release(struct inode *inode, struct file *file);
+int stream_open(struct inode *inode, struct file *file);
+ssize_t stream_read(struct file *file, char __user *buf, size_t bytes,
+		    loff_t *pos);
+
+#endif

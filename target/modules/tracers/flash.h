@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Flashmon sees pages where the NAND core asks the chip's driver for them: the
+ * callbacks of struct nand_ecc_ctrl, which it puts itself between, as it does
+ * with those of the MTD device. That needs no probe, costs a call, and counts
+ * pages whatever driver is below and whatever file system is above. Blocks are
+ * seen at nand_erase_op, which every erase of the NAND core goes through.
+ */
+#ifndef TRACERS_FLASH_H
+#define TRACERS_FLASH_H
+
+#include <linux/mtd/mtd.h>
+#include <linux/mtd/rawnand.h>
+
+#include "probes.h"
+#include "tracers.h"
+
+#define FLASH_CHIPS_MAX 4
+#define FLASH_CALLS_MAX 16
+#define FLASH_PARTS_MAX 32
+
+/* What a block went through since the last reset. */
+struct flash_block {
+	u32 reads; /* of data pages */
+	u32 programs;
+	u32 erases;
+	u32 oob_reads; /* of spare bytes alone */
+	u32 oob_programs;
+	atomic_t hits; /* pages that the read buffer had */
+};
+
+/* A read that MTD was asked for and is not done with. The NAND core reads its
+ * pages in order and asks the driver for those alone that its buffer has not:
+ * a page that is skipped was a hit. */
+struct flash_call {
+	struct task_struct *task; /* NULL: free */
+	u64 next;		  /* the page that is to come */
+	u64 now_ns;		  /* the last time that somebody looked at */
+};
+
+struct flash_chip {
+	struct mtd_info *mtd; /* the master; NULL: free */
+	struct nand_chip *nand;
+	unsigned int devices; /* MTD devices of it that are registered */
+	bool hooked;
+	u64 first_page; /* the filter: pages from here */
+	u64 end_page;	/* up to here */
+
+	/* What the hooks stand before. */
+	struct nand_ecc_ctrl ecc;
+	int (*read)(struct mtd_info *mtd, loff_t from, struct mtd_oob_ops *ops);
+	int (*write)(struct mtd_info *mtd, loff_t to, struct mtd_oob_ops *ops);
+	int (*erase)(struct mtd_info *mtd, struct erase_info *info);
+
+	unsigned int nested; /* callbacks inside callbacks; controller's lock */
+	atomic_t inside;     /* MTD calls under way */
+	struct flash_call calls[FLASH_CALLS_MAX];
+	u32 blocks;
+	struct flash_block *block;
+};
+
+/* An MTD device, the whole chip or a partition, as pages of its chip. */
+struct flash_device {
+	struct flash_chip *chip; /* NULL: free */
+	int number;
+	const char *name;
+	u64 first_page;
+	u64 end_page;
+};
+
+extern struct monitor flashmon;
+extern struct flash_chip flash_chips[FLASH_CHIPS_MAX];
+extern struct flash_device flash_devices[FLASH_PARTS_MAX];
+extern struct mutex flash_lock; /* chips and devices, and their hooks */
+extern bool flash_log_hits, flash_log_calls;
+extern struct probe flash_erase_probe;
+
+/* An operation of the chip, from its callback's beginning to its end. */
+struct page_op {
+	struct flash_chip *chip;
+	struct span span;
+	u64 page;
+	bool wanted;
+	struct flash_call *call; /* of MTD that it serves; NULL: none */
+};
+
+/* The record of an operation that ended, to be completed and committed. NULL:
+ * it found no room. */
+struct slot *flash_record(struct slot *slot, const struct page_op *op, u8 type,
+			  u64 end_ns, u32 bytes);
+/* The read of MTD that the running task is in; NULL: none. */
+struct flash_call *flash_call_of(struct flash_chip *chip);
+/* The read buffer had the pages from the call's next on. */
+void flash_hits(struct flash_chip *chip, struct flash_call *call, u64 end);
+
+/* Both kinds of hooks of a chip: of its pages, of the calls of MTD. */
+void flash_hook_pages(struct flash_chip *chip);
+void flash_unhook_pages(struct flash_chip *chip);
+void flash_hook_calls(struct flash_chip *chip);
+/* Waits until the last call that went through them has ended. */
+void flash_unhook_calls(struct flash_chip *chip);
+
+/* The number of the device that a page is in. */
+u16 flash_device_of(const struct flash_chip *chip, u64 page);
+
+static inline struct flash_chip *flash_chip_of(const struct nand_chip *nand)
+{
+	unsigned int i;
+
+	for (i = 0; i < FLASH_CHIPS_MAX - 1; i++)
+		if (flash_chips[i].nand == nand)
+			break;
+	return &flash_chips[i];
+}
+
+static inline struct flash_block *flash_block_of(struct flash_chip *chip,
+						 u64 page)
+{
+	return &chip->block[page >> (chip->nand->phys_erase_shift -
+				     chip->nand->page_shift)];
+}
+
+static inline bool flash_wants(const struct flash_chip *chip, u64 page)
+{
+	return page >= chip->first_page && page < chip->end_page &&
+	       monitor_wants(&flashmon);
+}
+
+int flash_blocks_init(void);
+void flash_blocks_exit(void);
+void flash_blocks_reset(struct flash_chip *chip);
+void flash_blocks_status(struct seq_file *file, const struct flash_chip *chip);
+
+#endif

@@ -1,0 +1,269 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* The hooks of a chip's pages and blocks: see flash.h. */
+#include "compat.h"
+#include "flash.h"
+
+/* Drivers number pages within a die. */
+static u64 chip_page(const struct nand_chip *nand, u64 page)
+{
+	u64 die = max(nand->cur_cs, 0);
+
+	return page + die * ((u64)nand->pagemask + 1);
+}
+
+/* A callback that another callback uses is no operation of its own. */
+static void op_begin(struct page_op *op, struct nand_chip *nand, int page)
+{
+	op->call = NULL;
+	op->chip = flash_chip_of(nand);
+	op->page = chip_page(nand, page);
+	op->wanted = !op->chip->nested++ && flash_wants(op->chip, op->page);
+	if (op->wanted)
+		span_open(&op->span);
+}
+
+static void op_begin_read(struct page_op *op, struct nand_chip *nand, int page)
+{
+	struct flash_chip *chip = flash_chip_of(nand);
+	struct flash_call *call = NULL;
+
+	if (!chip->nested && READ_ONCE(flashmon.recording))
+		call = flash_call_of(chip);
+	if (call) {
+		flash_hits(chip, call, chip_page(nand, page));
+		call->next = chip_page(nand, page) + 1;
+	}
+	op_begin(op, nand, page);
+	op->call = call;
+}
+
+static void op_count(const struct page_op *op, u8 type, u8 flags)
+{
+	struct flash_block *block = flash_block_of(op->chip, op->page);
+
+	if (type == TRACE_FLASH_READ)
+		flags &TRACE_OOB ? block->oob_reads++ : block->reads++;
+	else
+		flags &TRACE_OOB ? block->oob_programs++ : block->programs++;
+}
+
+static void op_end(struct page_op *op, u8 type, u8 flags, u32 bytes, int result)
+{
+	struct slot slot;
+	u64 end_ns;
+
+	op->chip->nested--;
+	if (!op->wanted)
+		return;
+	op_count(op, type, flags);
+	end_ns = tracers_clock();
+	if (op->call)
+		op->call->now_ns = end_ns;
+	if (!flash_record(&slot, op, type, end_ns, bytes))
+		return;
+	slot.record->flags = flags;
+	slot.record->result = result;
+	record_commit(&slot);
+}
+
+static int hook_read_page(struct nand_chip *nand, u8 *buf, int oob, int page)
+{
+	struct page_op op;
+	int result;
+
+	op_begin_read(&op, nand, page);
+	result = op.chip->ecc.read_page(nand, buf, oob, page);
+	op_end(&op, TRACE_FLASH_READ, 0, op.chip->mtd->writesize, result);
+	return result;
+}
+
+static int hook_read_page_raw(struct nand_chip *nand, u8 *buf, int oob,
+			      int page)
+{
+	struct page_op op;
+	int result;
+
+	op_begin_read(&op, nand, page);
+	result = op.chip->ecc.read_page_raw(nand, buf, oob, page);
+	op_end(&op, TRACE_FLASH_READ, TRACE_RAW, op.chip->mtd->writesize,
+	       result);
+	return result;
+}
+
+static int hook_read_subpage(struct nand_chip *nand, u32 offset, u32 bytes,
+			     u8 *buf, int page)
+{
+	struct page_op op;
+	int result;
+
+	op_begin_read(&op, nand, page);
+	result = op.chip->ecc.read_subpage(nand, offset, bytes, buf, page);
+	op_end(&op, TRACE_FLASH_READ, TRACE_SUBPAGE, bytes, result);
+	return result;
+}
+
+static int hook_read_oob(struct nand_chip *nand, int page)
+{
+	struct page_op op;
+	int result;
+
+	op_begin(&op, nand, page);
+	result = op.chip->ecc.read_oob(nand, page);
+	op_end(&op, TRACE_FLASH_READ, TRACE_OOB, 0, result);
+	return result;
+}
+
+static int hook_read_oob_raw(struct nand_chip *nand, int page)
+{
+	struct page_op op;
+	int result;
+
+	op_begin(&op, nand, page);
+	result = op.chip->ecc.read_oob_raw(nand, page);
+	op_end(&op, TRACE_FLASH_READ, TRACE_OOB | TRACE_RAW, 0, result);
+	return result;
+}
+
+static int hook_write_page(struct nand_chip *nand, const u8 *buf, int oob,
+			   int page)
+{
+	struct page_op op;
+	int result;
+
+	op_begin(&op, nand, page);
+	result = op.chip->ecc.write_page(nand, buf, oob, page);
+	op_end(&op, TRACE_FLASH_PROGRAM, 0, op.chip->mtd->writesize, result);
+	return result;
+}
+
+static int hook_write_page_raw(struct nand_chip *nand, const u8 *buf, int oob,
+			       int page)
+{
+	struct page_op op;
+	int result;
+
+	op_begin(&op, nand, page);
+	result = op.chip->ecc.write_page_raw(nand, buf, oob, page);
+	op_end(&op, TRACE_FLASH_PROGRAM, TRACE_RAW, op.chip->mtd->writesize,
+	       result);
+	return result;
+}
+
+static int hook_write_subpage(struct nand_chip *nand, u32 offset, u32 bytes,
+			      const u8 *buf, int oob, int page)
+{
+	struct page_op op;
+	int result;
+
+	op_begin(&op, nand, page);
+	result =
+		op.chip->ecc.write_subpage(nand, offset, bytes, buf, oob, page);
+	op_end(&op, TRACE_FLASH_PROGRAM, TRACE_SUBPAGE, bytes, result);
+	return result;
+}
+
+static int hook_write_oob(struct nand_chip *nand, int page)
+{
+	struct page_op op;
+	int result;
+
+	op_begin(&op, nand, page);
+	result = op.chip->ecc.write_oob(nand, page);
+	op_end(&op, TRACE_FLASH_PROGRAM, TRACE_OOB, 0, result);
+	return result;
+}
+
+static int hook_write_oob_raw(struct nand_chip *nand, int page)
+{
+	struct page_op op;
+	int result;
+
+	op_begin(&op, nand, page);
+	result = op.chip->ecc.write_oob_raw(nand, page);
+	op_end(&op, TRACE_FLASH_PROGRAM, TRACE_OOB | TRACE_RAW, 0, result);
+	return result;
+}
+
+static bool erase_enter(struct probe *probe, const unsigned long *args,
+			void *data)
+{
+	struct nand_chip *nand = (void *)args[0];
+	unsigned int shift = nand->phys_erase_shift - nand->page_shift;
+	struct page_op *op = data;
+
+	op->chip = flash_chip_of(nand);
+	op->page = chip_page(nand, (u64)(u32)args[1] << shift);
+	if (op->chip->nand != nand || !flash_wants(op->chip, op->page))
+		return false;
+	span_open(&op->span);
+	return true;
+}
+
+static void erase_leave(struct probe *probe, void *data, unsigned long result)
+{
+	struct page_op *op = data;
+	const struct nand_chip *nand = op->chip->nand;
+	struct slot slot;
+
+	flash_block_of(op->chip, op->page)->erases++;
+	if (!flash_record(&slot, op, TRACE_FLASH_ERASE, tracers_clock(),
+			  op->chip->mtd->erasesize))
+		return;
+	slot.record->result = result;
+	slot.record->extra =
+		op->page >> (nand->phys_erase_shift - nand->page_shift);
+	record_commit(&slot);
+}
+
+struct probe flash_erase_probe = {
+	.name = "nand_erase_op",
+	.enter = erase_enter,
+	.leave = erase_leave,
+	.data_bytes = sizeof(struct page_op),
+};
+
+/* A callback that the driver has not got stays NULL: the core asks for it. */
+#define HOOK(ops, name, to)                          \
+	do {                                         \
+		if ((ops)->name)                     \
+			WRITE_ONCE((ops)->name, to); \
+	} while (0)
+
+/* The controller's lock is held by whoever is in a callback. */
+void flash_hook_pages(struct flash_chip *chip)
+{
+	struct nand_ecc_ctrl *ecc = &chip->nand->ecc;
+
+	mutex_lock(&chip->nand->controller->lock);
+	chip->ecc = *ecc;
+	chip->nested = 0;
+	HOOK(ecc, read_page, hook_read_page);
+	HOOK(ecc, read_page_raw, hook_read_page_raw);
+	HOOK(ecc, read_subpage, hook_read_subpage);
+	HOOK(ecc, read_oob, hook_read_oob);
+	HOOK(ecc, read_oob_raw, hook_read_oob_raw);
+	HOOK(ecc, write_page, hook_write_page);
+	HOOK(ecc, write_page_raw, hook_write_page_raw);
+	HOOK(ecc, write_subpage, hook_write_subpage);
+	HOOK(ecc, write_oob, hook_write_oob);
+	HOOK(ecc, write_oob_raw, hook_write_oob_raw);
+	mutex_unlock(&chip->nand->controller->lock);
+}
+
+void flash_unhook_pages(struct flash_chip *chip)
+{
+	struct nand_ecc_ctrl *ecc = &chip->nand->ecc;
+
+	mutex_lock(&chip->nand->controller->lock);
+	ecc->read_page = chip->ecc.read_page;
+	ecc->read_page_raw = chip->ecc.read_page_raw;
+	ecc->read_subpage = chip->ecc.read_subpage;
+	ecc->read_oob = chip->ecc.read_oob;
+	ecc->read_oob_raw = chip->ecc.read_oob_raw;
+	ecc->write_page = chip->ecc.write_page;
+	ecc->write_page_raw = chip->ecc.write_page_raw;
+	ecc->write_subpage = chip->ecc.write_subpage;
+	ecc->write_oob = chip->ecc.write_oob;
+	ecc->write_oob_raw = chip->ecc.write_oob_raw;
+	mutex_unlock(&chip->nand->controller->lock);
+}

@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* FuncMon: how often any kernel function runs, how long, inside which other. */
+#ifndef TRACERS_FUNC_H
+#define TRACERS_FUNC_H
+
+#include "probes.h"
+#include "tracers.h"
+
+struct task_struct;
+
+#define FUNCS_MAX     64
+#define FUNC_NAME_MAX 96
+#define FUNC_HISTOGRAM                                         \
+	48 /* the last one: 2^47 ns, a day and a half, or more \
+	    */
+
+/* What is known of a function without its log; histogram[n] counts calls of
+ * less than 2^n ns, and not less than half of that. */
+struct func_sums {
+	u64 calls;
+	u64 total_ns;
+	u64 self_ns; /* less that of traced functions called inside */
+	u64 min_ns;
+	u64 max_ns;
+	u64 histogram[FUNC_HISTOGRAM];
+};
+
+struct func {
+	char name[FUNC_NAME_MAX];
+	struct probe probe;
+	atomic64_t entered;
+	u64 entered_at_reset;
+	raw_spinlock_t lock; /* of the sums */
+	struct func_sums sums;
+};
+
+/* The traced functions that a task is in: from the innermost outwards. */
+struct func_stack {
+	struct task_struct *task; /* NULL: free */
+	pid_t pid;
+	struct func_frame *top;
+};
+
+/* A call under way. */
+struct func_frame {
+	struct span span;
+	struct func_stack *stack;
+	struct func_frame *outer;
+	u64 inner_ns;
+	u8 depth;
+};
+
+extern struct monitor funcmon;
+extern struct func funcs[FUNCS_MAX];
+extern unsigned int funcs_count;
+
+/* Enters a call into its task's stack. False: no room for another task. */
+bool func_push(struct func_frame *frame);
+/* It ended, after so long. */
+void func_pop(struct func_frame *frame, u64 ns);
+/* Forget all frames; no probe runs. */
+void func_stacks_clear(void);
+
+int func_sums_init(void);
+void func_sums_exit(void);
+void func_sums_add(struct func *func, u64 ns, u64 inner_ns);
+void func_sums_reset(struct func *func);
+
+#endif

@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * Which traced functions a task is in. A small table by task; only the task
+ * itself changes its entry, and interrupts on top of it leave it as it was.
+ */
+#include <linux/hash.h>
+#include <linux/sched.h>
+
+#include "func.h"
+
+#define STACK_BITS 8
+#define STACKS	   (1 << STACK_BITS)
+#define LOOK	   16 /* entries that a task may be in */
+
+static struct func_stack stacks[STACKS];
+
+static struct func_stack *stack_find(void)
+{
+	u32 at = hash_ptr(current, STACK_BITS);
+	unsigned int i;
+
+	for (i = 0; i < LOOK; i++)
+		if (READ_ONCE(stacks[(at + i) % STACKS].task) == current)
+			return &stacks[(at + i) % STACKS];
+	return NULL;
+}
+
+static struct func_stack *stack_new(void)
+{
+	u32 at = hash_ptr(current, STACK_BITS);
+	struct func_stack *stack;
+	unsigned int i;
+
+	for (i = 0; i < LOOK; i++) {
+		stack = &stacks[(at + i) % STACKS];
+		if (READ_ONCE(stack->task) ||
+		    cmpxchg(&stack->task, NULL, current))
+			continue;
+		stack->pid = current->pid;
+		stack->top = NULL;
+		return stack;
+	}
+	return NULL;
+}
+
+bool func_push(struct func_frame *frame)
+{
+	struct func_stack *stack = stack_find();
+
+	if (!stack)
+		stack = stack_new();
+	if (!stack)
+		return false;
+	if (stack->pid != current->pid) {
+		/* A task died inside a function, and this one has its place. */
+		stack->pid = current->pid;
+		stack->top = NULL;
+	}
+	frame->stack = stack;
+	frame->outer = stack->top;
+	frame->inner_ns = 0;
+	frame->depth = frame->outer ? frame->outer->depth + 1 : 0;
+	stack->top = frame;
+	return true;
+}
+
+void func_pop(struct func_frame *frame, u64 ns)
+{
+	struct func_stack *stack = frame->stack;
+
+	stack->top = frame->outer;
+	if (frame->outer)
+		frame->outer->inner_ns += ns;
+	else
+		smp_store_release(&stack->task, NULL);
+}
+
+void func_stacks_clear(void)
+{
+	memset(stacks, 0, sizeof(stacks));
+}

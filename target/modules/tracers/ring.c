@@ -1,0 +1,176 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * A ring of records for each CPU, all there before the first event.
+ *
+ * A CPU writes into its own ring with interrupts off, so there is one writer
+ * and no lock. A reader copies, then looks how far the writer has come
+ * meanwhile, and throws away what may have been overwritten.
+ */
+#include <linux/cpu.h>
+#include <linux/export.h>
+#include <linux/log2.h>
+#include <linux/percpu.h>
+#include <linux/sched.h>
+#include <linux/vmalloc.h>
+
+#include "core.h"
+
+static DEFINE_PER_CPU(struct ring, rings);
+static u64 ring_size;
+bool ring_overwrites = true;
+
+atomic64_t tracers_seq;
+EXPORT_SYMBOL_GPL(tracers_seq);
+
+struct ring *ring_of(unsigned int cpu)
+{
+	return per_cpu_ptr(&rings, cpu);
+}
+
+u64 rings_size(void)
+{
+	return ring_size;
+}
+
+int rings_init(unsigned long records)
+{
+	unsigned int cpu;
+
+	ring_size = roundup_pow_of_two(records);
+	for_each_possible_cpu(cpu)
+	{
+		struct ring *ring = ring_of(cpu);
+
+		ring->records = vzalloc(ring_size * sizeof(*ring->records));
+		if (!ring->records) {
+			rings_exit();
+			return -ENOMEM;
+		}
+	}
+	return 0;
+}
+
+void rings_exit(void)
+{
+	unsigned int cpu;
+
+	for_each_possible_cpu(cpu) vfree(ring_of(cpu)->records);
+}
+
+static void reset_ring(struct ring *ring)
+{
+	*ring = (struct ring){.records = ring->records};
+}
+
+static void reset_this_ring(void *unused)
+{
+	reset_ring(this_cpu_ptr(&rings));
+}
+
+/* Each by its own CPU: an event that began before may end right now. Numbers
+ * go on, so that it is not taken for one that began after. */
+void rings_reset(void)
+{
+	unsigned int cpu;
+
+	cpus_read_lock();
+	on_each_cpu(reset_this_ring, NULL, true);
+	for_each_possible_cpu(cpu) if (!cpu_online(cpu))
+		reset_ring(ring_of(cpu));
+	cpus_read_unlock();
+}
+
+static struct trace_record *ring_reserve(struct ring *ring)
+{
+	if (unlikely(in_nmi())) {
+		ring->in_nmi++;
+		return NULL;
+	}
+	if (!ring_overwrites &&
+	    ring->begun - READ_ONCE(ring->taken) >= ring_size) {
+		ring->refused++;
+		return NULL;
+	}
+	WRITE_ONCE(ring->begun, ring->begun + 1);
+	smp_wmb(); /* a reader sees this before it sees any of the record */
+	return &ring->records[(ring->begun - 1) & (ring_size - 1)];
+}
+
+bool record_begin(struct slot *slot, const struct span *span, u8 type,
+		  u64 end_ns)
+{
+	struct trace_record *record;
+
+	local_irq_save(slot->irq_flags);
+	record = ring_reserve(this_cpu_ptr(&rings));
+	slot->record = record;
+	if (unlikely(!record)) {
+		local_irq_restore(slot->irq_flags);
+		return false;
+	}
+	*record = (struct trace_record){
+		.seq = span->seq,
+		.start_ns = span->start_ns,
+		.latency_ns = end_ns - span->start_ns,
+		.type = type,
+		.cpu = smp_processor_id(),
+		.pid = current->pid,
+		.task = task_names ? task_number() : 0,
+	};
+	return true;
+}
+EXPORT_SYMBOL_GPL(record_begin);
+
+void record_commit(struct slot *slot)
+{
+	struct ring *ring = this_cpu_ptr(&rings);
+
+	smp_store_release(&ring->done, ring->begun);
+	local_irq_restore(slot->irq_flags);
+}
+EXPORT_SYMBOL_GPL(record_commit);
+
+u64 ring_oldest(const struct ring *ring)
+{
+	u64 begun = READ_ONCE(ring->begun);
+	u64 oldest = begun > ring_size ? begun - ring_size : 0;
+
+	/* Where nothing is overwritten, what was taken makes room. */
+	return ring_overwrites ? oldest : max(oldest, READ_ONCE(ring->taken));
+}
+
+unsigned int ring_copy(const struct ring *ring, u64 *from,
+		       struct trace_record *to, unsigned int max)
+{
+	u64 done = smp_load_acquire(&ring->done);
+	u64 gone, first = max(*from, ring_oldest(ring));
+	unsigned int i, n = min_t(u64, max, done - min(first, done));
+
+	for (i = 0; i < n; i++)
+		to[i] = ring->records[(first + i) & (ring_size - 1)];
+	smp_rmb(); /* begun was raised before any of these was overwritten */
+	gone = ring_oldest(ring);
+	gone = gone > first ? min_t(u64, gone - first, n) : 0;
+	memmove(to, to + gone, (n - gone) * sizeof(*to));
+	*from = first + n;
+	return n - gone;
+}
+
+void rings_sum(struct ring_sums *sums)
+{
+	unsigned int cpu;
+
+	*sums = (struct ring_sums){};
+	for_each_possible_cpu(cpu)
+	{
+		const struct ring *ring = ring_of(cpu);
+		u64 begun = READ_ONCE(ring->begun);
+		u64 oldest = max(ring_oldest(ring), ring->taken);
+
+		sums->written += begun;
+		sums->unread += begun - oldest;
+		sums->lost += ring->refused + ring->not_taken +
+			      (oldest - ring->taken);
+		sums->missed += ring->in_nmi;
+	}
+}

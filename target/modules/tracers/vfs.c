@@ -1,0 +1,251 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * VFSMon: see vfs.h. This file puts the points in and writes their records;
+ * vfs_look.c and vfs_fs.c have the points, vfs_filter.c what passes.
+ */
+#include <linux/fs_context.h>
+#include <linux/module.h>
+#include <linux/seq_file.h>
+
+#include "vfs.h"
+
+#define PROBES_MAX 40
+
+void vfs_record(const struct vfs_call *call, u64 end_ns, long result)
+{
+	struct slot slot;
+
+	if (!record_begin(&slot, &call->span, call->type, end_ns))
+		return;
+	slot.record->object = call->inode;
+	slot.record->offset = call->offset;
+	slot.record->size = min_t(u64, call->size, U32_MAX);
+	slot.record->extra = call->extra;
+	slot.record->device = call->device;
+	slot.record->flags = call->flags;
+	slot.record->result = clamp_t(long, result, INT_MIN, INT_MAX);
+	record_commit(&slot);
+}
+
+static bool vfs_wants(struct probe *probe, const unsigned long *args)
+{
+	struct vfs_point *point = container_of(probe, struct vfs_point, probe);
+	struct vfs_call call = {};
+
+	return monitor_wants(&vfsmon) && point->look(&call, args);
+}
+
+static bool vfs_enter(struct probe *probe, const unsigned long *args,
+		      void *data)
+{
+	struct vfs_point *point = container_of(probe, struct vfs_point, probe);
+	struct vfs_call instant, *call = data ? data : &instant;
+
+	if (!monitor_wants(&vfsmon))
+		return false;
+	*call = (struct vfs_call){.type = point->type};
+	if (!point->look(call, args))
+		return false;
+	span_open(&call->span);
+	if (call->cache)
+		vfs_cache_look(call);
+	if (point->instant)
+		vfs_record(call, call->span.start_ns, 0);
+	return true;
+}
+NOKPROBE_SYMBOL(vfs_enter);
+
+static void vfs_leave(struct probe *probe, void *data, unsigned long result)
+{
+	struct vfs_call *call = data;
+	u64 end_ns = tracers_clock();
+
+	/* A mount has no file system before it has succeeded. */
+	if (call->mount && !(int)result && call->mount->root)
+		vfs_call_of_super(call, call->mount->root->d_sb);
+	if (call->flags & TRACE_AROUND || call->type == TRACE_VFS_RELEASE ||
+	    call->type == TRACE_VFS_EVICT || call->type == TRACE_VFS_UNMOUNT)
+		result = 0; /* these return nothing */
+	if (call->type != TRACE_VFS_READ && call->type != TRACE_VFS_WRITE &&
+	    call->type != TRACE_VFS_SPLICE)
+		result = (int)result;
+	vfs_record(call, end_ns, result);
+}
+NOKPROBE_SYMBOL(vfs_leave);
+
+/* A function of a module that may go while we look at it is for kprobes, which
+ * are told of that. */
+static bool point_may_detour(const struct vfs_point *point)
+{
+	bool of_vfs =
+		point >= vfs_points && point < vfs_points + vfs_points_count;
+
+	return of_vfs || vfs_filter_holds_module();
+}
+
+static void point_arm(struct vfs_point *point)
+{
+	const char *const *name;
+	int err = -ENOENT;
+
+	point->probe.wants = vfs_wants;
+	point->probe.enter = vfs_enter;
+	point->probe.leave = point->instant ? NULL : vfs_leave;
+	point->probe.data_bytes = sizeof(struct vfs_call);
+	point->probe.may_detour = point_may_detour(point);
+	if (point->probe.address)
+		err = probe_arm(&point->probe);
+	for (name = point->candidates; err && name && *name; name++) {
+		point->probe.name = *name;
+		err = probe_arm(&point->probe);
+	}
+	if (err && !point->why_absent)
+		point->why_absent = "the kernel has none that can be probed";
+}
+
+/* Does something to each point; all of them, those of the VFS first. */
+static void each_point(void (*act)(struct vfs_point *point))
+{
+	unsigned int i;
+
+	for (i = 0; i < vfs_points_count; i++)
+		act(&vfs_points[i]);
+	for (i = 0; i < vfs_fs_points_count; i++)
+		act(&vfs_fs_points[i]);
+}
+
+static int vfs_start(void)
+{
+	int err = vfs_filter_start();
+
+	if (err)
+		return err;
+	each_point(point_arm);
+	return 0;
+}
+
+/* A list of all probes, for what is done to them at once. */
+static unsigned int list_probes(struct probe **probes)
+{
+	unsigned int i, n = 0;
+
+	for (i = 0; i < vfs_points_count; i++)
+		probes[n++] = &vfs_points[i].probe;
+	for (i = 0; i < vfs_fs_points_count; i++)
+		probes[n++] = &vfs_fs_points[i].probe;
+	return n;
+}
+
+static void vfs_stop(void)
+{
+	struct probe *probes[PROBES_MAX];
+
+	probes_disarm(probes, list_probes(probes));
+	vfs_filter_stop();
+}
+
+static void point_forget(struct vfs_point *point)
+{
+	probe_forget_missed(&point->probe);
+}
+
+static void vfs_reset(void)
+{
+	each_point(point_forget);
+}
+
+static u64 vfs_missed(void)
+{
+	unsigned int i;
+	u64 missed = 0;
+
+	for (i = 0; i < vfs_points_count; i++)
+		missed += probe_missed(&vfs_points[i].probe);
+	for (i = 0; i < vfs_fs_points_count; i++)
+		missed += probe_missed(&vfs_fs_points[i].probe);
+	return missed;
+}
+
+static int vfs_command(const char *word, char *rest)
+{
+	if (!strcmp(word, "op"))
+		return vfs_fs_command(rest);
+	return vfs_filter_command(word, rest);
+}
+
+static void point_status(struct seq_file *file, const struct vfs_point *point)
+{
+	const char *const *name = point->candidates;
+
+	if (point->probe.armed) {
+		seq_printf(file, "probe %s %s %s missed %llu\n",
+			   trace_type_name(point->type), point->probe.name,
+			   probe_kind(&point->probe),
+			   probe_missed(&point->probe));
+	} else if (point->why_absent) {
+		seq_printf(file, "absent %s %s:", trace_type_name(point->type),
+			   point->why_absent);
+		for (; name && *name; name++)
+			seq_printf(file, " %s", *name);
+		seq_putc(file, '\n');
+	}
+}
+
+static void vfs_status(struct seq_file *file)
+{
+	unsigned int i;
+
+	vfs_filter_status(file);
+	for (i = 0; i < vfs_points_count; i++)
+		point_status(file, &vfs_points[i]);
+	for (i = 0; i < vfs_fs_points_count; i++)
+		point_status(file, &vfs_fs_points[i]);
+}
+
+static void vfs_names(struct seq_file *file)
+{
+}
+
+static void vfs_show(struct seq_file *file, const struct trace_record *r)
+{
+	seq_printf(file, "%llu;%s;%llu;%llu;%u;%d;%u;%llu;%s\n", r->start_ns,
+		   trace_type_name(r->type), r->object, r->offset, r->size,
+		   r->result, r->extra, r->latency_ns,
+		   trace_task_name(r->task));
+}
+
+struct monitor vfsmon = {
+	.name = "vfsmon",
+	.first_type = TRACE_VFS_FIRST,
+	.last_type = TRACE_VFS_LAST,
+	.start = vfs_start,
+	.stop = vfs_stop,
+	.reset = vfs_reset,
+	.command = vfs_command,
+	.status = vfs_status,
+	.names = vfs_names,
+	.missed = vfs_missed,
+	.columns = "start_ns;event;inode;offset;size;result;extra;latency_ns;"
+		   "task",
+	.show = vfs_show,
+};
+
+static int __init vfsmon_init(void)
+{
+	if (WARN_ON(vfs_points_count + vfs_fs_points_count > PROBES_MAX))
+		return -EINVAL;
+	return monitor_register(&vfsmon);
+}
+
+static void __exit vfsmon_exit(void)
+{
+	struct probe *probes[PROBES_MAX];
+
+	monitor_unregister(&vfsmon);
+	probes_release(probes, list_probes(probes));
+}
+
+module_init(vfsmon_init);
+module_exit(vfsmon_exit);
+MODULE_LICENSE("GPL");
+MODULE_DESCRIPTION("Traces what is asked of a file system, and the page cache");

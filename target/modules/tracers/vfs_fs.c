@@ -1,0 +1,213 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * Points of the file system: the operations of its files' mappings. They are
+ * taken from a file of the mount that the filter names, whatever the file
+ * system is; else by name, as given by the command op, or else as most file
+ * systems name them.
+ */
+#include <linux/fs.h>
+#include <linux/kallsyms.h>
+#include <linux/slab.h>
+#include <linux/writeback.h>
+
+#include "compat.h"
+#include "vfs.h"
+
+#define ARG(type, n)   ((type)args[n])
+#define CANDIDATES_MAX 6
+#define NAME_MAX_BYTES 64
+
+static bool look_page(struct vfs_call *call, const file_page *page)
+{
+	if (!page->mapping || !vfs_call_of(call, page->mapping->host))
+		return false;
+	call->offset = (u64)page->index << PAGE_SHIFT;
+	call->size = PAGE_SIZE;
+	return true;
+}
+
+static bool look_read_page(struct vfs_call *call, const unsigned long *args)
+{
+	return look_page(call, ARG(const file_page *, 1));
+}
+
+static bool look_write_page(struct vfs_call *call, const unsigned long *args)
+{
+	return look_page(call, ARG(const file_page *, 0));
+}
+
+static bool look_write_pages(struct vfs_call *call, const unsigned long *args)
+{
+	const struct address_space *mapping =
+		ARG(const struct address_space *, 0);
+
+	call->extra = min_t(
+		u64, ARG(struct writeback_control *, 1)->nr_to_write, U32_MAX);
+	return vfs_call_of(call, mapping->host);
+}
+
+static bool look_write_range(struct vfs_call *call, const unsigned long *args)
+{
+	const struct address_space *mapping =
+		ARG(const struct address_space *, 1);
+
+	call->offset = ARG(loff_t, 2);
+	call->size = ARG(unsigned int, 3);
+	return vfs_call_of(call, mapping->host);
+}
+
+static bool look_readahead(struct vfs_call *call, const unsigned long *args)
+{
+	const struct readahead_control *control =
+		ARG(const struct readahead_control *, 0);
+
+	call->offset = control->_index;
+	call->size = control->_nr_pages;
+	return vfs_call_of(call, control->mapping->host);
+}
+
+struct vfs_point vfs_fs_points[] = {
+	{.type = TRACE_FS_READ_PAGE, .look = look_read_page},
+	{.type = TRACE_FS_READAHEAD, .look = look_readahead},
+	{.type = TRACE_FS_WRITE_BEGIN, .look = look_write_range},
+	{.type = TRACE_FS_WRITE_END, .look = look_write_range},
+	{.type = TRACE_FS_WRITE_PAGE, .look = look_write_page},
+	{.type = TRACE_FS_WRITE_PAGES, .look = look_write_pages},
+};
+
+const unsigned int vfs_fs_points_count = ARRAY_SIZE(vfs_fs_points);
+
+/* In the order of the points: what users call an operation, where it is, and
+ * what most file systems put after their own name. */
+static const struct operation {
+	const char *name;
+	size_t at;
+	const char *suffixes[3];
+} operations[] = {
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(5, 19, 0)
+	{"read_page",
+	 offsetof(struct address_space_operations, read_folio),
+#else
+	{"read_page",
+	 offsetof(struct address_space_operations, readpage),
+#endif
+	 {"_read_folio", "_readpage"}},
+	{"readahead",
+	 offsetof(struct address_space_operations, readahead),
+	 {"_readahead"}},
+	{"write_begin",
+	 offsetof(struct address_space_operations, write_begin),
+	 {"_write_begin"}},
+	{"write_end",
+	 offsetof(struct address_space_operations, write_end),
+	 {"_write_end"}},
+	{"write_page",
+	 offsetof(struct address_space_operations, writepage),
+	 {"_writepage"}},
+	{"write_pages",
+	 offsetof(struct address_space_operations, writepages),
+	 {"_writepages"}},
+};
+
+static_assert(ARRAY_SIZE(operations) == ARRAY_SIZE(vfs_fs_points));
+
+/* What the command op gave: a list of names each, NULL at its end. */
+static char given[ARRAY_SIZE(operations)][CANDIDATES_MAX][NAME_MAX_BYTES];
+static char by_convention[ARRAY_SIZE(operations)][2][NAME_MAX_BYTES];
+static char by_address[ARRAY_SIZE(operations)][KSYM_SYMBOL_LEN];
+static const char *names[ARRAY_SIZE(operations)][CANDIDATES_MAX + 1];
+
+static int operation_find(const char *name)
+{
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(operations); i++)
+		if (!strcmp(name, operations[i].name))
+			return i;
+	return -EINVAL;
+}
+
+/* "op read_page jffs2_read_folio jffs2_readpage": in this order. */
+int vfs_fs_command(char *rest)
+{
+	char parsed[CANDIDATES_MAX][NAME_MAX_BYTES] = {};
+	char *word = strsep(&rest, " \t");
+	int n = 0, i = operation_find(word);
+
+	if (i < 0)
+		return tracers_refuse(i, "vfsmon: op: no operation '%s'", word);
+	while (rest && (word = strsep(&rest, " \t"))) {
+		if (!*word)
+			continue;
+		if (n == CANDIDATES_MAX || strlen(word) >= NAME_MAX_BYTES)
+			return tracers_refuse(-EINVAL,
+					      "vfsmon: op: at most %d names of "
+					      "less than %d bytes",
+					      CANDIDATES_MAX, NAME_MAX_BYTES);
+		strscpy(parsed[n++], word, NAME_MAX_BYTES);
+	}
+	if (!n)
+		return tracers_refuse(-EINVAL, "vfsmon: op: name functions");
+	memcpy(given[i], parsed, sizeof(parsed));
+	return 0;
+}
+
+static void take_given(unsigned int i)
+{
+	unsigned int n;
+
+	for (n = 0; n < CANDIDATES_MAX && *given[i][n]; n++)
+		names[i][n] = given[i][n];
+	names[i][n] = NULL;
+}
+
+static void take_convention(unsigned int i, const char *prefix)
+{
+	unsigned int n;
+
+	for (n = 0; n < 2 && operations[i].suffixes[n]; n++) {
+		snprintf(by_convention[i][n], NAME_MAX_BYTES, "%s%s", prefix,
+			 operations[i].suffixes[n]);
+		names[i][n] = by_convention[i][n];
+	}
+	names[i][n] = NULL;
+}
+
+static void take_address(struct vfs_point *point, unsigned int i,
+			 const struct address_space_operations *ops)
+{
+	unsigned long at = *(unsigned long *)((char *)ops + operations[i].at);
+
+	if (!at) {
+		point->why_absent = "the file system has none";
+		return;
+	}
+	sprint_symbol_no_offset(by_address[i], at);
+	strreplace(by_address[i], ' ', '\0'); /* no module's name */
+	point->probe.address = (void *)at;
+	point->probe.name = by_address[i];
+}
+
+void vfs_fs_resolve(const struct address_space_operations *ops,
+		    const char *prefix)
+{
+	unsigned int i;
+
+	for (i = 0; i < vfs_fs_points_count; i++) {
+		struct vfs_point *point = &vfs_fs_points[i];
+
+		point->candidates = NULL;
+		point->probe.address = NULL;
+		point->why_absent = NULL;
+		if (**given[i])
+			take_given(i);
+		else if (ops)
+			take_address(point, i, ops);
+		else if (prefix)
+			take_convention(i, prefix);
+		else
+			point->why_absent = "no file system is named";
+		if (!point->why_absent && !point->probe.address)
+			point->candidates = names[i];
+	}
+}

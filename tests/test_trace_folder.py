@@ -1,0 +1,252 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""From a board's answers to a trace's folder, its page and its Perfetto file, without a board."""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import gzip
+import json
+import re
+import shutil
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from playwright.sync_api import sync_playwright
+from rich.console import Console
+from test_trace_summary import ERASE, GC, page_read, program
+from tracemade import Made, ev
+from typer.testing import CliRunner
+
+from nandlab import cli_trace
+from nandlab.board.fake import Answer, FakeBoard
+from nandlab.board.job import Job
+from nandlab.cli import app
+from nandlab.errors import NandlabError, UsageError
+from nandlab.report import trace as page
+from nandlab.trace import folder, job, show, tables, timeline
+from nandlab.trace.folder import TraceFolder
+from nandlab.trace.job import Request
+from nandlab.trace.records import Type
+
+CHIP = dict.fromkeys(job.CHIP_COUNTS, 5)
+STATUS = (
+    "mode overwrite\nwritten 12\nlost 0\nmissed 0\nabsent FS_READAHEAD the file system has none:\n"
+)
+BEGIN, END, INSTANT = 1, 2, 3
+"""Types of Perfetto's TrackEvent, by its protocol."""
+PROC_NAMES = "task 7 7 user cat\ntask 8 8 kernel gcd\nfunction 0 jffs2_garbage_collect_pass\n"
+
+
+def request(**more: Any) -> Request:
+    spec = cli_trace._spec(
+        board="apf27",
+        workload={"name": "ffsmark"},
+        filesystem={"name": "jffs2"},
+        chip={"part": "apf27", "partition_mib": 16},
+        state={"name": "fresh"},
+        seed=1,
+    )
+    return Request(spec, more.pop("command", "true"), ("vfs", "flash", "func"), **more)
+
+
+def made() -> Made:
+    erase = ev(Type.FLASH_ERASE, 500, extra=2, object=128)
+    write = ev(Type.VFS_WRITE, 90, program(), GC(20, program(), ERASE(5, erase)), object=17)
+    read = ev(Type.VFS_READ, 50, ev(Type.PC_MISS, size=1), page_read(), object=17)
+    return Made().task(7, ev(Type.MARK, text=b"begin"), write, read).task(8, GC(9, page_read()))
+
+
+def counters(**more: int) -> Answer:
+    return Answer("".join(f"{k} {v + more.get(k, 0)}\n" for k, v in CHIP.items()))
+
+
+def board(**answers: Answer) -> FakeBoard:
+    data = base64.encodebytes(gzip.compress(made().file())).decode()
+    given: dict[str, Answer | Callable[[Job], Answer]] = {
+        s.name: Answer() for s in job.job(request()).steps
+    }
+    given |= {
+        "chip-before": counters(),
+        "always-chip": counters(reads=2, programs=2, erases=1),
+        "always-status": Answer(STATUS),
+        "always-names": Answer(PROC_NAMES),
+        "always-records-0": Answer(data),
+        "always-records-1": Answer(base64.b64encode(gzip.compress(Made().file())).decode()),
+        "always-paths": Answer("      1 /mnt\n     17 /mnt/a b\n"),
+    }
+    given.update({k.replace("_", "-"): v for k, v in answers.items()})
+    return FakeBoard(answers=given)
+
+
+def traced(to: Path, given: FakeBoard | None = None) -> TraceFolder:
+    given = given or board()
+    record = asyncio.run(given.run(job.job(request())))
+    folder.write(to, request(), record, job.outcome(request(), record), given.identity)
+    return TraceFolder(to)
+
+
+def test_a_folder_has_all_of_a_trace(tmp_path: Path) -> None:
+    trace = traced(tmp_path / "t")
+    assert sorted(p.name for p in trace.path.iterdir()) == [
+        "events.csv", "events.parquet", "meta.json", "summary.json", "trace.pftrace",
+    ]  # fmt: skip
+    assert trace.summary["warnings"] == []
+    assert trace.summary["not_traced"][0] == "event FS_READAHEAD: the file system has none:"
+    causes = {row["cause"]: row["ns"] for row in trace.summary["flash_by_cause"]}
+    assert causes == {"vfs_write": 220, "garbage_collection": 220 + 500 + 25, "vfs_read": 25}
+    rows = tables.query(trace.events, "SELECT seq, parent, event, cause, path, text FROM events")
+    assert rows[0] == (1, 0, "MARK", "", "", "begin")
+    assert rows[2] == (3, 2, "FLASH_PROGRAM", "vfs_write", "/a b", "")
+    assert len(rows) == len(made().written)
+    with pytest.raises(UsageError, match="is there already"):
+        traced(tmp_path / "t")
+
+
+def test_a_trace_that_differs_from_the_chip_says_so(tmp_path: Path) -> None:
+    trace = traced(tmp_path / "t", board(always_chip=counters(reads=3, programs=2, erases=1)))
+    assert trace.summary["warnings"] == ["flash reads: 2 in the trace, but the chip counted 3"]
+
+
+def test_lost_records_and_failed_commands_are_told(tmp_path: Path) -> None:
+    lost = STATUS.replace("lost 0", "lost 3").replace("missed 0", "missed 4")
+    given = board(always_status=Answer(lost), command=Answer(stderr="no such", rc=3))
+    warnings = traced(tmp_path / "t", given).summary["warnings"]
+    assert re.match("3 records were overwritten .* raise --records above 131072", warnings[0])
+    assert warnings[1].startswith("4 events were seen by no probe")
+    assert warnings[2] == "the command failed: step command exited with 3: no such"
+
+
+def test_what_cannot_be_traced_is_an_error_of_its_own() -> None:
+    record = asyncio.run(
+        board(tracers=Answer(stderr="no function x", rc=2)).run(job.job(request()))
+    )
+    with pytest.raises(UsageError, match=r"nothing was traced: step tracers .*: no function x"):
+        job.outcome(request(), record)
+    record = asyncio.run(board(mount=Answer(rc=1)).run(job.job(request())))
+    with pytest.raises(NandlabError, match="step mount exited"):
+        job.outcome(request(), record)
+    record = asyncio.run(board(always_records_0=Answer("%%%%")).run(job.job(request())))
+    with pytest.raises(NandlabError, match="did not come whole"):
+        job.outcome(request(), record)
+
+
+def test_perfetto_gets_every_event_on_nested_tracks(tmp_path: Path) -> None:
+    trace = timeline.read(traced(tmp_path / "t").path / "trace.pftrace")
+    tracks = {
+        p.track_descriptor.uuid: p.track_descriptor.name or p.track_descriptor.thread.thread_name
+        for p in trace.packet
+        if p.HasField("track_descriptor")
+    }
+    assert set(timeline.GROUPS) | {"cat", "gcd"} == set(tracks.values())
+    kinds: Counter[tuple[int, int]] = Counter()
+    open_now: Counter[int] = Counter()
+    events = [p for p in trace.packet if p.HasField("track_event")]
+    for packet in sorted(events, key=lambda p: p.timestamp):
+        event = packet.track_event
+        kinds[event.track_uuid, event.type] += 1
+        open_now[event.track_uuid] += {BEGIN: 1, END: -1}.get(event.type, 0)
+        assert open_now[event.track_uuid] >= 0
+    assert not any(open_now.values())
+    cat, gcd = (timeline.TASKS_UUID + pid for pid in (7, 8))
+    # the mark and the miss are instants
+    assert (kinds[cat, BEGIN], kinds[cat, INSTANT], kinds[gcd, BEGIN]) == (8, 2, 2)
+    assert kinds[timeline.LAYERS_UUID + (timeline.FLASH << 32), BEGIN] == 5
+    collector = timeline.LAYERS_UUID + (timeline.COLLECTOR << 32) + 1
+    assert (kinds[collector + 7, BEGIN], kinds[collector + 8, BEGIN]) == (1, 1)
+
+
+def test_the_summary_prints(tmp_path: Path) -> None:
+    console = Console(record=True, width=120, file=(tmp_path / "out").open("w"))
+    show.print_summary(traced(tmp_path / "t"), console)
+    text = console.export_text()
+    assert re.search(r"garbage collection +0\.001 +\S+ % +1 +1 +1\n", text)
+    assert re.search(r"/a b +0\.001", text)
+    assert "page cache: 0 of 1 pages hit (0.0 %)" in text
+
+
+@pytest.mark.browser
+@pytest.mark.parametrize("width", [1280, 400])
+def test_the_page_draws_the_timeline_and_the_chip(tmp_path: Path, width: int) -> None:
+    path = page.write(traced(tmp_path / "t"))
+    with sync_playwright() as p:
+        browser = p.chromium.launch(executable_path=shutil.which("chromium"), args=["--no-sandbox"])
+        view = browser.new_page(viewport={"width": width, "height": 900}, offline=True)
+        errors: list[str] = []
+        view.on("pageerror", lambda e: errors.append(str(e)))
+        view.goto(path.as_uri())
+        pixels = """id => { const c = document.getElementById(id);
+            const d = c.getContext('2d').getImageData(0, 0, c.width, c.height).data;
+            const seen = {}; for (let i = 0; i < d.length; i += 4) if (d[i+3] === 255)
+              { const k = [d[i], d[i+1], d[i+2]]; seen[k] = (seen[k] || 0) + 1; }
+            return seen; }"""
+        view.wait_for_timeout(200)
+        before = view.evaluate(pixels, "time")
+        red = "200,85,61"  # of programs
+        assert before[red] > 50
+        assert view.evaluate(pixels, "chip")[red] > 20
+        view.click("[data-do=in]")
+        view.wait_for_timeout(100)
+        assert view.evaluate(pixels, "time")[red] != before[red]
+        assert view.evaluate("document.documentElement.scrollWidth") <= width
+        assert not errors
+        browser.close()
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["--fs", "ext4", "--", "true"], "--fs: no 'ext4'"),
+        (["--fs", "jffs2", "--chip", "none", "--", "true"], "--chip: no 'none'"),
+        (["--fs", "jffs2", "--set", "colour=red", "--", "true"], "no option 'colour'"),
+        (["--fs", "jffs2", "--set", "colour", "--", "true"], "must be NAME=VALUE"),
+        (["--fs", "jffs2", "--tracers", "vfs,x", "--", "true"], "tracers: x"),
+        (["--fs", "jffs2", "--records", "0", "--", "true"], "--records 0"),
+        (["--fs", "jffs2", "--state", "old", "--", "true"], "--state old"),
+        (["--fs", "jffs2", "--param", "files=3", "--", "true"], "--param is for a workload"),
+        (["--fs", "jffs2", "--param", "files=x", "--", "ffsmark"], "files"),
+        (["--fs", "jffs2", "--board", "none", "--", "true"], "--board: no 'none'"),
+        (["--fs", "jffs2", "-o", "/tmp", "--", "true"], "is there already"),
+        (["show", "/nowhere"], "not a trace's folder"),
+        (["report", "/nowhere"], "not a trace's folder"),
+    ],
+)
+def test_bad_input_is_a_usage_error(words: list[str], said: str) -> None:
+    with pytest.raises(UsageError, match=re.escape(said)):
+        CliRunner().invoke(app, ["trace", *words], catch_exceptions=False)
+
+
+def test_the_command_s_words_keep_their_edges() -> None:
+    assert job.shell_line(["cat a > b; sync"]) == "cat a > b; sync"
+    assert job.shell_line(["cat", "a b"]) == "cat 'a b'"
+    assert job.is_workload(["ffsmark"], ["ffsmark"])
+    assert not job.is_workload(["ffsmark", "x"], ["ffsmark"])
+
+
+def test_the_job_prepares_the_state_before_it_traces() -> None:
+    wanted = request(before="echo x > a", with_mount=True, functions=("jffs2_scan_medium",))
+    aged = wanted.spec.model_copy(
+        update={"state": wanted.spec.state.model_copy(update={"valid": 0.5, "mix": 1.0})}
+    )
+    todo = job.job(Request(aged, None, ("flash",), with_mount=True, before="echo x > a"))
+    names = [s.name for s in todo.steps]
+    order = ["settle", "fill", "before", "unmount-before", "tracers", "mount-traced", "command",
+             "unmount-traced", "always-pause", "always-records-0"]  # fmt: skip
+    assert [n for n in names if n in order] == order
+    assert b"fill creation valid 50\n" in todo.files["fill.cfg"]
+    assert b"fill creation valid 0\n" in todo.files["ffsmark.cfg"]
+    assert "vfsmon" not in todo.files["tracers.sh"].decode()
+    assert "jffs2_scan_medium" in job.job(wanted).files["tracers.sh"].decode()
+
+
+def test_a_corrupt_folder_is_an_error(tmp_path: Path) -> None:
+    trace = traced(tmp_path / "t")
+    (trace.path / "summary.json").write_text("{")
+    with pytest.raises(NandlabError, match="corrupt"):
+        TraceFolder(trace.path)
+    (trace.path / "summary.json").write_text(json.dumps({"format": 99}))
+    with pytest.raises(UsageError, match="of another version"):
+        TraceFolder(trace.path)

@@ -1,0 +1,63 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The tracers come and go under load, also while a function that they trace is running."""
+
+from __future__ import annotations
+
+import pytest
+from tracersteps import MODULES, run, spec, start
+
+from nandlab.board.job import Step
+from nandlab.board.qemu import QemuBoard
+
+pytestmark = pytest.mark.board
+
+LOAD = """\
+while :; do
+    filecalls /mnt/load write:31:0:5000 fsync:2 read:31:0:5000 map:1:0:8192 unlink:0
+    cp /mnt/load /mnt/copy; sync; rm /mnt/copy
+    echo 1 > /proc/sys/vm/drop_caches
+done
+"""
+# vfs_read of a pipe lasts as long as nobody writes: funcmon follows it, and is unloaded under it;
+# vfsmon, whose filter it does not pass, must not wait for it.
+TIMES = """\
+sh ./load.sh &
+load=$!
+mkfifo pipe
+for i in $(seq {times}); do
+    sh ./tracers.sh || exit 1
+    echo add vfs_read > /proc/tracers/funcmon || exit 2
+    cat pipe > /dev/null &
+    reader=$!
+    usleep $((20000 + i * 1009 % 7000))
+    cat /proc/tracers/control > /dev/null || exit 3
+    {how}
+    rmmod {modules} || exit 4
+    test ! -e /proc/tracers || exit 5
+    echo end > pipe
+    wait $reader
+done
+kill $load
+wait $load 2> /dev/null
+echo survived
+"""
+
+
+def check(board: QemuBoard, times: int) -> None:
+    made = spec(board, "jffs2")
+    # Every other time they are stopped first; else they are taken away as they run.
+    how = "if [ $((i % 2)) = 0 ]; then echo stop > /proc/tracers/control; fi"
+    script = TIMES.format(times=times, how=how, modules=MODULES)
+    files = {"times.sh": script.encode(), "load.sh": LOAD.encode(), **start(made, records=4096)}
+    record = run(board, made, Step("times", "sh ./times.sh", deadline_s=3600), files=files)
+    assert record["times"].stdout.splitlines()[-1] == "survived"
+
+
+def test_seven_times_under_load_leave_a_clean_log(board: QemuBoard) -> None:
+    check(board, 7)
+
+
+@pytest.mark.long
+@pytest.mark.timeout(3600)
+def test_two_hundred_times_under_load_leave_a_clean_log(board: QemuBoard) -> None:
+    check(board, 200)

@@ -1,0 +1,71 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Traces made up for tests: nested events whose own times are known."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from nandlab.trace import records
+from nandlab.trace.records import HEADER, RECORD, Recording, Type
+
+
+@dataclass
+class Event:
+    """An event with what lies in it; ``own_ns`` is its time without that."""
+
+    type: Type
+    own_ns: int = 0
+    inside: list[Event] = field(default_factory=list)
+    fields: dict[str, Any] = field(default_factory=dict)
+
+
+def ev(kind: Type, own_ns: int = 0, *inside: Event, **fields: Any) -> Event:
+    return Event(kind, own_ns, list(inside), fields)
+
+
+@dataclass
+class Made:
+    """Tasks' events, one after the other; ``parents`` by number are what a tree must find."""
+
+    now: int = 1_000_000
+    seq: int = 0
+    written: list[dict[str, Any]] = field(default_factory=list)
+    parents: dict[int, int] = field(default_factory=dict)
+
+    def task(self, pid: int, *events: Event, number: int | None = None) -> Made:
+        for event in events:
+            self._event(pid, pid if number is None else number, event, 0)
+        return self
+
+    def _event(self, pid: int, task: int, event: Event, parent: int) -> None:
+        self.seq += 1
+        seq, start = self.seq, self.now
+        self.parents[seq] = parent
+        self.now += event.own_ns // 2
+        for one in event.inside:
+            self._event(pid, task, one, seq)
+        self.now += event.own_ns - event.own_ns // 2
+        record = {"seq": seq, "start_ns": start, "latency_ns": self.now - start}
+        self.written.append(record | {"type": event.type, "pid": pid, "task": task} | event.fields)
+
+    def array(self) -> np.ndarray[Any, Any]:
+        """As a board writes them: in the order of their ends."""
+        made = np.zeros(len(self.written), RECORD)
+        for i, record in enumerate(self.written):
+            for key, value in record.items():
+                made[i][key] = value
+        return made
+
+    def file(self) -> bytes:
+        """As /proc/tracers/records gives them."""
+        head = np.zeros(1, HEADER)
+        head["magic"], head["version"] = records.MAGIC, records.VERSION
+        head["record_bytes"], head["type"] = records.RECORD_BYTES, records.HEADER_TYPE
+        head["written"] = len(self.written)
+        return head.tobytes() + self.array().tobytes()
+
+    def recording(self) -> Recording:
+        return records.decode(self.file())

@@ -1,0 +1,119 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""What tests of the tracers share: a file system under trace, records, counts."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter
+from collections.abc import Iterable
+
+from nandlab import trial
+from nandlab.board.job import ALWAYS, Job, JobRecord, Step
+from nandlab.board.qemu import QemuBoard
+from nandlab.study import (
+    ChipChoice,
+    FilesystemChoice,
+    Matrix,
+    StateChoice,
+    Study,
+    TrialSpec,
+    WorkloadChoice,
+    plan,
+)
+from nandlab.trace.setup import FOLDER, tracer_commands
+
+COLUMNS = (
+    "seq;start_ns;latency_ns;cpu;pid;task;event;device;object;offset;size;result;extra;depth;flags"
+)
+VECTOR, AROUND, OOB = 8, 16, 1
+"""Bits of flags."""
+TOTALS = ("reads", "programs", "erases", "oob_reads", "oob_programs")
+"""What flashmon and the chip both count, by the same names."""
+MODULES = "flashmon funcmon vfsmon tracers"
+
+Row = dict[str, str]
+
+
+def spec(board: QemuBoard, name: str, files: int = 20, transactions: int = 500) -> TrialSpec:
+    """FFSMark on a small chip with pages of 512 bytes, on which all four can live."""
+    words = {"name": "ffsmark", "files": files, "transactions": transactions}
+    matrix = Matrix(
+        workloads=[WorkloadChoice.model_validate(words)],
+        filesystems=[FilesystemChoice(name=name)],
+        chips=[ChipChoice(part="nandsim-small", partition_mib=8)],
+        states=[StateChoice(name="fresh")],
+        seeds=[1],
+    )
+    (made,) = plan(Study(name="t", question="?", board=board.machine.model.name, matrix=matrix))
+    return made
+
+
+def run(
+    board: QemuBoard,
+    made: TrialSpec | None,
+    *steps: Step,
+    files: dict[str, bytes] | None = None,
+    expected_in_log: Iterable[str] = (),
+) -> JobRecord:
+    """Runs the steps, on a mounted file system if one is given; the kernel's log stays clean.
+
+    expected_in_log: what lines may say, beside the tracers' refusals.
+    """
+    setup = trial.setup(made) if made else []
+    end = Step(ALWAYS + "kernel-log", "dmesg -r")
+    more = {**(trial.job(made).files if made else {}), **(files or {})}
+    record = asyncio.run(board.run(Job((*setup, *steps, end), more)))
+    failed = record.failed()
+    assert failed is None, failed.failure()
+    if made:
+        said = trial.kernel_log(made, record)
+        assert [line for line in said if not any(e in line for e in expected_in_log)] == []
+    return record
+
+
+def start(made: TrialSpec, functions: Iterable[str] = (), records: int = 65536) -> dict[str, bytes]:
+    """The script tracers.sh, a job's file: it loads the tracers and starts them."""
+    lines = tracer_commands(made.filesystem, trial.MOUNTPOINT, functions=functions, records=records)
+    return {"tracers.sh": "\n".join([*lines, ""]).encode()}
+
+
+def rows(text: str) -> list[Row]:
+    """The records that a read of the file control gave; marks have a form of their own."""
+    head, *lines = text.splitlines()
+    assert head == COLUMNS
+    found = (line.split(";") for line in lines)
+    return [
+        dict(zip(COLUMNS.split(";"), words, strict=True)) for words in found if words[1] != "MARK"
+    ]
+
+
+def count(found: Iterable[Row]) -> Counter[str]:
+    return Counter(row["event"] for row in found)
+
+
+def status(text: str) -> dict[str, str]:
+    """Lines of the file status, by their first word; those of probes are left out."""
+    lines = (line.partition(" ") for line in text.splitlines())
+    return {key: value for key, _, value in lines if key not in ("probe", "absent")}
+
+
+def read(name: str) -> str:
+    return f"cat {FOLDER}/{name}"
+
+
+def tell(name: str, command: str) -> str:
+    return f"echo {command} > {FOLDER}/{name}"
+
+
+def assert_same(flashmon: dict[str, int], chip: dict[str, int], register_hits: int) -> None:
+    """Flashmon's counts are the chip's.
+
+    Flashmon sees each page that the driver asks the chip for. When the chip's register still has
+    that page from the operation before, it answers without an array read, and counts that apart.
+    """
+    kinds = ("programs", "erases", "oob_programs")
+    assert {k: flashmon[k] for k in kinds} == {k: chip[k] for k in kinds}
+    asked = flashmon["reads"] + flashmon["oob_reads"]
+    assert asked == chip["reads"] + chip["oob_reads"] + register_hits
+    if not register_hits:
+        assert flashmon == chip

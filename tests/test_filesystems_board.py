@@ -17,18 +17,10 @@ from nandlab.board.job import ALWAYS, Job, JobRecord, Step
 from nandlab.board.qemu import QemuBoard
 from nandlab.errors import UsageError
 from nandlab.filesystem import FilesystemModel
+from nandlab.matrix import ChipChoice, FilesystemChoice, Matrix, StateChoice, WorkloadChoice
 from nandlab.results import Trial
 from nandlab.run import refuse_what_the_kernel_lacks
-from nandlab.study import (
-    ChipChoice,
-    FilesystemChoice,
-    Matrix,
-    StateChoice,
-    Study,
-    TrialSpec,
-    WorkloadChoice,
-    plan,
-)
+from nandlab.study import Study, TrialSpec, plan
 
 pytestmark = pytest.mark.board
 

@@ -10,16 +10,8 @@ from collections.abc import Iterable
 from nandlab import trial
 from nandlab.board.job import ALWAYS, Job, JobRecord, Step
 from nandlab.board.qemu import QemuBoard
-from nandlab.study import (
-    ChipChoice,
-    FilesystemChoice,
-    Matrix,
-    StateChoice,
-    Study,
-    TrialSpec,
-    WorkloadChoice,
-    plan,
-)
+from nandlab.matrix import ChipChoice, FilesystemChoice, Matrix, StateChoice, WorkloadChoice
+from nandlab.study import Study, TrialSpec, plan
 from nandlab.trace.setup import FOLDER, tracer_commands
 
 COLUMNS = (

@@ -17,9 +17,10 @@ from nandlab.catalog import BoardModel
 from nandlab.digest import digest
 from nandlab.errors import NandlabError, UsageError
 from nandlab.filesystem import FilesystemModel
+from nandlab.matrix import Member
 from nandlab.paths import RESULTS
 from nandlab.results import Run, RunFolder, Trial
-from nandlab.study import Member, Study, TrialSpec
+from nandlab.study import Study, TrialSpec
 
 
 class Watcher(Protocol):

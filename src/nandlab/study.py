@@ -12,7 +12,7 @@ from itertools import product
 from pathlib import Path
 from typing import Any, Literal, TypeVar
 
-from pydantic import BaseModel, ConfigDict, Field, PrivateAttr, model_validator
+from pydantic import Field, PrivateAttr
 
 from nandlab.catalog import (
     MIB,
@@ -30,7 +30,17 @@ from nandlab.chipfile import Head
 from nandlab.digest import digest
 from nandlab.errors import UsageError
 from nandlab.filesystem import FilesystemModel
-from nandlab.noun import Noun
+from nandlab.matrix import (
+    Beside,
+    ChipChoice,
+    Faults,
+    FilesystemChoice,
+    Matrix,
+    Member,
+    StateChoice,
+    WithChoices,
+)
+from nandlab.noun import Noun, Strict
 from nandlab.paths import STUDIES
 from nandlab.start import Start, cannot_begin, options_of, start
 
@@ -38,161 +48,11 @@ N = TypeVar("N", bound=Noun)
 F = TypeVar("F", FilesystemModel, WorkloadModel)
 
 
-class _Model(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-
-class _WithChoices(BaseModel):
-    """A name of the catalog and, beside it, what is chosen of what that entry offers."""
-
-    model_config = ConfigDict(extra="allow", frozen=True)
-
-    name: str
-
-    def choices(self) -> dict[str, Any]:
-        """What the study file says beside the name."""
-        return dict(self.__pydantic_extra__ or {})
-
-
-class WorkloadChoice(_WithChoices):
-    """A workload and the parameters that differ from its defaults."""
-
-    __pydantic_extra__: dict[str, Scalar] = Field(init=False)
-
-
-class FilesystemChoice(_WithChoices):
-    """A file system, the options that differ from its defaults, and which chips it is put on."""
-
-    __pydantic_extra__: dict[str, str] = Field(init=False)
-
-    on: list[str] = Field(
-        default=[], description="parts of the matrix's chips that it is put on; absent: on all"
-    )
-
-    image: str | None = Field(
-        default=None,
-        description="an image of it, beside the study file: what the chip holds before the first "
-        "mount, instead of an empty file system; options that are not named are the image's",
-    )
-
-    def takes(self, chip: ChipModel) -> bool:
-        """Whether the study puts it on this chip."""
-        return not self.on or chip.name in self.on
-
-
-class Faults(_Model):
-    """What shall go wrong with a chip; simnand's parameters, seeded by the trial's seed."""
-
-    bad_blocks: int = Field(default=0, ge=0, description="blocks that leave the factory bad")
-    endurance: int = Field(default=0, ge=0, description="erases that a block stands; 0: any number")
-    endurance_spread: int = Field(
-        default=0, ge=0, le=100, description="spread of endurance over the blocks, +- percent"
-    )
-    program_fail_ppb: int = Field(
-        default=0, ge=0, description="chance of a program to fail, in billionths"
-    )
-    erase_fail_ppb: int = Field(
-        default=0, ge=0, description="chance of an erase to fail, in billionths"
-    )
-    flip_ppt: int = Field(default=0, ge=0, description="bits in 10^12 that read wrong")
-    flip_wear_ppt: int = Field(
-        default=0, ge=0, description="bits in 10^12 more at the rated endurance, as wear grows"
-    )
-    flip_read_ppt: int = Field(
-        default=0, ge=0, description="bits in 10^12 more for each read of the block"
-    )
-
-    def parameters(self, seed: int) -> dict[str, int]:
-        """Those that are not zero, and the seed if there are any."""
-        asked = {k: v for k, v in self.model_dump().items() if v}
-        return {**asked, "seed": seed} if asked else {}
-
-
-class ChipChoice(_Model):
-    """A chip and the partition of it that the file system gets."""
-
-    part: str = Field(description="the chip's name in the catalog")
-    partition_mib: float | None = Field(
-        default=None, gt=0, description="MiB from the chip's start; absent: the whole chip"
-    )
-    latency: Latency = Field(
-        default="typical", description="which of the data sheet's array times; typical or maximum"
-    )
-    faults: Faults = Field(default=Faults(), description="what shall go wrong; absent: nothing")
-
-
-class StateChoice(_Model):
-    """The flash state that a trial starts from, as shares of the partition's pages."""
-
-    name: str = Field(description="what reports call it, such as fresh or aged")
-    valid: float = Field(default=0.0, ge=0, lt=1, description="share that holds live data")
-    invalid: float = Field(default=0.0, ge=0, lt=1, description="share that holds dead data")
-    mix: float = Field(
-        default=0.0, ge=0, le=1, description="0: whole blocks of one kind; 1: mixed within blocks"
-    )
-
-    @model_validator(mode="after")
-    def _leaves_room(self) -> StateChoice:
-        if self.valid + self.invalid >= 1:
-            raise ValueError("valid and invalid together must leave room: keep their sum under 1")
-        return self
-
-
-class Matrix(_Model):
-    """What is crossed with what: every combination is a trial."""
-
-    workloads: list[WorkloadChoice] = Field(min_length=1)
-    filesystems: list[FilesystemChoice] = Field(min_length=1)
-    chips: list[ChipChoice] = Field(min_length=1)
-    states: list[StateChoice] = Field(min_length=1)
-    seeds: list[int] = Field(min_length=1, description="seeds of the workload")
-    phase_offsets_ms: list[float] = Field(
-        default=[0.0],
-        min_length=1,
-        description="starts relative to a whole second of the board's clock, ms: an ensemble",
-    )
-    ensemble: Literal["crossed", "paired"] = Field(
-        default="crossed",
-        description="crossed: every seed at every offset; paired: the first seed at the first "
-        "offset, the second at the second",
-    )
-
-    @model_validator(mode="after")
-    def _pairs_are_whole(self) -> Matrix:
-        if self.ensemble == "paired" and len(self.seeds) != len(self.phase_offsets_ms):
-            raise ValueError('ensemble = "paired" takes as many phase_offsets_ms as seeds')
-        return self
-
-    def members(self) -> list[Member]:
-        """Every seed with its phase offset, in order."""
-        if self.ensemble == "paired":
-            return list(zip(self.seeds, self.phase_offsets_ms, strict=True))
-        return list(product(self.seeds, self.phase_offsets_ms))
-
-
-Member = tuple[int, float]
-"""A seed and a phase offset in ms: what one member of an ensemble has of its own."""
-
-
-class Beside(_Model):
-    """What is not crossed with the whole matrix; what it leaves out is the matrix's."""
-
-    workloads: list[WorkloadChoice] | None = Field(default=None, min_length=1)
-    filesystems: list[FilesystemChoice] | None = Field(default=None, min_length=1)
-    chips: list[ChipChoice] | None = Field(default=None, min_length=1)
-    states: list[StateChoice] | None = Field(default=None, min_length=1)
-
-    def within(self, matrix: Matrix) -> Matrix:
-        """The matrix with what is named here in place of its own."""
-        named = {k: v for k in type(self).model_fields if (v := getattr(self, k)) is not None}
-        return matrix.model_copy(update=named)
-
-
 Measure = Literal["memory"]
 """memory: the RAM that the file system's modules hold, mounted, at the peak and at the end."""
 
 
-class Study(_Model):
+class Study(Strict):
     """A study file."""
 
     name: str = Field(pattern=r"^[a-z0-9][a-z0-9._-]*$")
@@ -220,7 +80,7 @@ class Study(_Model):
         return self.matrix.members()[:first]
 
 
-class TrialSpec(_Model):
+class TrialSpec(Strict):
     """All that a trial is. Two trials with equal specs are the same trial."""
 
     board: BoardModel
@@ -236,7 +96,7 @@ class TrialSpec(_Model):
     state: StateChoice
     seed: int
     phase_offset_ms: float
-    measure: list[Measure] = []
+    measure: list[Measure] = Field(default=[])
 
     @property
     def member(self) -> Member:
@@ -408,7 +268,7 @@ def _pairs(
 
 
 def _chosen(
-    c: _Collector, kind: str, model: type[F], choice: _WithChoices, place: str
+    c: _Collector, kind: str, model: type[F], choice: WithChoices, place: str
 ) -> tuple[F, dict[str, Any]] | None:
     """A noun of the catalog with all its choices made; None once the mistakes are noted."""
     noun = c.load(kind, choice.name, model, place)

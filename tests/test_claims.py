@@ -114,6 +114,15 @@ def test_other_parameters_parts_and_options_are_not_meant() -> None:
     assert claims.chosen(same, FRESH, [samples.failed("jffs2", samples.FRESH)]) == []
 
 
+def test_trials_that_ended_badly_are_in_no_number_and_are_told() -> None:
+    failed = samples.failed("jffs2", samples.AGED)
+    trials = [*timed(samples.FRESH, [10]), *timed(samples.AGED, [13]), failed]
+    (found,) = claims.rows(paper(part(paper=1.34)), trials)
+    assert found.verdict == "reproduced"
+    assert found.counted[-1] == "JFFS2, aged: 1 of 2 trials did not end well: no space left."
+    assert failed.id in found.trials
+
+
 def test_an_option_that_is_not_named_is_meant_at_its_default() -> None:
     described = {"filesystem": {"options": {"reserve": {"default": "20"}}}}
     trials = [

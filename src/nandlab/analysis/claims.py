@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Literal
 
-from nandlab.analysis import figures, units
+from nandlab.analysis import figures, sweep, units
 from nandlab.analysis.chiptime import Accounts, accounts
 from nandlab.analysis.spread import Spread, spread
 from nandlab.paper import Claim, FigureName, PaperModel, Part, Selector
@@ -65,21 +65,22 @@ class Row:
 
 def rows(paper: PaperModel, trials: Iterable[Trial]) -> list[Row]:
     """Every claim of the paper, in its order."""
-    there = [t for t in trials if t.ok]
-    return [_row(paper, claim, there) for claim in paper.claims]
+    every = list(trials)
+    return [_row(paper, claim, every) for claim in paper.claims]
 
 
 def chosen(paper: PaperModel, of: Selector, trials: Iterable[Trial]) -> list[Trial]:
     """The trials that ended well which the selector means."""
-    return [
-        t
-        for t in trials
-        if t.ok
-        and t.chip.part == paper.part
-        and (t.filesystem, t.state.name) == (of.filesystem, of.state)
-        and _options_are(t, of.options)
-        and all(t.parameters.get(k) == v for k, v in paper.parameters.items())
-    ]
+    return [t for t in trials if t.ok and _meant(paper, of, t)]
+
+
+def _meant(paper: PaperModel, of: Selector, trial: Trial) -> bool:
+    return (
+        trial.chip.part == paper.part
+        and (trial.filesystem, trial.state.name) == (of.filesystem, of.state)
+        and _options_are(trial, of.options)
+        and all(trial.parameters.get(k) == v for k, v in paper.parameters.items())
+    )
 
 
 def _options_are(trial: Trial, named: Mapping[str, str]) -> bool:
@@ -102,8 +103,11 @@ def _row(paper: PaperModel, claim: Claim, trials: Sequence[Trial]) -> Row:
         claim,
         numbers,
         verdict(list(zip(claim.parts, found, strict=True))),
-        tuple(_counted(s, members) for s, members in groups if members),
-        tuple(dict.fromkeys(t.id for _, members in groups for t in members)),
+        (
+            *(_counted(s, members) for s, members in groups if members),
+            *(line for s, _ in groups for line in _ended_badly(paper, s, trials)),
+        ),
+        tuple(t.id for t in trials if any(_meant(paper, s, t) for s, _ in groups)),
     )
 
 
@@ -186,6 +190,16 @@ def _counted(of: Selector, trials: Sequence[Trial]) -> str:
     return (
         f"{name(of)}{_held(trials)}: {_split(parts)}all phases {', '.join(costs) or 'not counted'}."
     )
+
+
+def _ended_badly(paper: PaperModel, of: Selector, trials: Sequence[Trial]) -> list[str]:
+    """Trials that are in no number, and why."""
+    meant = [t for t in trials if _meant(paper, of, t)]
+    bad = [t for t in meant if not t.ok]
+    if not bad:
+        return []
+    why = sweep.brief(bad[0].error)
+    return [f"{name(of)}: {len(bad)} of {len(meant)} trials did not end well: {why}."]
 
 
 def _held(trials: Sequence[Trial]) -> str:

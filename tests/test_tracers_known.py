@@ -171,7 +171,7 @@ def test_flashmon_counts_what_the_chip_counts_over_a_whole_ffsmark(
     mine = {key: int(said[f"flashmon.{key}"]) for key in TOTALS}
     assert_same(mine, chip, after["buffer_hits"] - before["buffer_hits"])
     assert (said["lost"], said["missed"]) == ("0", "0")
-    assert chip["programs"] > 1000
+    assert chip["programs"] > 500
     _, *lines = record["blocks"].stdout.splitlines()
     columns = list(zip(*([int(n) for n in line.split(";")] for line in lines), strict=True))
     assert [sum(c) for c in columns[2:7]] == [mine[key] for key in TOTALS]

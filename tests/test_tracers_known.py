@@ -66,7 +66,10 @@ def part(name: str, *commands: str) -> list[Step]:
     return [Step(f"{name}-go", " && ".join(go)), Step(name, read("control"))]
 
 
-@pytest.fixture(scope="module", params=NAMES)
+@pytest.fixture(
+    scope="module",
+    params=[pytest.param(n, marks=pytest.mark.xdist_group(f"tracers-{n}")) for n in NAMES],
+)
 def known(request: pytest.FixtureRequest, board: QemuBoard) -> tuple[str, JobRecord]:
     """All known work on a file system, in one job; and FFSMark with its chip's own counts."""
     name: str = request.param

@@ -4,8 +4,8 @@
 VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/pip install --quiet --disable-pip-version-check -c setup/constraints.txt
-# a board is one process: as many tests at once as there are cores
-PYTEST := $(BIN)/pytest -n auto --dist worksteal
+# a board is one process: as many tests at once as there are cores; those of a group share a job
+PYTEST := $(BIN)/pytest -n auto --dist loadgroup
 C_SOURCES := $(shell find target tests -name '*.[ch]')
 
 .PHONY: help setup build demo test test-long test-kernels lint clean packages packages-test

@@ -28,6 +28,7 @@ from nandlab.analysis import groups, units
 from nandlab.report import html, layout, pngmap, specs, tables
 from nandlab.results import Lifetime
 
+pytestmark = pytest.mark.xdist_group("report")
 CHROMIUM = shutil.which("chromium")
 CHARTS = {
     f"ffsmark-{name}"

@@ -66,7 +66,10 @@ def part(name: str, *commands: str) -> list[Step]:
     return [Step(f"{name}-go", " && ".join(go)), Step(name, read("control"))]
 
 
-@pytest.fixture(scope="module", params=NAMES)
+@pytest.fixture(
+    scope="module",
+    params=[pytest.param(n, marks=pytest.mark.xdist_group(f"tracers-{n}")) for n in NAMES],
+)
 def known(request: pytest.FixtureRequest, board: QemuBoard) -> tuple[str, JobRecord]:
     """All known work on a file system, in one job; and FFSMark with its chip's own counts."""
     name: str = request.param
@@ -171,7 +174,7 @@ def test_flashmon_counts_what_the_chip_counts_over_a_whole_ffsmark(
     mine = {key: int(said[f"flashmon.{key}"]) for key in TOTALS}
     assert_same(mine, chip, after["buffer_hits"] - before["buffer_hits"])
     assert (said["lost"], said["missed"]) == ("0", "0")
-    assert chip["programs"] > 1000
+    assert chip["programs"] > 500
     _, *lines = record["blocks"].stdout.splitlines()
     columns = list(zip(*([int(n) for n in line.split(";")] for line in lines), strict=True))
     assert [sum(c) for c in columns[2:7]] == [mine[key] for key in TOTALS]

@@ -81,7 +81,7 @@ def plan(study: StudyArgument) -> None:
     What the study asks of the kernel is checked against the board's if that has been fetched, and
     before the first trial in any case.
     """
-    from nandlab.board.qemu import kernel_config_here
+    from nandlab.board.machine import kernel_config_here
     from nandlab.run import refuse_what_the_kernel_lacks
     from nandlab.study import find, read
     from nandlab.study import plan as expand

@@ -169,6 +169,15 @@ def report(folder: FolderArgument) -> None:
     print(trace.write(TraceFolder(folder)))
 
 
+@trace_app.command()
+def brief(folder: FolderArgument) -> None:
+    """Print a trace's figures as JSON, few enough to keep: what the catalog's papers rest on."""
+    from nandlab.trace import brief
+    from nandlab.trace.folder import TraceFolder
+
+    print(brief.text(brief.of(TraceFolder(folder))), end="")
+
+
 def _list(text: str) -> tuple[str, ...]:
     return tuple(word.strip() for word in text.split(",") if word.strip())
 

@@ -80,12 +80,32 @@ class Claim(Strict):
         default="",
         description="the cause of a difference as a trace showed it, and which; empty: none taken",
     )
+    shown: str = Field(
+        default="", description="the table of flash time by cause that shows it, by its id"
+    )
 
     @model_validator(mode="after")
     def _has_a_direction(self) -> Claim:
         if all(p.direction == "none" for p in self.parts):
             raise ValueError("one part at least must have a direction")
         return self
+
+
+class Taken(Strict):
+    """A trace that was taken: its figures lie in ``traces/PAPER/FILE.json`` beside this file."""
+
+    file: str = Field(pattern=r"^[a-z0-9-]+$")
+    label: str = Field(description="in a few words: whose")
+    command: str = Field(description="what takes it again, up to -- ffsmark")
+
+
+class Causes(Strict):
+    """Traces side by side: whose work took the flash's time."""
+
+    id: str = Field(pattern=r"^[a-z0-9-]+$")
+    title: str
+    text: str = Field(description="what is to be seen in it")
+    traces: list[Taken] = Field(min_length=1)
 
 
 class Bar(Strict):
@@ -126,3 +146,12 @@ class PaperModel(Noun):
     )
     claims: list[Claim] = Field(min_length=1)
     drawn: list[Drawn] = Field(default=[])
+    causes: list[Causes] = Field(default=[])
+
+    @model_validator(mode="after")
+    def _shows_what_there_is(self) -> PaperModel:
+        known = {c.id for c in self.causes}
+        lacking = [c.id for c in self.claims if c.shown and c.shown not in known]
+        if lacking:
+            raise ValueError(f"claims {', '.join(lacking)}: shown names no [[causes]]")
+        return self

@@ -10,8 +10,9 @@ from dataclasses import dataclass
 from nandlab.analysis import claims, units
 from nandlab.analysis.groups import Ensemble
 from nandlab.catalog import load
-from nandlab.paper import Drawn, FigureName, PaperModel
+from nandlab.paper import Causes, Drawn, FigureName, PaperModel
 from nandlab.report import layout, specs, tables
+from nandlab.report.causes import CauseTable, cause_table
 from nandlab.report.charts import Chart
 from nandlab.report.layout import Panel, Row
 from nandlab.results import Run, Trial
@@ -45,6 +46,7 @@ class Beside:
     tally: str
     """How many claims had which verdict, in words."""
     figures: list[tuple[Drawn, Chart, tables.Table]]
+    causes: list[tuple[Causes, CauseTable]]
 
 
 def beside(run: Run, trials: Sequence[Trial]) -> Beside | None:
@@ -61,7 +63,8 @@ def beside(run: Run, trials: Sequence[Trial]) -> Beside | None:
         found = _redrawn(paper, drawn, trials)
         if found is not None:
             figures.append((drawn, *found))
-    return Beside(paper, rows, tally, figures)
+    causes = [(shown, cause_table(paper.name, shown)) for shown in paper.causes]
+    return Beside(paper, rows, tally, figures, causes)
 
 
 def _redrawn(

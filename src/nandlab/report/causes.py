@@ -1,0 +1,99 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Traces of a paper's load side by side: whose work took the flash's time."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from nandlab.analysis import units
+from nandlab.paper import Causes
+from nandlab.paths import CATALOG
+from nandlab.trace import brief
+from nandlab.trace.brief import Brief, Cause
+from nandlab.trace.summary import in_words
+
+NOTHING = "-"
+SHARE_SHOWN = 0.01
+"""A cause that has less of the flash's time than this in every trace is among the others."""
+
+
+@dataclass(frozen=True)
+class CauseTable:
+    """As the page shows it: a column for each trace."""
+
+    head: list[str]
+    whole: list[tuple[str, list[str]]]
+    """Figures of the whole trace."""
+    causes: list[tuple[str, list[str]]]
+    """The causes, the one that takes longest in the last trace first."""
+    commands: list[tuple[str, str]]
+    warnings: list[str]
+
+
+def kept(paper: str, file: str) -> Path:
+    """Where a trace's figures lie."""
+    return CATALOG / "papers" / "traces" / paper / f"{file}.json"
+
+
+def cause_table(paper: str, shown: Causes) -> CauseTable:
+    """From the figures that were kept."""
+    briefs = [brief.read(kept(paper, t.file)) for t in shown.traces]
+    labels = [t.label for t in shown.traces]
+    return CauseTable(
+        labels,
+        _whole(briefs),
+        _causes(briefs),
+        [(t.label, t.command) for t in shown.traces],
+        [f"{t}: {w}" for t, b in zip(labels, briefs, strict=True) for w in b.warnings],
+    )
+
+
+def _whole(briefs: Sequence[Brief]) -> list[tuple[str, list[str]]]:
+    phases = list(dict.fromkeys(p.name for b in briefs for p in b.phases))
+    timed = [(f"{name}, with its sync", [_phase_time(b, name) for b in briefs]) for name in phases]
+    figures: list[tuple[str, Callable[[Brief], str]]] = [
+        ("flash busy", lambda b: units.time(b.flash.ns)),
+        ("pages read", lambda b: units.count(b.flash.reads)),
+        ("pages programmed", lambda b: units.count(b.flash.programs)),
+        ("blocks erased", lambda b: units.count(b.flash.erases)),
+        ("bytes programmed by bytes written", _factor),
+    ]
+    return [*timed, *((name, [figure(b) for b in briefs]) for name, figure in figures)]
+
+
+def _phase_time(of: Brief, name: str) -> str:
+    return next((units.time(p.ns) for p in of.phases if p.name == name), NOTHING)
+
+
+def _factor(of: Brief) -> str:
+    if not of.written_bytes:
+        return NOTHING
+    return units.ratio(of.programmed_bytes / of.written_bytes)
+
+
+def _causes(briefs: Sequence[Brief]) -> list[tuple[str, list[str]]]:
+    by_cause = [{c.cause: c for c in b.causes} for b in briefs]
+    names = list(dict.fromkeys(c for found in reversed(by_cause) for c in found))
+    large = [
+        n
+        for n in names
+        if any(
+            n in found and found[n].ns >= SHARE_SHOWN * b.flash.ns
+            for found, b in zip(by_cause, briefs, strict=True)
+        )
+    ]
+    rows = [(in_words(n), [_one(found.get(n)) for found in by_cause]) for n in large]
+    rest = [[c for n, c in found.items() if n not in large] for found in by_cause]
+    if any(rest):
+        rows.append(("all others", [units.time(sum(c.ns for c in r)) for r in rest]))
+    return rows
+
+
+def _one(cause: Cause | None) -> str:
+    if cause is None:
+        return NOTHING
+    operations = ((cause.reads, "read"), (cause.programs, "programmed"), (cause.erases, "erased"))
+    told = ", ".join(f"{units.count(n)} {what}" for n, what in operations if n)
+    return f"{units.time(cause.ns)} ({told})" if told else units.time(cause.ns)

@@ -1,0 +1,153 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""What a trace's folder comes to in a few lines that can be kept: flash time by cause, by phase.
+
+A folder is many megabytes; a paper's claim rests on some figures of it. They are copied, never
+typed: ``nandlab trace brief FOLDER > FILE``.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any, Literal
+
+from pydantic import Field
+
+from nandlab.catalog import validate
+from nandlab.errors import UsageError
+from nandlab.noun import Strict
+from nandlab.trace.folder import TraceFolder
+
+PHASES = ("creation", "transactions", "deletion")
+
+
+class Flash(Strict):
+    """The chip's operations and their time. Spare bytes alone count in the time, not the pages."""
+
+    ns: int
+    reads: int
+    programs: int
+    erases: int
+
+
+class Cause(Flash):
+    """Those that one cause had."""
+
+    cause: str
+
+
+class Phase(Strict):
+    """A phase of FFSMark with the sync that ends it, as the program itself told."""
+
+    name: str
+    ns: int
+    reads: int
+    programs: int
+    erases: int
+
+
+class Brief(Strict):
+    """A trace's figures, and what it is of."""
+
+    format: Literal[1] = 1
+    nandlab: str
+    command: str
+    board: str
+    kernel: str
+    chip: str
+    partition_blocks: int
+    filesystem: str
+    options: dict[str, str]
+    state: dict[str, Any]
+    seed: int
+    config: dict[str, Any] = Field(description="FFSMark's own account of its load; else empty")
+    command_ns: int
+    events: int
+    lost: int
+    missed: int
+    warnings: list[str]
+    phases: list[Phase] = Field(description="of FFSMark; of other commands none")
+    programmed_bytes: int
+    written_bytes: int = Field(description="that the program wrote, by its calls")
+    flash: Flash
+    causes: list[Cause]
+    calls: dict[str, list[int]] = Field(
+        description="of each call of the VFS: how many, and their ns with all inside"
+    )
+
+
+def of(trace: TraceFolder) -> Brief:
+    """A folder's brief; UsageError where it has no flash to tell of."""
+    s, meta = trace.summary, trace.meta
+    if "flash" not in meta["tracers"]:
+        raise UsageError(f"{trace.path}: its flash was not traced: take --tracers vfs,flash,func")
+    told = _ffsmark(meta["stdout"])
+    write = s["amplification"]["write"]
+    return Brief(
+        nandlab=meta["nandlab"],
+        command=meta["command"],
+        board=meta["board"]["board"]["name"],
+        kernel=meta["board"]["kernel"],
+        chip=meta["chip"],
+        partition_blocks=meta["partition_blocks"],
+        filesystem=meta["filesystem"],
+        options=meta["options"],
+        state=meta["state"],
+        seed=meta["seed"],
+        config=told.get("config", {}),
+        command_ns=meta["command_ns"],
+        events=s["events"],
+        lost=s["lost"],
+        missed=s["missed"],
+        warnings=s["warnings"],
+        phases=_phases(told),
+        programmed_bytes=write["chip_bytes"],
+        written_bytes=write["program_bytes"],
+        flash=Flash(**_figures(s["flash"])),
+        causes=[Cause(cause=r["cause"], **_figures(r)) for r in s["flash_by_cause"]],
+        calls={r["name"]: [r["count"], r["ns"]] for r in s["calls"] if r["kind"] == "system call"},
+    )
+
+
+def read(path: Path) -> Brief:
+    """A brief that was kept; UsageError if it is none."""
+    try:
+        data = json.loads(path.read_text())
+    except OSError as e:
+        raise UsageError(f"{path}: cannot be read: {e.strerror}") from None
+    except ValueError as e:
+        raise UsageError(f"{path}: not JSON: {e}") from None
+    return validate(data, Brief, str(path))
+
+
+def text(brief: Brief) -> str:
+    """As it is kept in a file."""
+    return json.dumps(brief.model_dump(), indent=1) + "\n"
+
+
+def _figures(row: dict[str, Any]) -> dict[str, int]:
+    return {k: row[k] for k in ("ns", "reads", "programs", "erases")}
+
+
+def _ffsmark(stdout: str) -> dict[str, Any]:
+    """What FFSMark printed, if it was that."""
+    try:
+        found = json.loads(stdout)
+    except ValueError:
+        return {}
+    ours = isinstance(found, dict) and found.get("program") == "ffsmark"
+    return found if ours else {}
+
+
+def _phases(told: dict[str, Any]) -> list[Phase]:
+    """Time with the sync; operations too, as the chip's counters had them in both."""
+    found = []
+    for name in PHASES:
+        ns = (told.get("phase_ns") or {}).get(name)
+        if ns is None:
+            continue
+        flash = told["flash"]
+        parts = [p for p in (flash["phases"][name], flash["sync"][name]) if p]
+        operations = {k: sum(p[k] for p in parts) for k in ("reads", "programs", "erases")}
+        found.append(Phase(name=name, ns=ns + (told["sync_ns"][name] or 0), **operations))
+    return found

@@ -140,14 +140,14 @@ def _ffsmark(stdout: str) -> dict[str, Any]:
 
 
 def _phases(told: dict[str, Any]) -> list[Phase]:
-    """Time with the sync; operations too, as the chip's counters had them in both."""
+    """Those that were run. FFSMark tells a phase's time without its sync, its operations with."""
+    counted = (told.get("flash") or {}).get("phases") or {}
     found = []
     for name in PHASES:
         ns = (told.get("phase_ns") or {}).get(name)
-        if ns is None:
+        if ns is None or not counted.get(name):
             continue
-        flash = told["flash"]
-        parts = [p for p in (flash["phases"][name], flash["sync"][name]) if p]
-        operations = {k: sum(p[k] for p in parts) for k in ("reads", "programs", "erases")}
-        found.append(Phase(name=name, ns=ns + (told["sync_ns"][name] or 0), **operations))
+        sync_ns = told["sync_ns"][name] or 0
+        operations = {k: counted[name][k] for k in ("reads", "programs", "erases")}
+        found.append(Phase(name=name, ns=ns + sync_ns, **operations))
     return found

@@ -11,10 +11,10 @@ from nandlab.analysis import units
 from nandlab.paper import Causes
 from nandlab.paths import CATALOG
 from nandlab.trace import brief
-from nandlab.trace.brief import Brief, Cause
+from nandlab.trace.brief import Brief, Flash, Phase
 from nandlab.trace.summary import in_words
 
-NOTHING = "-"
+NOTHING = units.MISSING
 SHARE_SHOWN = 0.01
 """A cause that has less of the flash's time than this in every trace is among the others."""
 
@@ -52,23 +52,23 @@ def cause_table(paper: str, shown: Causes) -> CauseTable:
 
 def _whole(briefs: Sequence[Brief]) -> list[tuple[str, list[str]]]:
     phases = list(dict.fromkeys(p.name for b in briefs for p in b.phases))
-    timed = [(f"{name}, with its sync", [_phase_time(b, name) for b in briefs]) for name in phases]
+    timed = [(f"{name}, with its sync", [_phase(b, name) for b in briefs]) for name in phases]
     figures: list[tuple[str, Callable[[Brief], str]]] = [
-        ("flash busy", lambda b: units.time(b.flash.ns)),
-        ("pages read", lambda b: units.count(b.flash.reads)),
-        ("pages programmed", lambda b: units.count(b.flash.programs)),
-        ("blocks erased", lambda b: units.count(b.flash.erases)),
+        ("pages of the cache written to", lambda b: units.count(b.pages.get("written to"))),
+        ("pages of the cache written back", lambda b: units.count(b.pages.get("written back"))),
+        ("flash, whole trace", lambda b: _one(b.flash)),
         ("bytes programmed by bytes written", _factor),
     ]
-    return [*timed, *((name, [figure(b) for b in briefs]) for name, figure in figures)]
+    told = ((name, [figure(b) for b in briefs]) for name, figure in figures)
+    return [*timed, *(row for row in told if any(c != NOTHING for c in row[1]))]
 
 
-def _phase_time(of: Brief, name: str) -> str:
-    return next((units.time(p.ns) for p in of.phases if p.name == name), NOTHING)
+def _phase(of: Brief, name: str) -> str:
+    return _one(next((p for p in of.phases if p.name == name), None))
 
 
 def _factor(of: Brief) -> str:
-    if not of.written_bytes:
+    if of.programmed_bytes is None or not of.written_bytes:
         return NOTHING
     return units.ratio(of.programmed_bytes / of.written_bytes)
 
@@ -76,12 +76,13 @@ def _factor(of: Brief) -> str:
 def _causes(briefs: Sequence[Brief]) -> list[tuple[str, list[str]]]:
     by_cause = [{c.cause: c for c in b.causes} for b in briefs]
     names = list(dict.fromkeys(c for found in reversed(by_cause) for c in found))
+    whole = [b.flash.ns if b.flash else 0 for b in briefs]
     large = [
         n
         for n in names
         if any(
-            n in found and found[n].ns >= SHARE_SHOWN * b.flash.ns
-            for found, b in zip(by_cause, briefs, strict=True)
+            n in found and found[n].ns >= SHARE_SHOWN * ns
+            for found, ns in zip(by_cause, whole, strict=True)
         )
     ]
     rows = [(in_words(n), [_one(found.get(n)) for found in by_cause]) for n in large]
@@ -91,9 +92,10 @@ def _causes(briefs: Sequence[Brief]) -> list[tuple[str, list[str]]]:
     return rows
 
 
-def _one(cause: Cause | None) -> str:
-    if cause is None:
+def _one(of: Flash | Phase | None) -> str:
+    """Time, and the pages and blocks that it was for."""
+    if of is None:
         return NOTHING
-    operations = ((cause.reads, "read"), (cause.programs, "programmed"), (cause.erases, "erased"))
+    operations = ((of.reads, "read"), (of.programs, "programmed"), (of.erases, "erased"))
     told = ", ".join(f"{units.count(n)} {what}" for n, what in operations if n)
-    return f"{units.time(cause.ns)} ({told})" if told else units.time(cause.ns)
+    return f"{units.time(of.ns)} ({told})" if told else units.time(of.ns)

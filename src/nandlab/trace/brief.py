@@ -18,6 +18,8 @@ from nandlab.errors import UsageError
 from nandlab.noun import Strict
 from nandlab.trace.folder import TraceFolder
 
+PAGES = {"FS_WRITE_END": "written to", "FS_WRITE_PAGE": "written back"}
+"""What of the page cache is kept."""
 PHASES = ("creation", "transactions", "deletion")
 
 
@@ -67,9 +69,12 @@ class Brief(Strict):
     missed: int
     warnings: list[str]
     phases: list[Phase] = Field(description="of FFSMark; of other commands none")
-    programmed_bytes: int
-    written_bytes: int = Field(description="that the program wrote, by its calls")
-    flash: Flash
+    pages: dict[str, int] = Field(
+        description="of the page cache: pages that calls wrote to, those that write-back took"
+    )
+    programmed_bytes: int | None
+    written_bytes: int | None = Field(description="that the program wrote, by its calls")
+    flash: Flash | None = Field(description="null: not traced")
     causes: list[Cause]
     calls: dict[str, list[int]] = Field(
         description="of each call of the VFS: how many, and their ns with all inside"
@@ -77,10 +82,9 @@ class Brief(Strict):
 
 
 def of(trace: TraceFolder) -> Brief:
-    """A folder's brief; UsageError where it has no flash to tell of."""
+    """A folder's brief; what was not traced is null in it."""
     s, meta = trace.summary, trace.meta
-    if "flash" not in meta["tracers"]:
-        raise UsageError(f"{trace.path}: its flash was not traced: take --tracers vfs,flash,func")
+    vfs, chip = ("vfs" in meta["tracers"], "flash" in meta["tracers"])
     told = _ffsmark(meta["stdout"])
     write = s["amplification"]["write"]
     return Brief(
@@ -101,9 +105,10 @@ def of(trace: TraceFolder) -> Brief:
         missed=s["missed"],
         warnings=s["warnings"],
         phases=_phases(told),
-        programmed_bytes=write["chip_bytes"],
-        written_bytes=write["program_bytes"],
-        flash=Flash(**_figures(s["flash"])),
+        pages={PAGES[r["event"]]: r["count"] for r in s["requests"] if r["event"] in PAGES},
+        programmed_bytes=write["chip_bytes"] if chip else None,
+        written_bytes=write["program_bytes"] if vfs else None,
+        flash=Flash(**_figures(s["flash"])) if chip else None,
         causes=[Cause(cause=r["cause"], **_figures(r)) for r in s["flash_by_cause"]],
         calls={r["name"]: [r["count"], r["ns"]] for r in s["calls"] if r["kind"] == "system call"},
     )

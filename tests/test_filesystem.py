@@ -11,7 +11,7 @@ import pytest
 
 from nandlab import catalog, study
 from nandlab.board.fake import FakeBoard
-from nandlab.catalog import ChipModel
+from nandlab.catalog import ChipModel, load
 from nandlab.errors import UsageError
 from nandlab.filesystem import FilesystemModel
 from nandlab.run import refuse_what_the_kernel_lacks
@@ -92,6 +92,13 @@ def test_what_a_value_needs_is_asked_only_with_it() -> None:
     ]
     assert [need for need, _ in fs.kernel_needs({"size": "small"})] == ["CONFIG_X"]
     assert len(fs.kernel_needs({"size": "big"})) == 3
+
+
+def test_what_only_an_image_can_have_is_refused_to_a_mount() -> None:
+    ubifs = load("filesystems", "ubifs", FilesystemModel)
+    with pytest.raises(UsageError, match="nandlab image make --fs ubifs --set journal=1024"):
+        ubifs.chosen({"journal": "1024"}, "here")
+    assert ubifs.chosen({"journal": "1024"}, "here", from_image=True)["journal"] == "1024"
 
 
 def test_a_refused_value_is_refused_with_its_reason() -> None:

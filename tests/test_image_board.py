@@ -22,7 +22,11 @@ pytestmark = pytest.mark.board
 PART, MIB_GIVEN = "nandsim-small", 8
 """Small pages: what all four can live on."""
 NAMES = catalog.names("filesystems")
-OPTIONS = {"jffs2": "compression=zlib", "ubifs": "compression=zlib", "nftl-fat32": "cluster=1024"}
+OPTIONS = {
+    "jffs2": ["compression=zlib"],
+    "ubifs": ["compression=favor-lzo", "journal=1024"],
+    "nftl-fat32": ["cluster=1024"],
+}
 
 
 def run(*argv: str | Path) -> str:
@@ -33,7 +37,7 @@ def run(*argv: str | Path) -> str:
 
 def make(board: QemuBoard, fs: str, folder: Path, image: Path) -> str:
     chip = ("--chip", PART, "--partition-mib", str(MIB_GIVEN), "--board", board.machine.model.name)
-    options = ("--set", OPTIONS[fs]) if fs in OPTIONS else ()
+    options = [word for pair in OPTIONS.get(fs, []) for word in ("--set", pair)]
     return run("make", "--fs", fs, *chip, *options, "--from", folder, "-o", image)
 
 
@@ -47,11 +51,14 @@ def nand_tools_write_it(board: QemuBoard, source: Path, image: Path) -> None:
         *on.load(),
         Step("write", f"set -o pipefail; {hold.get()} | {raw}"),
         Step("mount", on.commands(on.filesystem.mount)),
+        Step("journal", "dmesg | sed -n 's/.*journal size \\([0-9]*\\) bytes.*/\\1/p'"),
         Step("read", f"set -o pipefail; treelist --sums {imaging.MOUNTPOINT} | {hold.put()}"),
     )
     record = asyncio.run(board.run(Job(steps, cargo=hold)))
     failed = record.failed()
     assert failed is None, failed.failure()
+    # the log's blocks count too; by default it would be 745,984 bytes
+    assert 1 << 20 <= int(record["journal"].stdout) < 1.2 * (1 << 20)
     assert record.cargo is not None
     wanted = tree.with_sums(tree.scan(source), source)
     assert tree.differences(wanted, tree.listed(record.cargo), on.filesystem) == []

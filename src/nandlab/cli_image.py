@@ -123,7 +123,7 @@ def _medium(
         blocks = chip.partition_blocks(partition_mib)
     except UsageError as e:
         raise UsageError(f"--partition-mib: {e}") from None
-    options = system.chosen(_pairs(settings), "--set")
+    options = system.chosen(_pairs(settings), "--set", from_image=True)
     return Medium(load("boards", board, BoardModel), chip, blocks, system, options)
 
 

@@ -68,6 +68,9 @@ class Value(Strict):
     )
     chip_needs: list[ChipNeed] = Field(default=[], description="bounds on the chip")
     refused: str = Field(default="", description="why no kernel offers it; empty: it is offered")
+    image_only: bool = Field(
+        default=False, description="only the tool that makes an image can set it, no mount"
+    )
 
     @model_validator(mode="before")
     @classmethod
@@ -247,8 +250,13 @@ class FilesystemModel(Noun):
             if used - known:
                 raise ValueError(f"image: {command!r} uses {sorted(used - known)}: no such word")
 
-    def chosen(self, given: Mapping[str, str], where: str) -> dict[str, str]:
-        """Every option with its value; UsageError for what this file system does not offer."""
+    def chosen(
+        self, given: Mapping[str, str], where: str, from_image: bool = False
+    ) -> dict[str, str]:
+        """Every option with its value; UsageError for what this file system does not offer.
+
+        from_image: it is made as an image, or begins from one, and not made by its first mount.
+        """
         wrong = [
             f"{where}: {self.name} has no option {key!r}; it has: {', '.join(self.options) or '-'}"
             for key in given
@@ -256,18 +264,23 @@ class FilesystemModel(Noun):
         ]
         for key, value in given.items():
             if key in self.options:
-                wrong += [f"{where}: {self.name}: {w}" for w in self._wrong_value(key, value)]
+                wrong += [f"{where}: {self.name}: {w}" for w in self._wrong(key, value, from_image)]
         if wrong:
             raise UsageError("\n".join(wrong))
         return {key: given.get(key, option.default) for key, option in self.options.items()}
 
-    def _wrong_value(self, key: str, value: str) -> Iterable[str]:
+    def _wrong(self, key: str, value: str, from_image: bool) -> Iterable[str]:
         values = self.options[key].values
         if value not in values:
             offered = (name for name, v in values.items() if not v.refused)
             yield f"{key} = {value!r} is none of {', '.join(offered)}"
         elif values[value].refused:
             yield f"{key} = {value!r} cannot be: {values[value].refused}"
+        elif values[value].image_only and not from_image:
+            yield (
+                f"{key} = {value!r} is set when an image is made, by no mount: begin from one of "
+                f"`nandlab image make --fs {self.name} --set {key}={value} ...`"
+            )
 
     def _values(self, chosen: Mapping[str, str]) -> dict[str, Value]:
         return {key: self.options[key].values[value] for key, value in chosen.items()}

@@ -81,7 +81,7 @@ class Medium:
 def medium(made: Made, board: BoardModel) -> Medium:
     """What an image is of, on a board."""
     system = made.system()
-    options = system.chosen(made.options, "the image")
+    options = system.chosen(made.options, "the image", from_image=True)
     return Medium(board, made.chip(), made.partition_blocks, system, options)
 
 

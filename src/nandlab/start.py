@@ -46,11 +46,12 @@ def options_of(
     if image.made.filesystem != system.name:
         raise UsageError(f"{image.path} is of {image.made.filesystem}, not {system.name}")
     made = image.made.options
-    options = system.chosen({**made, **choices}, where)
+    options = system.chosen({**made, **choices}, where, from_image=True)
     wrong = [
         f"{key} = {value!r}: {image.path} was made with {made.get(key)!r}, and it is fixed"
         for key, value in options.items()
-        if system.options[key].fixed and value != made.get(key)
+        if (system.options[key].fixed or system.options[key].values[value].image_only)
+        and value != made.get(key)
     ]
     if wrong:
         raise UsageError("\n".join(wrong))

@@ -186,6 +186,13 @@ def test_the_report_has_a_row_for_every_claim_and_none_is_blank(tmp_path: Path) 
         cells = re.findall(r"<td[^>]*>(.*?)</td>", row, re.DOTALL)
         assert len(cells) == 5
         assert all(re.sub(r"<[^>]*>", "", c).strip() for c in cells)
+        assert ("Traced:" in row) == bool(claim.traced)
+        assert (f'href="#traced-{claim.shown}"' in row) == bool(claim.shown)
+    for shown in paper.causes:
+        drawn = page[page.index(f'id="traced-{shown.id}"') :].partition("</details>")[0]
+        assert all(t.label in drawn for t in shown.traces)
+        assert "flash time by cause" in drawn
+        assert "garbage collection" in drawn
     assert "not measured" in table  # write-back off and compression have no trials here
     assert f"trials/{trials[0].id}.json" in table
     assert "+34 %" in table

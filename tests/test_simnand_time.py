@@ -39,7 +39,7 @@ TICK_THREADS_NS = 50_000
 ksoftirqd) that the tick woke run then. Up to 36 us a tick on Linux 6.12, 14 on 6.1; the chip's own
 late_ns stays where it is."""
 WITHIN_TICK_NS = 3_500_000
-TIMER_LATE_NS = 500_000
+TIMER_LATE_NS = 400_000
 """The bound stated in docs/time.md for a timer beside a program that writes flash."""
 CLOCK = "/sys/devices/system/clocksource/clocksource0/current_clocksource"
 

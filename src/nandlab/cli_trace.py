@@ -15,6 +15,7 @@ from nandlab.errors import NandlabError, UsageError
 
 if TYPE_CHECKING:
     from nandlab.study import TrialSpec
+    from nandlab.trace.job import Request
 
 STATES = {
     "fresh": {"valid": 0.0, "invalid": 0.0, "mix": 0.0},
@@ -103,10 +104,7 @@ def run(  # noqa: PLR0913, PLR0917 - the command line's own options
     The folder is the last line of output. Exit status 1 if the command failed; its trace is there
     all the same.
     """
-    from nandlab.board.job import BoardLost
-    from nandlab.board.qemu import open_board
     from nandlab.catalog import names
-    from nandlab.run import refuse_what_the_kernel_lacks
     from nandlab.trace import folder, job
     from nandlab.trace.setup import tracer_commands
 
@@ -133,20 +131,31 @@ def run(  # noqa: PLR0913, PLR0917 - the command line's own options
     tracer_commands(spec.filesystem, None, request.tracers, request.functions, records)
     path = out or _free(Path(f"trace-{fs}"))
     folder.refuse_existing(path)
+    ok = _trace(request, path)
+    for warning in folder.TraceFolder(path).summary["warnings"]:
+        print(f"nandlab: {warning}", file=sys.stderr)
+    print(path)
+    if not ok:
+        raise typer.Exit(1)
+
+
+def _trace(request: Request, path: Path) -> bool:
+    """Runs the command on a board and writes the folder; whether the command ended well."""
+    from nandlab.board.job import BoardLost
+    from nandlab.board.qemu import open_board
+    from nandlab.run import refuse_what_the_kernel_lacks
+    from nandlab.trace import folder, job
+
     print("preparing the board", file=sys.stderr, flush=True)
-    there = open_board(spec.board)
-    refuse_what_the_kernel_lacks([spec], there.kernel_config, "--set")
+    there = open_board(request.spec.board)
+    refuse_what_the_kernel_lacks([request.spec], there.kernel_config, "--set")
     try:
         record = asyncio.run(there.run(job.job(request)))
     except BoardLost as e:
         tail = "\n".join(e.console_tail[-10:])
         raise NandlabError(f"nothing was traced: {e.reason}\n{tail}".rstrip()) from None
     folder.write(path, request, record, job.outcome(request, record), there.identity)
-    for warning in folder.TraceFolder(path).summary["warnings"]:
-        print(f"nandlab: {warning}", file=sys.stderr)
-    print(path)
-    if not record["command"].ok:
-        raise typer.Exit(1)
+    return record["command"].ok
 
 
 @trace_app.command()

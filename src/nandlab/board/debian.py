@@ -119,16 +119,20 @@ def _fetch(suite: Suite, kernel: str, tools: list[str], folder: Path) -> None:
     image = next(p for p in apt.depends(f"linux-image-{kernel}") if p.startswith("linux-image-"))
     headers = image.replace("linux-image-", "linux-headers-").replace("-unsigned", "")
     parts = [p for p in apt.depends(headers) if p.startswith(("linux-headers-", "linux-kbuild-"))]
+    _unpack(apt, [image, headers, *parts, *tools], folder)
+    _make_relocatable(folder / "root/usr/src" / headers)
+    (folder / "release.txt").write_text(image.removeprefix("linux-image-") + "\n")
+
+
+def _unpack(apt: Apt, names: list[str], folder: Path) -> None:
+    """Packages into ``folder/root``, and their files with digests into ``packages.txt``."""
     debs = folder / "debs"
     debs.mkdir()
-    apt.download([image, headers, *parts, *tools], debs)
-    root = folder / "root"
+    apt.download(names, debs)
     for deb in sorted(debs.iterdir()):
-        _run("dpkg-deb", "-x", str(deb), str(root))
-    _make_relocatable(root / "usr/src" / headers)
-    listing = [f"{deb.name} {file_digest(deb)}" for deb in sorted(debs.iterdir())]
-    (folder / "packages.txt").write_text("\n".join(listing) + "\n")
-    (folder / "release.txt").write_text(image.removeprefix("linux-image-") + "\n")
+        _run("dpkg-deb", "-x", str(deb), str(folder / "root"))
+    listing = [f"{deb.name} {file_digest(deb)}\n" for deb in sorted(debs.iterdir())]
+    (folder / "packages.txt").write_text("".join(listing))
     shutil.rmtree(debs)
 
 
@@ -195,14 +199,7 @@ def unpacked(suite: Suite, names: list[str]) -> Path:
     def fetch(folder: Path) -> None:
         apt = Apt(suite)
         apt.update()
-        debs = folder / "debs"
-        debs.mkdir()
-        apt.download(names, debs)
-        for deb in sorted(debs.iterdir()):
-            _run("dpkg-deb", "-x", str(deb), str(folder / "root"))
-        listing = [f"{deb.name} {file_digest(deb)}\n" for deb in sorted(debs.iterdir())]
-        (folder / "packages.txt").write_text("".join(listing))
-        shutil.rmtree(debs)
+        _unpack(apt, names, folder)
 
     inputs = {"suite": [suite.release, suite.arch], "names": names}
     return entry("tools", inputs, fetch) / "root"

@@ -39,6 +39,13 @@ struct flash_call {
 	u64 now_ns;		  /* the last time that somebody looked at */
 };
 
+/* Pages that are all in the same device, and no other's first or last. */
+struct flash_near {
+	u64 first_page;
+	u64 end_page;
+	u16 device;
+};
+
 struct flash_chip {
 	struct mtd_info *mtd; /* the master; NULL: free */
 	struct nand_chip *nand;
@@ -53,6 +60,7 @@ struct flash_chip {
 	int (*write)(struct mtd_info *mtd, loff_t to, struct mtd_oob_ops *ops);
 	int (*erase)(struct mtd_info *mtd, struct erase_info *info);
 
+	struct flash_near near; /* of the last page; controller's lock */
 	unsigned int nested; /* callbacks inside callbacks; controller's lock */
 	atomic_t inside;     /* MTD calls under way */
 	struct flash_call calls[FLASH_CALLS_MAX];
@@ -72,12 +80,23 @@ struct flash_device {
 extern struct monitor flashmon;
 extern struct flash_chip flash_chips[FLASH_CHIPS_MAX];
 extern struct flash_device flash_devices[FLASH_PARTS_MAX];
-extern struct mutex flash_lock; /* chips and devices, and their hooks */
+extern unsigned int flash_devices_end; /* those from here on are free */
+extern struct mutex flash_lock;	       /* chips and devices, and their hooks */
 extern bool flash_log_hits, flash_log_calls;
 extern struct probe flash_erase_probe;
 
 /* The number of the device that a page is in. */
 u16 flash_device_of(const struct flash_chip *chip, u64 page);
+void flash_find_near(struct flash_chip *chip, u64 page);
+
+/* The same under the controller's lock: most pages are near the one before. */
+static inline u16 flash_device_near(struct flash_chip *chip, u64 page)
+{
+	if (unlikely(page < chip->near.first_page ||
+		     page >= chip->near.end_page))
+		flash_find_near(chip, page);
+	return chip->near.device;
+}
 
 /* An operation of the chip, from its callback's beginning to its end. */
 struct page_op {
@@ -90,10 +109,10 @@ struct page_op {
 
 /* It ended: completes its record, all but what is of the operation's own kind,
  * and writes it. */
-static inline void flash_write(struct page_op *op, u64 end_ns)
+static inline void flash_write(struct page_op *op, u16 device, u64 end_ns)
 {
 	op->record.object = op->page;
-	op->record.device = flash_device_of(op->chip, op->page);
+	op->record.device = device;
 	record_write(&op->record, end_ns);
 }
 

@@ -28,7 +28,7 @@ void flash_hits(struct flash_chip *chip, struct flash_call *call, u64 end)
 			.offset = op.page << chip->nand->page_shift,
 			.size = chip->mtd->writesize,
 		};
-		flash_write(&op, call->now_ns);
+		flash_write(&op, flash_device_of(chip, op.page), call->now_ns);
 	}
 	call->next = end;
 }
@@ -74,7 +74,7 @@ static void mtd_end(struct page_op *op, u8 type, loff_t at, size_t bytes,
 				(ops->datbuf ? 0 : TRACE_OOB) |
 				(ops->mode == MTD_OPS_RAW ? TRACE_RAW : 0);
 		}
-		flash_write(op, end_ns);
+		flash_write(op, flash_device_of(op->chip, op->page), end_ns);
 	}
 	atomic_dec(&op->chip->inside);
 }

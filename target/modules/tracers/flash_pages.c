@@ -12,15 +12,21 @@ static u64 chip_page(const struct nand_chip *nand, u64 page)
 }
 
 /* A callback that another callback uses is no operation of its own. */
+static __always_inline void op_begin_at(struct page_op *op,
+					struct flash_chip *chip, u64 page)
+{
+	op->call = NULL;
+	op->chip = chip;
+	op->page = page;
+	op->wanted = !chip->nested++ && flash_wants(chip, page);
+	if (op->wanted)
+		record_open(&op->record);
+}
+
 static __always_inline void op_begin(struct page_op *op, struct nand_chip *nand,
 				     int page)
 {
-	op->call = NULL;
-	op->chip = flash_chip_of(nand);
-	op->page = chip_page(nand, page);
-	op->wanted = !op->chip->nested++ && flash_wants(op->chip, op->page);
-	if (op->wanted)
-		record_open(&op->record);
+	op_begin_at(op, flash_chip_of(nand), chip_page(nand, page));
 }
 
 static __always_inline void op_begin_read(struct page_op *op,
@@ -37,7 +43,7 @@ static __always_inline void op_begin_read(struct page_op *op,
 			flash_hits(chip, call, at);
 		call->next = at + 1;
 	}
-	op_begin(op, nand, page);
+	op_begin_at(op, chip, at);
 	op->call = call;
 }
 
@@ -67,7 +73,7 @@ static void op_record(struct page_op *op, u8 type, u8 flags, u32 bytes,
 	record->offset = op->page << op->chip->nand->page_shift;
 	record->result = result;
 	record->extra = 0;
-	flash_write(op, end_ns);
+	flash_write(op, flash_device_near(op->chip, op->page), end_ns);
 }
 
 static __always_inline void op_end(struct page_op *op, u8 type, u8 flags,
@@ -228,7 +234,7 @@ static void erase_leave(struct probe *probe, void *data, unsigned long result)
 		.extra =
 			op->page >> (nand->phys_erase_shift - nand->page_shift),
 	};
-	flash_write(op, end_ns);
+	flash_write(op, flash_device_near(op->chip, op->page), end_ns);
 }
 
 struct probe flash_erase_probe = {

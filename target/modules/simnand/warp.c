@@ -22,11 +22,15 @@
 #include <linux/ktime.h>
 #include <linux/math64.h>
 #include <linux/printk.h>
+#include <linux/string.h>
 
 #ifdef CONFIG_X86_LOCAL_APIC
 #include <asm/apic.h>
 #include <asm/cpufeature.h>
 #include <asm/irq_vectors.h>
+#endif
+#ifdef CONFIG_X86_TSC
+#include <asm/tsc.h>
 #endif
 
 #include "wait.h"
@@ -46,6 +50,7 @@ static struct {
 	struct clocksource *base;
 	atomic64_t base_cycles; /* of base, extended to 64 bits */
 	u64 base_start;		/* of these, when ours became the source */
+	bool base_is_tsc;
 	atomic64_t added_ns;
 	u64 behind_ns; /* time added since the interrupt was last set */
 	u64 slice_ns;
@@ -66,13 +71,29 @@ static u64 notrace base_cycles(void)
 	return last + passed;
 }
 
-/* In ns, so that what is added is added exactly. */
+static __always_inline u64 to_ns(u64 cycles)
+{
+	return mul_u64_u32_shr(cycles - warp.base_start, warp.base->mult,
+			       warp.base->shift) +
+	       atomic64_read(&warp.added_ns);
+}
+
+/* Out of line: a call inside would cost the usual way the saving of registers.
+ */
+static noinline u64 notrace read_other(void)
+{
+	return to_ns(base_cycles());
+}
+
+/* In ns, so that what is added is added exactly. Whoever traces reads it twice
+ * for each event: a TSC, which is 64 bits wide, is read here and now. */
 static u64 notrace warp_read(struct clocksource *cs)
 {
-	u64 ns = mul_u64_u32_shr(base_cycles() - warp.base_start,
-				 warp.base->mult, warp.base->shift);
-
-	return ns + atomic64_read(&warp.added_ns);
+#ifdef CONFIG_X86_TSC
+	if (likely(warp.base_is_tsc))
+		return to_ns(rdtsc_ordered());
+#endif
+	return read_other();
 }
 
 /*
@@ -96,6 +117,7 @@ static int warp_enable(struct clocksource *cs)
 	if (!(base->flags & CLOCK_SOURCE_IS_CONTINUOUS))
 		return -ENODEV;
 	warp.base = base;
+	warp.base_is_tsc = !strcmp(base->name, "tsc");
 	warp.base_start = base->read(base);
 	atomic64_set(&warp.base_cycles, warp.base_start);
 	cs->max_idle_ns = min(cs->max_idle_ns, base->max_idle_ns);

@@ -79,17 +79,15 @@ int tracers_set_task_filter(char *text)
 
 int tracers_mark(const char *text)
 {
-	struct slot slot;
-	struct span span;
+	struct trace_record record = {.type = TRACE_MARK};
 
 	if (!*text || strlen(text) > TRACE_MARK_MAX)
 		return tracers_refuse(-EINVAL, "mark: 1 to %d bytes of text",
 				      TRACE_MARK_MAX);
-	span_open(&span);
-	if (!record_begin(&slot, &span, TRACE_MARK, span.start_ns))
+	record_open(&record);
+	memcpy(record.text, text, strlen(text));
+	if (!record_write(&record, record.start_ns))
 		return tracers_refuse(-ENOSPC, "mark: the ring is full");
-	memcpy(slot.record->text, text, strlen(text));
-	record_commit(&slot);
 	return 0;
 }
 

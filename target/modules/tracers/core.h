@@ -3,9 +3,16 @@
 #ifndef TRACERS_CORE_H
 #define TRACERS_CORE_H
 
-#include "tracers.h"
+#include <linux/percpu.h>
+#include <linux/sched.h>
+#include <linux/version.h>
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 12, 0)
+#include <linux/unaligned.h>
+#else
+#include <asm/unaligned.h>
+#endif
 
-struct task_struct;
+#include "tracers.h"
 
 /* A CPU's records. Only that CPU writes, with interrupts off. */
 struct ring {
@@ -43,8 +50,38 @@ void rings_sum(struct ring_sums *sums);
 
 int tasks_init(unsigned int max);
 void tasks_exit(void);
+
+/* The name of a task that a CPU looked up last. */
+struct last_task {
+	u32 pid;
+	u16 number; /* 0: none yet */
+	char comm[TASK_COMM_LEN];
+};
+
+DECLARE_PER_CPU(struct last_task, last_tasks);
+u16 task_number_found(struct last_task *last);
+
+/* Two words each: this is done for every record. */
+static inline bool task_name_is(const char *a, const char *b)
+{
+	BUILD_BUG_ON(TASK_COMM_LEN != 2 * sizeof(u64));
+	return !((get_unaligned((const u64 *)a) ^
+		  get_unaligned((const u64 *)b)) |
+		 (get_unaligned((const u64 *)a + 1) ^
+		  get_unaligned((const u64 *)b + 1)));
+}
+
 /* The number of the running task's name; interrupts are off. */
-u16 task_number(void);
+static inline u16 task_number(void)
+{
+	struct last_task *last = this_cpu_ptr(&last_tasks);
+
+	if (likely(last->number && last->pid == current->pid &&
+		   task_name_is(last->comm, current->comm)))
+		return last->number;
+	return task_number_found(last);
+}
+
 void tasks_names(struct seq_file *file);
 void tasks_status(struct seq_file *file);
 extern bool task_names;

@@ -2,8 +2,8 @@
 /*
  * Flashmon: each page of raw NAND that is read or programmed, each block that
  * is erased, for which task and how long it took; and what MTD was asked for.
- * This file knows the chips and partitions; flash_pages.c and
- * flash_calls.c have the hooks.
+ * This file knows the chips and partitions, flash_where.c which of them a page
+ * is in; flash_pages.c and flash_calls.c have the hooks.
  */
 #include <linux/kallsyms.h>
 #include <linux/module.h>
@@ -17,7 +17,7 @@ struct flash_chip flash_chips[FLASH_CHIPS_MAX];
 struct flash_device flash_devices[FLASH_PARTS_MAX];
 DEFINE_MUTEX(flash_lock);
 bool flash_log_hits = true, flash_log_calls;
-static unsigned int devices_end; /* those behind are free */
+unsigned int flash_devices_end;
 
 static bool started;
 /* The filter: a device by name or number; empty for all. */
@@ -25,18 +25,12 @@ static char wanted[64];
 
 static struct probe *const probes[] = {&flash_erase_probe};
 
-u16 flash_device_of(const struct flash_chip *chip, u64 page)
+/* The devices are others now. */
+static void forget_near(struct flash_chip *chip)
 {
-	const struct flash_device *best = NULL, *device = flash_devices;
-
-	/* A partition rather than the chip that it is part of. */
-	for (; device < &flash_devices[devices_end]; device++)
-		if (device->chip == chip && page >= device->first_page &&
-		    page < device->end_page &&
-		    (!best || device->end_page - device->first_page <
-				      best->end_page - best->first_page))
-			best = device;
-	return best ? best->number : 0xffff;
+	mutex_lock(&chip->nand->controller->lock);
+	chip->near = (struct flash_near){};
+	mutex_unlock(&chip->nand->controller->lock);
 }
 
 /* The NAND core's own read function tells its devices from all others. */
@@ -177,9 +171,10 @@ static void device_added(struct mtd_info *mtd)
 		device->end_page =
 			(first + mtd->size) >> chip->nand->page_shift;
 		device->chip = chip;
-		devices_end = max_t(unsigned int, devices_end,
-				    device - flash_devices + 1);
+		flash_devices_end = max_t(unsigned int, flash_devices_end,
+					  device - flash_devices + 1);
 		chip->devices++;
+		forget_near(chip);
 		apply_filter(wanted);
 		if (started && !chip->hooked)
 			hook(chip);
@@ -190,14 +185,18 @@ static void device_added(struct mtd_info *mtd)
 static void device_removed(struct mtd_info *mtd)
 {
 	struct flash_device *device = flash_devices;
+	struct flash_chip *chip;
 
 	mutex_lock(&flash_lock);
 	for (; device < &flash_devices[FLASH_PARTS_MAX]; device++) {
-		if (!device->chip || device->number != mtd->index)
+		chip = device->chip;
+		if (!chip || device->number != mtd->index)
 			continue;
-		if (!--device->chip->devices)
-			chip_remove(device->chip);
 		*device = (struct flash_device){};
+		if (--chip->devices)
+			forget_near(chip);
+		else
+			chip_remove(chip);
 		apply_filter(wanted);
 	}
 	mutex_unlock(&flash_lock);

@@ -11,6 +11,7 @@
 
 #include <linux/mtd/mtd.h>
 #include <linux/mtd/rawnand.h>
+#include <linux/sched.h>
 
 #include "probes.h"
 #include "tracers.h"
@@ -38,6 +39,13 @@ struct flash_call {
 	u64 now_ns;		  /* the last time that somebody looked at */
 };
 
+/* Pages that are all in the same device, and no other's first or last. */
+struct flash_near {
+	u64 first_page;
+	u64 end_page;
+	u16 device;
+};
+
 struct flash_chip {
 	struct mtd_info *mtd; /* the master; NULL: free */
 	struct nand_chip *nand;
@@ -52,6 +60,7 @@ struct flash_chip {
 	int (*write)(struct mtd_info *mtd, loff_t to, struct mtd_oob_ops *ops);
 	int (*erase)(struct mtd_info *mtd, struct erase_info *info);
 
+	struct flash_near near; /* of the last page; controller's lock */
 	unsigned int nested; /* callbacks inside callbacks; controller's lock */
 	atomic_t inside;     /* MTD calls under way */
 	struct flash_call calls[FLASH_CALLS_MAX];
@@ -71,25 +80,53 @@ struct flash_device {
 extern struct monitor flashmon;
 extern struct flash_chip flash_chips[FLASH_CHIPS_MAX];
 extern struct flash_device flash_devices[FLASH_PARTS_MAX];
-extern struct mutex flash_lock; /* chips and devices, and their hooks */
+extern unsigned int flash_devices_end; /* those from here on are free */
+extern struct mutex flash_lock;	       /* chips and devices, and their hooks */
 extern bool flash_log_hits, flash_log_calls;
 extern struct probe flash_erase_probe;
+
+/* The number of the device that a page is in. */
+u16 flash_device_of(const struct flash_chip *chip, u64 page);
+void flash_find_near(struct flash_chip *chip, u64 page);
+
+/* The same under the controller's lock: most pages are near the one before. */
+static inline u16 flash_device_near(struct flash_chip *chip, u64 page)
+{
+	if (unlikely(page < chip->near.first_page ||
+		     page >= chip->near.end_page))
+		flash_find_near(chip, page);
+	return chip->near.device;
+}
 
 /* An operation of the chip, from its callback's beginning to its end. */
 struct page_op {
 	struct flash_chip *chip;
-	struct span span;
 	u64 page;
 	bool wanted;
 	struct flash_call *call; /* of MTD that it serves; NULL: none */
+	struct trace_record record;
 };
 
-/* The record of an operation that ended, to be completed and committed. NULL:
- * it found no room. */
-struct slot *flash_record(struct slot *slot, const struct page_op *op, u8 type,
-			  u64 end_ns, u32 bytes);
+/* It ended: completes its record, all but what is of the operation's own kind,
+ * and writes it. */
+static inline void flash_write(struct page_op *op, u16 device, u64 end_ns)
+{
+	op->record.object = op->page;
+	op->record.device = device;
+	record_write(&op->record, end_ns);
+}
+
 /* The read of MTD that the running task is in; NULL: none. */
-struct flash_call *flash_call_of(struct flash_chip *chip);
+static inline struct flash_call *flash_call_of(struct flash_chip *chip)
+{
+	unsigned int i;
+
+	for (i = 0; i < FLASH_CALLS_MAX; i++)
+		if (READ_ONCE(chip->calls[i].task) == current)
+			return &chip->calls[i];
+	return NULL;
+}
+
 /* The read buffer had the pages from the call's next on. */
 void flash_hits(struct flash_chip *chip, struct flash_call *call, u64 end);
 
@@ -99,9 +136,6 @@ void flash_unhook_pages(struct flash_chip *chip);
 void flash_hook_calls(struct flash_chip *chip);
 /* Waits until the last call that went through them has ended. */
 void flash_unhook_calls(struct flash_chip *chip);
-
-/* The number of the device that a page is in. */
-u16 flash_device_of(const struct flash_chip *chip, u64 page);
 
 static inline struct flash_chip *flash_chip_of(const struct nand_chip *nand)
 {

@@ -7,34 +7,11 @@
 #include "compat.h"
 #include "flash.h"
 
-struct slot *flash_record(struct slot *slot, const struct page_op *op, u8 type,
-			  u64 end_ns, u32 bytes)
-{
-	if (!record_begin(slot, &op->span, type, end_ns))
-		return NULL;
-	slot->record->object = op->page;
-	slot->record->offset = op->page << op->chip->nand->page_shift;
-	slot->record->size = bytes;
-	slot->record->device = flash_device_of(op->chip, op->page);
-	return slot;
-}
-
-struct flash_call *flash_call_of(struct flash_chip *chip)
-{
-	unsigned int i;
-
-	for (i = 0; i < FLASH_CALLS_MAX; i++)
-		if (READ_ONCE(chip->calls[i].task) == current)
-			return &chip->calls[i];
-	return NULL;
-}
-
 /* That they were hits is known only now,
  * so their time is the call's last known one, which costs no clock. */
 void flash_hits(struct flash_chip *chip, struct flash_call *call, u64 end)
 {
 	struct page_op op = {.chip = chip};
-	struct slot slot;
 
 	for (op.page = call->next; op.page < end; op.page++) {
 		if (!flash_wants(chip, op.page))
@@ -44,11 +21,14 @@ void flash_hits(struct flash_chip *chip, struct flash_call *call, u64 end)
 			continue;
 		if (!call->now_ns)
 			call->now_ns = tracers_clock();
-		op.span.seq = atomic64_inc_return(&tracers_seq);
-		op.span.start_ns = call->now_ns;
-		if (flash_record(&slot, &op, TRACE_FLASH_HIT, call->now_ns,
-				 chip->mtd->writesize))
-			record_commit(&slot);
+		op.record = (struct trace_record){
+			.seq = atomic64_inc_return(&tracers_seq),
+			.start_ns = call->now_ns,
+			.type = TRACE_FLASH_HIT,
+			.offset = op.page << chip->nand->page_shift,
+			.size = chip->mtd->writesize,
+		};
+		flash_write(&op, flash_device_of(chip, op.page), call->now_ns);
 	}
 	call->next = end;
 }
@@ -71,25 +51,30 @@ static void mtd_begin(struct page_op *op, struct mtd_info *mtd, loff_t at)
 	op->page = at >> op->chip->nand->page_shift;
 	op->wanted = flash_log_calls && flash_wants(op->chip, op->page);
 	if (op->wanted)
-		span_open(&op->span);
+		record_open(&op->record);
 }
 
 static void mtd_end(struct page_op *op, u8 type, loff_t at, size_t bytes,
 		    int result, const struct mtd_oob_ops *ops)
 {
-	struct slot slot;
+	if (op->wanted) {
+		u64 end_ns = tracers_clock();
 
-	if (op->wanted && flash_record(&slot, op, type, tracers_clock(),
-				       min_t(size_t, bytes, U32_MAX))) {
-		slot.record->offset = at;
-		slot.record->result = result;
+		op->record = (struct trace_record){
+			.seq = op->record.seq,
+			.start_ns = op->record.start_ns,
+			.type = type,
+			.offset = at,
+			.size = min_t(size_t, bytes, U32_MAX),
+			.result = result,
+		};
 		if (ops) {
-			slot.record->extra = ops->oobbuf ? ops->ooblen : 0;
-			slot.record->flags =
+			op->record.extra = ops->oobbuf ? ops->ooblen : 0;
+			op->record.flags =
 				(ops->datbuf ? 0 : TRACE_OOB) |
 				(ops->mode == MTD_OPS_RAW ? TRACE_RAW : 0);
 		}
-		record_commit(&slot);
+		flash_write(op, flash_device_of(op->chip, op->page), end_ns);
 	}
 	atomic_dec(&op->chip->inside);
 }
@@ -120,12 +105,12 @@ static int hook_mtd_read(struct mtd_info *mtd, loff_t from,
 	mtd_begin(&op, mtd, from);
 	if (ops->datbuf && READ_ONCE(flashmon.recording))
 		call = call_begin(op.chip, op.page,
-				  op.wanted ? op.span.start_ns : 0);
+				  op.wanted ? op.record.start_ns : 0);
 	result = op.chip->read(mtd, from, ops);
 	if (call) {
 		end = (from + ops->retlen + mtd->writesize - 1) >>
 		      op.chip->nand->page_shift;
-		if (ops->retlen)
+		if (ops->retlen && call->next < end)
 			flash_hits(op.chip, call, end);
 		smp_store_release(&call->task, NULL);
 	}

@@ -12,28 +12,38 @@ static u64 chip_page(const struct nand_chip *nand, u64 page)
 }
 
 /* A callback that another callback uses is no operation of its own. */
-static void op_begin(struct page_op *op, struct nand_chip *nand, int page)
+static __always_inline void op_begin_at(struct page_op *op,
+					struct flash_chip *chip, u64 page)
 {
 	op->call = NULL;
-	op->chip = flash_chip_of(nand);
-	op->page = chip_page(nand, page);
-	op->wanted = !op->chip->nested++ && flash_wants(op->chip, op->page);
+	op->chip = chip;
+	op->page = page;
+	op->wanted = !chip->nested++ && flash_wants(chip, page);
 	if (op->wanted)
-		span_open(&op->span);
+		record_open(&op->record);
 }
 
-static void op_begin_read(struct page_op *op, struct nand_chip *nand, int page)
+static __always_inline void op_begin(struct page_op *op, struct nand_chip *nand,
+				     int page)
+{
+	op_begin_at(op, flash_chip_of(nand), chip_page(nand, page));
+}
+
+static __always_inline void op_begin_read(struct page_op *op,
+					  struct nand_chip *nand, int page)
 {
 	struct flash_chip *chip = flash_chip_of(nand);
 	struct flash_call *call = NULL;
+	u64 at = chip_page(nand, page);
 
 	if (!chip->nested && READ_ONCE(flashmon.recording))
 		call = flash_call_of(chip);
 	if (call) {
-		flash_hits(chip, call, chip_page(nand, page));
-		call->next = chip_page(nand, page) + 1;
+		if (unlikely(call->next < at))
+			flash_hits(chip, call, at);
+		call->next = at + 1;
 	}
-	op_begin(op, nand, page);
+	op_begin_at(op, chip, at);
 	op->call = call;
 }
 
@@ -47,23 +57,31 @@ static void op_count(const struct page_op *op, u8 type, u8 flags)
 		flags &TRACE_OOB ? block->oob_programs++ : block->programs++;
 }
 
-static void op_end(struct page_op *op, u8 type, u8 flags, u32 bytes, int result)
+static void op_record(struct page_op *op, u8 type, u8 flags, u32 bytes,
+		      int result)
 {
-	struct slot slot;
-	u64 end_ns;
+	struct trace_record *record = &op->record;
+	u64 end_ns = tracers_clock();
 
-	op->chip->nested--;
-	if (!op->wanted)
-		return;
 	op_count(op, type, flags);
-	end_ns = tracers_clock();
 	if (op->call)
 		op->call->now_ns = end_ns;
-	if (!flash_record(&slot, op, type, end_ns, bytes))
-		return;
-	slot.record->flags = flags;
-	slot.record->result = result;
-	record_commit(&slot);
+	record->type = type;
+	record->flags = flags;
+	record->depth = 0;
+	record->size = bytes;
+	record->offset = op->page << op->chip->nand->page_shift;
+	record->result = result;
+	record->extra = 0;
+	flash_write(op, flash_device_near(op->chip, op->page), end_ns);
+}
+
+static __always_inline void op_end(struct page_op *op, u8 type, u8 flags,
+				   u32 bytes, int result)
+{
+	op->chip->nested--;
+	if (op->wanted)
+		op_record(op, type, flags, bytes, result);
 }
 
 static int hook_read_page(struct nand_chip *nand, u8 *buf, int oob, int page)
@@ -195,7 +213,7 @@ static bool erase_enter(struct probe *probe, const unsigned long *args,
 	op->page = chip_page(nand, (u64)(u32)args[1] << shift);
 	if (op->chip->nand != nand || !flash_wants(op->chip, op->page))
 		return false;
-	span_open(&op->span);
+	record_open(&op->record);
 	return true;
 }
 
@@ -203,16 +221,20 @@ static void erase_leave(struct probe *probe, void *data, unsigned long result)
 {
 	struct page_op *op = data;
 	const struct nand_chip *nand = op->chip->nand;
-	struct slot slot;
+	u64 end_ns = tracers_clock();
 
 	flash_block_of(op->chip, op->page)->erases++;
-	if (!flash_record(&slot, op, TRACE_FLASH_ERASE, tracers_clock(),
-			  op->chip->mtd->erasesize))
-		return;
-	slot.record->result = result;
-	slot.record->extra =
-		op->page >> (nand->phys_erase_shift - nand->page_shift);
-	record_commit(&slot);
+	op->record = (struct trace_record){
+		.seq = op->record.seq,
+		.start_ns = op->record.start_ns,
+		.type = TRACE_FLASH_ERASE,
+		.offset = op->page << nand->page_shift,
+		.size = op->chip->mtd->erasesize,
+		.result = result,
+		.extra =
+			op->page >> (nand->phys_erase_shift - nand->page_shift),
+	};
+	flash_write(op, flash_device_near(op->chip, op->page), end_ns);
 }
 
 struct probe flash_erase_probe = {

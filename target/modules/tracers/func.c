@@ -29,7 +29,8 @@ static bool func_enter(struct probe *probe, const unsigned long *args,
 		return false;
 	}
 	atomic64_inc(&func->entered);
-	span_open(&frame->span);
+	frame->seq = atomic64_inc_return(&tracers_seq);
+	frame->start_ns = tracers_clock();
 	return true;
 }
 NOKPROBE_SYMBOL(func_enter);
@@ -37,15 +38,17 @@ NOKPROBE_SYMBOL(func_enter);
 static void write_record(const struct func *func, struct func_frame *frame,
 			 u64 end_ns, unsigned long result)
 {
-	struct slot slot;
+	struct trace_record record = {
+		.seq = frame->seq,
+		.start_ns = frame->start_ns,
+		.type = TRACE_FUNC,
+		.depth = frame->depth,
+		.object = func - funcs,
+		.offset = frame->inner_ns,
+		.result = result,
+	};
 
-	if (!record_begin(&slot, &frame->span, TRACE_FUNC, end_ns))
-		return;
-	slot.record->object = func - funcs;
-	slot.record->offset = frame->inner_ns;
-	slot.record->result = result;
-	slot.record->depth = frame->depth;
-	record_commit(&slot);
+	record_write(&record, end_ns);
 }
 
 static void func_leave(struct probe *probe, void *data, unsigned long result)
@@ -53,7 +56,7 @@ static void func_leave(struct probe *probe, void *data, unsigned long result)
 	struct func *func = container_of(probe, struct func, probe);
 	struct func_frame *frame = data;
 	u64 end_ns = tracers_clock();
-	u64 ns = end_ns - frame->span.start_ns;
+	u64 ns = end_ns - frame->start_ns;
 
 	if (READ_ONCE(stopping))
 		return;

@@ -43,7 +43,8 @@ struct func_stack {
 
 /* A call under way. */
 struct func_frame {
-	struct span span;
+	u64 seq;
+	u64 start_ns;
 	struct func_stack *stack;
 	struct func_frame *outer;
 	u64 inner_ns;

@@ -29,6 +29,8 @@ static int entered(struct kretprobe_instance *instance, struct pt_regs *regs)
 	unsigned long args[PROBE_ARGS];
 
 	args_of(regs, args);
+	if (probe->wants && !probe->wants(probe, args))
+		return 1;
 	return !probe->enter(probe, args, instance->data);
 }
 NOKPROBE_SYMBOL(entered);
@@ -52,7 +54,8 @@ static int passed(struct kprobe *kprobe, struct pt_regs *regs)
 	unsigned long args[PROBE_ARGS];
 
 	args_of(regs, args);
-	probe->enter(probe, args, NULL);
+	if (!probe->wants || probe->wants(probe, args))
+		probe->enter(probe, args, NULL);
 	return 0;
 }
 NOKPROBE_SYMBOL(passed);

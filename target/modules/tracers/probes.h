@@ -16,6 +16,7 @@
 #include <linux/kprobes.h>
 
 #define PROBE_ARGS	 8   /* words of arguments that a probe sees */
+#define PROBE_WANTS_ARGS 3   /* of these, that wants is given */
 #define PROBE_DATA_BYTES 128 /* of a call, at most */
 
 struct detour;
@@ -25,15 +26,16 @@ struct probe {
 	const char *name;
 	void *address;
 
+	/* Whether a call is of interest at all, asked once, before enter: one
+	 * that is not takes no detour, however long it lasts. Of the arguments
+	 * it is given the first PROBE_WANTS_ARGS alone. NULL: all are. */
+	bool (*wants)(struct probe *probe, const unsigned long *args);
 	/* At the entry. data is the call's own until its return. False: its
 	 * return is of no interest. */
 	bool (*enter)(struct probe *probe, const unsigned long *args,
 		      void *data);
 	/* At the return. NULL: only entries are of interest. */
 	void (*leave)(struct probe *probe, void *data, unsigned long result);
-	/* Whether a call is of interest at all: one that is not takes no
-	 * detour, however long it lasts. NULL: all are. */
-	bool (*wants)(struct probe *probe, const unsigned long *args);
 	unsigned int data_bytes;
 	bool may_detour;
 

@@ -80,55 +80,45 @@ void rings_reset(void)
 	cpus_read_unlock();
 }
 
-static struct trace_record *ring_reserve(struct ring *ring)
+static bool ring_has_room(struct ring *ring)
 {
 	if (unlikely(in_nmi())) {
 		ring->in_nmi++;
-		return NULL;
-	}
-	if (!ring_overwrites &&
-	    ring->begun - READ_ONCE(ring->taken) >= ring_size) {
-		ring->refused++;
-		return NULL;
-	}
-	WRITE_ONCE(ring->begun, ring->begun + 1);
-	smp_wmb(); /* a reader sees this before it sees any of the record */
-	return &ring->records[(ring->begun - 1) & (ring_size - 1)];
-}
-
-bool record_begin(struct slot *slot, const struct span *span, u8 type,
-		  u64 end_ns)
-{
-	struct trace_record *record;
-
-	local_irq_save(slot->irq_flags);
-	record = ring_reserve(this_cpu_ptr(&rings));
-	slot->record = record;
-	if (unlikely(!record)) {
-		local_irq_restore(slot->irq_flags);
 		return false;
 	}
-	*record = (struct trace_record){
-		.seq = span->seq,
-		.start_ns = span->start_ns,
-		.latency_ns = end_ns - span->start_ns,
-		.type = type,
-		.cpu = smp_processor_id(),
-		.pid = current->pid,
-		.task = task_names ? task_number() : 0,
-	};
+	if (unlikely(!ring_overwrites) &&
+	    ring->begun - READ_ONCE(ring->taken) >= ring_size) {
+		ring->refused++;
+		return false;
+	}
 	return true;
 }
-EXPORT_SYMBOL_GPL(record_begin);
 
-void record_commit(struct slot *slot)
+bool record_write(struct trace_record *record, u64 end_ns)
 {
-	struct ring *ring = this_cpu_ptr(&rings);
+	unsigned long irq_flags;
+	struct ring *ring;
+	bool room;
+	u64 at;
 
-	smp_store_release(&ring->done, ring->begun);
-	local_irq_restore(slot->irq_flags);
+	record->latency_ns = end_ns - record->start_ns;
+	record->pid = current->pid;
+	local_irq_save(irq_flags);
+	ring = this_cpu_ptr(&rings);
+	room = ring_has_room(ring);
+	if (likely(room)) {
+		record->cpu = smp_processor_id();
+		record->task = task_names ? task_number() : 0;
+		at = ring->begun;
+		WRITE_ONCE(ring->begun, at + 1);
+		smp_wmb(); /* seen before anything of the record is */
+		ring->records[at & (ring_size - 1)] = *record;
+		smp_store_release(&ring->done, at + 1);
+	}
+	local_irq_restore(irq_flags);
+	return room;
 }
-EXPORT_SYMBOL_GPL(record_commit);
+EXPORT_SYMBOL_GPL(record_write);
 
 u64 ring_oldest(const struct ring *ring)
 {

@@ -9,12 +9,6 @@
 #include <linux/sched.h>
 #include <linux/seq_file.h>
 #include <linux/vmalloc.h>
-#include <linux/version.h>
-#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 12, 0)
-#include <linux/unaligned.h>
-#else
-#include <asm/unaligned.h>
-#endif
 
 #include "core.h"
 
@@ -24,23 +18,7 @@ struct task_name {
 	char comm[TASK_COMM_LEN];
 };
 
-struct last_task {
-	u32 pid;
-	u16 number;
-	char comm[TASK_COMM_LEN];
-};
-
-/* Two words each: this is done for every record. */
-static bool same_name(const char *a, const char *b)
-{
-	BUILD_BUG_ON(TASK_COMM_LEN != 2 * sizeof(u64));
-	return !((get_unaligned((const u64 *)a) ^
-		  get_unaligned((const u64 *)b)) |
-		 (get_unaligned((const u64 *)a + 1) ^
-		  get_unaligned((const u64 *)b + 1)));
-}
-
-static DEFINE_PER_CPU(struct last_task, last_tasks);
+DEFINE_PER_CPU(struct last_task, last_tasks);
 static DEFINE_RAW_SPINLOCK(tasks_lock);
 static struct task_name *names; /* from 1 on */
 static u16 *index; /* open addressing by pid, twice as long as names */
@@ -91,19 +69,14 @@ static u16 name_find(void)
 	for (; index[at]; at = (at + 1) & mask) {
 		name = &names[index[at]];
 		if (name->pid == current->pid &&
-		    same_name(name->comm, current->comm))
+		    task_name_is(name->comm, current->comm))
 			return index[at];
 	}
 	return name_add(&index[at]);
 }
 
-u16 task_number(void)
+u16 task_number_found(struct last_task *last)
 {
-	struct last_task *last = this_cpu_ptr(&last_tasks);
-
-	if (likely(last->number && last->pid == current->pid &&
-		   same_name(last->comm, current->comm)))
-		return last->number;
 	raw_spin_lock(&tasks_lock);
 	last->number = name_find();
 	raw_spin_unlock(&tasks_lock);

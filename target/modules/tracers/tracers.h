@@ -16,18 +16,6 @@
 
 struct seq_file;
 
-/* The beginning of an event. */
-struct span {
-	u64 seq;
-	u64 start_ns;
-};
-
-/* A record being written; interrupts are off until it is committed. */
-struct slot {
-	struct trace_record *record;
-	unsigned long irq_flags;
-};
-
 extern atomic64_t tracers_seq;
 
 /* Safe wherever a probe may sit, even inside timekeeping. */
@@ -36,17 +24,16 @@ static inline u64 tracers_clock(void)
 	return ktime_get_mono_fast_ns();
 }
 
-static inline void span_open(struct span *span)
+/* An event begins: what its record has of that. */
+static inline void record_open(struct trace_record *record)
 {
-	span->seq = atomic64_inc_return(&tracers_seq);
-	span->start_ns = tracers_clock();
+	record->seq = atomic64_inc_return(&tracers_seq);
+	record->start_ns = tracers_clock();
 }
 
-/* A record of the event, of zeroes but for what every record has. False: it
- * found no room, and was counted. */
-bool record_begin(struct slot *slot, const struct span *span, u8 type,
-		  u64 end_ns);
-void record_commit(struct slot *slot);
+/* It ended: fills in the latency, the CPU and the task, and puts a copy of it
+ * into the ring. False: it found no room, and was counted. */
+bool record_write(struct trace_record *record, u64 end_ns);
 
 enum monitor_state { MONITOR_STOPPED, MONITOR_RUNNING, MONITOR_PAUSED };
 

@@ -11,65 +11,51 @@
 
 #define PROBES_MAX 40
 
-void vfs_record(const struct vfs_call *call, u64 end_ns, long result)
-{
-	struct slot slot;
-
-	if (!record_begin(&slot, &call->span, call->type, end_ns))
-		return;
-	slot.record->object = call->inode;
-	slot.record->offset = call->offset;
-	slot.record->size = min_t(u64, call->size, U32_MAX);
-	slot.record->extra = call->extra;
-	slot.record->device = call->device;
-	slot.record->flags = call->flags;
-	slot.record->result = clamp_t(long, result, INT_MIN, INT_MAX);
-	record_commit(&slot);
-}
-
-static bool vfs_wants(struct probe *probe, const unsigned long *args)
-{
-	struct vfs_point *point = container_of(probe, struct vfs_point, probe);
-	struct vfs_call call = {};
-
-	return monitor_wants(&vfsmon) && point->look(&call, args);
-}
-
 static bool vfs_enter(struct probe *probe, const unsigned long *args,
 		      void *data)
 {
 	struct vfs_point *point = container_of(probe, struct vfs_point, probe);
 	struct vfs_call instant, *call = data ? data : &instant;
 
-	if (!monitor_wants(&vfsmon))
-		return false;
-	*call = (struct vfs_call){.type = point->type};
-	if (!point->look(call, args))
-		return false;
-	span_open(&call->span);
+	*call = (struct vfs_call){.record.type = point->type};
+	point->look(call, args);
+	call->record.size = min_t(u64, call->size, U32_MAX);
+	record_open(&call->record);
 	if (call->cache)
 		vfs_cache_look(call);
 	if (point->instant)
-		vfs_record(call, call->span.start_ns, 0);
+		record_write(&call->record, call->record.start_ns);
 	return true;
 }
 NOKPROBE_SYMBOL(vfs_enter);
 
 static void vfs_leave(struct probe *probe, void *data, unsigned long result)
 {
-	struct vfs_call *call = data;
 	u64 end_ns = tracers_clock();
+	struct vfs_call *call = data;
+	struct trace_record *record = &call->record;
 
-	/* A mount has no file system before it has succeeded. */
-	if (call->mount && !(int)result && call->mount->root)
-		vfs_call_of_super(call, call->mount->root->d_sb);
-	if (call->flags & TRACE_AROUND || call->type == TRACE_VFS_RELEASE ||
-	    call->type == TRACE_VFS_EVICT || call->type == TRACE_VFS_UNMOUNT)
-		result = 0; /* these return nothing */
-	if (call->type != TRACE_VFS_READ && call->type != TRACE_VFS_WRITE &&
-	    call->type != TRACE_VFS_SPLICE)
-		result = (int)result;
-	vfs_record(call, end_ns, result);
+	switch (record->type) {
+	case TRACE_VFS_READ:
+	case TRACE_VFS_WRITE:
+	case TRACE_VFS_SPLICE:
+		record->result = clamp_t(long, result, INT_MIN, INT_MAX);
+		break;
+	case TRACE_VFS_RELEASE:
+	case TRACE_VFS_EVICT:
+	case TRACE_VFS_UNMOUNT:
+		break; /* these return nothing */
+	case TRACE_VFS_MOUNT:
+		/* It has no file system before it has succeeded. */
+		if (!(int)result && call->mount->root &&
+		    vfs_passes(call->mount->root->d_sb))
+			vfs_call_of_super(call, call->mount->root->d_sb);
+		fallthrough;
+	default:
+		if (!(record->flags & TRACE_AROUND)) /* as above */
+			record->result = result;
+	}
+	record_write(record, end_ns);
 }
 NOKPROBE_SYMBOL(vfs_leave);
 
@@ -88,7 +74,7 @@ static void point_arm(struct vfs_point *point)
 	const char *const *name;
 	int err = -ENOENT;
 
-	point->probe.wants = vfs_wants;
+	point->probe.wants = point->wants;
 	point->probe.enter = vfs_enter;
 	point->probe.leave = point->instant ? NULL : vfs_leave;
 	point->probe.data_bytes = sizeof(struct vfs_call);

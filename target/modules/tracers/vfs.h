@@ -8,20 +8,16 @@
 #define TRACERS_VFS_H
 
 #include <linux/fs.h>
+#include <linux/kdev_t.h>
+#include <linux/magic.h>
 
 #include "probes.h"
 #include "tracers.h"
 
 /* A call of a traced function, filled in by the point's look. */
 struct vfs_call {
-	struct span span;
-	u64 inode;
-	u64 offset;
-	u64 size;
-	u32 extra;
-	u16 device;
-	u8 type;
-	u8 flags;
+	struct trace_record record;
+	u64 size; /* may be more than the record has room for */
 	/* Pages to look for in the page cache: NULL, none. */
 	struct address_space *cache;
 	/* A mount: what it will say when it is done. */
@@ -32,8 +28,10 @@ struct vfs_point {
 	u8 type;
 	/* The functions that may do this, in order; the first there is used. */
 	const char *const *candidates;
-	/* False: not what the filter lets pass. */
-	bool (*look)(struct vfs_call *call, const unsigned long *args);
+	/* Whether the filter lets the call pass; see probes.h. */
+	bool (*wants)(struct probe *probe, const unsigned long *args);
+	/* What it asks for; it has passed. */
+	void (*look)(struct vfs_call *call, const unsigned long *args);
 	bool instant; /* only its entry is of interest */
 
 	struct probe probe;
@@ -48,12 +46,63 @@ extern const unsigned int vfs_points_count;
 extern struct vfs_point vfs_fs_points[];
 extern const unsigned int vfs_fs_points_count;
 
-/* Whether the filter lets the inode pass; then the call is of it. */
-bool vfs_call_of(struct vfs_call *call, const struct inode *inode);
-/* The same for a file system as a whole. */
-bool vfs_call_of_super(struct vfs_call *call, const struct super_block *sb);
-/* For what is asked before a file system can be named. */
-bool vfs_call_of_none(struct vfs_call *call);
+/* The filter, as it is evaluated for each call of a traced function. */
+enum vfs_filter_kind { FILTER_ALL, FILTER_DEVICE, FILTER_TYPE };
+struct vfs_filter {
+	enum vfs_filter_kind kind;
+	dev_t device;
+	struct file_system_type *type; /* held while it runs */
+};
+extern struct vfs_filter vfs_filter;
+
+/* Not one of the kernel's own tables. */
+static inline bool vfs_is_mountable(const struct super_block *sb)
+{
+	return sb->s_magic != PROC_SUPER_MAGIC && sb->s_magic != SYSFS_MAGIC &&
+	       sb->s_magic != DEBUGFS_MAGIC;
+}
+
+static inline bool vfs_passes(const struct super_block *sb)
+{
+	if (likely(vfs_filter.kind == FILTER_DEVICE))
+		return sb->s_dev == vfs_filter.device;
+	if (vfs_filter.kind == FILTER_TYPE)
+		return sb->s_type == vfs_filter.type;
+	return vfs_is_mountable(sb);
+}
+
+/* A call about a file or a folder: not a pipe, a socket, a device. */
+static inline bool vfs_wants(const struct inode *inode)
+{
+	return monitor_wants(&vfsmon) && inode && vfs_passes(inode->i_sb) &&
+	       (S_ISREG(inode->i_mode) || S_ISDIR(inode->i_mode) ||
+		S_ISLNK(inode->i_mode));
+}
+
+/* The file system that the call is of, and the inode. */
+static inline void vfs_call_of_super(struct vfs_call *call,
+				     const struct super_block *sb)
+{
+	unsigned int major = MAJOR(sb->s_dev), minor = MINOR(sb->s_dev);
+
+	call->record.device =
+		major > 255 || minor > 255 ? 0xffff : major << 8 | minor;
+}
+
+static inline void vfs_call_of(struct vfs_call *call, const struct inode *inode)
+{
+	vfs_call_of_super(call, inode->i_sb);
+	call->record.object = inode->i_ino;
+}
+
+/* The n-th word of a call, as what it is; and a point's wants. */
+#define ARG(type, n) ((type)args[n])
+#define WANTS(name, inode)                                  \
+	static bool wants_##name(struct probe *probe,       \
+				 const unsigned long *args) \
+	{                                                   \
+		return vfs_wants(inode);                    \
+	}
 
 /* The filter, and what is known of the file system that it names. */
 int vfs_filter_command(const char *word, char *rest);
@@ -71,8 +120,5 @@ void vfs_fs_resolve(const struct address_space_operations *ops,
 
 /* How many of the pages of a read the cache has, and which: PC_HIT, PC_MISS. */
 void vfs_cache_look(struct vfs_call *call);
-
-/* Writes the record of a call that ends now, or had no length. */
-void vfs_record(const struct vfs_call *call, u64 end_ns, long result);
 
 #endif

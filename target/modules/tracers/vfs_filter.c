@@ -5,9 +5,6 @@
  * that are no more than the kernel's own tables.
  */
 #include <linux/fs.h>
-#include <linux/fs_context.h>
-#include <linux/kdev_t.h>
-#include <linux/magic.h>
 #include <linux/major.h>
 #include <linux/module.h>
 #include <linux/mtd/mtd.h>
@@ -19,59 +16,9 @@
 
 #define WORD_MAX 256
 
-static enum filter_kind { FILTER_ALL, FILTER_DEVICE, FILTER_TYPE } kind;
 /* How it was given, to be looked up again at each start. */
 static char how[8] = "all", what[WORD_MAX];
-static dev_t device;
-static struct file_system_type *type; /* held while it runs */
-
-static u16 short_device(dev_t dev)
-{
-	if (MAJOR(dev) > 255 || MINOR(dev) > 255)
-		return 0xffff;
-	return MAJOR(dev) << 8 | MINOR(dev);
-}
-
-static bool passes(const struct super_block *sb)
-{
-	switch (kind) {
-	case FILTER_DEVICE:
-		return sb->s_dev == device;
-	case FILTER_TYPE:
-		return sb->s_type == type;
-	default:
-		return sb->s_magic != PROC_SUPER_MAGIC &&
-		       sb->s_magic != SYSFS_MAGIC &&
-		       sb->s_magic != DEBUGFS_MAGIC;
-	}
-}
-
-bool vfs_call_of_super(struct vfs_call *call, const struct super_block *sb)
-{
-	if (!passes(sb))
-		return false;
-	call->device = short_device(sb->s_dev);
-	return true;
-}
-
-/* Files and folders; not pipes, sockets, devices. */
-bool vfs_call_of(struct vfs_call *call, const struct inode *inode)
-{
-	if (!inode || !vfs_call_of_super(call, inode->i_sb))
-		return false;
-	if (!S_ISREG(inode->i_mode) && !S_ISDIR(inode->i_mode) &&
-	    !S_ISLNK(inode->i_mode))
-		return false;
-	call->inode = inode->i_ino;
-	return true;
-}
-
-bool vfs_call_of_none(struct vfs_call *call)
-{
-	if (call->mount && kind == FILTER_TYPE)
-		return call->mount->fs_type == type;
-	return true;
-}
+struct vfs_filter vfs_filter;
 
 /* A regular file's operations, if one of the file system is in memory. */
 static const struct address_space_operations *file_ops(struct inode *inode)
@@ -103,10 +50,11 @@ static int start_mount(bool only_try)
 	if (!only_try) {
 		struct inode *inode = d_inode(path.dentry);
 
-		kind = FILTER_DEVICE;
-		device = inode->i_sb->s_dev;
-		type = inode->i_sb->s_type;
-		__module_get(type->owner); /* the mount holds it already */
+		vfs_filter.kind = FILTER_DEVICE;
+		vfs_filter.device = inode->i_sb->s_dev;
+		vfs_filter.type = inode->i_sb->s_type;
+		__module_get(vfs_filter.type
+				     ->owner); /* the mount holds it already */
 		vfs_fs_resolve(file_ops(inode), inode->i_sb->s_type->name);
 	}
 	path_put(&path);
@@ -126,8 +74,8 @@ static int start_mtd(bool only_try)
 		return tracers_refuse(PTR_ERR(mtd),
 				      "vfsmon: no MTD device '%s'", what);
 	if (!only_try) {
-		kind = FILTER_DEVICE;
-		device = MKDEV(MTD_BLOCK_MAJOR, mtd->index);
+		vfs_filter.kind = FILTER_DEVICE;
+		vfs_filter.device = MKDEV(MTD_BLOCK_MAJOR, mtd->index);
 		vfs_fs_resolve(NULL, NULL);
 	}
 	put_mtd_device(mtd);
@@ -145,9 +93,9 @@ static int start_type(bool only_try)
 		module_put(found->owner);
 		return 0;
 	}
-	kind = FILTER_TYPE;
-	type = found;
-	vfs_fs_resolve(NULL, type->name);
+	vfs_filter.kind = FILTER_TYPE;
+	vfs_filter.type = found;
+	vfs_fs_resolve(NULL, found->name);
 	return 0;
 }
 
@@ -155,7 +103,7 @@ static int start_all(bool only_try)
 {
 	if (only_try)
 		return 0;
-	kind = FILTER_ALL;
+	vfs_filter.kind = FILTER_ALL;
 	vfs_fs_resolve(NULL, NULL);
 	return 0;
 }
@@ -209,14 +157,14 @@ int vfs_filter_start(void)
 
 void vfs_filter_stop(void)
 {
-	if (type)
-		module_put(type->owner);
-	type = NULL;
+	if (vfs_filter.type)
+		module_put(vfs_filter.type->owner);
+	vfs_filter.type = NULL;
 }
 
 bool vfs_filter_holds_module(void)
 {
-	return type;
+	return vfs_filter.type;
 }
 
 void vfs_filter_status(struct seq_file *file)

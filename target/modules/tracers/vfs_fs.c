@@ -13,66 +13,77 @@
 #include "compat.h"
 #include "vfs.h"
 
-#define ARG(type, n)   ((type)args[n])
 #define CANDIDATES_MAX 6
 #define NAME_MAX_BYTES 64
 
-static bool look_page(struct vfs_call *call, const file_page *page)
+static const struct inode *page_inode(const file_page *page)
 {
-	if (!page->mapping || !vfs_call_of(call, page->mapping->host))
-		return false;
-	call->offset = (u64)page->index << PAGE_SHIFT;
+	return page->mapping ? page->mapping->host : NULL;
+}
+
+WANTS(page_0, page_inode(ARG(const file_page *, 0)))
+WANTS(page_1, page_inode(ARG(const file_page *, 1)))
+WANTS(mapping_0, ARG(const struct address_space *, 0)->host)
+WANTS(mapping_1, ARG(const struct address_space *, 1)->host)
+WANTS(control, ARG(const struct readahead_control *, 0)->mapping->host)
+
+static void look_page(struct vfs_call *call, const file_page *page)
+{
+	vfs_call_of(call, page->mapping->host);
+	call->record.offset = (u64)page->index << PAGE_SHIFT;
 	call->size = PAGE_SIZE;
-	return true;
 }
 
-static bool look_read_page(struct vfs_call *call, const unsigned long *args)
+static void look_read_page(struct vfs_call *call, const unsigned long *args)
 {
-	return look_page(call, ARG(const file_page *, 1));
+	look_page(call, ARG(const file_page *, 1));
 }
 
-static bool look_write_page(struct vfs_call *call, const unsigned long *args)
+static void look_write_page(struct vfs_call *call, const unsigned long *args)
 {
-	return look_page(call, ARG(const file_page *, 0));
+	look_page(call, ARG(const file_page *, 0));
 }
 
-static bool look_write_pages(struct vfs_call *call, const unsigned long *args)
+static void look_write_pages(struct vfs_call *call, const unsigned long *args)
 {
 	const struct address_space *mapping =
 		ARG(const struct address_space *, 0);
 
-	call->extra = min_t(
+	call->record.extra = min_t(
 		u64, ARG(struct writeback_control *, 1)->nr_to_write, U32_MAX);
-	return vfs_call_of(call, mapping->host);
+	vfs_call_of(call, mapping->host);
 }
 
-static bool look_write_range(struct vfs_call *call, const unsigned long *args)
+static void look_write_range(struct vfs_call *call, const unsigned long *args)
 {
 	const struct address_space *mapping =
 		ARG(const struct address_space *, 1);
 
-	call->offset = ARG(loff_t, 2);
+	call->record.offset = ARG(loff_t, 2);
 	call->size = ARG(unsigned int, 3);
-	return vfs_call_of(call, mapping->host);
+	vfs_call_of(call, mapping->host);
 }
 
-static bool look_readahead(struct vfs_call *call, const unsigned long *args)
+static void look_readahead(struct vfs_call *call, const unsigned long *args)
 {
 	const struct readahead_control *control =
 		ARG(const struct readahead_control *, 0);
 
-	call->offset = control->_index;
+	call->record.offset = control->_index;
 	call->size = control->_nr_pages;
-	return vfs_call_of(call, control->mapping->host);
+	vfs_call_of(call, control->mapping->host);
 }
 
+#define POINT(kind, who, how) \
+	{.type = TRACE_##kind, .wants = wants_##who, .look = look_##how}
+
 struct vfs_point vfs_fs_points[] = {
-	{.type = TRACE_FS_READ_PAGE, .look = look_read_page},
-	{.type = TRACE_FS_READAHEAD, .look = look_readahead},
-	{.type = TRACE_FS_WRITE_BEGIN, .look = look_write_range},
-	{.type = TRACE_FS_WRITE_END, .look = look_write_range},
-	{.type = TRACE_FS_WRITE_PAGE, .look = look_write_page},
-	{.type = TRACE_FS_WRITE_PAGES, .look = look_write_pages},
+	POINT(FS_READ_PAGE, page_1, read_page),
+	POINT(FS_READAHEAD, control, readahead),
+	POINT(FS_WRITE_BEGIN, mapping_1, write_range),
+	POINT(FS_WRITE_END, mapping_1, write_range),
+	POINT(FS_WRITE_PAGE, page_0, write_page),
+	POINT(FS_WRITE_PAGES, mapping_0, write_pages),
 };
 
 const unsigned int vfs_fs_points_count = ARRAY_SIZE(vfs_fs_points);

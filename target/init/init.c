@@ -20,14 +20,9 @@
  *   offset in ns, after the next whole second, at which the first step runs.
  *   A job with no "steps" is an interactive shell on the console.
  */
-#define _GNU_SOURCE
 #include <errno.h>
-#include <fcntl.h>
 #include <signal.h>
-#include <stdarg.h>
 #include <stdbool.h>
-#include <stdint.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/io.h>
@@ -36,65 +31,18 @@
 #include <sys/stat.h>
 #include <sys/utsname.h>
 #include <sys/wait.h>
-#include <termios.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "channel.h"
+#include "moment.h"
+#include "steps.h"
+
 #define CONSOLE	       "/dev/console"
-#define CHANNEL	       "/dev/ttyS1"
-#define JOB_DIR	       "/job"
 #define JOB_SOURCE     "/sys/firmware/qemu_fw_cfg/by_name/opt/nandlab/job/raw"
 #define DOORBELL_PORT  0x505
 #define DOORBELL_RING  1
 #define EXACT_DOORBELL "/sys/module/doorbell/parameters/ring"
 #define RECORD_FORMAT  1
-#define OUTPUT_MAX     (8 << 20)
-#define NS_PER_S       1000000000LL
-
-/* At rest: so much of a stretch of time idle. What is left covers the look
- * itself, the kernel's ticks, and idle time being told in hundredths of s. */
-#define REST_STRETCH_MS 300
-#define REST_IDLE_MS	280
-#define REST_LIMIT_S	120
-
-struct step {
-	const char *name;
-	long deadline_s;
-	const char *command;
-};
-
-struct outcome {
-	int64_t start_ns;
-	int64_t end_ns;
-	int status; /* as wait(2) gives it */
-	int timed_out;
-};
-
-static FILE *channel;
-
-static void die(const char *what)
-{
-	int err = errno;
-
-	fprintf(stderr, "init: %s: %s\n", what, strerror(err));
-	if (channel) {
-		fprintf(channel, "{\"event\":\"failed\",\"what\":\"%s: %s\"}\n",
-			what, strerror(err));
-		fflush(channel);
-		tcdrain(fileno(channel));
-	}
-	sync();
-	reboot(RB_AUTOBOOT); /* the host sees the board go */
-	_exit(1);
-}
-
-static int64_t now_ns(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return t.tv_sec * NS_PER_S + t.tv_nsec;
-}
 
 static void mount_or_die(const char *type, const char *dir)
 {
@@ -102,27 +50,6 @@ static void mount_or_die(const char *type, const char *dir)
 		die(dir);
 	if (mount(type, dir, type, 0, NULL) && errno != EBUSY)
 		die(dir);
-}
-
-static void open_channel(void)
-{
-	struct termios tio;
-
-	channel = fopen(CHANNEL, "w");
-	if (!channel || tcgetattr(fileno(channel), &tio))
-		die(CHANNEL);
-	cfmakeraw(&tio);
-	cfsetspeed(&tio, B115200);
-	if (tcsetattr(fileno(channel), TCSANOW, &tio))
-		die(CHANNEL);
-}
-
-/* Ends a record: the line is on its way to the host when this returns. */
-static void end_record(void)
-{
-	fputs("\n", channel);
-	if (fflush(channel) || tcdrain(fileno(channel)))
-		die(CHANNEL);
 }
 
 static void ring_doorbell(void)
@@ -153,58 +80,6 @@ static void be_saved(bool exact)
 		ring_doorbell();
 }
 
-static char *read_file(const char *path, size_t *size)
-{
-	char *text;
-	size_t n;
-	FILE *f = fopen(path, "r");
-
-	*size = 0;
-	if (!f)
-		return NULL;
-	text = malloc(OUTPUT_MAX + 1);
-	if (!text)
-		die("out of memory");
-	n = fread(text, 1, OUTPUT_MAX, f);
-	if (ferror(f))
-		die(path);
-	fclose(f);
-	text[n] = '\0';
-	*size = n;
-	return text;
-}
-
-/* Bytes that are not ASCII go out as \u00XX, so that any output is valid. */
-static void put_json_string(const char *text, size_t size)
-{
-	size_t i;
-
-	fputc('"', channel);
-	for (i = 0; i < size; i++) {
-		unsigned char c = text[i];
-
-		if (c == '"' || c == '\\')
-			fprintf(channel, "\\%c", c);
-		else if (c == '\n')
-			fputs("\\n", channel);
-		else if (c < 0x20 || c > 0x7e)
-			fprintf(channel, "\\u%04x", c);
-		else
-			fputc(c, channel);
-	}
-	fputc('"', channel);
-}
-
-static void put_json_file(const char *key, const char *path)
-{
-	size_t size;
-	char *text = read_file(path, &size);
-
-	fprintf(channel, ",\"%s\":", key);
-	put_json_string(text ? text : "", size);
-	free(text);
-}
-
 /* Whether the kernel's command line has the word. */
 static int asked_for(const char *word)
 {
@@ -216,192 +91,16 @@ static int asked_for(const char *word)
 	return found;
 }
 
-/* Time that the processor has idled since boot, ms; to a hundredth of s. */
-static int64_t idle_ms(void)
-{
-	size_t size;
-	char *text = read_file("/proc/uptime", &size);
-	char *idle = text ? strchr(text, ' ') : NULL;
-	int64_t ms;
-
-	if (!idle)
-		die("/proc/uptime");
-	ms = (int64_t)(strtod(idle, NULL) * 1e3 + 0.5);
-	free(text);
-	return ms;
-}
-
-/*
- * The kernel may still be busy with its own start when init is already there:
- * Linux 6.12 tests its ciphers in a thread that takes the processor for some
- * seconds more. In a saved state, that thread would run beside each trial.
- */
-static void await_rest(void)
-{
-	const struct timespec stretch = {.tv_nsec = REST_STRETCH_MS * 1000000};
-	int64_t limit_ns = now_ns() + REST_LIMIT_S * NS_PER_S;
-	int64_t before_ms, after_ms = idle_ms();
-
-	do {
-		errno = ETIMEDOUT;
-		if (now_ns() > limit_ns)
-			die("the kernel does not come to rest");
-		before_ms = after_ms;
-		clock_nanosleep(CLOCK_MONOTONIC, 0, &stretch, NULL);
-		after_ms = idle_ms();
-	} while (after_ms - before_ms < REST_IDLE_MS);
-}
-
 static void report_ready(void)
 {
 	struct utsname u;
 
 	if (uname(&u))
 		die("uname");
-	fprintf(channel,
-		"{\"event\":\"ready\",\"format\":%d,\"kernel\":\"%s "
-		"%s\",\"t_ns\":%lld}",
-		RECORD_FORMAT, u.release, u.version, (long long)now_ns());
-	end_record();
-}
-
-static void report_begin(const struct step *s)
-{
-	fprintf(channel, "{\"event\":\"begin\",\"step\":\"%s\",\"t_ns\":%lld}",
-		s->name, (long long)now_ns());
-	end_record();
-}
-
-static void report_end(const struct step *s, const struct outcome *o)
-{
-	int rc = WIFEXITED(o->status) ? WEXITSTATUS(o->status) : -1;
-	int sig = WIFSIGNALED(o->status) ? WTERMSIG(o->status) : 0;
-
-	fprintf(channel,
-		"{\"event\":\"end\",\"step\":\"%s\",\"rc\":%d,\"signal\":%d,"
-		"\"timed_out\":%s,\"start_ns\":%lld,\"end_ns\":%lld",
-		s->name, rc, sig, o->timed_out ? "true" : "false",
-		(long long)o->start_ns, (long long)o->end_ns);
-	put_json_file("stdout", "/tmp/stdout");
-	put_json_file("stderr", "/tmp/stderr");
-	fputc('}', channel);
-	end_record();
-}
-
-static void exec_step(const struct step *s)
-{
-	int out = open("/tmp/stdout", O_WRONLY | O_CREAT | O_TRUNC, 0644);
-	int err = open("/tmp/stderr", O_WRONLY | O_CREAT | O_TRUNC, 0644);
-	int in = open("/dev/null", O_RDONLY);
-	sigset_t none;
-
-	sigemptyset(&none);
-	sigprocmask(SIG_SETMASK, &none, NULL);
-	setsid();
-	if (in < 0 || out < 0 || err < 0 || dup2(in, 0) < 0 ||
-	    dup2(out, 1) < 0 || dup2(err, 2) < 0 || chdir(JOB_DIR))
-		_exit(126);
-	execl("/bin/sh", "sh", "-c", s->command, NULL);
-	_exit(127);
-}
-
-/* Waits for this very child; orphans that init inherits are reaped by the way.
- */
-static void wait_step(pid_t pid, long deadline_s, struct outcome *o)
-{
-	struct timespec left = {.tv_sec = deadline_s};
-	sigset_t child;
-	pid_t got;
-
-	sigemptyset(&child);
-	sigaddset(&child, SIGCHLD);
-	for (;;) {
-		while ((got = waitpid(-1, &o->status, WNOHANG)) > 0)
-			if (got == pid)
-				return;
-		if (sigtimedwait(&child, NULL, &left) < 0 && errno == EAGAIN) {
-			o->timed_out = 1;
-			kill(-pid, SIGKILL);
-			left.tv_sec = deadline_s;
-		}
-	}
-}
-
-static int run_step(const struct step *s)
-{
-	struct outcome o = {0};
-	pid_t pid;
-
-	report_begin(s);
-	o.start_ns = now_ns();
-	pid = fork();
-	if (pid < 0)
-		die("fork");
-	if (!pid)
-		exec_step(s);
-	wait_step(pid, s->deadline_s, &o);
-	o.end_ns = now_ns();
-	report_end(s, &o);
-	return o.timed_out ? -1 : o.status;
-}
-
-static int parse_step(char *line, struct step *s)
-{
-	char *deadline = strchr(line, '\t');
-	char *command = deadline ? strchr(deadline + 1, '\t') : NULL;
-
-	if (!command)
-		return -1;
-	*deadline++ = '\0';
-	*command++ = '\0';
-	s->name = line;
-	s->deadline_s = strtol(deadline, NULL, 10);
-	s->command = command;
-	return s->deadline_s > 0 ? 0 : -1;
-}
-
-/*
- * A step that fails skips to the steps whose names begin with "always-":
- * they collect what is known about the failure.
- */
-static void run_steps(char *text)
-{
-	char *line, *rest = text;
-	int failed = 0;
-
-	while ((line = strsep(&rest, "\n"))) {
-		struct step s;
-
-		if (!*line)
-			continue;
-		errno = EINVAL;
-		if (parse_step(line, &s))
-			die("malformed step");
-		if (failed && strncmp(s.name, "always-", 7))
-			continue;
-		if (run_step(&s))
-			failed = 1;
-	}
-	fprintf(channel, "{\"event\":\"done\",\"failed\":%s,\"t_ns\":%lld}",
-		failed ? "true" : "false", (long long)now_ns());
-	end_record();
-}
-
-/* The next whole second plus the job's own offset. */
-static void wait_start(void)
-{
-	size_t size;
-	char *text = read_file(JOB_DIR "/start", &size);
-	int64_t at = (now_ns() / NS_PER_S + 1) * NS_PER_S;
-	struct timespec t;
-
-	if (text)
-		at += strtoll(text, NULL, 10);
-	free(text);
-	t.tv_sec = at / NS_PER_S;
-	t.tv_nsec = at % NS_PER_S;
-	while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &t, NULL))
-		;
+	record("{\"event\":\"ready\",\"format\":%d,\"kernel\":\"%s "
+	       "%s\",\"t_ns\":%lld}",
+	       RECORD_FORMAT, u.release, u.version, (long long)now_ns());
+	record_end();
 }
 
 static void interactive_shell(void)
@@ -448,7 +147,7 @@ int main(void)
 	bool exact;
 
 	prepare();
-	open_channel();
+	channel_open();
 	exact = asked_for("nandlab.exact");
 	if (exact)
 		run_or_die("modprobe nopidle && modprobe doorbell");
@@ -462,7 +161,7 @@ int main(void)
 	steps = read_file(JOB_DIR "/steps", &size);
 	if (!steps)
 		interactive_shell();
-	wait_start();
+	await_start(JOB_DIR "/start");
 	run_steps(steps);
 	ring_doorbell();
 	pause();

@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/reboot.h>
+#include <termios.h>
+#include <unistd.h>
+
+#include "channel.h"
+
+#define CHANNEL	   "/dev/ttyS1"
+#define OUTPUT_MAX (8 << 20)
+
+static FILE *channel;
+
+void die(const char *what)
+{
+	int err = errno;
+
+	fprintf(stderr, "init: %s: %s\n", what, strerror(err));
+	if (channel) {
+		fprintf(channel, "{\"event\":\"failed\",\"what\":\"%s: %s\"}\n",
+			what, strerror(err));
+		fflush(channel);
+		tcdrain(fileno(channel));
+	}
+	sync();
+	reboot(RB_AUTOBOOT); /* the host sees the board go */
+	_exit(1);
+}
+
+void channel_open(void)
+{
+	struct termios tio;
+
+	channel = fopen(CHANNEL, "w");
+	if (!channel || tcgetattr(fileno(channel), &tio))
+		die(CHANNEL);
+	cfmakeraw(&tio);
+	cfsetspeed(&tio, B115200);
+	if (tcsetattr(fileno(channel), TCSANOW, &tio))
+		die(CHANNEL);
+}
+
+void record(const char *format, ...)
+{
+	va_list values;
+
+	va_start(values, format);
+	vfprintf(channel, format, values);
+	va_end(values);
+}
+
+void record_end(void)
+{
+	fputs("\n", channel);
+	if (fflush(channel) || tcdrain(fileno(channel)))
+		die(CHANNEL);
+}
+
+char *read_file(const char *path, size_t *size)
+{
+	char *text;
+	size_t n;
+	FILE *f = fopen(path, "r");
+
+	*size = 0;
+	if (!f)
+		return NULL;
+	text = malloc(OUTPUT_MAX + 1);
+	if (!text)
+		die("out of memory");
+	n = fread(text, 1, OUTPUT_MAX, f);
+	if (ferror(f))
+		die(path);
+	fclose(f);
+	text[n] = '\0';
+	*size = n;
+	return text;
+}
+
+/* Bytes that are not ASCII go out as \u00XX, so that any output is valid. */
+static void put_json_string(const char *text, size_t size)
+{
+	size_t i;
+
+	fputc('"', channel);
+	for (i = 0; i < size; i++) {
+		unsigned char c = text[i];
+
+		if (c == '"' || c == '\\')
+			fprintf(channel, "\\%c", c);
+		else if (c == '\n')
+			fputs("\\n", channel);
+		else if (c < 0x20 || c > 0x7e)
+			fprintf(channel, "\\u%04x", c);
+		else
+			fputc(c, channel);
+	}
+	fputc('"', channel);
+}
+
+void record_file(const char *key, const char *path)
+{
+	size_t size;
+	char *text = read_file(path, &size);
+
+	fprintf(channel, ",\"%s\":", key);
+	put_json_string(text ? text : "", size);
+	free(text);
+}

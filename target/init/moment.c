@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "channel.h"
+#include "moment.h"
+
+#define NS_PER_S 1000000000LL
+
+/* At rest: so much of a stretch of time idle. What is left covers the look
+ * itself, the kernel's ticks, and idle time being told in hundredths of s. */
+#define REST_STRETCH_MS 300
+#define REST_IDLE_MS	280
+#define REST_LIMIT_S	120
+
+int64_t now_ns(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return t.tv_sec * NS_PER_S + t.tv_nsec;
+}
+
+/* Time that the processor has idled since boot, ms; to a hundredth of s. */
+static int64_t idle_ms(void)
+{
+	size_t size;
+	char *text = read_file("/proc/uptime", &size);
+	char *idle = text ? strchr(text, ' ') : NULL;
+	int64_t ms;
+
+	if (!idle)
+		die("/proc/uptime");
+	ms = (int64_t)(strtod(idle, NULL) * 1e3 + 0.5);
+	free(text);
+	return ms;
+}
+
+/*
+ * The kernel may still be busy with its own start when init is already there:
+ * Linux 6.12 tests its ciphers in a thread that takes the processor for some
+ * seconds more. In a saved state, that thread would run beside each trial.
+ */
+void await_rest(void)
+{
+	const struct timespec stretch = {.tv_nsec = REST_STRETCH_MS * 1000000};
+	int64_t limit_ns = now_ns() + REST_LIMIT_S * NS_PER_S;
+	int64_t before_ms, after_ms = idle_ms();
+
+	do {
+		errno = ETIMEDOUT;
+		if (now_ns() > limit_ns)
+			die("the kernel does not come to rest");
+		before_ms = after_ms;
+		clock_nanosleep(CLOCK_MONOTONIC, 0, &stretch, NULL);
+		after_ms = idle_ms();
+	} while (after_ms - before_ms < REST_IDLE_MS);
+}
+
+void await_start(const char *offset_file)
+{
+	size_t size;
+	char *text = read_file(offset_file, &size);
+	int64_t at = (now_ns() / NS_PER_S + 1) * NS_PER_S;
+	struct timespec t;
+
+	if (text)
+		at += strtoll(text, NULL, 10);
+	free(text);
+	t.tv_sec = at / NS_PER_S;
+	t.tv_nsec = at % NS_PER_S;
+	while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &t, NULL))
+		;
+}

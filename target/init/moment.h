@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * The board's clock: what time it is, and waiting for a moment.
+ */
+#ifndef NANDLAB_INIT_MOMENT_H
+#define NANDLAB_INIT_MOMENT_H
+
+#include <stdint.h>
+
+/* CLOCK_MONOTONIC. */
+int64_t now_ns(void);
+
+/* Returns once the kernel has nothing to do of its own; dies if it never has.
+ */
+void await_rest(void);
+
+/* The next whole second, plus as many ns as the file says, if it is there. */
+void await_start(const char *offset_file);
+
+#endif

@@ -22,7 +22,7 @@ OWN_MODULES = ("doorbell", "fsram", "nopidle", "simnand", "tracers")
 """Folders of target/modules that every board has; yaffs2 besides, which takes foreign sources."""
 JOB_SIZE = 1 << 20
 """Bytes of the fw_cfg file that holds a job: constant, for the guest learns it once, at boot."""
-CODE_MIB = 64
+CODE_MIB = 32
 """Room for translated code; QEMU's own 1 GiB fills over a long run of short programs, which are
 translated anew wherever they are loaded. It is emptied when it is full: no figure moves by that."""
 

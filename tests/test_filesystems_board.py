@@ -11,21 +11,20 @@ from typing import Any
 
 import pytest
 from chipsteps import numbers
+from smalltrial import CHIP, planned, spec
 
 from nandlab import catalog, trial
 from nandlab.board.job import ALWAYS, Job, JobRecord, Step
 from nandlab.board.qemu import QemuBoard
 from nandlab.errors import UsageError
 from nandlab.filesystem import FilesystemModel
-from nandlab.matrix import ChipChoice, FilesystemChoice, Matrix, StateChoice, WorkloadChoice
+from nandlab.matrix import ChipChoice
 from nandlab.results import Trial
 from nandlab.run import refuse_what_the_kernel_lacks
-from nandlab.study import Study, TrialSpec, plan
+from nandlab.study import TrialSpec
 
 pytestmark = pytest.mark.board
 
-CHIP = ChipChoice(part="nandsim-small", partition_mib=8)
-"""Small pages: what all four can live on."""
 LARGE_PAGES = ChipChoice(part="apf27", partition_mib=8)
 """For values of options that small pages cannot have."""
 NAMES = catalog.names("filesystems")
@@ -37,30 +36,6 @@ VALUES = [
     for value, what in option.values.items()
     if not what.refused
 ]
-
-
-def planned(board: QemuBoard, name: str, chip: ChipChoice = CHIP, **options: str) -> TrialSpec:
-    """A small trial on the very board that the tests run on."""
-    matrix = Matrix(
-        workloads=[WorkloadChoice.model_validate({"name": "ffsmark", "files": 20})],
-        filesystems=[FilesystemChoice.model_validate({"name": name, **options})],
-        chips=[chip],
-        states=[StateChoice(name="fresh")],
-        seeds=[1],
-    )
-    model = board.machine.model
-    (found,) = plan(Study(name="t", question="?", board=model.name, matrix=matrix))
-    return found
-
-
-def spec(board: QemuBoard, name: str, chip: ChipChoice = CHIP, **options: str) -> TrialSpec:
-    """The same; skips what this kernel is refused for before anything runs."""
-    made = planned(board, name, chip, **options)
-    try:
-        refuse_what_the_kernel_lacks([made], board.kernel_config, "here")
-    except UsageError as refused:
-        pytest.skip(str(refused))
-    return made
 
 
 def run(board: QemuBoard, made: TrialSpec, *commands: str) -> JobRecord:

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 import trees
+from smalltrial import planned, skip_where_refused
 from typer.testing import CliRunner
 
 from nandlab import catalog, chipfile, imaging, study, tree, trial
@@ -103,6 +104,7 @@ ALSO = {"ubifs": nand_tools_write_it, "jffs2": a_trial_begins_from_it_and_repeat
 
 @pytest.mark.parametrize("fs", NAMES)
 def test_what_goes_in_comes_out(board: QemuBoard, tmp_path: Path, fs: str) -> None:
+    skip_where_refused(planned(board, fs), board)
     source, image, out = tmp_path / "source", tmp_path / "image.nand", tmp_path / "out"
     trees.grow(source, odd=fs != "nftl-fat32")
     system = catalog.load("filesystems", fs, FilesystemModel)

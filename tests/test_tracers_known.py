@@ -7,6 +7,7 @@ from collections import Counter
 
 import pytest
 from chipsteps import numbers
+from smalltrial import spec
 from tracersteps import (
     AROUND,
     MODULES,
@@ -18,7 +19,6 @@ from tracersteps import (
     read,
     rows,
     run,
-    spec,
     start,
     status,
     tell,

@@ -4,7 +4,8 @@
 from __future__ import annotations
 
 import pytest
-from tracersteps import MODULES, run, spec, start
+from smalltrial import spec
+from tracersteps import MODULES, run, start
 
 from nandlab.board.job import Step
 from nandlab.board.qemu import QemuBoard

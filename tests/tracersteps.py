@@ -10,8 +10,7 @@ from collections.abc import Iterable
 from nandlab import trial
 from nandlab.board.job import ALWAYS, Job, JobRecord, Step
 from nandlab.board.qemu import QemuBoard
-from nandlab.matrix import ChipChoice, FilesystemChoice, Matrix, StateChoice, WorkloadChoice
-from nandlab.study import Study, TrialSpec, plan
+from nandlab.study import TrialSpec
 from nandlab.trace.setup import FOLDER, tracer_commands
 
 COLUMNS = (
@@ -24,20 +23,6 @@ TOTALS = ("reads", "programs", "erases", "oob_reads", "oob_programs")
 MODULES = "flashmon funcmon vfsmon tracers"
 
 Row = dict[str, str]
-
-
-def spec(board: QemuBoard, name: str, files: int = 20, transactions: int = 500) -> TrialSpec:
-    """FFSMark on a small chip with pages of 512 bytes, on which all four can live."""
-    words = {"name": "ffsmark", "files": files, "transactions": transactions}
-    matrix = Matrix(
-        workloads=[WorkloadChoice.model_validate(words)],
-        filesystems=[FilesystemChoice(name=name)],
-        chips=[ChipChoice(part="nandsim-small", partition_mib=8)],
-        states=[StateChoice(name="fresh")],
-        seeds=[1],
-    )
-    (made,) = plan(Study(name="t", question="?", board=board.machine.model.name, matrix=matrix))
-    return made
 
 
 def run(

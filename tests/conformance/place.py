@@ -7,13 +7,12 @@ import asyncio
 import os
 from dataclasses import dataclass, field
 
-import pytest
+from smalltrial import skip_where_refused
 
 from nandlab import study, trial
 from nandlab.board.job import ALWAYS, Board, Job, JobRecord, Step
 from nandlab.catalog import names
 from nandlab.errors import UsageError
-from nandlab.run import refuse_what_the_kernel_lacks
 from nandlab.study import Study, TrialSpec
 
 PARTS = {"apf27": 24, "nandsim-small": 16}
@@ -64,10 +63,7 @@ class Place:
         self, board: Board, *steps: Step, files: dict[str, bytes] | None = None
     ) -> tuple[JobRecord, list[str]]:
         """Makes and mounts it, runs the steps, unmounts; and what the kernel complained of."""
-        try:
-            refuse_what_the_kernel_lacks([self.spec], board.kernel_config, "here")
-        except UsageError as refused:
-            pytest.skip(str(refused))
+        skip_where_refused(self.spec, board)
         log = Step(ALWAYS + "kernel-log", "dmesg -r")
         todo = (*trial.setup(self.spec), *steps, trial.unmount(self.spec), log)
         record = asyncio.run(board.run(Job(todo, files or {})))

@@ -251,7 +251,9 @@ struct vfs_point vfs_points[] = {
 	POINT(VFS_UNLINK, dentry, dentry, "vfs_unlink"),
 	POINT(VFS_RENAME, rename, rename, "vfs_rename"),
 	POINT(VFS_MKDIR, parent, mkdir, "vfs_mkdir"),
-	POINT(VFS_RMDIR, dentry, dentry, "vfs_rmdir"),
+	/* 5.10: compiled in two, and what calls it has the first part inlined.
+	 */
+	POINT(VFS_RMDIR, dentry, dentry, "vfs_rmdir.part.0", "vfs_rmdir"),
 	POINT(VFS_TRUNCATE, truncate, truncate, "do_truncate"),
 	POINT(VFS_FAULT, fault, fault, "filemap_fault"),
 	POINT(VFS_FAULT, fault, fault_around, "filemap_map_pages"),

@@ -4,8 +4,6 @@
 from __future__ import annotations
 
 import asyncio
-import base64
-import gzip
 import json
 import re
 import shutil
@@ -30,7 +28,7 @@ from nandlab.report import trace as page
 from nandlab.trace import folder, job, show, tables, timeline
 from nandlab.trace.folder import TraceFolder
 from nandlab.trace.job import Request
-from nandlab.trace.records import Type
+from nandlab.trace.records import RECORD_BYTES, Type
 
 CHIP = dict.fromkeys(job.CHIP_COUNTS, 5)
 STATUS = (
@@ -65,7 +63,6 @@ def counters(**more: int) -> Answer:
 
 
 def board(**answers: Answer) -> FakeBoard:
-    data = base64.encodebytes(gzip.compress(made().file())).decode()
     given: dict[str, Answer | Callable[[Job], Answer]] = {
         s.name: Answer() for s in job.job(request()).steps
     }
@@ -74,12 +71,10 @@ def board(**answers: Answer) -> FakeBoard:
         "always-chip": counters(reads=2, programs=2, erases=1),
         "always-status": Answer(STATUS),
         "always-names": Answer(PROC_NAMES),
-        "always-records-0": Answer(data),
-        "always-records-1": Answer(base64.b64encode(gzip.compress(Made().file())).decode()),
         "always-paths": Answer("      1 /mnt\n     17 /mnt/a b\n"),
     }
     given.update({k.replace("_", "-"): v for k, v in answers.items()})
-    return FakeBoard(answers=given)
+    return FakeBoard(answers=given, brings=lambda job: made().file())
 
 
 def traced(to: Path, given: FakeBoard | None = None) -> TraceFolder:
@@ -129,9 +124,13 @@ def test_what_cannot_be_traced_is_an_error_of_its_own() -> None:
     record = asyncio.run(board(mount=Answer(rc=1)).run(job.job(request())))
     with pytest.raises(NandlabError, match="step mount exited"):
         job.outcome(request(), record)
-    record = asyncio.run(board(always_records_0=Answer("%%%%")).run(job.job(request())))
-    with pytest.raises(NandlabError, match="did not come whole"):
-        job.outcome(request(), record)
+    full = board(always_records=Answer(stderr="no room", rc=1))
+    with pytest.raises(NandlabError, match=r"trace is lost: step always-records .*: no room"):
+        job.outcome(request(), asyncio.run(full.run(job.job(request()))))
+    silent = board()
+    silent.brings = lambda job: None
+    with pytest.raises(NandlabError, match="trace is lost: the board brought no records"):
+        job.outcome(request(), asyncio.run(silent.run(job.job(request()))))
 
 
 def test_perfetto_gets_every_event_on_nested_tracks(tmp_path: Path) -> None:
@@ -234,12 +233,24 @@ def test_the_job_prepares_the_state_before_it_traces() -> None:
     todo = job.job(Request(aged, None, ("flash",), with_mount=True, before="echo x > a"))
     names = [s.name for s in todo.steps]
     order = ["settle", "fill", "before", "unmount-before", "tracers", "mount-traced", "command",
-             "unmount-traced", "always-pause", "always-records-0"]  # fmt: skip
+             "unmount-traced", "always-pause", "always-records"]  # fmt: skip
     assert [n for n in names if n in order] == order
     assert b"fill creation valid 50\n" in todo.files["fill.cfg"]
     assert b"fill creation valid 0\n" in todo.files["ffsmark.cfg"]
     assert "vfsmon" not in todo.files["tracers.sh"].decode()
     assert "jffs2_scan_medium" in job.job(wanted).files["tracers.sh"].decode()
+
+
+def test_all_records_that_may_be_asked_for_have_room_or_are_refused() -> None:
+    hold = job.job(request(records=job.RECORDS_MAX)).cargo
+    assert hold is not None
+    assert hold.room >= (job.RECORDS_MAX + 1) * RECORD_BYTES
+    small = request().spec
+    small = small.model_copy(
+        update={"board": small.board.model_copy(update={"chip_store_mib": 40})}
+    )
+    with pytest.raises(UsageError, match="keeps 40 MiB for the chip and what is carried"):
+        job.job(Request(small, "true", ("flash",), records=job.RECORDS_MAX))
 
 
 def test_a_corrupt_folder_is_an_error(tmp_path: Path) -> None:

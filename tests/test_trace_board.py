@@ -10,7 +10,7 @@ import pytest
 
 from nandlab import cli_trace
 from nandlab.board.job import Board
-from nandlab.trace import folder, job, tables
+from nandlab.trace import job, tables, writer
 from nandlab.trace.folder import TraceFolder
 from nandlab.trace.job import Request
 
@@ -34,7 +34,7 @@ def traced(board: Board, fs: str, path: Path, **more: object) -> TraceFolder:
     )
     wanted = Request(spec, tracers=("vfs", "flash", "func"), **more)  # type: ignore[arg-type]
     record = asyncio.run(board.run(job.job(wanted)))
-    folder.write(path, wanted, record, job.outcome(wanted, record), board.identity)
+    writer.write(path, wanted, record, job.outcome(wanted, record), board.identity)
     return TraceFolder(path)
 
 

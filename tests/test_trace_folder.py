@@ -25,7 +25,7 @@ from nandlab.board.job import Job
 from nandlab.cli import app
 from nandlab.errors import NandlabError, UsageError
 from nandlab.report import trace as page
-from nandlab.trace import folder, job, show, tables, timeline
+from nandlab.trace import job, show, tables, timeline, writer
 from nandlab.trace.folder import TraceFolder
 from nandlab.trace.job import Request
 from nandlab.trace.records import RECORD_BYTES, Type
@@ -80,7 +80,7 @@ def board(**answers: Answer) -> FakeBoard:
 def traced(to: Path, given: FakeBoard | None = None) -> TraceFolder:
     given = given or board()
     record = asyncio.run(given.run(job.job(request())))
-    folder.write(to, request(), record, job.outcome(request(), record), given.identity)
+    writer.write(to, request(), record, job.outcome(request(), record), given.identity)
     return TraceFolder(to)
 
 

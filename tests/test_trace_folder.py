@@ -74,7 +74,7 @@ def board(**answers: Answer) -> FakeBoard:
         "always-paths": Answer("      1 /mnt\n     17 /mnt/a b\n"),
     }
     given.update({k.replace("_", "-"): v for k, v in answers.items()})
-    return FakeBoard(answers=given, brings=lambda job: made().file())
+    return FakeBoard(answers=given, kernel="6.1.0-44-amd64", brings=lambda job: made().file())
 
 
 def traced(to: Path, given: FakeBoard | None = None) -> TraceFolder:
@@ -165,6 +165,8 @@ def test_the_summary_prints(tmp_path: Path) -> None:
     assert re.search(r"garbage collection +0\.001 +\S+ % +1 +1 +1\n", text)
     assert re.search(r"/a b +0\.001", text)
     assert "page cache: 0 of 1 pages hit (0.0 %)" in text
+    assert re.search(r"call of the VFS +2 +[\d,]+ +[\d,]+ *\n", text)
+    assert re.search(r"tracing cost [\d,]+ instructions$", text, re.MULTILINE)
 
 
 @pytest.mark.browser

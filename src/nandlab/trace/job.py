@@ -15,7 +15,7 @@ from nandlab.board.job import ALWAYS, Job, JobRecord, Step
 from nandlab.errors import NandlabError, UsageError
 from nandlab.filesystem import CAUSES
 from nandlab.study import TrialSpec
-from nandlab.trace import records
+from nandlab.trace import cost, records
 from nandlab.trace.records import Names, Recording
 from nandlab.trace.setup import FOLDER, tracer_commands
 from nandlab.trial import MOUNTPOINT, filled, mount, setup, unmount
@@ -160,6 +160,8 @@ class Outcome:
     """Figures of /proc/tracers/status."""
     absent: list[str]
     """What there is no probe for, each in a sentence."""
+    probes: dict[str, str]
+    """By event, how it was seen."""
     paths: dict[int, str]
     chip: dict[str, int]
     """What the chip counted while the trace went on."""
@@ -180,6 +182,7 @@ def outcome(request: Request, record: JobRecord) -> Outcome:
         records.names(record[ALWAYS + "names"].stdout),
         dict(line.split(" ", 1) for line in status.splitlines() if line.count(" ") == 1),
         absent(request, status),
+        cost.probe_kinds(status),
         paths(record[ALWAYS + "paths"].stdout),
         {key: after[key] - before[key] for key in CHIP_COUNTS},
     )

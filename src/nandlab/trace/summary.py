@@ -17,7 +17,7 @@ from nandlab.trace import cache
 from nandlab.trace.records import Flag, Names, Recording, Type
 from nandlab.trace.tree import LAYERS, NONE, Tree
 
-FORMAT = 1
+FORMAT = 2
 OPERATIONS = {Type.FLASH_READ: "reads", Type.FLASH_PROGRAM: "programs", Type.FLASH_ERASE: "erases"}
 """What takes the chip's time."""
 READERS = (Type.VFS_READ, Type.VFS_SPLICE)

@@ -15,7 +15,7 @@ import numpy as np
 from nandlab import __version__
 from nandlab.board.job import JobRecord
 from nandlab.errors import UsageError
-from nandlab.trace import summary, tables, timeline
+from nandlab.trace import cost, summary, tables, timeline
 from nandlab.trace import tree as trees
 from nandlab.trace.folder import FORMAT
 from nandlab.trace.job import Outcome, Request
@@ -73,6 +73,7 @@ def _fill(
         "missed": int(outcome.status["missed"]),
         "chip": outcome.chip,
         "not_traced": outcome.absent,
+        "cost": cost.of(told["requests"], outcome.probes, identity, told["trace_ns"]),
     }
     told["warnings"] = warnings(request, record, told, log)
     (work / "summary.json").write_text(json.dumps(told, indent=1) + "\n")

@@ -88,3 +88,26 @@ def test_a_mount_is_traced_and_has_its_causes(board: Board, tmp_path: Path) -> N
     causes = {row["cause"] for row in trace.summary["flash_by_cause"]}
     assert {"mount_scan", "write_back"} <= causes
     assert {"VFS_MOUNT", "VFS_UNMOUNT"} <= {row["name"] for row in trace.summary["calls"]}
+
+
+@pytest.mark.parametrize("fs", ["jffs2", "ubifs"])
+def test_what_comes_before_an_open_has_its_cause(board: Board, tmp_path: Path, fs: str) -> None:
+    trace = traced(
+        board,
+        fs,
+        tmp_path / "t",
+        before="filecalls k create:7:0:1:1; sync; echo 3 > /proc/sys/vm/drop_caches",
+        command="for k in k?; do test -f $k || exit 1; done; filecalls n create:199:0:1:1",
+    )
+    accounted(trace)
+    called = "SELECT text, count(*) FROM events WHERE event = 'FUNC' GROUP BY ALL"
+    calls = dict(tables.query(trace.events, called))
+    # each new name is looked up before it is created; filecalls creates the file n too
+    assert (calls[f"{fs}_lookup"], calls[f"{fs}_create"]) == (7 + 1 + 199, 1 + 199)
+    causes = {row["cause"]: row for row in trace.summary["flash_by_cause"]}
+    # many of their nodes are in one page, which the read buffer then has
+    assert causes["look_up"]["reads"] > 0
+    assert causes["look_up"]["reads"] + causes["look_up"]["buffer_hits"] >= 7
+    assert causes["create"]["programs"] > 0
+    outside = "SELECT count(*) FROM events WHERE cause = 'outside' AND task IN ('sh', 'filecalls')"
+    assert tables.query(trace.events, outside) == [(0,)]

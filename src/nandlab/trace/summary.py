@@ -22,6 +22,12 @@ OPERATIONS = {Type.FLASH_READ: "reads", Type.FLASH_PROGRAM: "programs", Type.FLA
 """What takes the chip's time."""
 READERS = (Type.VFS_READ, Type.VFS_SPLICE)
 CAUSE_WORDS = {
+    "look_up": "look-up of a name",
+    "create": "creation of a file",
+    "link": "creation of a link",
+    "symlink": "creation of a symbolic link",
+    "make_node": "creation of a node",
+    "read_folder": "reading of a folder",
     "outside": "in no traced call",
     "write_back": "write-back",
     "wear_leveling": "wear levelling",

@@ -90,6 +90,22 @@ def test_a_mount_is_traced_and_has_its_causes(board: Board, tmp_path: Path) -> N
     assert {"VFS_MOUNT", "VFS_UNMOUNT"} <= {row["name"] for row in trace.summary["calls"]}
 
 
+def test_what_a_command_leaves_to_the_background_is_traced(board: Board, tmp_path: Path) -> None:
+    trace = traced(
+        board,
+        "ubifs",
+        tmp_path / "t",
+        before="dd if=/dev/urandom of=f bs=64k count=80 2>/dev/null; sync",
+        command="rm f; sync",
+    )
+    accounted(trace)
+    after = (
+        "SELECT count(*) FROM events WHERE event = 'FLASH_ERASE' AND task LIKE 'ubi_bgt%' AND "
+        "seq > (SELECT seq FROM events WHERE text = 'command ended')"
+    )
+    assert tables.query(trace.events, after)[0][0] > 0
+
+
 @pytest.mark.parametrize("fs", ["jffs2", "ubifs"])
 def test_what_comes_before_an_open_has_its_cause(board: Board, tmp_path: Path, fs: str) -> None:
     trace = traced(

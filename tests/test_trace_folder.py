@@ -69,6 +69,7 @@ def board(**answers: Answer) -> FakeBoard:
     given |= {
         "chip-before": counters(),
         "always-chip": counters(reads=2, programs=2, erases=1),
+        "always-settle": Answer('{"settled": true}'),
         "always-status": Answer(STATUS),
         "always-names": Answer(PROC_NAMES),
         "always-paths": Answer("      1 /mnt\n     17 /mnt/a b\n"),
@@ -104,6 +105,11 @@ def test_a_folder_has_all_of_a_trace(tmp_path: Path) -> None:
 def test_a_trace_that_differs_from_the_chip_says_so(tmp_path: Path) -> None:
     trace = traced(tmp_path / "t", board(always_chip=counters(reads=3, programs=2, erases=1)))
     assert trace.summary["warnings"] == ["flash reads: 2 in the trace, but the chip counted 3"]
+
+
+def test_a_flash_that_does_not_come_to_rest_is_told(tmp_path: Path) -> None:
+    trace = traced(tmp_path / "t", board(always_settle=Answer('{"settled": false}')))
+    assert re.match("the flash was still at work 120 s after", trace.summary["warnings"][0])
 
 
 def test_lost_records_and_failed_commands_are_told(tmp_path: Path) -> None:
@@ -235,7 +241,8 @@ def test_the_job_prepares_the_state_before_it_traces() -> None:
     todo = job.job(Request(aged, None, ("flash",), with_mount=True, before="echo x > a"))
     names = [s.name for s in todo.steps]
     order = ["settle", "fill", "before", "unmount-before", "tracers", "mount-traced", "command",
-             "unmount-traced", "always-pause", "always-records"]  # fmt: skip
+             "always-ended", "unmount-traced", "always-settle", "always-pause",
+             "always-records"]  # fmt: skip
     assert [n for n in names if n in order] == order
     assert b"fill creation valid 50\n" in todo.files["fill.cfg"]
     assert b"fill creation valid 0\n" in todo.files["ffsmark.cfg"]

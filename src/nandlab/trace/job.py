@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from nandlab.board.cargo import Cargo, cargo
 from nandlab.board.job import ALWAYS, Job, JobRecord, Step
@@ -21,6 +21,8 @@ from nandlab.trace.setup import FOLDER, tracer_commands
 from nandlab.trial import MOUNTPOINT, filled, mount, setup, unmount
 
 DEADLINE_S = 24 * 3600
+ENDED = "mark command ended"
+SETTLED = ALWAYS + "settle"
 COUNTERS = "/sys/kernel/debug/simnand/counters"
 CHIP_COUNTS = (
     *("reads", "programs", "erases", "oob_reads", "oob_programs", "subpage_programs"),
@@ -76,9 +78,12 @@ def job(request: Request) -> Job:
     steps += [Step("tracers", "sh ./tracers.sh"), Step("chip-before", f"cat {COUNTERS}")]
     if request.with_mount:
         steps.append(mount(spec, "mount-traced"))
-    steps.append(_command(request, files))
+    steps += [_command(request, files), Step(ALWAYS + "ended", f"echo {ENDED} > {FOLDER}/control")]
     if request.with_mount:
         steps.append(unmount(spec, "unmount-traced"))
+    # what the command left to threads in the background is its doing too; and then nothing
+    # happens between the tracers' last record and the reading of the chip's counters
+    steps.append(replace(settle, name=SETTLED))
     hold = _hold(request)
     offset_ns = round(spec.phase_offset_ms * 1_000_000)
     return Job((*steps, *_handed_over(hold)), files, offset_ns, hold)

@@ -18,7 +18,7 @@ from nandlab.errors import UsageError
 from nandlab.trace import cost, summary, tables, timeline
 from nandlab.trace import tree as trees
 from nandlab.trace.folder import FORMAT
-from nandlab.trace.job import Outcome, Request
+from nandlab.trace.job import SETTLED, Outcome, Request
 from nandlab.trace.records import Recording
 from nandlab.trace.tree import NONE, Tree
 from nandlab.trial import kernel_log
@@ -111,6 +111,13 @@ def warnings(
             counted = sum(told["chip"][k] for k in chip_s)
             if traced != counted:
                 found.append(f"flash {name}: {traced} in the trace, but the chip counted {counted}")
+    rested = record.get(SETTLED)
+    if rested is not None and rested.ok and not json.loads(rested.stdout)["settled"]:
+        limit_s = request.spec.filesystem.settle.limit_s
+        found.append(
+            f"the flash was still at work {limit_s} s after the command: the trace ends there, and "
+            "its counts may not be the chip's"
+        )
     command = record["command"]
     if not command.ok:
         found.append(f"the command failed: {command.failure()}")

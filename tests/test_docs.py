@@ -8,6 +8,7 @@ import pytest
 from nandlab import catalog
 from nandlab.filesystem import FilesystemModel, Option
 from nandlab.paths import ROOT
+from nandlab.trace import cost
 
 
 def row(name: str, option: Option) -> str:
@@ -24,3 +25,18 @@ def test_every_option_of_a_file_system_is_in_its_chapter(name: str) -> None:
     (chapter,) = (text for text in chapters if text.startswith(f"{model.title}\n"))
     told = [line for line in chapter.splitlines() if line.startswith("| `")]
     assert told == [row(key, option) for key, option in model.options.items()]
+
+
+def test_the_cost_of_every_kind_of_event_is_in_the_docs() -> None:
+    costs = cost.read()
+    rows = [
+        f"| {kind.what} | "
+        + " | ".join(f"{k[name].instructions:,}, {k[name].probe}" for k in costs.kernels.values())
+        + " |"
+        for name, kind in costs.kinds.items()
+    ]
+    head = f"| event | {' | '.join(costs.kernels)} |"
+    told = (ROOT / "docs" / "tracing.md").read_text().splitlines()
+    at = told.index(head)
+    assert told[at + 2 : at + 2 + len(rows)] == rows
+    assert not told[at + 2 + len(rows)].startswith("|")

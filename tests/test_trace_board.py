@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from nandlab import cli_trace
-from nandlab.board.job import Board
-from nandlab.trace import folder, job, tables
+from nandlab.board.qemu import QemuBoard
+from nandlab.trace import job, tables, writer
 from nandlab.trace.folder import TraceFolder
 from nandlab.trace.job import Request
 
@@ -23,9 +23,9 @@ BEFORE = (
 COMMAND = "dd if=f of=/dev/null bs=4k count=7; dd if=/dev/urandom of=g bs=4k count=5; sync"
 
 
-def traced(board: Board, fs: str, path: Path, **more: object) -> TraceFolder:
+def traced(board: QemuBoard, fs: str, path: Path, **more: object) -> TraceFolder:
     spec = cli_trace._spec(
-        board="apf27",
+        board=board.machine.model.name,
         workload={"name": "ffsmark"},
         filesystem={"name": fs, "compression": "none"},
         chip={"part": "apf27", "partition_mib": 8 if fs == "jffs2" else 16},
@@ -34,7 +34,7 @@ def traced(board: Board, fs: str, path: Path, **more: object) -> TraceFolder:
     )
     wanted = Request(spec, tracers=("vfs", "flash", "func"), **more)  # type: ignore[arg-type]
     record = asyncio.run(board.run(job.job(wanted)))
-    folder.write(path, wanted, record, job.outcome(wanted, record), board.identity)
+    writer.write(path, wanted, record, job.outcome(wanted, record), board.identity)
     return TraceFolder(path)
 
 
@@ -50,7 +50,7 @@ def accounted(trace: TraceFolder) -> None:
     assert all(sum(row["layers_ns"].values()) == row["ns"] for row in s["calls"])
 
 
-def test_a_sequential_read_reads_ahead(board: Board, tmp_path: Path) -> None:
+def test_a_sequential_read_reads_ahead(board: QemuBoard, tmp_path: Path) -> None:
     trace = traced(board, "jffs2", tmp_path / "t", command=COMMAND, before=BEFORE)
     accounted(trace)
     events = tables.query(
@@ -81,10 +81,53 @@ def test_a_sequential_read_reads_ahead(board: Board, tmp_path: Path) -> None:
     assert trace.meta["rc"] == 0
 
 
-def test_a_mount_is_traced_and_has_its_causes(board: Board, tmp_path: Path) -> None:
+def test_a_mount_is_traced_and_has_its_causes(board: QemuBoard, tmp_path: Path) -> None:
     command = "dd if=/dev/urandom of=g bs=4k count=5 2>/dev/null"
     trace = traced(board, "ubifs", tmp_path / "t", command=command, with_mount=True)
     accounted(trace)
     causes = {row["cause"] for row in trace.summary["flash_by_cause"]}
     assert {"mount_scan", "write_back"} <= causes
     assert {"VFS_MOUNT", "VFS_UNMOUNT"} <= {row["name"] for row in trace.summary["calls"]}
+
+
+def test_what_a_command_leaves_to_the_background_is_traced(
+    board: QemuBoard, tmp_path: Path
+) -> None:
+    trace = traced(
+        board,
+        "ubifs",
+        tmp_path / "t",
+        before="dd if=/dev/urandom of=f bs=64k count=80 2>/dev/null; sync",
+        command="rm f; sync",
+    )
+    accounted(trace)
+    after = (
+        "SELECT count(*) FROM events WHERE event = 'FLASH_ERASE' AND task LIKE 'ubi_bgt%' AND "
+        "seq > (SELECT seq FROM events WHERE text = 'command ended')"
+    )
+    assert tables.query(trace.events, after)[0][0] > 0
+
+
+@pytest.mark.parametrize("fs", ["jffs2", "ubifs"])
+def test_what_comes_before_an_open_has_its_cause(board: QemuBoard, tmp_path: Path, fs: str) -> None:
+    trace = traced(
+        board,
+        fs,
+        tmp_path / "t",
+        # the second time it also drops what was in use lately
+        before="filecalls k create:7:0:1:1; sync; "
+        "for i in 1 2; do echo 3 > /proc/sys/vm/drop_caches; done",
+        command="for k in k?; do test -f $k || exit 1; done; filecalls n create:199:0:1:1",
+    )
+    accounted(trace)
+    called = "SELECT text, count(*) FROM events WHERE event = 'FUNC' GROUP BY ALL"
+    calls = dict(tables.query(trace.events, called))
+    # each new name is looked up before it is created; filecalls creates the file n too
+    assert (calls[f"{fs}_lookup"], calls[f"{fs}_create"]) == (7 + 1 + 199, 1 + 199)
+    causes = {row["cause"]: row for row in trace.summary["flash_by_cause"]}
+    # many of their nodes are in one page, which the read buffer then has
+    assert causes["look_up"]["reads"] > 0
+    assert causes["look_up"]["reads"] + causes["look_up"]["buffer_hits"] >= 7
+    assert causes["create"]["programs"] > 0
+    outside = "SELECT count(*) FROM events WHERE cause = 'outside' AND task IN ('sh', 'filecalls')"
+    assert tables.query(trace.events, outside) == [(0,)]

@@ -4,8 +4,6 @@
 from __future__ import annotations
 
 import asyncio
-import base64
-import gzip
 import json
 import re
 import shutil
@@ -27,10 +25,10 @@ from nandlab.board.job import Job
 from nandlab.cli import app
 from nandlab.errors import NandlabError, UsageError
 from nandlab.report import trace as page
-from nandlab.trace import folder, job, show, tables, timeline
+from nandlab.trace import job, show, tables, timeline, writer
 from nandlab.trace.folder import TraceFolder
 from nandlab.trace.job import Request
-from nandlab.trace.records import Type
+from nandlab.trace.records import RECORD_BYTES, Type
 
 CHIP = dict.fromkeys(job.CHIP_COUNTS, 5)
 STATUS = (
@@ -65,27 +63,25 @@ def counters(**more: int) -> Answer:
 
 
 def board(**answers: Answer) -> FakeBoard:
-    data = base64.encodebytes(gzip.compress(made().file())).decode()
     given: dict[str, Answer | Callable[[Job], Answer]] = {
         s.name: Answer() for s in job.job(request()).steps
     }
     given |= {
         "chip-before": counters(),
         "always-chip": counters(reads=2, programs=2, erases=1),
+        "always-settle": Answer('{"settled": true}'),
         "always-status": Answer(STATUS),
         "always-names": Answer(PROC_NAMES),
-        "always-records-0": Answer(data),
-        "always-records-1": Answer(base64.b64encode(gzip.compress(Made().file())).decode()),
         "always-paths": Answer("      1 /mnt\n     17 /mnt/a b\n"),
     }
     given.update({k.replace("_", "-"): v for k, v in answers.items()})
-    return FakeBoard(answers=given)
+    return FakeBoard(answers=given, kernel="6.1.0-44-amd64", brings=lambda job: made().file())
 
 
 def traced(to: Path, given: FakeBoard | None = None) -> TraceFolder:
     given = given or board()
     record = asyncio.run(given.run(job.job(request())))
-    folder.write(to, request(), record, job.outcome(request(), record), given.identity)
+    writer.write(to, request(), record, job.outcome(request(), record), given.identity)
     return TraceFolder(to)
 
 
@@ -111,6 +107,11 @@ def test_a_trace_that_differs_from_the_chip_says_so(tmp_path: Path) -> None:
     assert trace.summary["warnings"] == ["flash reads: 2 in the trace, but the chip counted 3"]
 
 
+def test_a_flash_that_does_not_come_to_rest_is_told(tmp_path: Path) -> None:
+    trace = traced(tmp_path / "t", board(always_settle=Answer('{"settled": false}')))
+    assert re.match("the flash was still at work 120 s after", trace.summary["warnings"][0])
+
+
 def test_lost_records_and_failed_commands_are_told(tmp_path: Path) -> None:
     lost = STATUS.replace("lost 0", "lost 3").replace("missed 0", "missed 4")
     given = board(always_status=Answer(lost), command=Answer(stderr="no such", rc=3))
@@ -129,9 +130,13 @@ def test_what_cannot_be_traced_is_an_error_of_its_own() -> None:
     record = asyncio.run(board(mount=Answer(rc=1)).run(job.job(request())))
     with pytest.raises(NandlabError, match="step mount exited"):
         job.outcome(request(), record)
-    record = asyncio.run(board(always_records_0=Answer("%%%%")).run(job.job(request())))
-    with pytest.raises(NandlabError, match="did not come whole"):
-        job.outcome(request(), record)
+    full = board(always_records=Answer(stderr="no room", rc=1))
+    with pytest.raises(NandlabError, match=r"trace is lost: step always-records .*: no room"):
+        job.outcome(request(), asyncio.run(full.run(job.job(request()))))
+    silent = board()
+    silent.brings = lambda job: None
+    with pytest.raises(NandlabError, match="trace is lost: the board brought no records"):
+        job.outcome(request(), asyncio.run(silent.run(job.job(request()))))
 
 
 def test_perfetto_gets_every_event_on_nested_tracks(tmp_path: Path) -> None:
@@ -166,6 +171,8 @@ def test_the_summary_prints(tmp_path: Path) -> None:
     assert re.search(r"garbage collection +0\.001 +\S+ % +1 +1 +1\n", text)
     assert re.search(r"/a b +0\.001", text)
     assert "page cache: 0 of 1 pages hit (0.0 %)" in text
+    assert re.search(r"call of the VFS +2 +[\d,]+ +[\d,]+ *\n", text)
+    assert re.search(r"tracing cost [\d,]+ instructions$", text, re.MULTILINE)
 
 
 @pytest.mark.browser
@@ -234,12 +241,25 @@ def test_the_job_prepares_the_state_before_it_traces() -> None:
     todo = job.job(Request(aged, None, ("flash",), with_mount=True, before="echo x > a"))
     names = [s.name for s in todo.steps]
     order = ["settle", "fill", "before", "unmount-before", "tracers", "mount-traced", "command",
-             "unmount-traced", "always-pause", "always-records-0"]  # fmt: skip
+             "always-ended", "unmount-traced", "always-settle", "always-pause",
+             "always-records"]  # fmt: skip
     assert [n for n in names if n in order] == order
     assert b"fill creation valid 50\n" in todo.files["fill.cfg"]
     assert b"fill creation valid 0\n" in todo.files["ffsmark.cfg"]
     assert "vfsmon" not in todo.files["tracers.sh"].decode()
     assert "jffs2_scan_medium" in job.job(wanted).files["tracers.sh"].decode()
+
+
+def test_all_records_that_may_be_asked_for_have_room_or_are_refused() -> None:
+    hold = job.job(request(records=job.RECORDS_MAX)).cargo
+    assert hold is not None
+    assert hold.room >= (job.RECORDS_MAX + 1) * RECORD_BYTES
+    small = request().spec
+    small = small.model_copy(
+        update={"board": small.board.model_copy(update={"chip_store_mib": 40})}
+    )
+    with pytest.raises(UsageError, match="keeps 40 MiB for the chip and what is carried"):
+        job.job(Request(small, "true", ("flash",), records=job.RECORDS_MAX))
 
 
 def test_a_corrupt_folder_is_an_error(tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tracemade import Event, Made, ev
 
-from nandlab.trace import cache, summary, tree
+from nandlab.trace import cache, cost, summary, tree
 from nandlab.trace.records import Flag, Names, Task, Type
 
 SYMBOLS = {
@@ -209,3 +209,48 @@ def test_flash_time_by_cause_is_all_flash_time() -> None:
     assert sum(row["ns"] for row in told["flash_by_cause"]) == total
     assert sum(row["ns"] for row in told["flash_by_file"]) == total
     assert sum(row["layers_ns"]["chip"] for row in told["calls"]) == total
+
+
+ON_611 = {"board": {"icount_shift": 2}, "accel": "tcg", "kernel": "6.1.0-44-amd64"}
+
+
+def test_tracing_costs_its_events_at_their_prices() -> None:
+    price = {k: p.instructions for k, p in cost.read().kernels["6.1"].items()}
+    made = Made().task(7, ev(Type.MARK, text=b"m"), ev(Type.VFS_READ, 90, page_read(10), GC(1)))
+    made.task(7, ev(Type.VFS_OPEN, 9), ev(Type.PC_HIT, size=1))
+    told = summarized(made)
+    probes = {"VFS_READ": "detour", "VFS_OPEN": "detour", "FUNC": "kretprobe"}
+    found = cost.of(told["requests"], probes, ON_611, told["trace_ns"])
+    each = {row["kind"]: (row["count"], row["instructions_each"]) for row in found["kinds"]}
+    assert each == {
+        "call of the VFS": (2, price["call"]),
+        "page read": (1, price["page_read"]),
+        "call of a function": (1, price["function"]),
+        "look into the page cache": (1, price["cache"]),
+    }
+    total = 2 * price["call"] + price["page_read"] + price["function"] + price["cache"]
+    assert (found["instructions"], found["ns"]) == (total, 4 * total)
+    assert found["share"] == pytest.approx(4 * total / told["trace_ns"])
+    assert found["unpriced"] == {}
+
+
+def test_what_was_not_measured_has_no_price() -> None:
+    told = summarized(Made().task(7, ev(Type.VFS_READ, 90, page_read(10))))
+    # the same event by another probe, another kernel, a clock that does not count instructions
+    found = cost.of(told["requests"], {"VFS_READ": "kretprobe"}, ON_611, told["trace_ns"])
+    assert found["unpriced"] == {"VFS_READ": 1}
+    assert [row["kind"] for row in found["kinds"]] == ["page read"]
+    found = cost.of(told["requests"], {}, ON_611 | {"kernel": "9.9.1"}, told["trace_ns"])
+    assert (found["unpriced"], found["instructions"]) == ({"FLASH_READ": 1, "VFS_READ": 1}, 0)
+    found = cost.of(told["requests"], {}, ON_611 | {"accel": "kvm"}, told["trace_ns"])
+    assert (found["ns"], found["share"]) == (None, None)
+
+
+def test_every_event_but_a_mark_has_a_kind() -> None:
+    kinds = cost.read().kinds.values()
+    assert {e for k in kinds for e in k.events} == {t.name for t in Type} - {"MARK"}
+
+
+def test_probes_are_told_by_status() -> None:
+    said = "probe VFS_READ vfs_read detour missed 0\nprobe FUNC f kretprobe missed 2\nmissed 0\n"
+    assert cost.probe_kinds(said) == {"VFS_READ": "detour", "FUNC": "kretprobe"}

@@ -105,7 +105,8 @@ def run(  # noqa: PLR0913, PLR0917 - the command line's own options
     all the same.
     """
     from nandlab.catalog import names
-    from nandlab.trace import folder, job
+    from nandlab.trace import job, writer
+    from nandlab.trace.folder import TraceFolder
     from nandlab.trace.setup import tracer_commands
 
     workload = job.is_workload(command, names("workloads"))
@@ -130,9 +131,9 @@ def run(  # noqa: PLR0913, PLR0917 - the command line's own options
     )
     tracer_commands(spec.filesystem, None, request.tracers, request.functions, records)
     path = out or _free(Path(f"trace-{fs}"))
-    folder.refuse_existing(path)
+    writer.refuse_existing(path)
     ok = _trace(request, path)
-    for warning in folder.TraceFolder(path).summary["warnings"]:
+    for warning in TraceFolder(path).summary["warnings"]:
         print(f"nandlab: {warning}", file=sys.stderr)
     print(path)
     if not ok:
@@ -144,7 +145,7 @@ def _trace(request: Request, path: Path) -> bool:
     from nandlab.board.job import BoardLost
     from nandlab.board.qemu import open_board
     from nandlab.run import refuse_what_the_kernel_lacks
-    from nandlab.trace import folder, job
+    from nandlab.trace import job, writer
 
     print("preparing the board", file=sys.stderr, flush=True)
     there = open_board(request.spec.board)
@@ -154,7 +155,7 @@ def _trace(request: Request, path: Path) -> bool:
     except BoardLost as e:
         tail = "\n".join(e.console_tail[-10:])
         raise NandlabError(f"nothing was traced: {e.reason}\n{tail}".rstrip()) from None
-    folder.write(path, request, record, job.outcome(request, record), there.identity)
+    writer.write(path, request, record, job.outcome(request, record), there.identity)
     return record["command"].ok
 
 

@@ -110,6 +110,12 @@ FileOperation = Literal[
     "read_page", "readahead", "write_begin", "write_end", "write_page", "write_pages"
 ]
 Cause = Literal[
+    "look_up",
+    "create",
+    "link",
+    "symlink",
+    "make_node",
+    "read_folder",
     "garbage_collection",
     "wear_leveling",
     "commit",
@@ -121,7 +127,8 @@ Cause = Literal[
 FILE_OPERATIONS: tuple[str, ...] = get_args(FileOperation)
 """What the kernel asks of a file system for a file's pages; vfsmon knows their arguments."""
 CAUSES: tuple[str, ...] = get_args(Cause)
-"""What a file system does of its own; funcmon times it, and flash operations belong to it."""
+"""What a file system does of its own, or for a call before vfsmon sees that; funcmon times it, and
+flash operations belong to it."""
 Symbol = Annotated[str, Field(pattern=r"^[A-Za-z_][A-Za-z0-9_.:]*$", max_length=63)]
 
 

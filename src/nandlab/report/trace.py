@@ -56,6 +56,7 @@ def _page(trace: TraceFolder) -> str:
         layers=list(zip(LAYERS, LAYER_COLOURS, strict=True)),
         flash_colours=FLASH_COLOURS,
         cache_line=show.cache_line(s["cache"]),
+        cost_line=show.cost_line(s["cost"]),
         files=show.file_rows(s),
         maps=_maps(trace),
         provenance=list(html.flat(trace.meta["board"])),

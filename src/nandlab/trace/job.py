@@ -1,29 +1,28 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """A command under trace as a job for the board, and what comes back of it.
 
-The records come as the output of steps, some thousand each, compressed: a step's output is text,
-and of limited length.
+The records come as cargo, the rest as what steps say.
 """
 
 from __future__ import annotations
 
-import base64
-import binascii
 import shlex
-import zlib
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
+from nandlab.board.cargo import Cargo, cargo
 from nandlab.board.job import ALWAYS, Job, JobRecord, Step
 from nandlab.errors import NandlabError, UsageError
 from nandlab.filesystem import CAUSES
 from nandlab.study import TrialSpec
-from nandlab.trace import records
+from nandlab.trace import cost, records
 from nandlab.trace.records import Names, Recording
 from nandlab.trace.setup import FOLDER, tracer_commands
 from nandlab.trial import MOUNTPOINT, filled, mount, setup, unmount
 
 DEADLINE_S = 24 * 3600
+ENDED = "mark command ended"
+SETTLED = ALWAYS + "settle"
 COUNTERS = "/sys/kernel/debug/simnand/counters"
 CHIP_COUNTS = (
     *("reads", "programs", "erases", "oob_reads", "oob_programs", "subpage_programs"),
@@ -40,9 +39,6 @@ CHIP_COUNTS = (
 """Of the chip's counters, those that a trace is compared with."""
 RECORDS_MAX = 1 << 20
 """Records that may be asked for: 64 MiB, half of the RAM of the default board."""
-READS = 64
-"""Reads of 64 KiB that a step makes: 4 MiB at most, less than a step's output may be."""
-RECORDS_PER_STEP = READS * (64 << 10) // records.RECORD_BYTES
 
 
 @dataclass(frozen=True)
@@ -82,10 +78,23 @@ def job(request: Request) -> Job:
     steps += [Step("tracers", "sh ./tracers.sh"), Step("chip-before", f"cat {COUNTERS}")]
     if request.with_mount:
         steps.append(mount(spec, "mount-traced"))
-    steps.append(_command(request, files))
+    steps += [_command(request, files), Step(ALWAYS + "ended", f"echo {ENDED} > {FOLDER}/control")]
     if request.with_mount:
         steps.append(unmount(spec, "unmount-traced"))
-    return Job((*steps, *_handed_over(request)), files, round(spec.phase_offset_ms * 1_000_000))
+    # what the command left to threads in the background is its doing too; and then nothing
+    # happens between the tracers' last record and the reading of the chip's counters
+    steps.append(replace(settle, name=SETTLED))
+    hold = _hold(request)
+    offset_ns = round(spec.phase_offset_ms * 1_000_000)
+    return Job((*steps, *_handed_over(hold)), files, offset_ns, hold)
+
+
+def _hold(request: Request) -> Cargo:
+    """Room for all records that the board keeps, and a header."""
+    spec = request.spec
+    capacity = 1 << (request.records - 1).bit_length()
+    room = (capacity + 1) * records.RECORD_BYTES
+    return cargo(spec.board, spec.chip.cells_bytes(spec.partition_blocks), back_bytes=room)
 
 
 def _command(request: Request, files: dict[str, bytes]) -> Step:
@@ -132,17 +141,14 @@ def _start(request: Request) -> str:
     return "\n".join([*lines, "true\n"])
 
 
-def _handed_over(request: Request) -> Iterator[Step]:
+def _handed_over(hold: Cargo) -> Iterator[Step]:
     yield Step(ALWAYS + "pause", f"echo pause > {FOLDER}/control")
     yield Step(ALWAYS + "chip", f"cat {COUNTERS}")
     yield Step(ALWAYS + "status", f"cat {FOLDER}/status")
     yield Step(ALWAYS + "stop", f"echo stop > {FOLDER}/control")
     yield Step(ALWAYS + "names", f"cat {FOLDER}/names")
-    capacity = 1 << (request.records - 1).bit_length()
-    for n in range(-(-capacity // RECORDS_PER_STEP)):
-        # the first read gives the header
-        read = f"dd if={FOLDER}/records bs=64k count={READS + 1} 2>/dev/null"
-        yield Step(f"{ALWAYS}records-{n}", f"{read} | gzip -1 | base64", DEADLINE_S)
+    brought = f"set -o pipefail; cat {FOLDER}/records | {hold.put()}"
+    yield Step(ALWAYS + "records", brought, DEADLINE_S)
     listed = f"find {MOUNTPOINT} -xdev -exec ls -di {{}} +"
     mounted = f"grep -q ' {MOUNTPOINT} ' /proc/mounts"
     yield Step(ALWAYS + "paths", f"! {mounted} || {listed}", DEADLINE_S)
@@ -159,6 +165,8 @@ class Outcome:
     """Figures of /proc/tracers/status."""
     absent: list[str]
     """What there is no probe for, each in a sentence."""
+    probes: dict[str, str]
+    """By event, how it was seen."""
     paths: dict[int, str]
     chip: dict[str, int]
     """What the chip counted while the trace went on."""
@@ -172,27 +180,25 @@ def outcome(request: Request, record: JobRecord) -> Outcome:
         error = UsageError if failed.step == "tracers" and failed.rc == 2 else NandlabError
         raise error(f"nothing was traced: {failed.failure()}")
     status = record[ALWAYS + "status"].stdout
-    recording = records.decode(b"".join(_unpacked(record)), "the board's trace")
+    recording = records.decode(_brought(record), "the board's trace")
     before, after = (_numbers(record[s].stdout) for s in ("chip-before", ALWAYS + "chip"))
     return Outcome(
         recording,
         records.names(record[ALWAYS + "names"].stdout),
         dict(line.split(" ", 1) for line in status.splitlines() if line.count(" ") == 1),
         absent(request, status),
+        cost.probe_kinds(status),
         paths(record[ALWAYS + "paths"].stdout),
         {key: after[key] - before[key] for key in CHIP_COUNTS},
     )
 
 
-def _unpacked(record: JobRecord) -> Iterator[bytes]:
-    for step in record.steps:
-        if step.step.startswith(ALWAYS + "records-"):
-            if not step.ok:
-                raise NandlabError(step.failure())
-            try:
-                yield zlib.decompress(base64.b64decode(step.stdout), wbits=31)
-            except (binascii.Error, zlib.error) as e:
-                raise NandlabError(f"the board's trace did not come whole: {e}") from None
+def _brought(record: JobRecord) -> bytes:
+    step = record[ALWAYS + "records"]
+    if not step.ok or record.cargo is None:
+        said = "the board brought no records" if step.ok else step.failure()
+        raise NandlabError(f"the trace is lost: {said}")
+    return record.cargo
 
 
 def _numbers(text: str) -> dict[str, int]:

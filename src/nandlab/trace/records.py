@@ -22,6 +22,9 @@ MAGIC = 0x5243524E
 VERSION = 1
 HEADER_TYPE = 255
 RECORD_BYTES = 64
+STRETCH = 1 << 16
+"""Records that are looked at together where an array of them all would be large: fresh memory
+costs more than what is done with it."""
 
 Array = NDArray[Any]
 
@@ -206,10 +209,11 @@ def in_order(
     """Records as they were written, put into the order of their events' beginnings."""
     seq = np.ascontiguousarray(records["seq"])
     order = np.argsort(seq, kind="stable")
-    ascending = seq[order]
-    twice = np.flatnonzero(ascending[1:] == ascending[:-1])
-    if len(twice):
-        raise NandlabError(f"{where}: corrupt: two records have the number {ascending[twice[0]]}")
+    for at in range(0, len(order), STRETCH):
+        ascending = seq[order[at : at + STRETCH + 1]]
+        twice = ascending[1:][ascending[1:] == ascending[:-1]]
+        if len(twice):
+            raise NandlabError(f"{where}: corrupt: two records have the number {twice[0]}")
     # as rows of words: five times as fast as record by record
     words = np.ascontiguousarray(records).view(np.uint64).reshape(-1, RECORD_BYTES // 8)
     taken = words[order].view(RECORD).reshape(-1)

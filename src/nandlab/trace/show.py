@@ -40,8 +40,9 @@ def print_summary(trace: TraceFolder, console: Console) -> None:
     )
     for warning in s["warnings"]:
         console.print(f"warning: {warning}", style="yellow", markup=False)
-    for table in (calls(s), layers(s), flash(s), files(s)):
+    for table in (calls(s), layers(s), flash(s), files(s), cost(s)):
         console.print(table)
+    console.print(cost_line(s["cost"]), markup=False)
     console.print(cache_line(s["cache"]))
     for absent in s["not_traced"]:
         console.print(f"not traced: {absent}", style="dim", markup=False)
@@ -115,6 +116,26 @@ def file_rows(s: dict[str, Any]) -> list[dict[str, Any]]:
             path = f"{len(more):,} {word} {name}"
             rows.append({"path": path, "ns": causes.total(), "causes_ns": dict(causes)})
     return sorted(rows, key=lambda row: -int(row["ns"]))
+
+
+def cost(s: dict[str, Any]) -> Table:
+    """What the tracing itself cost, by kind of event."""
+    table = _table("Instructions of the tracers", "event", "count", "each", "together")
+    for row in s["cost"]["kinds"]:
+        figures = (f"{row[k]:,}" for k in ("count", "instructions_each", "instructions"))
+        table.add_row(row["kind"], *figures)
+    return table
+
+
+def cost_line(found: dict[str, Any]) -> str:
+    """The cost of tracing in a sentence."""
+    text = f"tracing cost {found['instructions']:,} instructions"
+    if found["share"] is not None:
+        text += f", {ms(found['ns'])} ms: {100 * found['share']:.2f} % of the trace's time"
+    if found["unpriced"]:
+        what = ", ".join(f"{count:,} {event}" for event, count in found["unpriced"].items())
+        text += f"; without that of {what}, which nobody measured on Linux {found['kernel']}"
+    return text
 
 
 def cache_line(cache: dict[str, Any]) -> str:

@@ -17,11 +17,17 @@ from nandlab.trace import cache
 from nandlab.trace.records import Flag, Names, Recording, Type
 from nandlab.trace.tree import LAYERS, NONE, Tree
 
-FORMAT = 1
+FORMAT = 2
 OPERATIONS = {Type.FLASH_READ: "reads", Type.FLASH_PROGRAM: "programs", Type.FLASH_ERASE: "erases"}
 """What takes the chip's time."""
 READERS = (Type.VFS_READ, Type.VFS_SPLICE)
 CAUSE_WORDS = {
+    "look_up": "look-up of a name",
+    "create": "creation of a file",
+    "link": "creation of a link",
+    "symlink": "creation of a symbolic link",
+    "make_node": "creation of a node",
+    "read_folder": "reading of a folder",
     "outside": "in no traced call",
     "write_back": "write-back",
     "wear_leveling": "wear levelling",

@@ -241,6 +241,15 @@ static void look_ra_submit(struct vfs_call *call, const unsigned long *args)
 		}                                           \
 	}
 
+/* Debian's 5.10 has all of vfs_rmdir but its checks in a function of its own,
+ * with the same arguments, and its only caller calls that. Later kernels have
+ * not; there an unused id map would be left out of the arguments. */
+#if VFS_HAS_IDMAP
+#define RMDIR_CANDIDATES "vfs_rmdir"
+#else
+#define RMDIR_CANDIDATES "vfs_rmdir.part.0", "vfs_rmdir"
+#endif
+
 struct vfs_point vfs_points[] = {
 	POINT(VFS_OPEN, path, open, "vfs_open"),
 	POINT(VFS_READ, file, read, "vfs_read"),
@@ -251,9 +260,7 @@ struct vfs_point vfs_points[] = {
 	POINT(VFS_UNLINK, dentry, dentry, "vfs_unlink"),
 	POINT(VFS_RENAME, rename, rename, "vfs_rename"),
 	POINT(VFS_MKDIR, parent, mkdir, "vfs_mkdir"),
-	/* 5.10: compiled in two, and what calls it has the first part inlined.
-	 */
-	POINT(VFS_RMDIR, dentry, dentry, "vfs_rmdir.part.0", "vfs_rmdir"),
+	POINT(VFS_RMDIR, dentry, dentry, RMDIR_CANDIDATES),
 	POINT(VFS_TRUNCATE, truncate, truncate, "do_truncate"),
 	POINT(VFS_FAULT, fault, fault, "filemap_fault"),
 	POINT(VFS_FAULT, fault, fault_around, "filemap_map_pages"),

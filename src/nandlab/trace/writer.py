@@ -1,0 +1,158 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""From what a board gave to a trace's folder, which appears when all of it is there."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import tempfile
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from nandlab import __version__
+from nandlab.board.job import JobRecord
+from nandlab.errors import UsageError
+from nandlab.trace import cost, summary, tables, timeline
+from nandlab.trace import tree as trees
+from nandlab.trace.folder import FORMAT
+from nandlab.trace.job import SETTLED, Outcome, Request
+from nandlab.trace.records import Recording
+from nandlab.trace.tree import NONE, Tree
+from nandlab.trial import kernel_log
+
+COUNTED = {
+    "reads": (("reads", "oob_reads"), ("reads", "oob_reads", "buffer_hits")),
+    "programs": (("programs",), ("programs",)),
+    "programs of spare bytes": (("oob_programs",), ("oob_programs",)),
+    "erases": (("erases",), ("erases",)),
+}
+"""What must be equal: of the trace, and of the chip's counters. A page that the chip has in its
+register still is read once more by the driver; and what it is then read for, data or spare bytes,
+the chip counts for the read that put it there."""
+UNKNOWN = ""
+
+
+def refuse_existing(path: Path) -> None:
+    """UsageError if a trace cannot be written there."""
+    if path.exists():
+        raise UsageError(f"{path}: is there already; name another folder with -o, or remove it")
+
+
+def write(
+    path: Path, request: Request, record: JobRecord, outcome: Outcome, identity: dict[str, Any]
+) -> None:
+    """Writes a trace's folder, whole or not at all."""
+    refuse_existing(path)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    work = Path(tempfile.mkdtemp(dir=path.parent, prefix=".part-"))
+    try:
+        work.chmod(0o755)
+        _fill(work, request, record, outcome, identity)
+        work.rename(path)
+    except BaseException:
+        shutil.rmtree(work, ignore_errors=True)
+        raise
+
+
+def _fill(
+    work: Path, request: Request, record: JobRecord, outcome: Outcome, identity: dict[str, Any]
+) -> None:
+    symbols: Mapping[str, Sequence[str]] = request.spec.filesystem.symbols  # type: ignore[assignment]
+    tree = trees.of(outcome.recording, outcome.names, symbols)
+    more, words = _columns(outcome.recording, tree, outcome.paths)
+    to = (work / "events.parquet", work / "events.csv")
+    tables.write(outcome.recording, outcome.names, *to, more=more, words=words)
+    timeline.write(outcome.recording, outcome.names, tree, outcome.paths, work / "trace.pftrace")
+    told = summary.summarize(outcome.recording, outcome.names, tree, outcome.paths)
+    log = kernel_log(request.spec, record)
+    told |= {
+        "lost": int(outcome.status["lost"]),
+        "missed": int(outcome.status["missed"]),
+        "chip": outcome.chip,
+        "not_traced": outcome.absent,
+        "cost": cost.of(told["requests"], outcome.probes, identity, told["trace_ns"]),
+    }
+    told["warnings"] = warnings(request, record, told, log)
+    (work / "summary.json").write_text(json.dumps(told, indent=1) + "\n")
+    meta = _meta(request, record, outcome, identity) | {"kernel_log": log}
+    (work / "meta.json").write_text(json.dumps(meta, indent=1) + "\n")
+
+
+def _columns(recording: Recording, tree: Tree, paths: Mapping[int, str]) -> tuple[Any, Any]:
+    """What the tables have beside the records' own fields."""
+    seq = recording.records["seq"]
+    parent = np.where(tree.parent == NONE, 0, seq[tree.parent]) if len(seq) else seq
+    inodes, at = np.unique(tree.inode, return_inverse=True)
+    path = [paths.get(int(inode), UNKNOWN) for inode in inodes]
+    more = {"parent": parent, "self_ns": tree.self_ns, "cause": tree.cause, "path": at}
+    return more, {"cause": tree.causes, "path": path}
+
+
+def warnings(
+    request: Request, record: JobRecord, told: Mapping[str, Any], log: Sequence[str]
+) -> list[str]:
+    """Why the trace may not be the whole truth, each in a sentence with what to do."""
+    found = []
+    if told["lost"]:
+        found.append(
+            f"{told['lost']} records were overwritten before they could be read, the oldest: "
+            f"raise --records above {request.records}"
+        )
+    if told["missed"]:
+        found.append(
+            f"{told['missed']} events were seen by no probe: status in meta.json has whose"
+        )
+    if "flash" in request.tracers and not told["lost"]:
+        for name, (ours, chip_s) in COUNTED.items():
+            traced = sum(told["flash"][k] for k in ours)
+            counted = sum(told["chip"][k] for k in chip_s)
+            if traced != counted:
+                found.append(f"flash {name}: {traced} in the trace, but the chip counted {counted}")
+    rested = record.get(SETTLED)
+    if rested is not None and rested.ok and not json.loads(rested.stdout)["settled"]:
+        limit_s = request.spec.filesystem.settle.limit_s
+        found.append(
+            f"the flash was still at work {limit_s} s after the command: the trace ends there, and "
+            "its counts may not be the chip's"
+        )
+    command = record["command"]
+    if not command.ok:
+        found.append(f"the command failed: {command.failure()}")
+    later = next((s for s in record.steps if not s.ok and s.step != "command"), None)
+    if later is not None:
+        found.append(later.failure())
+    if log:
+        found.append(f"the kernel warned, {len(log)} lines, the first: {log[0]}")
+    return found
+
+
+def _meta(
+    request: Request, record: JobRecord, outcome: Outcome, identity: dict[str, Any]
+) -> dict[str, Any]:
+    spec, command = request.spec, record["command"]
+    return {
+        "format": FORMAT,
+        "nandlab": __version__,
+        "command": request.command if request.command is not None else spec.workload.name,
+        "before": request.before,
+        "with_mount": request.with_mount,
+        "filesystem": spec.filesystem.name,
+        "options": spec.options,
+        "chip": spec.chip.name,
+        "geometry": spec.chip.geometry.model_dump(),
+        "partition_blocks": spec.partition_blocks,
+        "state": spec.state.model_dump(),
+        "seed": spec.seed,
+        "tracers": list(request.tracers),
+        "functions": list(request.functions),
+        "records": request.records,
+        "rc": command.rc,
+        "command_ns": command.ns,
+        "stdout": command.stdout,
+        "stderr": command.stderr,
+        "tracer_status": outcome.status,
+        "board": identity,
+    }

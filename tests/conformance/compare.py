@@ -135,6 +135,7 @@ def _excused(outcome: str, differs: Collection[str]) -> str:
         rest = m["rest"]
         if "precise_times" in differs:
             rest = re.sub(r" at (\d+)", lambda t: f" at {int(t[1]) // 2 * 2}", rest)
-        return f"{m['type']} {mode} {m['links']}{rest}"
+        links = "-" if "folder_links" in differs and m["type"] == "d" else m["links"]
+        return f"{m['type']} {mode} {links}{rest}"
 
     return STAT.sub(stat, outcome) if differs else outcome

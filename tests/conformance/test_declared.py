@@ -31,6 +31,7 @@ WITNESSES: dict[str, Sequence] = {
     ),
     "empty_writes": ("open 0 a c", f"utime a {THEN}", "write 0 0 0 1", "stat a"),
     "inode_numbers": ("open 0 a c",),
+    "folder_links": ("mkdir e 755", "mkdir e/c 755", "mkdir e/d 755", "rename e/c e/d", "stat e"),
     "steady_directories": (
         *(*MANY, "opendir 0 .", "readdir 0 3"),
         *(f"open 0 {name} c" for name in "ijklmnop"),

@@ -134,6 +134,8 @@ def test_a_declared_difference_excuses_itself_alone(
         ("steady_directories", "enddir 0", "read missing:a repeated:b", "read", True),
         ("steady_directories", "enddir 0", "read never-was:a", "read", False),
         ("", "enddir 0", "read repeated:a", "read", False),
+        ("folder_links", "stat e", "d 0755 4", "d 0755 3", True),
+        ("folder_links", "stat e", "f 0755 4 1", "f 0755 3 1", False),
         ("inode_numbers", "check", f"d\n\ta{OTHER_NUMBER}\n\ta f", "d\n\ta f", True),
         ("", "check", f"d\n\ta{OTHER_NUMBER}\n\ta f", "d\n\ta f", False),
     ],

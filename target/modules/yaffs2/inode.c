@@ -151,6 +151,23 @@ void yl_evict_inode(struct inode *inode)
 }
 
 /*
+ * YAFFS1 has a file's size from the last chunk that a scan meets, so that a
+ * file which ends in a hole would come back shorter: its last byte is written.
+ * Of a file that was cut within a chunk the core has written that chunk.
+ */
+static bool end_is_on_flash(struct yaffs_obj *obj, loff_t size, bool grown)
+{
+	struct yaffs_dev *dev = obj->my_dev;
+	bool written = !grown && size & (dev->data_bytes_per_chunk - 1);
+	u8 last;
+
+	if (dev->param.is_yaffs2 || !size || written)
+		return true;
+	return yaffs_file_rd(obj, &last, size - 1, 1) == 1 &&
+	       yaffs_wr_file(obj, &last, size - 1, 1, 0) == 1;
+}
+
+/*
  * Pages past a new end go first, and once more when the core has cut the file:
  * a reader may have brought one back meanwhile.
  */
@@ -158,17 +175,24 @@ static int resize(struct inode *inode, loff_t size)
 {
 	struct yl_fs *fs = yl_of(inode);
 	struct yaffs_obj *obj = yl_obj(inode);
+	loff_t before;
 	bool room = true;
 	int err = 0;
 
 	truncate_setsize(inode, size);
 	yl_lock(fs);
-	if (size > obj->variant.file_variant.file_size)
+	before = obj->variant.file_variant.file_size;
+	if (size > before)
 		room = yaffs_check_alloc_available(&fs->dev, 1);
 	if (!room)
 		err = -ENOSPC;
 	else if (yaffs_resize_file(obj, size) != YAFFS_OK)
 		err = -EIO;
+	else if (!end_is_on_flash(obj, size, size > before)) {
+		if (size > before)
+			yaffs_resize_file(obj, before);
+		err = -ENOSPC;
+	}
 	if (!err && fs->write_error)
 		err = fs->write_error == -EROFS ? -EROFS : -EIO;
 	if (err)
@@ -188,10 +212,14 @@ int yl_setattr(IDMAP_ARG struct dentry *dentry, struct iattr *attr)
 
 	if (err)
 		return err;
-	if (attr->ia_valid & ATTR_SIZE && attr->ia_size != i_size_read(inode))
+	if (attr->ia_valid & ATTR_SIZE && attr->ia_size != i_size_read(inode)) {
 		err = resize(inode, attr->ia_size);
-	if (err)
-		return err;
+		if (err)
+			return err;
+		/* truncate(2) names no times, and sets them all the same */
+		inode_set_mtime_to_ts(inode, seconds(yl_now()));
+		inode_set_ctime_to_ts(inode, seconds(yl_now()));
+	}
 	setattr_copy(IDMAP inode, attr);
 	yl_lock(fs);
 	obj->yst_mode = inode->i_mode;

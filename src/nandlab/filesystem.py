@@ -107,11 +107,10 @@ class Settle(Strict):
 
 
 FileOperation = Literal[
-    "read_page", "readahead", "write_begin", "write_end", "write_page", "write_pages"
-]
+    "read_page", "readahead", "write_begin", "write_end", "write_page", "write_pages",
+    "look_up", "create",
+]  # fmt: skip
 Cause = Literal[
-    "look_up",
-    "create",
     "link",
     "symlink",
     "make_node",
@@ -125,7 +124,8 @@ Cause = Literal[
     "mount_scan",
 ]
 FILE_OPERATIONS: tuple[str, ...] = get_args(FileOperation)
-"""What the kernel asks of a file system for a file's pages; vfsmon knows their arguments."""
+"""What the kernel asks of a file system for a file's pages, and of names before it opens a file;
+vfsmon knows their arguments."""
 CAUSES: tuple[str, ...] = get_args(Cause)
 """What a file system does of its own, or for a call before vfsmon sees that; funcmon times it, and
 flash operations belong to it."""

@@ -107,6 +107,8 @@ class Type(IntEnum):
     FS_WRITE_END = 50
     FS_WRITE_PAGE = 51
     FS_WRITE_PAGES = 52
+    FS_LOOK_UP = 53
+    FS_CREATE = 54
     FLASH_READ = 64
     FLASH_PROGRAM = 65
     FLASH_ERASE = 66

@@ -26,6 +26,8 @@ LAYERS = ("VFS", "file system", "MTD", "chip", "other")
 WEAK_CAUSE = "write_buffer"
 """A cause only where nothing else is: who flushed the buffer had a reason."""
 WRITE_BACK = "write_back"
+BEFORE_OPEN = {Type.FS_LOOK_UP: "look_up", Type.FS_CREATE: "create"}
+"""What a file system does for a call before that is seen."""
 OUTSIDE = "outside"
 """Of an operation that lies in no call that was traced."""
 
@@ -161,6 +163,9 @@ def _own_causes(
             name = WRITE_BACK if kind is Type.VFS_WRITEBACK else kind.name.lower()
             by_type[kind] = len(listed)
             listed.append(name)
+    for kind, name in BEFORE_OPEN.items():
+        by_type[kind] = len(listed)
+        listed.append(name)
     own = by_type[records["type"]]
     function = records["type"] == Type.FUNC
     for number, name in names.functions.items():

@@ -67,6 +67,8 @@
 	X(50, FS_WRITE_END)                                                     \
 	X(51, FS_WRITE_PAGE)                                                    \
 	X(52, FS_WRITE_PAGES)  /* extra: pages, at most */                       \
+	X(53, FS_LOOK_UP)      /* object: the folder, here and below */          \
+	X(54, FS_CREATE)       /* of a regular file */                           \
 	/* flashmon: object is the page of the chip, device the MTD's number */  \
 	X(64, FLASH_READ)      /* offset: byte of the chip; size: data bytes */  \
 	X(65, FLASH_PROGRAM)   /* as FLASH_READ */                               \

@@ -11,13 +11,30 @@
 
 #define PROBES_MAX 40
 
+/* What the point may leave as it is, and nobody else writes; word by word, for
+ * to clear the whole takes an instruction for each word of it and more. */
+static __always_inline void call_begin(struct vfs_call *call, u8 type)
+{
+	call->record.type = type;
+	call->record.depth = 0;
+	call->record.flags = 0;
+	call->record.device = 0;
+	call->record.object = 0;
+	call->record.offset = 0;
+	call->record.result = 0;
+	call->record.extra = 0;
+	call->size = 0;
+	call->cache = NULL;
+	call->mount = NULL;
+}
+
 static bool vfs_enter(struct probe *probe, const unsigned long *args,
 		      void *data)
 {
 	struct vfs_point *point = container_of(probe, struct vfs_point, probe);
 	struct vfs_call instant, *call = data ? data : &instant;
 
-	*call = (struct vfs_call){.record.type = point->type};
+	call_begin(call, point->type);
 	point->look(call, args);
 	call->record.size = min_t(u64, call->size, U32_MAX);
 	record_open(&call->record);
@@ -40,6 +57,9 @@ static void vfs_leave(struct probe *probe, void *data, unsigned long result)
 	case TRACE_VFS_WRITE:
 	case TRACE_VFS_SPLICE:
 		record->result = clamp_t(long, result, INT_MIN, INT_MAX);
+		break;
+	case TRACE_FS_LOOK_UP: /* returns a pointer, or an error as one */
+		record->result = IS_ERR_VALUE(result) ? result : 0;
 		break;
 	case TRACE_VFS_RELEASE:
 	case TRACE_VFS_EVICT:

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Points of the file system: the operations of its files' mappings. They are
- * taken from a file of the mount that the filter names, whatever the file
- * system is; else by name, as given by the command op, or else as most file
+ * Points of the file system: the operations of its files' mappings, and those
+ * of folders that come before vfs_open. The first are taken from a file of the
+ * mount that the filter names, whatever the file system is; else, and the
+ * others always, by name, as given by the command op, or else as most file
  * systems name them.
  */
 #include <linux/fs.h>
@@ -26,6 +27,8 @@ WANTS(page_1, page_inode(ARG(const file_page *, 1)))
 WANTS(mapping_0, ARG(const struct address_space *, 0)->host)
 WANTS(mapping_1, ARG(const struct address_space *, 1)->host)
 WANTS(control, ARG(const struct readahead_control *, 0)->mapping->host)
+WANTS(folder_look_up, ARG(const struct inode *, 0))
+WANTS(folder_create, ARG(const struct inode *, VFS_HAS_IDMAP))
 
 static void look_page(struct vfs_call *call, const file_page *page)
 {
@@ -74,6 +77,17 @@ static void look_readahead(struct vfs_call *call, const unsigned long *args)
 	vfs_call_of(call, control->mapping->host);
 }
 
+static void look_folder_look_up(struct vfs_call *call,
+				const unsigned long *args)
+{
+	vfs_call_of(call, ARG(const struct inode *, 0));
+}
+
+static void look_folder_create(struct vfs_call *call, const unsigned long *args)
+{
+	vfs_call_of(call, ARG(const struct inode *, VFS_HAS_IDMAP));
+}
+
 #define POINT(kind, who, how) \
 	{.type = TRACE_##kind, .wants = wants_##who, .look = look_##how}
 
@@ -84,9 +98,13 @@ struct vfs_point vfs_fs_points[] = {
 	POINT(FS_WRITE_END, mapping_1, write_range),
 	POINT(FS_WRITE_PAGE, page_0, write_page),
 	POINT(FS_WRITE_PAGES, mapping_0, write_pages),
+	POINT(FS_LOOK_UP, folder_look_up, folder_look_up),
+	POINT(FS_CREATE, folder_create, folder_create),
 };
 
 const unsigned int vfs_fs_points_count = ARRAY_SIZE(vfs_fs_points);
+
+#define BY_NAME_ONLY SIZE_MAX
 
 /* In the order of the points: what users call an operation, where it is, and
  * what most file systems put after their own name. */
@@ -118,6 +136,8 @@ static const struct operation {
 	{"write_pages",
 	 offsetof(struct address_space_operations, writepages),
 	 {"_writepages"}},
+	{"look_up", BY_NAME_ONLY, {"_lookup"}},
+	{"create", BY_NAME_ONLY, {"_create"}},
 };
 
 static_assert(ARRAY_SIZE(operations) == ARRAY_SIZE(vfs_fs_points));
@@ -212,7 +232,7 @@ void vfs_fs_resolve(const struct address_space_operations *ops,
 		point->why_absent = NULL;
 		if (**given[i])
 			take_given(i);
-		else if (ops)
+		else if (ops && operations[i].at != BY_NAME_ONLY)
 			take_address(point, i, ops);
 		else if (prefix)
 			take_convention(i, prefix);

@@ -26,8 +26,8 @@ demo: setup build ## run the quickstart study, print its results and its report'
 test: packages-test $(VENV)/dev build lint ## run all checks and tests
 	@$(PYTEST)
 
-test-long: packages-test $(VENV)/dev ## run the long tests of all file systems (some 30 minutes)
-	@echo "sequences, random work on one file and full disks: some 30 minutes"
+test-long: packages-test $(VENV)/dev ## run the long tests of file systems, repeats and tracers (an hour)
+	@echo "sequences, random work on one file, full disks, power cuts, repeats, tracers: an hour"
 	@$(PYTEST) -m long --durations=0
 
 test-kernels: packages-test $(VENV)/dev ## run the board's tests on Linux 5.10 and 6.12 too (some 10 minutes)

@@ -99,7 +99,7 @@ UNSYNCED = (
 )
 # A file that dd could sync is one that must be there; a checkpoint follows each.
 SYNCED = (
-    "for i in $(seq 1 60); do yes lost$i | head -c 30000 > /mnt/l$((i % 9)); cd /mnt;"
+    "for i in $(seq 1 70); do yes lost$i | head -c 30000 > /mnt/l$((i % 9)); cd /mnt;"
     " yes kept$i | head -c 20000 | dd of=s$i conv=fsync && md5sum s$i >> /tmp/sums; cd /;"
     " sync; done 2> /dev/null"
 )

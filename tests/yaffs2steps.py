@@ -22,6 +22,7 @@ TREE = (
     " chown 12:34 /mnt/d/f4; mv /mnt/d/f5 /mnt/d/f6; rm /mnt/d/f7; : > /mnt/d/f8;"
     " truncate -s 999 /mnt/d/f9;"
     " dd if=/dev/urandom of=/mnt/sparse bs=1000 seek=500 count=3 2>/dev/null;"
+    " truncate -s 20000 /mnt/hole; truncate -s 20000 /mnt/cut; truncate -s 8192 /mnt/cut;"
     " cd /mnt && find . -type f | sort | xargs md5sum > /tmp/sums; ls -lR . > /tmp/list; cd /"
 )
 """Makes one of each kind, and knows what is in it."""
@@ -30,7 +31,7 @@ SAME = (
     " && grep -c ': OK' /tmp/said; cd /"
 )
 """Prints TREE_FILES and nothing else if all of TREE is there as it was."""
-TREE_FILES = "21"
+TREE_FILES = "23"
 COUNTS = "sed -n '/^page_writes:/,$s/: / /p' /proc/yaffs"
 """What YAFFS2 has counted, `name value` a line, with one mount."""
 

@@ -22,12 +22,20 @@ KEPT = Path(__file__).parents[2] / "build" / "conformance"
 SHORT, LONG = 40, 320
 
 
+FOUND: dict[str, Sequence] = {
+    "times-of-truncate": ("open 0 a c", "utime a 1350250381", "trunc a 511"),
+    "ends-in-a-hole": ("open 0 a c", "ftrunc 0 20000", "ftrunc 0 8192", "remount"),
+    "replaced-folder": ("mkdir e 755", "mkdir e/c 755", "mkdir e/d 755", "rename e/c e/d"),
+}
+"""What only hundreds of sequences showed once, in few operations."""
+
+
 def chosen(count: int) -> list[tuple[str, Sequence]]:
     """Sequences with their names."""
     if ONLY and not ONLY.isdecimal():
         return [(Path(ONLY).stem, tuple(Path(ONLY).read_text().split("\n")[:-1]))]
     every = [(f"{SEED}-{i}", s) for i, s in enumerate(generate(count, SEED))]
-    return [every[int(ONLY)]] if ONLY else every
+    return [every[int(ONLY)]] if ONLY else [*FOUND.items(), *every]
 
 
 def keep(place: Place, name: str, sequence: Sequence) -> Path:

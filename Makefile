@@ -30,7 +30,7 @@ test-long: packages-test $(VENV)/dev ## run the long tests of file systems, repe
 	@echo "sequences, random work on one file, full disks, power cuts, repeats, tracers: an hour"
 	@$(PYTEST) -m long --durations=0
 
-test-kernels: packages-test $(VENV)/dev ## run the board's tests on Linux 5.10 and 6.12 too (some 10 minutes)
+test-kernels: packages-test $(VENV)/dev ## run the board's tests on Linux 5.10 and 6.12 too (some 20 minutes)
 	@for board in apf27-5.10 apf27-6.12; do \
 		echo "on $$board"; \
 		NANDLAB_TEST_BOARD=$$board $(PYTEST) -m 'board and not long' || exit 1; \

@@ -140,7 +140,12 @@ def firing_late_ns(trace: str) -> list[int]:
 
 
 def timers_beside_writer(
-    board: QemuBoard, slice_ns: int, period_us: int, write_bytes: int, *prepare: Step
+    board: QemuBoard,
+    slice_ns: int,
+    period_us: int,
+    write_bytes: int,
+    before: tuple[Step, ...] = (),
+    after: tuple[Step, ...] = (),
 ) -> JobRecord:
     """53 timers of each kind, while a program writes 32 MiB to the chip, so many bytes a call."""
     chip = catalog.load("chips", "MT29F4G08ABADA", ChipModel)
@@ -148,11 +153,11 @@ def timers_beside_writer(
     record = run(
         board,
         load(board, chip, warp_slice_ns=slice_ns, partition_blocks=256),
-        *prepare,
+        *before,
         Step("start", f"dd if=/dev/zero of=/dev/mtd0 {sizes} conv=notrunc >/dev/null 2>&1 &"),
         Step("timers", f"sleep 0.1; timecheck --count 53 --period-us {period_us} timers"),
         Step("counters", f"cat {DEBUGFS}/counters"),
-        Step("fired", f"cat {TRACEFS}/trace 2>/dev/null | grep timerfd_tmrproc || true"),
+        *after,
     )
     assert counters(record)["programs"] > 53
     return record
@@ -169,7 +174,8 @@ def test_timers_fire_within_the_slice_beside_a_writer(
         " && echo 2048 > buffer_size_kb && echo 1 > events/timer/hrtimer_start/enable"
         " && echo 1 > events/timer/hrtimer_expire_entry/enable",
     )
-    record = timers_beside_writer(board, slice_ns, period_us, 128 << 10, trace)
+    fired = Step("fired", f"grep timerfd_tmrproc {TRACEFS}/trace")
+    record = timers_beside_writer(board, slice_ns, period_us, 128 << 10, (trace,), (fired,))
     late = firing_late_ns(record["fired"].stdout)
     assert len(late) >= 53
     assert max(late) < slice_ns + FIRING_NS

@@ -49,18 +49,27 @@ trace_app = typer.Typer(
     "is short for nandlab trace run; its options are told by nandlab trace run --help.",
 )
 FolderArgument = Annotated[Path, typer.Argument(metavar="FOLDER", help="a trace's folder")]
+CommandArgument = Annotated[
+    list[str],
+    typer.Argument(
+        metavar="COMMAND...",
+        help="after --: a line for the board's shell, in the folder where the file system is "
+        "mounted; or a workload of the catalog, by its name alone",
+    ),
+]
+StateOption = Annotated[
+    str,
+    typer.Option(
+        metavar="STATE",
+        help="of the flash when the trace begins: fresh, aged (half full, a quarter dead, mixed), "
+        "or shares such as valid=0.5,invalid=0.25,mix=1",
+    ),
+]
 
 
 @trace_app.command()
 def run(  # noqa: PLR0913, PLR0917 - the command line's own options
-    command: Annotated[
-        list[str],
-        typer.Argument(
-            metavar="COMMAND...",
-            help="after --: a line for the board's shell, in the folder where the file system is "
-            "mounted; or a workload of the catalog, by its name alone",
-        ),
-    ],
+    command: CommandArgument,
     fs: Annotated[str, typer.Option(help="a file system of the catalog")],
     chip: Annotated[str, typer.Option(metavar="PART", help="a chip of the catalog")] = "apf27",
     set_: Annotated[
@@ -72,14 +81,7 @@ def run(  # noqa: PLR0913, PLR0917 - the command line's own options
     partition_mib: Annotated[
         float | None, typer.Option(help="MiB of the chip that are used; default: all of it")
     ] = None,
-    state: Annotated[
-        str,
-        typer.Option(
-            metavar="STATE",
-            help="of the flash when the trace begins: fresh, aged (half full, a quarter dead, "
-            "mixed), or shares such as valid=0.5,invalid=0.25,mix=1",
-        ),
-    ] = "fresh",
+    state: StateOption = "fresh",
     tracers: Annotated[str, typer.Option(help="which, with commas")] = "vfs,flash,func",
     functions: Annotated[
         str, typer.Option(help="further kernel functions for func, with commas")
@@ -129,6 +131,7 @@ def run(  # noqa: PLR0913, PLR0917 - the command line's own options
         before,
         with_mount,
     )
+    # what it refuses is refused before the board is prepared
     tracer_commands(spec.filesystem, None, request.tracers, request.functions, records)
     path = out or _free(Path(f"trace-{fs}"))
     writer.refuse_existing(path)

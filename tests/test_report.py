@@ -7,6 +7,7 @@ measuring is itself pointed at a page whose data was taken out.
 
 from __future__ import annotations
 
+import itertools
 import re
 import shutil
 import struct
@@ -24,9 +25,9 @@ from hypothesis import strategies as st
 from playwright.sync_api import Browser, Page, sync_playwright
 
 from nandlab import report
-from nandlab.analysis import groups, units
+from nandlab.analysis import figures, groups, units
 from nandlab.report import html, layout, pngmap, specs, tables
-from nandlab.results import Lifetime
+from nandlab.results import Lifetime, Trial
 
 pytestmark = pytest.mark.xdist_group("report")
 CHROMIUM = shutil.which("chromium")
@@ -201,11 +202,30 @@ class _Links(HTMLParser):
 
 
 def test_every_link_leads_to_a_file_that_is_there(page_path: Path) -> None:
+    text = page_path.read_text()
     links = _Links()
-    links.feed(page_path.read_text())
+    links.feed(text)
     assert len(links.targets) > 50
     for target in set(links.targets):
-        assert target.startswith("data:") or (page_path.parent / unquote(target)).is_file()
+        if target.startswith("#"):
+            assert f'id="{target[1:]}"' in text
+        else:
+            assert target.startswith("data:") or (page_path.parent / unquote(target)).is_file()
+
+
+def test_a_figure_links_to_the_trial_that_has_it(page_path: Path) -> None:
+    """From the page alone: a row's median and range of transactions are in the files they link."""
+    overview = re.split("</?tbody>", page_path.read_text())[1]
+    rows = [
+        re.findall(r'<td class="num">(.*?)</td>', row)[0] for row in overview.split("</tr>")[:-1]
+    ]
+    links = [re.findall(r'<a href="([^"]+)" title="[^"]*">([^<]+)</a>', cell) for cell in rows]
+    assert {len(found) for found in links} >= {3}
+    for target, said in itertools.chain(*links):
+        trial = Trial.model_validate_json((page_path.parent / unquote(target)).read_text())
+        total = figures.total_ns(trial, "transactions")
+        assert total is not None
+        assert said == units.time(total)
 
 
 def test_what_failed_is_told_before_the_answer(page_path: Path) -> None:
@@ -293,13 +313,13 @@ def test_steps_and_ram_stand_in_the_tables_where_they_were_measured(tmp_path: Pa
     (with_memory,), (without,) = groups.group(memory), groups.group([samples.trial()])
     table = tables.overview(with_memory)
     told = dict(zip(table.head, table.rows[0].cells, strict=True))
-    assert told["memory, mounted"] == "424 KiB"
-    assert told["memory, peak"] == "512 KiB"
-    assert told["mount"] == "50 ms"
+    assert told["memory, mounted"].text == "424 KiB"
+    assert told["memory, peak"].text == "512 KiB"
+    assert told["mount"].text == "50 ms"
     assert not any("memory" in title for title in tables.overview(without).head)
     table = tables.behind(without, "time")
     told = dict(zip(table.head, table.rows[0].cells, strict=True))
-    steps = [told[step] for step in ("format", "settle", "unmount")]
+    steps = [told[step].text for step in ("format", "settle", "unmount")]
     assert steps == ["200 ms", "2 s", units.MISSING]
 
 

@@ -48,19 +48,26 @@ class Spread:
     def text(self, form: Callable[[float], str]) -> str:
         """``1.23 s (1.20 s to 1.30 s, n = 5)``; the range is left out for a single trial."""
         if self.n == 1:
-            return f"{self._middle(form)} (n = 1)"
-        return f"{self._middle(form)} ({self._extent(form)}, n = {self.n})"
+            return f"{self.middle(form)} (n = 1)"
+        return f"{self.middle(form)} ({self.extent(form)}, n = {self.n})"
 
     def brief(self, form: Callable[[float], str]) -> str:
         """The same without n, for tables that have it in a column of its own."""
         if self.n == 1:
-            return self._middle(form)
-        return f"{self._middle(form)} ({self._extent(form)})"
+            return self.middle(form)
+        return f"{self.middle(form)} ({self.extent(form)})"
 
-    def _middle(self, form: Callable[[float], str]) -> str:
+    @property
+    def marks(self) -> tuple[float, float, float]:
+        """Least, median, greatest."""
+        return self.min, self.median, self.max
+
+    def middle(self, form: Callable[[float], str]) -> str:
+        """The median in words."""
         return f"at least {form(self.median)}" if self.median_more else form(self.median)
 
-    def _extent(self, form: Callable[[float], str]) -> str:
+    def extent(self, form: Callable[[float], str]) -> str:
+        """From the least to the greatest, in words."""
         low, high = form(self.min), form(self.max)
         extent = f"each {low}" if low == high else f"{low} to {high}"
         return f"{extent} or more" if self.more else extent

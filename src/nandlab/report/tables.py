@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 
 from nandlab.analysis import answers, figures, lifetime, units
@@ -12,35 +12,65 @@ from nandlab.analysis.groups import Ensemble, Setting
 from nandlab.analysis.spread import Spread
 from nandlab.results import OPERATIONS, Trial
 
-Cell = Callable[[Ensemble], str]
+RANGE_NOTE = (
+    "Medians over the trials, and from the least to the greatest; each links to the trial that has"
+    " it, a median to the trial nearest it."
+)
+
+
+@dataclass(frozen=True)
+class Part:
+    """Some words of a cell, and the id of the trial whose own figure they are."""
+
+    text: str
+    trial: str | None = None
+
+
+@dataclass(frozen=True)
+class Value:
+    """What a cell says, and below it, smaller, how far the trials lie apart."""
+
+    middle: Part
+    extent: tuple[Part, ...] = ()
+
+    @property
+    def text(self) -> str:
+        extent = "".join(p.text for p in self.extent)
+        return f"{self.middle.text} ({extent})" if extent else self.middle.text
+
+
+Cell = Callable[[Ensemble], Value]
 Column = tuple[str, Cell]
-RANGE_NOTE = "Medians over the trials, and from the least to the greatest."
+MISSING = Value(Part(units.MISSING))
 
 
 @dataclass(frozen=True)
 class TableRow:
-    cells: list[str]
+    subject: str
+    state: str
+    count: str
+    cells: list[Value]
     trials: list[str]
     """Ids of the trials behind the cells."""
 
 
 @dataclass(frozen=True)
 class Table:
+    """A row an ensemble, a column a figure."""
+
     head: list[str]
     rows: list[TableRow]
 
 
 def table(ensembles: Sequence[Ensemble], columns: Sequence[Column]) -> Table:
     """A row an ensemble: what it is, how many trials ended well, the columns, the trials."""
-    head = ["configuration", "state", "n", *(title for title, _ in columns)]
     rows = [
         TableRow(
-            [e.subject, e.state, count(e), *(cell(e) for _, cell in columns)],
-            [t.id for t in e.trials],
+            e.subject, e.state, count(e), [cell(e) for _, cell in columns], [t.id for t in e.trials]
         )
         for e in ensembles
     ]
-    return Table(head, rows)
+    return Table([title for title, _ in columns], rows)
 
 
 def count(e: Ensemble) -> str:
@@ -49,18 +79,40 @@ def count(e: Ensemble) -> str:
 
 
 def cell(figure: Callable[[Trial], float | None], form: Callable[[float], str]) -> Cell:
-    """Median and range of a figure, or a dash."""
-    return spread_cell(lambda e: e.spread(figure), form)
+    """Median and range of a figure, each with its trial; or a dash."""
+
+    def value(e: Ensemble) -> Value:
+        found = e.spread(figure)
+        if found is None:
+            return MISSING
+        trials = {t.id: v for t in e.ok if (v := figure(t)) is not None}
+        nearest = {at: min(trials, key=lambda i: abs(trials[i] - at)) for at in found.marks}
+        low, middle, high = (Part(form(at), nearest[at]) for at in found.marks)
+        if found.n == 1:
+            return Value(middle)
+        if low.text == high.text:
+            return Value(middle, (Part(f"each {low.text}"),))
+        return Value(middle, (low, Part(" to "), high))
+
+    return value
 
 
 def spread_cell(figure: Callable[[Ensemble], Spread | None], form: Callable[[float], str]) -> Cell:
-    """The same of a figure that an ensemble has as a whole."""
+    """The same of a figure that an ensemble has as a whole: no single trial has it."""
+    return lambda e: spread_value(figure(e), form)
 
-    def text(e: Ensemble) -> str:
-        found = figure(e)
-        return units.MISSING if found is None else found.brief(form)
 
-    return text
+def spread_value(found: Spread | None, form: Callable[[float], str]) -> Value:
+    """Median and range, or a dash."""
+    if found is None:
+        return MISSING
+    extent = (Part(found.extent(form)),) if found.n > 1 else ()
+    return Value(Part(found.middle(form)), extent)
+
+
+def text_cell(text: Callable[[Ensemble], str | None]) -> Cell:
+    """Words, or a dash."""
+    return lambda e: Value(Part(text(e) or units.MISSING))
 
 
 def overview(setting: Setting) -> Table:
@@ -161,7 +213,7 @@ def _life_columns() -> list[Column]:
         ("dead blocks", spread_cell(lifetime.dead_blocks, units.count)),
         ("write amplification", spread_cell(lifetime.amplification, units.ratio)),
         ("wear used", spread_cell(lifetime.wear_used, units.percent)),
-        ("gave up", lifetime.ended),
+        ("gave up", text_cell(lifetime.ended)),
     ]
 
 
@@ -176,7 +228,7 @@ def _deaths_columns() -> list[Column]:
             (f"host memory, {when}", cell(partial(figures.host_memory, share=share), units.size))
             for when, share in (("halfway", 0.5), ("at the end", 1.0))
         ),
-        ("how it ended", lambda e: "; ".join(lifetime.endings(e)) or units.MISSING),
+        ("how it ended", text_cell(lambda e: "; ".join(lifetime.endings(e)))),
     ]
 
 
@@ -214,20 +266,25 @@ def _ageing_columns(setting: Setting) -> list[Column]:
 
 def _against_fresh(
     setting: Setting, e: Ensemble, figure: Callable[[Trial], float | None] | None = None
-) -> str:
+) -> Value:
     figure = figure or partial(figures.total_ns, phase="transactions")
     found = answers.ageing_ratio(setting, e.subject, e.state, figure)
-    return units.MISSING if found is None else found.brief(units.ratio)
+    return spread_value(found, units.ratio)
 
 
-def _worst(e: Ensemble) -> str:
+def _worst(e: Ensemble) -> Value:
     tail = answers.worst_tail(e)
-    return units.MISSING if tail is None else f"{tail[0]}: {tail[1].brief(units.time)}"
+    if tail is None:
+        return MISSING
+    operation = tail[0]
+    p99 = cell(partial(figures.latency_ns, operation=operation, percentile="p99"), units.time)(e)
+    return replace(p99, middle=replace(p99.middle, text=f"{operation}: {p99.middle.text}"))
 
 
 def _state_columns() -> list[Column]:
     asked: list[Column] = [
-        (f"asked: {key}", partial(_asked, key=key)) for key in ("valid", "invalid", "mix")
+        (f"asked: {key}", text_cell(partial(_asked, key=key)))
+        for key in ("valid", "invalid", "mix")
     ]
     obtained: list[Column] = [
         (f"obtained: {key}", cell(partial(_obtained, key=key), units.percent))

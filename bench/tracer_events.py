@@ -138,7 +138,7 @@ def run(board: QemuBoard, setup: list[str], works: tuple[Work, ...], found: Foun
 
 def measure(board: QemuBoard) -> Found:
     chip, fs = load("chips", "apf27", ChipModel), load("filesystems", "ubifs", FilesystemModel)
-    parameters = chip_parameters(chip, 512, board.machine.chip_store_phys)
+    parameters = chip_parameters(chip, 512, board.machine.model.store_start)
     modprobe = " ".join(["modprobe simnand", *(f"{k}={v}" for k, v in parameters.items())])
     options = fs.chosen({"compression": "none"}, "bench")
     words = fs.words(options, mtd="0", mountpoint="/mnt")

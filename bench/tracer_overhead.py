@@ -97,7 +97,7 @@ class Bench:
         values |= {"mountpoint": "/mnt", "seed": str(index + 1), "mix": "0"}
         values |= {"valid_percent": "0", "invalid_percent": "0"}
         words = self.fs.words(self.fs.chosen(OPTIONS, "bench"), mtd="0", mountpoint="/mnt")
-        parameters = chip_parameters(chip, 256, self.board.machine.chip_store_phys)
+        parameters = chip_parameters(chip, 256, self.board.machine.model.store_start)
         start = "\n".join([*self.case(case), "true\n"])
         steps = (
             Step("load", "modprobe simnand " + " ".join(f"{k}={v}" for k, v in parameters.items())),

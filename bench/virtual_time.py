@@ -109,7 +109,7 @@ def main() -> None:
     config = CONFIG.format(
         files=given.files, transactions=given.transactions, block_bytes=given.block_bytes
     )
-    words = {"array_phys": board.machine.chip_store_phys, "more": given.more}
+    words = {"array_phys": board.machine.model.store_start, "more": given.more}
     timed = {
         name: run(board, command.format(**words), config, given.options)
         for name, command in CHIPS.items()

@@ -14,11 +14,15 @@ from pathlib import Path
 
 import pytest
 from busyhost import busy
+from chipsteps import modprobe
 
+from nandlab import catalog
 from nandlab.board import kvm
 from nandlab.board.job import BoardLost, Job, Step
 from nandlab.board.kvm import QEMU, boots
-from nandlab.board.qemu import QemuBoard
+from nandlab.board.qemu import QemuBoard, open_board
+from nandlab.catalog import ChipModel
+from nandlab.trial import chip_parameters
 
 pytestmark = pytest.mark.board
 
@@ -113,6 +117,20 @@ def test_a_job_begins_on_a_board_at_rest(board: QemuBoard) -> None:
 def test_the_kernel_has_the_ram_that_the_board_says(board: QemuBoard) -> None:
     total_kib = int(run(board, "grep MemTotal /proc/meminfo").split()[1])
     assert total_kib < board.machine.model.ram_mib * 1024
+
+
+@pytest.mark.parametrize("ram_mib", [113, 160])
+def test_a_board_may_have_any_ram(board: QemuBoard, ram_mib: int) -> None:
+    """The chip's cells lie past what the kernel keeps for itself behind its RAM."""
+    model = board.machine.model.model_copy(update={"ram_mib": ram_mib})
+    odd = open_board(model)
+    chip = catalog.load("chips", "apf27", ChipModel)
+    words = chip_parameters(chip, 64, model.store_start)
+    record = asyncio.run(
+        odd.run(Job((modprobe(words), Step("chip", "cat /proc/mtd /proc/meminfo"))))
+    )
+    assert "mtd0: 00800000" in record["chip"].stdout
+    assert int(record["chip"].stdout.partition("MemTotal:")[2].split()[0]) < ram_mib * 1024
 
 
 def test_the_kvm_probe_knows_a_guest_that_boots_and_one_that_hangs(

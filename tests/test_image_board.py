@@ -136,7 +136,7 @@ def test_what_goes_in_comes_out(board: QemuBoard, tmp_path: Path, fs: str) -> No
 
 
 def test_more_than_the_room_for_it_is_refused_on_the_board(board: QemuBoard) -> None:
-    start = board.machine.chip_store_phys
+    start = board.machine.model.store_start
     hold = Cargo(start, b"", start + (3 << 20))
     steps = (
         Step("fits", f"head -c {1 << 20} /dev/zero | {hold.put()}"),

@@ -21,7 +21,7 @@ STATISTICS = "cd /sys/kernel/debug/simnand && cat counters"
 
 
 def load(board: QemuBoard, chip: ChipModel, partition_blocks: int = 16) -> Step:
-    words = chip_parameters(chip, partition_blocks, board.machine.chip_store_phys)
+    words = chip_parameters(chip, partition_blocks, board.machine.model.store_start)
     return modprobe(words)
 
 

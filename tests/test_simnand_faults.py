@@ -47,7 +47,7 @@ MAKE = {"ubifs": MAKE_UBIFS, "jffs2": MAKE_JFFS2}
 
 
 def load(board: QemuBoard, **parameters: int | str) -> Step:
-    return modprobe({"blocks": 64, "array_phys": board.machine.chip_store_phys, **parameters})
+    return modprobe({"blocks": 64, "array_phys": board.machine.model.store_start, **parameters})
 
 
 def write(name: str, words: str) -> str:

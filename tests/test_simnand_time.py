@@ -49,7 +49,7 @@ CLOCK = "/sys/devices/system/clocksource/clocksource0/current_clocksource"
 
 
 def load(board: QemuBoard, chip: ChipModel, **more: str | int) -> Step:
-    words = chip_parameters(chip, 16, board.machine.chip_store_phys) | more
+    words = chip_parameters(chip, 16, board.machine.model.store_start) | more
     return modprobe(words)
 
 
@@ -97,7 +97,7 @@ def test_known_work_takes_the_predicted_time(board: QemuBoard, name: str, wait: 
 def test_maximum_latencies_are_those_that_pass(board: QemuBoard) -> None:
     chip = catalog.load("chips", "NAND256W3A", ChipModel)
     slow = chip.timing.model_copy(update=chip.timing.array_ns("maximum"))
-    words = chip_parameters(chip, 16, board.machine.chip_store_phys, "maximum")
+    words = chip_parameters(chip, 16, board.machine.model.store_start, "maximum")
     c = counters(run(board, modprobe(words), *WORK))
     ns = predicted_ns(chip.model_copy(update={"timing": slow}))
     assert ns["program"] == predicted_ns(chip)["program"] + 300_000

@@ -52,7 +52,7 @@ BAD = [
 
 def test_what_is_wrong_is_refused_with_a_reason_and_changes_nothing(board: QemuBoard) -> None:
     chip = catalog.load("chips", "nandsim-small", ChipModel)
-    words = chip_parameters(chip, 64, board.machine.chip_store_phys)
+    words = chip_parameters(chip, 64, board.machine.model.store_start)
     state = "grep -v ^refused /proc/tracers/status"
     lines = [f"{LOAD.format('records=100')} && {tell('funcmon', 'add vfs_read')} || exit 1"]
     lines.append(f"{state} > before")
@@ -148,7 +148,7 @@ def check_loss(board: QemuBoard, n: int) -> None:
 def test_each_page_and_block_of_raw_flash_is_seen(board: QemuBoard) -> None:
     """Prime numbers of erases, programs, reads, and reads that the MTD buffer answers."""
     chip = catalog.load("chips", "nandsim-small", ChipModel)
-    words = chip_parameters(chip, 64, board.machine.chip_store_phys)
+    words = chip_parameters(chip, 64, board.machine.model.store_start)
     size = chip.geometry.erasesize
     dd = "dd 2> /dev/null"
     record = run(

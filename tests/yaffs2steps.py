@@ -44,7 +44,7 @@ def mount(*options: str) -> str:
 def load(board: QemuBoard, chip: str = "apf27", blocks: int = 128, **more: int | str) -> Step:
     """Puts in a chip of the catalog with so many blocks."""
     model = catalog.load("chips", chip, ChipModel)
-    return modprobe(chip_parameters(model, blocks, board.machine.chip_store_phys) | more)
+    return modprobe(chip_parameters(model, blocks, board.machine.model.store_start) | more)
 
 
 def run(board: QemuBoard, *steps: Step, told: tuple[str, ...] = ()) -> JobRecord:

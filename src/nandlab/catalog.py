@@ -45,6 +45,14 @@ class BoardModel(Noun):
         default=3600, ge=1, description="limit of a trial, host seconds; past it the board is lost"
     )
 
+    @property
+    def store_start(self) -> int:
+        """Where the chip's cells begin in physical memory, bytes.
+
+        Past the kernel's RAM at a whole 64 MiB: an x86 kernel reserves what lies between.
+        """
+        return -(-self.ram_mib // 64) * 64 * MIB
+
 
 class Geometry(Strict):
     """Shape of a chip, in MTD's own words."""

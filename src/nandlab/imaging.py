@@ -68,8 +68,7 @@ class Medium:
 
     def load(self, image: Cargo | None = None) -> list[Step]:
         """Puts the chip in, erased or of an image, and the file system's modules."""
-        store = self.board.ram_mib * MIB
-        parameters = chip_parameters(self.chip, self.blocks, store)
+        parameters = chip_parameters(self.chip, self.blocks, self.board.store_start)
         parameters |= {str(k): v for k, v in self.filesystem.chip_parameters.items()}
         parameters["wait"] = self.board.wait
         return [load_step(parameters, image), modules_step(self.filesystem)]

@@ -117,8 +117,9 @@ def setup(spec: TrialSpec, image: Cargo | None = None) -> list[Step]:
     image: that of the chip, if the trial begins from one; nothing is formatted then.
     """
     fs = spec.filesystem
-    store = spec.board.ram_mib << 20
-    parameters = chip_parameters(spec.chip, spec.partition_blocks, store, spec.latency)
+    parameters = chip_parameters(
+        spec.chip, spec.partition_blocks, spec.board.store_start, spec.latency
+    )
     parameters |= spec.faults.parameters(spec.seed)
     parameters |= {str(key): value for key, value in fs.chip_parameters.items()}
     parameters["wait"] = spec.board.wait

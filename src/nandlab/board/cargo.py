@@ -67,7 +67,7 @@ def cargo(board: BoardModel, chip_bytes: int, content: bytes = b"", back_bytes: 
 
     back_bytes: what the job may bring back at most.
     """
-    start = board.ram_mib * MIB
+    start = board.store_start
     end = start + board.chip_store_mib * MIB - FIRMWARE_BYTES
     made = Cargo(start + _whole_mib(chip_bytes), content, end)
     # ferry moves whole MiB

@@ -14,7 +14,7 @@ from nandlab.board.debian import Packages, Suite, packages, packages_here
 from nandlab.board.image import GUEST_PACKAGES, compressed, initramfs
 from nandlab.board.kvm import QEMU
 from nandlab.board.yaffs2 import Core, core
-from nandlab.catalog import BoardModel
+from nandlab.catalog import MIB, BoardModel
 from nandlab.digest import file_digest
 from nandlab.errors import UsageError
 
@@ -49,14 +49,9 @@ class Machine:
     yaffs2: Core
 
     @property
-    def chip_store_phys(self) -> int:
-        """Physical address of the memory that the chip's cells are kept in, past the kernel's."""
-        return self.model.ram_mib << 20
-
-    @property
     def memory_mib(self) -> int:
         """All of the machine's memory, the kernel's and the chip's, MiB."""
-        return self.model.ram_mib + self.model.chip_store_mib
+        return self.model.store_start // MIB + self.model.chip_store_mib
 
     def command(self, folder: Path) -> list[str]:
         """QEMU's command line; sockets and files in ``folder``."""

@@ -108,7 +108,6 @@ def run(  # noqa: PLR0913, PLR0917 - the command line's own options
     """
     from nandlab.catalog import names
     from nandlab.trace import job, writer
-    from nandlab.trace.folder import TraceFolder
     from nandlab.trace.setup import tracer_commands
 
     workload = job.is_workload(command, names("workloads"))
@@ -136,19 +135,18 @@ def run(  # noqa: PLR0913, PLR0917 - the command line's own options
     path = out or _free(Path(f"trace-{fs}"))
     writer.refuse_existing(path)
     ok = _trace(request, path)
-    for warning in TraceFolder(path).summary["warnings"]:
-        print(f"nandlab: {warning}", file=sys.stderr)
     print(path)
     if not ok:
         raise typer.Exit(1)
 
 
 def _trace(request: Request, path: Path) -> bool:
-    """Runs the command on a board and writes the folder; whether the command ended well."""
+    """Runs the command on a board, writes the folder, warns; whether the command ended well."""
     from nandlab.board.job import BoardLost
     from nandlab.board.qemu import open_board
     from nandlab.run import refuse_what_the_kernel_lacks
     from nandlab.trace import job, writer
+    from nandlab.trace.folder import TraceFolder
 
     print("preparing the board", file=sys.stderr, flush=True)
     there = open_board(request.spec.board)
@@ -159,6 +157,8 @@ def _trace(request: Request, path: Path) -> bool:
         tail = "\n".join(e.console_tail[-10:])
         raise NandlabError(f"nothing was traced: {e.reason}\n{tail}".rstrip()) from None
     writer.write(path, request, record, job.outcome(request, record), there.identity)
+    for warning in TraceFolder(path).summary["warnings"]:
+        print(f"nandlab: {warning}", file=sys.stderr)
     return record["command"].ok
 
 

@@ -91,7 +91,7 @@ def cell(figure: Callable[[Trial], float | None], form: Callable[[float], str]) 
         if found.n == 1:
             return Value(middle)
         if low.text == high.text:
-            return Value(middle, (Part(f"each {low.text}"),))
+            return Value(middle, (Part(found.extent(form)),))
         return Value(middle, (low, Part(" to "), high))
 
     return value

@@ -6,9 +6,12 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/pip install --quiet --disable-pip-version-check -c setup/constraints.txt
 # a board is one process: as many tests at once as there are cores; those of a group share a job
 PYTEST := $(BIN)/pytest -n auto --dist loadgroup
+# what `make study` runs, and for how many members of the ensemble; none given: all
+STUDY := quickstart
+MEMBERS :=
 C_SOURCES := $(shell find target tests -name '*.[ch]')
 
-.PHONY: help setup build demo test test-long test-kernels lint clean packages packages-test
+.PHONY: help setup build demo study test test-long test-kernels lint clean packages packages-test
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  \1\t\2/p' $(MAKEFILE_LIST) | expand -t 16
@@ -18,8 +21,11 @@ setup: packages $(VENV)/run ## make the environment: nandlab in .venv/bin
 build: packages ## build FFSMark for this machine: build/ffsmark
 	@$(MAKE) -s -C target/programs OUT=$(CURDIR)/build
 
-demo: setup build ## run the quickstart study, print its results and its report's path
-	@run=$$($(BIN)/nandlab run quickstart | tail -n 1) && \
+demo: study ## run the quickstart study, print its results and its report's path
+
+study: setup build ## the same of another: make study STUDY=ffsmark-2015 (MEMBERS=1: a short run)
+	@run=$$($(BIN)/nandlab run $(STUDY) $(MEMBERS:%=--members %) | tail -n 1) && \
+	[ -n "$$run" ] && \
 	$(BIN)/nandlab show $$run && \
 	echo "report: $$($(BIN)/nandlab report $$run)"
 

@@ -50,5 +50,23 @@ def test_without_rights_the_one_line_is_printed_and_the_status_is_2() -> None:
 
 def test_help_lists_the_targets() -> None:
     done = subprocess.run(["make", "help"], cwd=ROOT, capture_output=True, text=True, check=True)
-    for target in ("setup", "build", "demo", "test", "lint"):
+    for target in ("setup", "build", "demo", "study", "test", "lint"):
         assert f"  {target} " in done.stdout
+
+
+def would_run(*command: str) -> str:
+    """What make would do, told and not done."""
+    done = subprocess.run(
+        ["make", "-n", *command], cwd=ROOT, capture_output=True, text=True, check=True
+    )
+    return " ".join(done.stdout.split())
+
+
+def test_a_study_runs_to_its_report_by_name_and_members() -> None:
+    told = would_run("study", "STUDY=ffsmark-2015", "MEMBERS=1")
+    assert "/nandlab run ffsmark-2015 --members 1 |" in told
+    assert "/nandlab report $run" in told
+
+
+def test_the_demo_is_the_whole_quickstart() -> None:
+    assert "/nandlab run quickstart |" in would_run("demo")

@@ -16,6 +16,8 @@ from nandlab.results import Trial
 
 CELL = 24
 """Height of a cell in px."""
+WIDER = 28
+"""Px left of the labels, for a reader's font that is wider than the one they were measured in."""
 
 
 @dataclass(frozen=True)
@@ -115,6 +117,7 @@ def _spec(labels: list[str], width: float) -> Spec:
         "config": layout.CONFIG,
         "vconcat": views,
         "spacing": 30,
+        "padding": {"left": 5 if narrow else WIDER, "top": 5, "right": 5, "bottom": 5},
         "background": "transparent",
         "resolve": {"scale": {"color": "independent"}},
     }

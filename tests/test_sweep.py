@@ -41,9 +41,10 @@ def test_a_cliff_is_where_time_passes_twice_the_fresh_time() -> None:
     assert sweep.is_sweep(setting)
     found = {(c.subject, c.line): c for c in sweep.cliffs(setting)}
     alone = found["JFFS2", (0.0, 0.0)]
-    assert (alone.at, alone.ratio, alone.no_figure_at) == (0.8, 5.0, 0.9)  # 60 % is just twice
+    assert (alone.at, alone.ratio) == (0.8, 5.0)  # 60 % is just twice
+    assert alone.all_fail == sweep.Failing(0.9, 0, 1, "no space left")
     mixed = found["JFFS2", (0.25, 1.0)]
-    assert (mixed.at, mixed.ratio, mixed.no_figure_at) == (0.4, 2.1, None)
+    assert (mixed.at, mixed.ratio, mixed.all_fail) == (0.4, 2.1, None)
     assert found["UBIFS", (0.0, 0.0)].at is None
 
 
@@ -55,6 +56,20 @@ def test_cliffs_are_told_in_words_the_first_to_fall_first() -> None:
     assert "25 % dead, mixed: from 40 % valid" in jffs2.text
     assert ubifs.text == "None dead: no cliff up to 90 % valid."
     assert not ubifs.firm
+
+
+def test_a_state_in_which_some_trials_fail_is_told_and_starred(tmp_path: Path) -> None:
+    again = trial(state(60, 25, 1), None).model_copy(update={"id": "again", "seed": 2})
+    trials = [t for e in swept().ensembles for t in e.trials] + [again]
+    (setting,) = groups.group(trials)
+    found = {(c.subject, c.line): c for c in sweep.cliffs(setting)}["JFFS2", (0.25, 1.0)]
+    assert (found.some_fail, found.all_fail) == (sweep.Failing(0.6, 1, 2, "no space left"), None)
+    told = next(f.text for f in sweep.findings(setting) if "JFFS2" in f.topic)
+    assert "at 60 % valid only 1 of 2 trials end well (no space left)" in told
+    page = report.write(samples.folder(tmp_path / "run", trials))
+    svg = (page.parent / "ffsmark-surface.svg").read_text()
+    assert ">90*<" in svg
+    assert "1 of 2 trials failed" in svg
 
 
 def test_advice_on_a_sweep_is_where_the_cliffs_are() -> None:

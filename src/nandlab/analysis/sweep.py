@@ -4,6 +4,7 @@
 The cliff of a line (one invalid share, one mix, valid share growing) is the smallest valid share
 whose median transaction time is more than :data:`CLIFF` times that of the same subject on fresh
 flash. Where no trial ended well there is no figure: the load had no room, or the file system broke.
+Where some did not, the median is of those that did, and it is told.
 """
 
 from __future__ import annotations
@@ -28,6 +29,28 @@ Line = tuple[float, float]
 
 
 @dataclass(frozen=True)
+class Failing:
+    """A state in which trials did not end well."""
+
+    at: float
+    """Its valid share."""
+    well: int
+    """Trials that ended well there."""
+    trials: int
+    why: str
+    """What the first that did not said, in a few words."""
+
+    @classmethod
+    def of(cls, e: Ensemble) -> Failing:
+        failed = next(t for t in e.trials if not t.ok)
+        return cls(valid(e), len(e.ok), len(e.trials), brief(failed.error))
+
+    def __str__(self) -> str:
+        many = f"only {self.well} of {self.trials} trials end" if self.well else "no trial ends"
+        return f"at {self.at * 100:g} % valid {many} well ({self.why})"
+
+
+@dataclass(frozen=True)
 class Cliff:
     """Where one line of one subject falls off."""
 
@@ -39,10 +62,10 @@ class Cliff:
     """Valid share at which the time first passes :data:`CLIFF` times fresh; None: it never does."""
     ratio: float | None
     """Time there against fresh."""
-    no_figure_at: float | None
-    """The smallest valid share at which no trial ended well; None: all did."""
-    why: str | None
-    """What the first trial there said."""
+    some_fail: Failing | None
+    """The smallest valid share at which some trials did not end well, though others did."""
+    all_fail: Failing | None
+    """The smallest valid share at which no trial ended well."""
 
 
 def is_sweep(setting: Setting) -> bool:
@@ -97,15 +120,16 @@ def _cliff(setting: Setting, subject: str, of: Line, members: Sequence[Ensemble]
     base = reference.spread(_time) if reference else None
     ratios = [(valid(e), quotient(e.spread(_time), base)) for e in members]
     past = next(((v, r.median) for v, r in ratios if r and r.median > CLIFF), None)
-    broken = next((e for e in members if not e.ok), None)
+    failing = [e for e in members if len(e.ok) < len(e.trials)]
+    some, none = (next((e for e in failing if bool(e.ok) is ok), None) for ok in (True, False))
     return Cliff(
         subject,
         of,
         valid(members[-1]),
         past[0] if past else None,
         past[1] if past else None,
-        valid(broken) if broken else None,
-        broken.first.error if broken else None,
+        Failing.of(some) if some else None,
+        Failing.of(none) if none else None,
     )
 
 
@@ -129,11 +153,12 @@ def brief(error: str | None) -> str:
 
 
 def _falls(c: Cliff) -> float:
-    return min((v for v in (c.at, c.no_figure_at) if v is not None), default=1.0)
+    failing = [f.at for f in (c.some_fail, c.all_fail) if f]
+    return min([*failing, *([c.at] if c.at is not None else [])], default=1.0)
 
 
 def _known(found: Sequence[Cliff]) -> bool:
-    return any(c.at is not None or c.no_figure_at is not None for c in found)
+    return any(c.at is not None or c.some_fail or c.all_fail for c in found)
 
 
 def _said(c: Cliff) -> str:
@@ -143,8 +168,7 @@ def _said(c: Cliff) -> str:
             f"from {c.at * 100:g} % valid its transactions take more than {CLIFF:g} times as long "
             f"as on fresh flash ({units.ratio(c.ratio)} times there)"
         )
-    if c.no_figure_at is not None:
-        parts.append(f"at {c.no_figure_at * 100:g} % valid no trial ends well ({brief(c.why)})")
+    parts += [str(f) for f in (c.some_fail, c.all_fail) if f]
     if not parts:
         parts.append(f"no cliff up to {c.highest * 100:g} % valid")
     return f"{in_words(c.line).capitalize()}: {'; '.join(parts)}."

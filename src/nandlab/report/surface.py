@@ -80,8 +80,8 @@ def chart(setting: Setting) -> Chart | None:
         "Across, the share of the partition's pages that hold live data, in percent, as asked; a "
         "line each for a file system and for what dead data lies beside it, in blocks of its own "
         "(apart) or within the same blocks (mixed). A number is the median over the trials, the "
-        "colour its logarithm; a cross is a state in which no trial ended well. The table has the "
-        "state that each obtained."
+        "colour its logarithm; a star stands where some trials did not end well and are not in it, "
+        "a cross where none did. The table has the state that each obtained."
     )
     return Chart(
         f"{setting.slug}-surface",
@@ -95,15 +95,22 @@ def chart(setting: Setting) -> Chart | None:
 
 def _cell(surface: Surface, e: Ensemble, label: str) -> dict[str, Any]:
     found = e.spread(surface.figure)
-    tip = f"{e.label}: {surface.title} "
+    failed = len(e.trials) - len(e.ok)
+    if found is None:
+        text = "?" if e.ok else "\u00d7"
+        told = "no trial ended well"
+    else:
+        text = surface.form(found.median) + ("*" if failed else "")
+        told = found.text(units.count)
+        told += f", {failed} of {len(e.trials)} trials failed" if failed else ""
     return {
         "panel": surface.key,
         "row": label,
         "valid": f"{sweep.valid(e) * 100:g}",
         "value": None if found is None else found.median,
         "colour": None if found is None else max(found.median, 1e-9) + (surface.key == "spread"),
-        "text": ("\u00d7" if not e.ok else "?") if found is None else surface.form(found.median),
-        "tip": tip + ("no trial ended well" if found is None else found.text(units.count)),
+        "text": text,
+        "tip": f"{e.label}: {surface.title} {told}",
     }
 
 

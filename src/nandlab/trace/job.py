@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 
 from nandlab.board.cargo import Cargo, cargo
 from nandlab.board.job import ALWAYS, Job, JobRecord, Step
+from nandlab.catalog import MIB, BoardModel
 from nandlab.errors import NandlabError, UsageError
 from nandlab.filesystem import CAUSES
 from nandlab.study import TrialSpec
@@ -37,8 +38,8 @@ CHIP_COUNTS = (
     ),
 )
 """Of the chip's counters, those that a trace is compared with."""
-RECORDS_MAX = 1 << 20
-"""Records that may be asked for: 64 MiB, half of the RAM of the default board."""
+NOT_FOR_RECORDS_MIB = 64
+"""Of a board's RAM, what may not be asked for: with less for all else nothing can be traced."""
 
 
 @dataclass(frozen=True)
@@ -58,8 +59,17 @@ class Request:
     """Whether the trace begins before a mount and ends after the unmount."""
 
     def __post_init__(self) -> None:
-        if not 1 <= self.records <= RECORDS_MAX:
-            raise UsageError(f"--records {self.records}: must be 1 to {RECORDS_MAX}")
+        board, most = self.spec.board, records_max(self.spec.board)
+        if not 1 <= self.records <= most:
+            raise UsageError(
+                f"--records {self.records}: must be 1 to {most} on board {board.name}, whose "
+                f"{board.ram_mib} MiB of RAM hold them; apf27-trace and apf27-trace-8m have more"
+            )
+
+
+def records_max(board: BoardModel) -> int:
+    """Records that a trace on this board may ask for. How many fit shows when they are made."""
+    return max(0, board.ram_mib - NOT_FOR_RECORDS_MIB) * MIB // records.RECORD_BYTES
 
 
 def job(request: Request) -> Job:

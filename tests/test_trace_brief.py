@@ -97,6 +97,15 @@ def test_a_brief_has_the_trace_s_figures_and_the_program_s_phases(tmp_path: Path
     assert brief.read(tmp_path / "b.json") == found
 
 
+def test_of_the_functions_a_brief_has_those_that_were_asked_for(tmp_path: Path) -> None:
+    trace = on_a_board(tmp_path / "t", json.dumps(FFSMARK))
+    told = {r["name"]: [r["count"], r["ns"]] for r in trace.summary["functions"]}
+    name = next(iter(told))
+    assert brief.of(trace).functions == {}
+    (trace.path / "meta.json").write_text(json.dumps(trace.meta | {"functions": [name, "other"]}))
+    assert brief.of(TraceFolder(trace.path)).functions == {name: told[name]}
+
+
 def test_a_command_of_another_kind_has_no_phases(tmp_path: Path) -> None:
     for number, said in enumerate(("", "[1]", '{"program": "other"}')):
         found = brief.of(on_a_board(tmp_path / str(number), said))
@@ -120,7 +129,12 @@ def test_causes_stand_side_by_side(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     collected = Cause(cause="garbage_collection", ns=150, **nothing | {"programs": 3})
     tiny = Cause(cause="vfs_read", ns=1, **nothing)
     commit = Cause(cause="commit", ns=49, **nothing)
-    aged = kept(causes=[collected, commit, tiny], phases=[], warnings=["records lost"])
+    aged = kept(
+        causes=[collected, commit, tiny],
+        phases=[],
+        warnings=["records lost"],
+        functions={"compress": [9, 1_000_000_000]},
+    )
     monkeypatch.setattr(causes, "CATALOG", tmp_path)
     for name, one in (("fresh", kept()), ("aged", aged)):
         path = causes.kept("p", name)
@@ -134,7 +148,10 @@ def test_causes_stand_side_by_side(tmp_path: Path, monkeypatch: pytest.MonkeyPat
         "creation, with its sync",
         ["3 s (1 read, 10 programmed, 100 erased)", "—"],
     )
-    assert found.whole[-1] == ("bytes programmed by bytes written", ["3", "3"])
+    assert found.whole[-2:] == [
+        ("bytes programmed by bytes written", ["3", "3"]),
+        ("calls of compress", ["—", "9, 1 s in all"]),
+    ]
     assert found.causes == [
         ("garbage collection", ["—", "150 ns (3 programmed)"]),
         ("commit", ["200 ns (4 read, 2,000 erased)", "49 ns"]),

@@ -118,6 +118,15 @@ def test_a_window_counts_by_its_pages_if_they_were_read_one_by_one() -> None:
     assert told["amplification"]["read"]["file_system_bytes"] == (8 + 2 + 1) * 4096
 
 
+def test_functions_are_counted_with_and_without_what_lies_in_them() -> None:
+    nested = GC(5, page_read(20), GC(7, program(200)))
+    told = summarized(Made().task(7, nested, ANYTHING(3)).task(8, ANYTHING(4)))
+    assert told["functions"] == [
+        {"name": "fs_gc", "count": 2, "ns": 232 + 207, "ns_self": 12, "ns_max": 232},
+        {"name": "anything", "count": 2, "ns": 7, "ns_self": 7, "ns_max": 4},
+    ]
+
+
 def causes(made: Made) -> dict[str, int]:
     return {row["cause"]: row["ns"] for row in summarized(made)["flash_by_cause"]}
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from nandlab.analysis import units
@@ -59,8 +60,17 @@ def _whole(briefs: Sequence[Brief]) -> list[tuple[str, list[str]]]:
         ("flash, whole trace", lambda b: _one(b.flash)),
         ("bytes programmed by bytes written", _factor),
     ]
+    called = dict.fromkeys(f for b in briefs for f in b.functions)
+    figures += [(f"calls of {name}", partial(_called, name=name)) for name in called]
     told = ((name, [figure(b) for b in briefs]) for name, figure in figures)
     return [*timed, *(row for row in told if any(c != NOTHING for c in row[1]))]
+
+
+def _called(of: Brief, name: str) -> str:
+    if name not in of.functions:
+        return NOTHING
+    count, ns = of.functions[name]
+    return f"{units.count(count)}, {units.time(ns)} in all"
 
 
 def _phase(of: Brief, name: str) -> str:

@@ -79,6 +79,10 @@ class Brief(Strict):
     calls: dict[str, list[int]] = Field(
         description="of each call of the VFS: how many, and their ns with all inside"
     )
+    functions: dict[str, list[int]] = Field(
+        default={},
+        description="of each function asked for by name: calls, their ns with all inside",
+    )
 
 
 def of(trace: TraceFolder) -> Brief:
@@ -110,6 +114,11 @@ def of(trace: TraceFolder) -> Brief:
         written_bytes=write["program_bytes"] if vfs else None,
         flash=Flash(**_figures(s["flash"])) if chip else None,
         causes=[Cause(cause=r["cause"], **_figures(r)) for r in s["flash_by_cause"]],
+        functions={
+            r["name"]: [r["count"], r["ns"]]
+            for r in s["functions"]
+            if r["name"] in meta["functions"]
+        },
         calls={r["name"]: [r["count"], r["ns"]] for r in s["calls"] if r["kind"] == "system call"},
     )
 

@@ -40,7 +40,7 @@ def print_summary(trace: TraceFolder, console: Console) -> None:
     )
     for warning in s["warnings"]:
         console.print(f"warning: {warning}", style="yellow", markup=False)
-    for table in (calls(s), layers(s), flash(s), files(s), cost(s)):
+    for table in (calls(s), functions(s), layers(s), flash(s), files(s), cost(s)):
         console.print(table)
     console.print(cost_line(s["cost"]), markup=False)
     console.print(cache_line(s["cache"]))
@@ -63,6 +63,16 @@ def calls(s: dict[str, Any]) -> Table:
         name = row["name"] if row["kind"] == "system call" else f"task {row['name']}"
         times = [ms(row["layers_ns"][layer]) for layer in LAYERS[:-1]]
         table.add_row(name, f"{row['count']:,}", ms(row["ns"]), ms(row["ns_max"]), *times)
+    return table
+
+
+def functions(s: dict[str, Any]) -> Table:
+    """Kernel functions: how often, how long with all inside and without."""
+    head = ("function", "count", "time", "own", "longest")
+    table = _table("Time of functions, ms", *head)
+    for row in s["functions"]:
+        times = [ms(row[k]) for k in ("ns", "ns_self", "ns_max")]
+        table.add_row(row["name"], f"{row['count']:,}", *times)
     return table
 
 

@@ -17,7 +17,7 @@ from nandlab.trace import cache
 from nandlab.trace.records import Flag, Names, Recording, Type
 from nandlab.trace.tree import LAYERS, NONE, Tree
 
-FORMAT = 2
+FORMAT = 3
 OPERATIONS = {Type.FLASH_READ: "reads", Type.FLASH_PROGRAM: "programs", Type.FLASH_ERASE: "erases"}
 """What takes the chip's time."""
 READERS = (Type.VFS_READ, Type.VFS_SPLICE)
@@ -54,6 +54,7 @@ def summarize(
         "missed": recording.missed,
         "trace_ns": int(ends.max() - r["start_ns"].min()) if len(r) else 0,
         "calls": _calls(recording, names, tree),
+        "functions": _functions(r, names, tree),
         "requests": _requests(r),
         "amplification": amplification(recording, tree),
         "cache": _cache(recording, tree),
@@ -94,6 +95,25 @@ def _call(
         "layers_ns": {k: int(v) for k, v in zip(LAYERS, layers, strict=True)},
         "flash": flash(r[among]),
     }
+
+
+def _functions(r: NDArray[Any], names: Names, tree: Tree) -> list[dict[str, Any]]:
+    """Of each traced kernel function: its calls, their time with all inside, and without it."""
+    calls = r["type"] == Type.FUNC
+    rows = []
+    for number in np.unique(r["object"][calls]):
+        of_it = calls & (r["object"] == number)
+        took = r["latency_ns"][of_it]
+        rows.append(
+            {
+                "name": names.functions.get(int(number), f"function {number}"),
+                "count": len(took),
+                "ns": int(took.sum()),
+                "ns_self": int(tree.self_ns[of_it].sum()),
+                "ns_max": int(took.max()),
+            }
+        )
+    return sorted(rows, key=_longest)
 
 
 def _requests(r: NDArray[Any]) -> list[dict[str, Any]]:

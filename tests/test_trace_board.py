@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 
 from nandlab import cli_trace
-from nandlab.board.qemu import QemuBoard
+from nandlab.board.qemu import QemuBoard, open_board
+from nandlab.catalog import BoardModel, load
 from nandlab.trace import job, tables, writer
 from nandlab.trace.folder import TraceFolder
 from nandlab.trace.job import Request
@@ -130,3 +131,18 @@ def test_what_comes_before_an_open_has_its_cause(board: QemuBoard, tmp_path: Pat
     assert causes["create"]["programs"] > 0
     outside = "SELECT count(*) FROM events WHERE cause = 'outside' AND task IN ('sh', 'filecalls')"
     assert tables.query(trace.events, outside) == [(0,)]
+
+
+@pytest.mark.parametrize(
+    ("name", "records"), [("apf27-trace", 1 << 20), ("apf27-trace-8m", 8 << 20)]
+)
+def test_the_boards_for_long_traces_keep_what_they_say(
+    tmp_path: Path, name: str, records: int
+) -> None:
+    board = open_board(load("boards", name, BoardModel))
+    trace = traced(board, "jffs2", tmp_path / "t", command="cat /proc/meminfo", records=records)
+    assert trace.meta["tracer_status"]["records_per_cpu"] == str(records)
+    available = dict(line.split(":") for line in trace.meta["stdout"].splitlines())["MemAvailable"]
+    # near what the study's board has, so that write-back begins as early
+    assert 33_000 <= int(available.split()[0]) <= 42_000
+    assert trace.summary["warnings"] == []

@@ -20,6 +20,12 @@ from nandlab.digest import tree_digest
 from nandlab.errors import NandlabError, UsageError
 from nandlab.paths import TARGET
 
+MODULE_FLAGS = ("CONFIG_DEBUG_INFO_BTF_MODULES=",)
+"""Type information for the module would take pahole and a vmlinux; nothing here reads it."""
+MODULE_C_FLAGS = "-g0 -fmacro-prefix-map={build}/="
+"""No path of this machine is in a module: the same bytes, and so the same nanoseconds, wherever it
+is built."""
+
 
 def _make(folder: Path, *args: str) -> None:
     _run("make", "-s", "-C", str(folder), *args)
@@ -67,9 +73,11 @@ def modules(
         shutil.copytree(source, build)
         for subfolder, there in foreign.items():
             shutil.copytree(there, build / subfolder)
-        # type information for the module would take pahole and a vmlinux; nothing here reads it
-        _make(packages.headers, f"M={build}", "CC=gcc", "CONFIG_DEBUG_INFO_BTF_MODULES=", "modules")
-        # nor does anything read these lines and names, and the board keeps its modules in RAM
+        flags = MODULE_C_FLAGS.format(build=build)
+        _make(
+            packages.headers, f"M={build}", "CC=gcc", *MODULE_FLAGS, f"KCFLAGS={flags}", "modules"
+        )
+        # nothing reads these names, and the board keeps its modules in RAM
         for built in sorted(build.glob("*.ko")):
             _run("strip", "--strip-debug", "-o", str(work / built.name), str(built))
         shutil.rmtree(build)
@@ -78,6 +86,7 @@ def modules(
         "sources": tree_digest(source),
         "compiler": compiler(),
         "packages": packages.versions,
+        "flags": [*MODULE_FLAGS, MODULE_C_FLAGS],
     }
     if foreign:
         inputs["foreign"] = {k: tree_digest(there) for k, there in foreign.items()}

@@ -25,10 +25,10 @@ from nandlab.board.job import Job
 from nandlab.cli import app
 from nandlab.errors import NandlabError, UsageError
 from nandlab.report import trace as page
-from nandlab.trace import job, show, tables, timeline, writer
+from nandlab.trace import job, show, tables, timeline, tree, writer
 from nandlab.trace.folder import TraceFolder
 from nandlab.trace.job import Request
-from nandlab.trace.records import RECORD_BYTES, Type
+from nandlab.trace.records import RECORD_BYTES, Names, Type
 
 CHIP = dict.fromkeys(job.CHIP_COUNTS, 5)
 STATUS = (
@@ -162,6 +162,19 @@ def test_perfetto_gets_every_event_on_nested_tracks(tmp_path: Path) -> None:
     assert kinds[timeline.LAYERS_UUID + (timeline.FLASH << 32), BEGIN] == 5
     collector = timeline.LAYERS_UUID + (timeline.COLLECTOR << 32) + 1
     assert (kinds[collector + 7, BEGIN], kinds[collector + 8, BEGIN]) == (1, 1)
+
+
+def test_perfetto_gets_what_a_record_tells(tmp_path: Path) -> None:
+    failed = ev(Type.VFS_WRITE, 5, object=7, offset=2**63 + 1, size=3, result=-28)
+    made = Made().task(7, failed, ev(Type.VFS_READ, 5, object=8, result=2)).recording()
+    none = Names()
+    timeline.write(made, none, tree.of(made, none, {}), {}, tmp_path / "t")
+    packets = timeline.read(tmp_path / "t").packet
+    events = [p.track_event for p in packets if p.track_event.type == BEGIN]
+    told = [{n.name: n.int_value for n in e.debug_annotations} for e in events]
+    first = {"object": 7, "offset": 1, "size": 3, "result": -28, "extra": 0}
+    then = {"object": 8, "offset": 0, "size": 0, "result": 2, "extra": 0}
+    assert told == [first, first, then, then]  # on the task's track and on the layer's
 
 
 def test_the_summary_prints(tmp_path: Path) -> None:

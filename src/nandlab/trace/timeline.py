@@ -8,11 +8,12 @@ does one thing at a time and is one track.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from perfetto.protos.perfetto.trace.perfetto_trace_pb2 import Trace, TracePacket, TrackEvent
 from perfetto.trace_builder.proto_builder import StreamingTraceProtoBuilder
 
@@ -27,6 +28,14 @@ COLLECTING = ("garbage_collection", "wear_leveling")
 TASKS_UUID = 1 << 20
 LAYERS_UUID = 1 << 24
 NO_GROUP = -1
+NOTES = ("object", "offset", "size", "result", "extra")
+"""What a slice tells beside its name."""
+BEGIN, END, INSTANT = (
+    TrackEvent.TYPE_SLICE_BEGIN,
+    TrackEvent.TYPE_SLICE_END,
+    TrackEvent.TYPE_INSTANT,
+)
+MARK, HIT = int(Type.MARK), int(Type.FLASH_HIT)
 
 _GROUP_OF = np.full(256, NO_GROUP)
 _GROUP_OF[Type.VFS_OPEN : Type.PC_HIT] = 0
@@ -45,6 +54,11 @@ def write(
         return writer.all(recording, tree)
 
 
+def _signed(column: NDArray[Any]) -> NDArray[Any]:
+    """As Perfetto's integers can tell it: those of 64 bits without the highest."""
+    return column & np.uint64(2**63 - 1) if column.dtype.itemsize == 8 else column
+
+
 class _Writer:
     def __init__(
         self, builder: StreamingTraceProtoBuilder, names: Names, paths: Mapping[int, str]
@@ -54,6 +68,11 @@ class _Writer:
         self.paths = paths
         self.known: set[int] = set()
         self.written = 0
+        # filled anew for each event: to make a message costs more than to write it
+        self.bare, self.noted, self.end = (self._packet(1) for _ in range(3))
+        self.end.track_event.type = END
+        for name in NOTES:
+            self.noted.track_event.debug_annotations.add().name = name
 
     def all(self, recording: Recording, tree: Tree) -> int:
         packet = self._packet(0)
@@ -65,6 +84,7 @@ class _Writer:
         labels, groups = self._labels(r, tree), self._groups(r, tree)
         columns = (r[k].tolist() for k in ("pid", "task", "type", "start_ns", "latency_ns"))
         rows = list(zip(*columns, tree.parent.tolist(), strict=True))
+        notes = list(zip(*(_signed(r[k]).tolist() for k in NOTES), strict=True))
         opened: dict[int, list[tuple[int, int]]] = {}
         for i, (pid, task, kind, start, latency, around) in enumerate(rows):
             parent = around
@@ -73,36 +93,34 @@ class _Writer:
             stack = opened.setdefault(pid, [])
             while stack and stack[-1][0] != parent:
                 self._close(rows, groups, stack.pop())
-            end = start + latency
-            for track in self._tracks(pid, task, groups[i]):
-                instant = not latency or kind == Type.FLASH_HIT
-                self._event(track, start, instant, labels[i], r[i])
+            tracks = self._tracks(pid, task, groups[i])
+            shown = INSTANT if not latency or kind == HIT else BEGIN
+            self._event(tracks, start, shown, labels[i], () if kind == MARK else notes[i])
             if latency:
-                stack.append((i, end))
+                stack.append((i, start + latency))
         for stack in opened.values():
             while stack:
                 self._close(rows, groups, stack.pop())
         return self.written
 
     def _close(self, rows: list[Any], groups: list[int], top: tuple[int, int]) -> None:
-        i, end = top
+        i, self.end.timestamp = top
         for track in self._tracks(rows[i][0], rows[i][1], groups[i]):
-            packet = self._packet(end)
-            packet.track_event.type = TrackEvent.TYPE_SLICE_END
-            packet.track_event.track_uuid = track
-            self.builder.write_packet(packet)
+            self.end.track_event.track_uuid = track
+            self.builder.write_packet(self.end)
 
-    def _event(self, track: int, start: int, instant: bool, label: str, record: Any) -> None:
-        packet = self._packet(start)
+    def _event(
+        self, tracks: list[int], start: int, shown: int, label: str, notes: Sequence[int]
+    ) -> None:
+        packet = self.noted if notes else self.bare
         event = packet.track_event
-        event.type = TrackEvent.TYPE_INSTANT if instant else TrackEvent.TYPE_SLICE_BEGIN
-        event.track_uuid, event.name = track, label
-        if record["type"] != Type.MARK:
-            for key in ("object", "offset", "size", "result", "extra"):
-                note = event.debug_annotations.add()
-                note.name, note.int_value = key, int(record[key]) & (2**63 - 1)
-        self.builder.write_packet(packet)
-        self.written += 1
+        packet.timestamp, event.type, event.name = start, shown, label
+        for note, value in zip(event.debug_annotations, notes, strict=True):
+            note.int_value = value
+        for track in tracks:
+            event.track_uuid = track
+            self.builder.write_packet(packet)
+            self.written += 1
 
     def _tracks(self, pid: int, task: int, group: int) -> list[int]:
         """The task's own track, and that of the layer; told to Perfetto when they are new."""

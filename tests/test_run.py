@@ -261,3 +261,20 @@ def test_what_a_file_system_counts_is_kept_and_what_it_does_not_is_null(
         "ubifs": {"collections": 7},
     }
     assert all(t.memory is None for t in trials)
+
+
+def test_a_run_with_other_steps_is_another_run(tmp_path: Path, specs: list[TrialSpec]) -> None:
+    """Steps hang on the catalog too: trials of an old one are not gone on with by a new one."""
+
+    def changed(**to: object) -> list[TrialSpec]:
+        fs = specs[0].filesystem
+        return [specs[0].model_copy(update={"filesystem": fs.model_copy(update=to)}), *specs[1:]]
+
+    def run_id(planned: list[TrialSpec]) -> str:
+        return runner.head(read(tmp_path), planned, fake()).id
+
+    settle = specs[0].filesystem.settle
+    longer = changed(settle=settle.model_copy(update={"limit_s": settle.limit_s + 1}))
+    reworded = changed(summary="said in other words")
+    assert [s.id for s in longer] == [s.id for s in specs]
+    assert run_id(longer) != run_id(specs) == run_id(reworded)

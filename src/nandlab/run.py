@@ -42,12 +42,12 @@ class Watcher(Protocol):
 
 
 def head(study: Study, specs: Sequence[TrialSpec], board: Board) -> Run:
-    """The run that this study on this board is: same study and artefacts, same id."""
+    """The run that this study on this board is: same study, artefacts and steps, same id."""
     spec = study.model_dump(mode="json")
     identity: dict[str, Any] = board.identity
     images = sorted({s.image.sha256 for s in specs if s.image})
     return Run(
-        id=digest([spec, identity, *images])[:12],
+        id=digest([spec, identity, *images, *(_asked(s) for s in specs)])[:12],
         study=study.name,
         question=study.question,
         deterministic=board.deterministic,
@@ -55,6 +55,13 @@ def head(study: Study, specs: Sequence[TrialSpec], board: Board) -> Run:
         spec=spec,
         provenance=identity,
     )
+
+
+def _asked(spec: TrialSpec) -> list[object]:
+    """What a trial asks of the board, by the catalog; its image is named by its hash."""
+    asked = trial.job(spec.model_copy(update={"image": None}))
+    steps = [[s.name, s.command] for s in asked.steps]
+    return [steps, {name: content.decode() for name, content in asked.files.items()}]
 
 
 class Configured(Protocol):

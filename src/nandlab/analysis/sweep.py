@@ -121,7 +121,8 @@ def _cliff(setting: Setting, subject: str, of: Line, members: Sequence[Ensemble]
     ratios = [(valid(e), quotient(e.spread(_time), base)) for e in members]
     past = next(((v, r.median) for v, r in ratios if r and r.median > CLIFF), None)
     failing = [e for e in members if len(e.ok) < len(e.trials)]
-    some, none = (next((e for e in failing if bool(e.ok) is ok), None) for ok in (True, False))
+    some = next((e for e in failing if e.ok), None)
+    every = next((e for e in failing if not e.ok), None)
     return Cliff(
         subject,
         of,
@@ -129,7 +130,7 @@ def _cliff(setting: Setting, subject: str, of: Line, members: Sequence[Ensemble]
         past[0] if past else None,
         past[1] if past else None,
         Failing.of(some) if some else None,
-        Failing.of(none) if none else None,
+        Failing.of(every) if every else None,
     )
 
 

@@ -63,7 +63,7 @@ class Request:
         if not 1 <= self.records <= most:
             raise UsageError(
                 f"--records {self.records}: must be 1 to {most} on board {board.name}, whose "
-                f"{board.ram_mib} MiB of RAM hold them; apf27-trace and apf27-trace-8m have more"
+                f"{board.ram_mib} MiB of RAM hold them; for more name another with --board"
             )
 
 

@@ -45,6 +45,8 @@ AGED = State(name="aged", valid=0.5, invalid=0.25, mix=0.5)
 SPEED = {"jffs2": 31.0, "ubifs": 12.0, "yaffs2": 22.0}
 """Seconds of the transactions phase on fresh flash."""
 AGEING = {"jffs2": 1.34, "ubifs": 1.95, "yaffs2": 15.0}
+TITLES = {"jffs2": "JFFS2", "ubifs": "UBIFS", "yaffs2": "YAFFS2", "nftl-fat32": "NFTL+FAT32"}
+"""As the catalog has them."""
 WEAR = {"jffs2": (1, 3), "ubifs": (2, 8), "yaffs2": (5, 104)}
 """Erases between the most and the least erased block, fresh and aged."""
 
@@ -90,6 +92,7 @@ def trial(
         "host": Host(seconds=rng.uniform(5, 20), board="sha256:0123"),
     }
     values.update(change)
+    values["provenance"].setdefault("filesystem", {"title": TITLES.get(filesystem, filesystem)})
     return Trial(**values)
 
 

@@ -186,3 +186,17 @@ def test_the_command_says_it_in_words_and_in_json(tmp_path: Path) -> None:
     )
     assert half.returncode == 2
     assert "go together" in half.stderr
+
+
+def test_the_json_of_a_sweep_has_its_cliffs(tmp_path: Path) -> None:
+    shares = [0.0, 0.2, 0.4, 0.6, 0.8]
+    states = [State(name=f"v{v}", valid=v, invalid=0, mix=0) for v in shares]
+    folder = samples.folder(tmp_path / "run", [samples.trial("jffs2", s, 1) for s in states])
+    command = [sys.executable, "-m", "nandlab", "advise", str(folder.path)]
+    words, told = (
+        subprocess.run([*command, *more], capture_output=True, text=True, check=True).stdout
+        for more in ((), ("--json",))
+    )
+    (cliff,) = json.loads(told)[0]["cliffs"]
+    assert cliff.startswith("Cliff of JFFS2: ")
+    assert cliff in words

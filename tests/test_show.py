@@ -12,6 +12,7 @@ import samples
 from rich.console import Console
 
 from nandlab import show
+from nandlab.report import html
 from nandlab.results import Trial
 
 
@@ -29,6 +30,7 @@ def test_json_has_exactly_these_keys_and_survives_a_round_trip(tmp_path: Path) -
         assert tuple(trial) == show.FIELDS
     good, bad = found[0], found[-1]
     assert set(good["flash"]["creation"]) == {"reads", "programs", "erases"}
+    assert good["parameters"] == samples.trial().parameters
     assert set(good["step_ns"]) == {"format", "mount", "settle"}
     assert (good["memory"], good["counters"]) == (None, None)
     assert set(good["erases_per_block"]) == {"mean", "stddev", "min", "max"}
@@ -95,6 +97,17 @@ def test_a_null_is_a_dash_and_markup_in_data_is_only_text(tmp_path: Path) -> Non
     text = printed(tmp_path / "run", [odd, other], 100)
     assert "JFFS2 x=[red]" in text
     assert "—" in text
+
+
+def test_a_file_system_has_the_title_of_the_catalog(tmp_path: Path) -> None:
+    trials = [samples.trial("nftl-fat32"), samples.failed("nftl-fat32")]
+    text = printed(tmp_path / "run", trials, 100)
+    assert "NFTL+FAT32" in text
+    assert "NFTL-FAT32" not in text
+    page = html.write(samples.folder(tmp_path / "again", trials)).read_text()
+    assert "NFTL+FAT32: compr=none" in page
+    assert "(NFTL+FAT32, aged, seed 90)" in page
+    assert "NFTL-FAT32" not in page
 
 
 def test_an_empty_run_is_said_to_be_empty(tmp_path: Path) -> None:

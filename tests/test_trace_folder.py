@@ -107,6 +107,15 @@ def test_a_trace_that_differs_from_the_chip_says_so(tmp_path: Path) -> None:
     assert trace.summary["warnings"] == ["flash reads: 2 in the trace, but the chip counted 3"]
 
 
+def test_the_energy_of_a_trace_is_the_chips_and_null_where_its_data_sheet_does_not_tell(
+    tmp_path: Path,
+) -> None:
+    assert traced(tmp_path / "t").summary["chip"]["energy_nj"] is None
+    before, after = (Answer(counters().stdout + f"energy_nj {n}\n") for n in (4000, 4700))
+    told = traced(tmp_path / "u", board(chip_before=before, always_chip=after))
+    assert told.summary["chip"]["energy_nj"] == 700
+
+
 def test_a_flash_that_does_not_come_to_rest_is_told(tmp_path: Path) -> None:
     trace = traced(tmp_path / "t", board(always_settle=Answer('{"settled": false}')))
     limit_s = request().spec.filesystem.settle.limit_s

@@ -103,7 +103,12 @@ def advise(
     found = [a for s in settings if (a := advice.advise(s, limits)) is not None]
     if as_json:
         told = [
-            {"setting": a.setting.title, "subjects": [asdict(s) for s in a.subjects]} for a in found
+            {
+                "setting": a.setting.title,
+                "subjects": [asdict(s) for s in a.subjects],
+                "cliffs": list(a.cliffs),
+            }
+            for a in found
         ]
         print(json.dumps(told, indent=1))
         return

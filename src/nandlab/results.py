@@ -245,6 +245,12 @@ class Trial(_Model):
     def ok(self) -> bool:
         return self.status == "ok"
 
+    @property
+    def filesystem_title(self) -> str:
+        """The file system as people write it: the catalog's title, which the trial holds."""
+        title: str = self.provenance.get("filesystem", {}).get("title", self.filesystem)
+        return title
+
     def configuration(self) -> tuple[str, ...]:
         """What two members of one ensemble share: all but seed and phase offset."""
         return (

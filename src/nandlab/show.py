@@ -27,6 +27,7 @@ FIELDS = (
     "state",
     "image",
     "workload",
+    "parameters",
     "seed",
     "phase_offset_ms",
     "phase_ns",

@@ -169,10 +169,10 @@ def _near(part: Part, ours: Spread) -> bool:
     return near or ours.min <= part.paper <= ours.max
 
 
-def name(of: Selector) -> str:
-    """``UBIFS compression=none, fresh``."""
+def name(of: Selector, trial: Trial) -> str:
+    """``UBIFS compression=none, fresh``; trial: any that it means."""
     options = " ".join(f"{k}={v}" for k, v in of.options.items())
-    return f"{of.filesystem.upper()} {options}".strip() + f", {of.state}"
+    return f"{trial.filesystem_title} {options}".strip() + f", {of.state}"
 
 
 def _counted(of: Selector, trials: Sequence[Trial]) -> str:
@@ -187,9 +187,8 @@ def _counted(of: Selector, trials: Sequence[Trial]) -> str:
         found = spread(figure[0](t) for t in trials)
         if found is not None:
             costs.append(f"{figure[1](found.median)} {what}")
-    return (
-        f"{name(of)}{_held(trials)}: {_split(parts)}all phases {', '.join(costs) or 'not counted'}."
-    )
+    told = f"{_split(parts)}all phases {', '.join(costs) or 'not counted'}"
+    return f"{name(of, trials[0])}{_held(trials)}: {told}."
 
 
 def _ended_badly(paper: PaperModel, of: Selector, trials: Sequence[Trial]) -> list[str]:
@@ -199,7 +198,7 @@ def _ended_badly(paper: PaperModel, of: Selector, trials: Sequence[Trial]) -> li
     if not bad:
         return []
     why = sweep.brief(bad[0].error)
-    return [f"{name(of)}: {len(bad)} of {len(meant)} trials did not end well: {why}."]
+    return [f"{name(of, bad[0])}: {len(bad)} of {len(meant)} trials did not end well: {why}."]
 
 
 def _held(trials: Sequence[Trial]) -> str:

@@ -162,7 +162,7 @@ def _subject(trial: Trial, trials: list[Trial]) -> str:
     """
     alike = [t.options for t in trials if t.filesystem == trial.filesystem]
     begun = f"from {trial.image.name}" if trial.image else ""
-    words = [trial.filesystem.upper(), begun, ", ".join(_varying(dict(trial.options), alike))]
+    words = [trial.filesystem_title, begun, ", ".join(_varying(dict(trial.options), alike))]
     return " ".join(filter(None, words))
 
 

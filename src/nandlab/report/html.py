@@ -74,13 +74,14 @@ def _section(setting: Setting) -> Section:
 def _options(setting: Setting) -> list[str]:
     """Each file system with the options that all its configurations here share."""
     lines = []
-    for name in dict.fromkeys(e.first.filesystem for e in setting.ensembles):
+    titles = {e.first.filesystem: e.first.filesystem_title for e in setting.ensembles}
+    for name, title in titles.items():
         sets = [
             set(e.first.options.items()) for e in setting.ensembles if e.first.filesystem == name
         ]
         shared = sorted(set.intersection(*sets))
         if shared:
-            lines.append(f"{name.upper()}: {', '.join(f'{k}={v}' for k, v in shared)}")
+            lines.append(f"{title}: {', '.join(f'{k}={v}' for k, v in shared)}")
     return lines
 
 

@@ -38,6 +38,8 @@ CHIP_COUNTS = (
     ),
 )
 """Of the chip's counters, those that a trace is compared with."""
+ENERGY = "energy_nj"
+"""A counter that only a chip has whose data sheet tells of energy."""
 NOT_FOR_RECORDS_MIB = 64
 """Of a board's RAM, what may not be asked for: with less for all else nothing can be traced."""
 
@@ -178,8 +180,8 @@ class Outcome:
     probes: dict[str, str]
     """By event, how it was seen."""
     paths: dict[int, str]
-    chip: dict[str, int]
-    """What the chip counted while the trace went on."""
+    chip: dict[str, int | None]
+    """What the chip counted while the trace went on; energy_nj may be null."""
 
 
 def outcome(request: Request, record: JobRecord) -> Outcome:
@@ -199,7 +201,10 @@ def outcome(request: Request, record: JobRecord) -> Outcome:
         absent(request, status),
         cost.probe_kinds(status),
         paths(record[ALWAYS + "paths"].stdout),
-        {key: after[key] - before[key] for key in CHIP_COUNTS},
+        {
+            **{key: after[key] - before[key] for key in CHIP_COUNTS},
+            ENERGY: after[ENERGY] - before[ENERGY] if ENERGY in before else None,
+        },
     )
 
 

@@ -73,7 +73,6 @@ static void copy_part(struct log *log, unsigned int cpu, u64 room)
 
 static struct log *log_take(const struct monitor *monitor)
 {
-	struct ring_sums sums;
 	struct log *log;
 	unsigned int cpu;
 	u64 room = 1;
@@ -81,7 +80,6 @@ static struct log *log_take(const struct monitor *monitor)
 	log = vzalloc(struct_size(log, parts, nr_cpu_ids));
 	if (!log)
 		return NULL;
-	rings_sum(&sums);
 	for_each_possible_cpu(cpu) room +=
 		min(rings_size(), ring_of(cpu)->done);
 	log->monitor = monitor;

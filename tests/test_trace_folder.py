@@ -107,6 +107,19 @@ def test_a_trace_that_differs_from_the_chip_says_so(tmp_path: Path) -> None:
     assert trace.summary["warnings"] == ["flash reads: 2 in the trace, but the chip counted 3"]
 
 
+def test_a_trace_ages_the_chip_for_any_workload() -> None:
+    spec = cli_trace._spec(
+        board="apf27",
+        workload={"name": "lifetime"},
+        filesystem={"name": "jffs2"},
+        chip={"part": "apf27", "partition_mib": 16},
+        state={"name": "aged", "valid": 0.5, "invalid": 0.25, "mix": 1.0},
+        seed=1,
+    )
+    steps = [s.name for s in job.job(Request(spec, None, ("flash",))).steps]
+    assert steps.index("fill") < steps.index("command")
+
+
 def test_the_energy_of_a_trace_is_the_chips_and_null_where_its_data_sheet_does_not_tell(
     tmp_path: Path,
 ) -> None:

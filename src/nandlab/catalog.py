@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import tomllib
 from pathlib import Path
+from string import Formatter
 from typing import Any, Literal, TypeVar
 
 from pydantic import BaseModel, Field, ValidationError, model_validator
@@ -259,6 +260,11 @@ class WorkloadModel(Noun):
     config_file: str = Field(description="the configuration file's name")
     config: str = Field(description="the configuration file's text, a template")
     parameters: dict[str, Parameter]
+
+    def words(self) -> set[str]:
+        """The words that its templates use."""
+        parts = (part for t in (self.command, self.config) for part in Formatter().parse(t))
+        return {name for _, name, _, _ in parts if name}
 
     def chosen(self, given: dict[str, Scalar], where: str) -> dict[str, Scalar]:
         """Every parameter with its value; UsageError lists what is wrong."""

@@ -176,16 +176,23 @@ class _Collector:
         self.wrong += str(error).splitlines()
 
 
-def plan(study: Study, where: str | None = None) -> list[TrialSpec]:
-    """Every trial of a study, in order; UsageError lists all that cannot be."""
+def plan(study: Study, where: str | None = None, *, made_before: bool = False) -> list[TrialSpec]:
+    """Every trial of a study, in order; UsageError lists all that cannot be.
+
+    made_before: the flash state is made before the workload, which then need not make it.
+    """
     c = _Collector(where or study.name)
     board = c.load("boards", study.board, BoardModel, "board")
     if study.paper and study.paper not in names("papers"):
         there = ", ".join(names("papers"))
         c.wrong.append(f"{c.where}: paper: no {study.paper!r} in the catalog's papers ({there})")
-    trials = _expand(c, study, study.matrix, board, "matrix")
-    for i, beside in enumerate(study.beside):
-        trials += _expand(c, study, beside.within(study.matrix), board, f"beside.{i}")
+    matrices = {"matrix": study.matrix}
+    matrices |= {f"beside.{i}": b.within(study.matrix) for i, b in enumerate(study.beside)}
+    trials = []
+    for at, matrix in matrices.items():
+        if not made_before:
+            _note_unmade_states(c, matrix, at)
+        trials += _expand(c, study, matrix, board, at)
     if c.wrong:
         raise UsageError("\n".join(dict.fromkeys(c.wrong)))
     ids = [t.id for t in trials]
@@ -193,6 +200,26 @@ def plan(study: Study, where: str | None = None) -> list[TrialSpec]:
     if twice:
         raise UsageError(f"{c.where}: matrix: the same trial more than once: {', '.join(twice)}")
     return trials
+
+
+def unmade(workload: WorkloadModel, state: StateChoice) -> list[str]:
+    """What of a flash state the workload would not make."""
+    return [key for word, key in state.asked().items() if word not in workload.words()]
+
+
+def _note_unmade_states(c: _Collector, m: Matrix, at: str) -> None:
+    """A chip that nothing aged must not be told as aged."""
+    known = {w: load("workloads", w, WorkloadModel) for w in names("workloads")}
+    for workload in (known[w.name] for w in m.workloads if w.name in known):
+        for i, state in enumerate(m.states):
+            lacks = unmade(workload, state)
+            able = [w for w, model in known.items() if not unmade(model, state)]
+            if lacks:
+                c.wrong.append(
+                    f"{c.where}: {at}.states.{i}: {workload.name} would run on fresh flash: its "
+                    f"configuration takes no {', '.join(lacks)}; take a state without them, or a "
+                    f"workload that ages the chip ({', '.join(able)})"
+                )
 
 
 def _expand(

@@ -241,6 +241,15 @@ def test_memory_is_measured_where_asked_for_and_its_cost_is_a_doubt(
     assert not any(step.startswith("memory") for step in trial.step_ns)
 
 
+def test_memory_that_was_not_told_fails_the_trial(tmp_path: Path, specs: list[TrialSpec]) -> None:
+    spec = specs[0].model_copy(update={"measure": ["memory"]})
+    names = ("watch", "begin", "mounted", "end", "unmounted")
+    board = fake(**{f"memory-{n}": Answer(f"bytes {'9' * 30}\n") for n in names})
+    (trial,) = execute(tmp_path, board, [spec])
+    assert trial.status == "trial_failed"
+    assert trial.error == "step memory-mounted: printed no bytes"
+
+
 def test_memory_of_a_file_system_whose_modules_are_not_known_is_null(
     tmp_path: Path, specs: list[TrialSpec]
 ) -> None:

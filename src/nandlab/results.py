@@ -16,7 +16,7 @@ import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, Literal, TypeVar
+from typing import Annotated, Any, Literal, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
@@ -27,6 +27,8 @@ FORMAT: Literal[1] = 1
 PHASES = ("fill", "creation", "transactions", "deletion")
 OPERATIONS = ("create", "read", "append", "delete")
 
+Count = Annotated[int, Field(ge=0, lt=1 << 63)]
+"""What is counted, or timed in ns."""
 Status = Literal["ok", "trial_failed", "board_lost"]
 
 WARNINGS: dict[str, str] = {
@@ -42,7 +44,7 @@ WARNINGS: dict[str, str] = {
 
 
 class _Model(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
 
 
 class Doubt(_Model):
@@ -55,9 +57,9 @@ class Doubt(_Model):
 class Counts(_Model):
     """Operations of the chip: page reads, page programs, block erases."""
 
-    reads: int
-    programs: int
-    erases: int
+    reads: Count
+    programs: Count
+    erases: Count
 
 
 class EraseSpread(_Model):
@@ -65,28 +67,28 @@ class EraseSpread(_Model):
 
     mean: float
     stddev: float
-    min: int
-    max: int
+    min: Count
+    max: Count
 
 
 class PerBlock(_Model):
     """Operations per block of the partition over the timed phases; index is the block."""
 
-    reads: list[int]
-    programs: list[int]
-    erases: list[int]
+    reads: list[Count]
+    programs: list[Count]
+    erases: list[Count]
 
 
 class Latency(_Model):
     """Of one kind of operation: exact nearest-rank percentiles, in ns."""
 
-    count: int
-    min: int
-    median: int
-    p95: int
-    p99: int
-    p99_9: int
-    max: int
+    count: Count
+    min: Count
+    median: Count
+    p95: Count
+    p99: Count
+    p99_9: Count
+    max: Count
 
 
 class Shares(_Model):
@@ -138,11 +140,11 @@ class Image(_Model):
 class Round(_Model):
     """A lifetime run's state after one more round of its load; all are totals since it began."""
 
-    t_ns: int = Field(description="the board's clock")
-    bytes_written: int = Field(description="by the load's own writes")
-    programs: int = Field(description="page programs of the chip")
-    erases: int = Field(description="block erases of the chip")
-    dead_blocks: int = Field(description="blocks that have failed")
+    t_ns: Count = Field(description="the board's clock")
+    bytes_written: Count = Field(description="by the load's own writes")
+    programs: Count = Field(description="page programs of the chip")
+    erases: Count = Field(description="block erases of the chip")
+    dead_blocks: Count = Field(description="blocks that have failed")
 
 
 class Lifetime(_Model):
@@ -203,19 +205,19 @@ class Trial(_Model):
     seed: int
     phase_offset_ms: float
 
-    phase_ns: dict[str, int | None] | None = Field(
+    phase_ns: dict[str, Count | None] | None = Field(
         default=None, description="fill, creation, transactions, deletion; each without its sync"
     )
-    sync_ns: dict[str, int | None] | None = Field(
+    sync_ns: dict[str, Count | None] | None = Field(
         default=None, description="the sync that ends each phase"
     )
     step_ns: dict[str, int] = Field(
         default_factory=dict, description="the job's steps: load, format, mount, settle, ..."
     )
-    ops: dict[str, dict[str, int]] | None = Field(
+    ops: dict[str, dict[str, Count]] | None = Field(
         default=None, description="create, read, append, delete: total and per phase"
     )
-    bytes: dict[str, int] | None = Field(default=None, description="read, written")
+    bytes: dict[str, Count] | None = Field(default=None, description="read, written")
     latency_ns: dict[str, Latency | None] | None = None
     flash: dict[str, Counts | None] | None = Field(
         default=None, description="chip operations per phase, its sync included"

@@ -3,30 +3,20 @@
 
 from __future__ import annotations
 
-import json
 import re
 import time
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
-from nandlab import chipfile, results
+from nandlab import chipfile, measured, results
 from nandlab.board import chipimage
 from nandlab.board.cargo import Cargo, cargo
 from nandlab.board.job import ALWAYS, Board, BoardLost, Job, JobRecord, Step
 from nandlab.catalog import MIB, ChipModel, Latency
 from nandlab.filesystem import FilesystemModel
-from nandlab.results import (
-    Chip,
-    Counts,
-    Doubt,
-    EraseSpread,
-    Host,
-    Lifetime,
-    Memory,
-    PerBlock,
-    Shares,
-    State,
-)
+from nandlab.measured import Unreadable
+from nandlab.results import Chip, Doubt, Host, Memory, State
 from nandlab.study import TrialSpec
 
 MOUNTPOINT = "/mnt"
@@ -39,6 +29,8 @@ EXPECTED_IN_LOG = ("taints kernel.", "tainting kernel")
 MEMORY = "memory-"
 """Steps so named measure memory and are no part of the trial's own."""
 FSRAM = "/sys/kernel/debug/fsram/usage"
+NUMBER = re.compile(r"[0-9]{1,18}")
+"""What a step counted: no more than fits a result."""
 NS_PER_MS = 1_000_000
 CHIP_FIFO = "/tmp/chip"
 LOAD_DEADLINE_S = 3600
@@ -263,86 +255,78 @@ def _outcome(spec: TrialSpec, record: JobRecord) -> dict[str, Any]:
     failed = record.failed()
     if failed is not None:
         return outcome | {"status": "trial_failed", "error": failed.failure()}
-    if not _last_line(record, "settle")["settled"]:
-        text = f"the chip was still busy after {spec.filesystem.settle.limit_s} s"
-        outcome["warnings"].append(Doubt(code="not_settled", text=text))
     try:
-        measured = _last_line(record, "workload")
-        figures = _measured(measured)
-        obtained = measured.get("state", {}).get("obtained")
-        figures["state"] = State(
-            **spec.state.model_dump(), obtained=Shares(**obtained) if obtained else None
-        )
-    except (ValueError, KeyError, IndexError) as e:
-        why = f"{spec.workload.name} printed no result that nandlab understands: {e!r}"
-        return outcome | {"status": "trial_failed", "error": why}
-    outcome["warnings"] += _doubts(measured)
+        return outcome | _figures(spec, record, outcome["warnings"])
+    except Unreadable as e:
+        return outcome | {"status": "trial_failed", "error": str(e)}
+
+
+def _figures(spec: TrialSpec, record: JobRecord, doubts: list[Doubt]) -> dict[str, Any]:
+    """What was measured, as fields of a result, and its doubts; Unreadable if it was not told."""
+    try:
+        settled = measured.settled(record["settle"].stdout)
+    except Unreadable as e:
+        raise Unreadable(f"step settle: {e}") from None
+    if not settled:
+        text = f"the chip was still busy after {spec.filesystem.settle.limit_s} s"
+        doubts.append(Doubt(code="not_settled", text=text))
+    try:
+        told = measured.read(record["workload"].stdout)
+    except Unreadable as e:
+        name = spec.workload.name
+        raise Unreadable(f"{name} printed no result that nandlab understands: {e}") from None
+    state = State(**spec.state.model_dump(), obtained=told.obtained)
+    figures: dict[str, Any] = {**told.figures(), "state": state}
+    doubts += _doubts(told.warnings)
     if _measures_memory(spec):
         figures["memory"] = _held(record)
-        outcome["warnings"] += _memory_doubts(record)
+        doubts += _memory_doubts(record)
     if spec.filesystem.counters:
         figures["counters"] = _numbers(record, "counters")
-    return outcome | figures
+    return figures
 
 
 def _numbers(record: JobRecord, step: str) -> dict[str, int]:
     """A step's lines ``name value``; what is otherwise is left out."""
     rows = (line.split() for line in record[step].stdout.splitlines())
-    return {row[0]: int(row[1]) for row in rows if len(row) == 2 and row[1].isdecimal()}
+    return {row[0]: int(row[1]) for row in rows if len(row) == 2 and NUMBER.fullmatch(row[1])}
+
+
+def _number(record: JobRecord, step: str, name: str) -> int:
+    """One of a step's numbers; Unreadable if it printed none of the name."""
+    found = _numbers(record, step)
+    if name not in found:
+        raise Unreadable(f"step {step}: printed no {name}")
+    return found[name]
 
 
 def _held(record: JobRecord) -> Memory:
-    end = _numbers(record, MEMORY + "end")
+    mounted, end, unmounted = (
+        partial(_number, record, MEMORY + step) for step in ("mounted", "end", "unmounted")
+    )
     return Memory(
-        mounted=_numbers(record, MEMORY + "mounted")["bytes"],
-        peak=end["peak_bytes"],
-        end=end["bytes"],
-        unmounted=_numbers(record, MEMORY + "unmounted")["bytes"],
-        slab=end["slab_bytes"],
-        kmalloc=end["kmalloc_bytes"],
-        vmalloc=end["vmalloc_bytes"],
+        mounted=mounted("bytes"),
+        peak=end("peak_bytes"),
+        end=end("bytes"),
+        unmounted=unmounted("bytes"),
+        slab=end("slab_bytes"),
+        kmalloc=end("kmalloc_bytes"),
+        vmalloc=end("vmalloc_bytes"),
     )
 
 
 def _memory_doubts(record: JobRecord) -> list[Doubt]:
     found = [Doubt(code="memory_measured", text="each allocation of the kernel was looked at")]
-    lost = _numbers(record, MEMORY + "end")["lost"]
+    lost = _number(record, MEMORY + "end", "lost")
     if lost:
         text = f"{lost} allocations found the table full"
         found.append(Doubt(code="memory_lost", text=text))
     return found
 
 
-def _last_line(record: JobRecord, step: str) -> dict[str, Any]:
-    found: dict[str, Any] = json.loads(record[step].stdout.splitlines()[-1])
-    return found
-
-
-def _measured(m: dict[str, Any]) -> dict[str, Any]:
-    """The figures of a workload's JSON line, as fields of a result."""
-    if "rounds" in m:
-        life = Lifetime(rounds=m["rounds"], end=m["end"], gave_up=m["gave_up"])
-        return {"lifetime": life, "per_block": PerBlock(**m["per_block"])}
-    flash = m["flash"]
-    latency = {k: results.Latency(**v) if v else None for k, v in m["latency_ns"].items()}
-    fields: dict[str, Any] = {
-        "phase_ns": m["phase_ns"],
-        "sync_ns": m["sync_ns"],
-        "ops": m["ops"],
-        "bytes": m["bytes"],
-        "latency_ns": latency,
-    }
-    if flash:
-        fields["flash"] = {k: Counts(**v) if v else None for k, v in flash["phases"].items()}
-        fields["flash_sync"] = {k: Counts(**v) if v else None for k, v in flash["sync"].items()}
-        fields["erases_per_block"] = EraseSpread(**flash["erases_per_block"])
-        fields["per_block"] = PerBlock(**flash["per_block"])
-    return fields
-
-
-def _doubts(measured: dict[str, Any]) -> list[Doubt]:
+def _doubts(warnings: list[str]) -> list[Doubt]:
     """The workload's own warnings, each ``code: sentence``, in the words of results.WARNINGS."""
-    split = [text.partition(": ") for text in measured["warnings"]]
+    split = [text.partition(": ") for text in warnings]
     return [
         Doubt(code=WORKLOAD_DOUBTS.get(code, "workload"), text=f"{code}: {text}")
         for code, _, text in split

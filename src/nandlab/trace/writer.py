@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from nandlab import __version__
+from nandlab import __version__, measured
 from nandlab.board.job import JobRecord
 from nandlab.errors import UsageError
 from nandlab.trace import cost, summary, tables, timeline
@@ -112,7 +112,7 @@ def warnings(
             if traced != counted:
                 found.append(f"flash {name}: {traced} in the trace, but the chip counted {counted}")
     rested = record.get(SETTLED)
-    if rested is not None and rested.ok and not json.loads(rested.stdout)["settled"]:
+    if rested is not None and rested.ok and not measured.settled(rested.stdout):
         limit_s = request.spec.filesystem.settle.limit_s
         found.append(
             f"the flash was still at work {limit_s} s after the command: the trace ends there, and "

@@ -13,10 +13,11 @@ import time
 from pathlib import Path
 
 import pytest
+import smalltrial
 from busyhost import busy
 from chipsteps import modprobe
 
-from nandlab import catalog
+from nandlab import catalog, trial
 from nandlab.board import kvm
 from nandlab.board.job import BoardLost, Job, Step
 from nandlab.board.kvm import QEMU, boots
@@ -25,6 +26,11 @@ from nandlab.catalog import ChipModel
 from nandlab.trial import chip_parameters
 
 pytestmark = pytest.mark.board
+S = 1_000_000_000
+SMALL = "mount -o remount,size=1m /tmp"
+INIT_TEXT = "set -- $(grep r-xp /proc/1/maps | tr '-' ' ')"
+OVER_IT = "bs=4096 seek=$((0x$1 / 4096)) count=$(((0x$2 - 0x$1) / 4096)) conv=notrunc"
+"""What init runs next is nothing that a processor can run: no signal that a step sends ends it."""
 
 
 def run(board: QemuBoard, command: str) -> str:
@@ -60,6 +66,79 @@ def test_a_board_that_hangs_is_lost_at_its_deadline(board: QemuBoard) -> None:
     with pytest.raises(BoardLost, match="no answer within 2 s"):
         run(busy, "while :; do :; done")
     assert time.monotonic() - began < 20
+    assert not children()
+
+
+def test_orphans_do_not_put_a_deadline_off(board: QemuBoard) -> None:
+    """Each of them ends, and wakes init, before the deadline since the one before has passed."""
+    left = "for i in 1 2 3 4 5 6; do (sleep $i &); done"
+    job = Job((Step("it", f"{left}; sleep 7", deadline_s=3), Step("always-next", "true")))
+    record = asyncio.run(board.run(job))
+    assert record["it"].timed_out
+    assert 3 * S <= record["it"].ns < 3.1 * S
+    assert not record["always-next"].timed_out
+
+
+def test_a_step_that_is_killed_at_its_deadline_is_no_longer_waited_for(board: QemuBoard) -> None:
+    record = asyncio.run(board.run(Job((Step("it", "sleep 5 & sleep 100", deadline_s=2),))))
+    assert record["it"].timed_out
+    assert 2 * S <= record["it"].ns < 2.1 * S
+
+
+PLANTED = {
+    "a malformed step": (
+        Job(files={"steps": b'no tabs, and a "quote"\n'}),
+        "board_lost",
+        'init on the board: malformed step: no tabs, and a "quote": Invalid argument',
+    ),
+    "a missing shell": (
+        Job((Step("gone", "rm /bin/sh"), Step("it", "true"))),
+        "trial_failed",
+        "step it exited with 127: init: /bin/sh: No such file or directory",
+    ),
+    "a full RAM disk": (
+        Job((Step("fill", f"{SMALL}; dd if=/dev/zero of=/tmp/x; true"), Step("it", "echo a"))),
+        "trial_failed",
+        "step it exited with 1: the board's RAM disk, which takes what steps print, is full",
+    ),
+    "a RAM disk that takes all memory": (
+        Job((Step("fill", "dd if=/dev/zero of=/tmp/x bs=64k"), Step("it", "echo a"))),
+        "trial_failed",
+        "step fill was ended by signal 9: the board ran out of memory",
+    ),
+    "no place for what steps print": (
+        Job((Step("away", "mount -t tmpfs -o ro none /tmp"), Step("it", "echo a"))),
+        "board_lost",
+        "init on the board: /tmp/stdout: Read-only file system",
+    ),
+    "a killed init": (
+        Job((Step("it", f"{INIT_TEXT}; dd if=/dev/zero of=/proc/1/mem {OVER_IT}"),)),
+        "board_lost",
+        "the board's kernel panicked: not syncing: Attempted to kill init! exitcode=0x0000000b",
+    ),
+    "an unknown record format": (
+        Job((Step("it", 'echo \'{"event":"ready","format":99}\' > /dev/ttyS1; sleep 1d'),)),
+        "board_lost",
+        "the board speaks record format 99, this nandlab 1",
+    ),
+    "a record that is none": (
+        Job((Step("it", "echo Oops > /dev/ttyS1; sleep 1d"),)),
+        "board_lost",
+        "the status channel holds what is no record: b'Oops'",
+    ),
+}
+
+
+@pytest.mark.parametrize("cause", PLANTED)
+def test_why_a_job_came_to_nothing_is_named(
+    board: QemuBoard, cause: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    planted, status, error = PLANTED[cause]
+    monkeypatch.setattr(trial, "job", lambda spec: planted)
+    began = time.monotonic()
+    result = asyncio.run(trial.run(smalltrial.planned(board, "jffs2"), board, "t"))
+    assert (result.status, result.error) == (status, error)
+    assert time.monotonic() - began < 30
     assert not children()
 
 

@@ -5,7 +5,10 @@ from __future__ import annotations
 
 import asyncio
 
-from nandlab.board.job import Board, Job, JobRecord, Step
+import pytest
+
+from nandlab.board.fake import FakeBoard
+from nandlab.board.job import OUTPUT_MAX, Board, ChannelReader, Job, JobRecord, Step
 
 SECOND = 1_000_000_000
 
@@ -18,11 +21,11 @@ def test_steps_run_in_order_in_the_jobs_folder_with_its_files(any_board: Board) 
     begun: list[str] = []
     job = Job(
         (Step("one", "cat note"), Step("two", "echo err >&2")),
-        files={"note": b'a "quoted"\\ line\nand \xc3\xa9\n'},
+        files={"note": b'a "quoted"\\ line\n'},
     )
     record = asyncio.run(any_board.run(job, begun.append))
     assert [s.step for s in record.steps] == begun == ["one", "two"]
-    assert record["one"].stdout.startswith('a "quoted"\\ line\nand ')
+    assert record["one"].stdout == 'a "quoted"\\ line\n'
     assert (record["two"].stdout, record["two"].stderr) == ("", "err\n")
     assert record.failed() is None
 
@@ -69,3 +72,43 @@ def test_the_same_job_gives_the_same_record(any_board: Board) -> None:
 def test_large_output_comes_whole(any_board: Board) -> None:
     record = run(any_board, Step("many", "seq 1 20011"))
     assert record["many"].stdout.split() == [str(n) for n in range(1, 20012)]
+
+
+@pytest.mark.parametrize(
+    "printed",
+    [
+        "é, ß and \N{PUNCTUATION SPACE}\N{LINE SEPARATOR}\n".encode(),
+        b"no text: \xff\xc3\xed\xa0\x80\x85",
+        bytes(range(256)),
+        b"a\0b\r\x1b\x7f\\u00e9 no newline",
+    ],
+)
+def test_what_a_step_prints_comes_as_it_was(any_board: Board, printed: bytes) -> None:
+    job = Job((Step("it", "cat file; cat file file >&2"),), files={"file": printed})
+    step = asyncio.run(any_board.run(job))["it"]
+    assert step.stdout.encode(errors="surrogateescape") == printed
+    assert step.stderr.encode(errors="surrogateescape") == 2 * printed
+    assert step.cut() == []
+
+
+@pytest.mark.parametrize(
+    "kind", ["fake", pytest.param("qemu", marks=[pytest.mark.board, pytest.mark.long])]
+)
+def test_output_that_is_cut_is_told_with_its_size(
+    kind: str, request: pytest.FixtureRequest
+) -> None:
+    """Long on the virtual board, where each byte goes through a serial port."""
+    any_board: Board = request.getfixturevalue("board") if kind == "qemu" else FakeBoard()
+    command = f"head -c {OUTPUT_MAX + 1009} /dev/zero | tr '\\0' x; echo little >&2"
+    step = run(any_board, Step("it", command))["it"]
+    assert step.ok
+    assert (len(step.stdout), step.stdout_bytes) == (OUTPUT_MAX, OUTPUT_MAX + 1009)
+    assert (step.stderr, step.stderr_bytes) == ("little\n", None)
+    assert step.cut() == ["step it printed 8389617 bytes on stdout; the first 8388608 are kept"]
+
+
+def test_a_record_that_init_cut_short_does_not_hide_why() -> None:
+    reader = ChannelReader()
+    reader.feed(b'{"event":"end","step":"it"\n{"event":"failed","what":"a \\u00e9","why":"b"}\n')
+    assert reader.trouble == "init on the board: a \\xe9: b"
+    assert (reader.steps, reader.done) == ([], False)

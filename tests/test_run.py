@@ -16,7 +16,7 @@ from nandlab.board.job import Job
 from nandlab.catalog import ChipModel
 from nandlab.errors import UsageError
 from nandlab.progress import Pace, Silent, in_words
-from nandlab.results import OPERATIONS, PHASES, RunFolder, Trial
+from nandlab.results import OPERATIONS, PHASES, WARNINGS, RunFolder, Trial
 from nandlab.study import Study, TrialSpec
 from nandlab.trial import job
 
@@ -73,6 +73,7 @@ def fake(**answers: Answer) -> FakeBoard:
 
 
 def execute(tmp_path: Path, board: FakeBoard, specs: list[TrialSpec]) -> list[Trial]:
+    tmp_path.mkdir(exist_ok=True)
     folder = runner.open_folder(runner.head(read(tmp_path), specs, board), tmp_path / "run")
     asyncio.run(runner.execute(folder, specs, board, 2, Silent()))
     return list(folder.trials())
@@ -127,6 +128,29 @@ def test_the_kernels_warnings_of_this_job_are_kept(tmp_path: Path, specs: list[T
     (trial,) = execute(tmp_path, board, specs[:1])
     assert trial.kernel_log == ["[    9.6] jffs2: oops", "[   10.0] worse"]
     assert "kernel_log" in [w.code for w in trial.warnings]
+
+
+def test_what_is_no_text_is_kept_in_a_form_that_is(tmp_path: Path, specs: list[TrialSpec]) -> None:
+    said = b"<4>[    9.6] jffs2: \xc3\xa9 \xff\n".decode(errors="surrogateescape")
+    board = fake(
+        **{"always-kernel-log": Answer(said), "workload": Answer(stderr="no \udcff", rc=1)}
+    )
+    (trial,) = execute(tmp_path, board, specs[:1])
+    assert trial.kernel_log == ["[    9.6] jffs2: é \\xff"]
+    assert trial.error == "step workload exited with 1: no \\xff"
+    counters = next(s for s in specs if s.filesystem.name == "ubifs")
+    board = fake(counters=Answer("a\udcff 7\n"))
+    (trial,) = execute(tmp_path / "counters", board, [counters])
+    assert trial.counters == {"a\\xff": 7}
+
+
+def test_output_that_was_cut_is_a_doubt(tmp_path: Path, specs: list[TrialSpec]) -> None:
+    log = Answer(stdout="x", stdout_bytes=9_000_000)
+    (trial,) = execute(tmp_path, fake(**{"always-kernel-log": log}), specs[:1])
+    assert trial.ok
+    (doubt,) = [w for w in trial.warnings if w.code == "output_cut"]
+    assert doubt.code in WARNINGS
+    assert "step always-kernel-log printed 9000000 bytes" in doubt.text
 
 
 def test_a_board_that_does_not_repeat_is_doubted(tmp_path: Path, specs: list[TrialSpec]) -> None:

@@ -62,6 +62,13 @@ def counters(**more: int) -> Answer:
     return Answer("".join(f"{k} {v + more.get(k, 0)}\n" for k, v in CHIP.items()))
 
 
+def listed(names: dict[int, bytes]) -> str:
+    """As treelist tells of a folder."""
+    rest = {"mode": 0o100644, "uid": 0, "gid": 0, "bytes": 0, "mtime_s": 0}
+    entries = ({"path_hex": name.hex(), **rest, "inode": inode} for inode, name in names.items())
+    return "".join(f"{json.dumps(entry)}\n" for entry in entries)
+
+
 def board(**answers: Answer) -> FakeBoard:
     given: dict[str, Answer | Callable[[Job], Answer]] = {
         s.name: Answer() for s in job.job(request()).steps
@@ -72,7 +79,7 @@ def board(**answers: Answer) -> FakeBoard:
         "always-settle": Answer('{"settled": true}'),
         "always-status": Answer(STATUS),
         "always-names": Answer(PROC_NAMES),
-        "always-paths": Answer("      1 /mnt\n     17 /mnt/a b\n"),
+        "always-paths": Answer(listed({1: b"", 17: b"a b", 18: b"\xc3\xa9\xff\n"}) + '{"path_h'),
     }
     given.update({k.replace("_", "-"): v for k, v in answers.items()})
     return FakeBoard(answers=given, kernel="6.1.0-44-amd64", brings=lambda job: made().file())
@@ -105,6 +112,20 @@ def test_a_folder_has_all_of_a_trace(tmp_path: Path) -> None:
 def test_a_trace_that_differs_from_the_chip_says_so(tmp_path: Path) -> None:
     trace = traced(tmp_path / "t", board(always_chip=counters(reads=3, programs=2, erases=1)))
     assert trace.summary["warnings"] == ["flash reads: 2 in the trace, but the chip counted 3"]
+
+
+def test_names_are_the_bytes_that_they_are(tmp_path: Path) -> None:
+    command = Answer(stdout="é\udcff")
+    given = board(command=command)
+    record = asyncio.run(given.run(job.job(request())))
+    assert job.outcome(request(), record).paths[18] == "/é\\xff\\x0a"
+    assert traced(tmp_path / "t", given).meta["stdout"] == command.stdout
+
+
+def test_output_that_was_cut_is_told(tmp_path: Path) -> None:
+    given = board(command=Answer(stdout="x", stdout_bytes=9_000_000))
+    told = "step command printed 9000000 bytes on stdout; the first 8388608 are kept"
+    assert traced(tmp_path / "t", given).summary["warnings"] == [told]
 
 
 def test_a_trace_ages_the_chip_for_any_workload() -> None:

@@ -36,6 +36,7 @@ WARNINGS: dict[str, str] = {
     "state_missed": "See state.obtained; try mix = 1, ask for less, or give the chip more room.",
     "kernel_log": "Read kernel_log in the trial file: the kernel complained during this trial.",
     "not_settled": "Background work outlasted settle; the early phases share the chip with it.",
+    "output_cut": "What was read from that output may lack its end; let the step print less.",
     "memory_measured": "Its times hold what measuring memory cost; take times from another study.",
     "memory_lost": "Memory is told too low: fsram's table was full; raise its slots_log2.",
     "workload": "The workload program itself warns; its text says what to do.",

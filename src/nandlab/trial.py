@@ -12,7 +12,7 @@ from typing import Any
 from nandlab import chipfile, measured, results
 from nandlab.board import chipimage
 from nandlab.board.cargo import Cargo, cargo
-from nandlab.board.job import ALWAYS, Board, BoardLost, Job, JobRecord, Step
+from nandlab.board.job import ALWAYS, Board, BoardLost, Job, JobRecord, Step, printable
 from nandlab.catalog import MIB, ChipModel, Latency
 from nandlab.filesystem import FilesystemModel
 from nandlab.measured import Unreadable
@@ -247,7 +247,7 @@ def _outcome(spec: TrialSpec, record: JobRecord) -> dict[str, Any]:
         "status": "ok",
         "kernel_log": log,
         "step_ns": {s.step: s.ns for s in record.steps if not s.step.startswith((ALWAYS, MEMORY))},
-        "warnings": [],
+        "warnings": [Doubt(code="output_cut", text=text) for text in record.cut()],
     }
     if log:
         text = f"{len(log)} lines, the first: {log[0]}"
@@ -288,7 +288,7 @@ def _figures(spec: TrialSpec, record: JobRecord, doubts: list[Doubt]) -> dict[st
 
 def _numbers(record: JobRecord, step: str) -> dict[str, int]:
     """A step's lines ``name value``; what is otherwise is left out."""
-    rows = (line.split() for line in record[step].stdout.splitlines())
+    rows = (line.split() for line in printable(record[step].stdout).splitlines())
     return {row[0]: int(row[1]) for row in rows if len(row) == 2 and NUMBER.fullmatch(row[1])}
 
 
@@ -341,7 +341,7 @@ def kernel_log(spec: TrialSpec, record: JobRecord) -> list[str]:
     harmless = re.compile("|".join(spec.filesystem.harmless_log) or r"(?!)")
     since_s = record.steps[0].start_ns / 1e9
     found = []
-    for line in log.stdout.splitlines():
+    for line in printable(log.stdout).splitlines():
         level, _, rest = line.removeprefix("<").partition(">")
         stamp, _, said = rest.removeprefix("[").partition("]")
         try:

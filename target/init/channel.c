@@ -5,15 +5,38 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/reboot.h>
+#include <sys/stat.h>
 #include <termios.h>
 #include <unistd.h>
 
 #include "channel.h"
 
 #define CHANNEL	   "/dev/ttyS1"
-#define OUTPUT_MAX (8 << 20)
+#define OUTPUT_MAX (8 << 20) /* the host's job.py has it too */
 
 static FILE *channel;
+
+/* Each byte that is not ASCII goes out as \u00XX: the host has them all back.
+ */
+static void put_json_string(const char *text, size_t size)
+{
+	size_t i;
+
+	fputc('"', channel);
+	for (i = 0; i < size; i++) {
+		unsigned char c = text[i];
+
+		if (c == '"' || c == '\\')
+			fprintf(channel, "\\%c", c);
+		else if (c == '\n')
+			fputs("\\n", channel);
+		else if (c < 0x20 || c > 0x7e)
+			fprintf(channel, "\\u%04x", c);
+		else
+			fputc(c, channel);
+	}
+	fputc('"', channel);
+}
 
 void die(const char *what)
 {
@@ -21,8 +44,10 @@ void die(const char *what)
 
 	fprintf(stderr, "init: %s: %s\n", what, strerror(err));
 	if (channel) {
-		fprintf(channel, "{\"event\":\"failed\",\"what\":\"%s: %s\"}\n",
-			what, strerror(err));
+		/* a record that is not whole must not take this one in */
+		record("\n{\"event\":\"failed\",\"what\":");
+		put_json_string(what, strlen(what));
+		record(",\"why\":\"%s\"}\n", strerror(err));
 		fflush(channel);
 		tcdrain(fileno(channel));
 	}
@@ -81,33 +106,15 @@ char *read_file(const char *path, size_t *size)
 	return text;
 }
 
-/* Bytes that are not ASCII go out as \u00XX, so that any output is valid. */
-static void put_json_string(const char *text, size_t size)
-{
-	size_t i;
-
-	fputc('"', channel);
-	for (i = 0; i < size; i++) {
-		unsigned char c = text[i];
-
-		if (c == '"' || c == '\\')
-			fprintf(channel, "\\%c", c);
-		else if (c == '\n')
-			fputs("\\n", channel);
-		else if (c < 0x20 || c > 0x7e)
-			fprintf(channel, "\\u%04x", c);
-		else
-			fputc(c, channel);
-	}
-	fputc('"', channel);
-}
-
 void record_file(const char *key, const char *path)
 {
 	size_t size;
 	char *text = read_file(path, &size);
+	struct stat st;
 
-	fprintf(channel, ",\"%s\":", key);
+	record(",\"%s\":", key);
 	put_json_string(text ? text : "", size);
 	free(text);
+	if (size == OUTPUT_MAX && !stat(path, &st) && st.st_size > OUTPUT_MAX)
+		record(",\"%s_bytes\":%lld", key, (long long)st.st_size);
 }

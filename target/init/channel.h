@@ -12,7 +12,10 @@ void channel_open(void);
 /* Adds to the record that is being written, as printf does. */
 void record(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
-/* Adds a member whose value is what a file holds; none counts as empty. */
+/*
+ * Adds a member whose value is what a file holds; none counts as empty. Of more
+ * than 8 MiB it is the start, and a member KEY_bytes has the file's true size.
+ */
 void record_file(const char *key, const char *path);
 
 /* Ends the record: its line is on its way to the host when this returns. */

@@ -7,8 +7,6 @@
 #include "channel.h"
 #include "moment.h"
 
-#define NS_PER_S 1000000000LL
-
 /* At rest: so much of a stretch of time idle. What is left covers the look
  * itself, the kernel's ticks, and idle time being told in hundredths of s. */
 #define REST_STRETCH_MS 300

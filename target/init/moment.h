@@ -7,6 +7,8 @@
 
 #include <stdint.h>
 
+#define NS_PER_S 1000000000LL
+
 /* CLOCK_MONOTONIC. */
 int64_t now_ns(void);
 

@@ -3,14 +3,22 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/statvfs.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "channel.h"
 #include "moment.h"
 #include "steps.h"
+
+#define OOM_KILLS  "\noom_kill "
+#define SHELL	   "/bin/sh"
+#define OUTPUT_DIR "/tmp"
+#define STDOUT	   OUTPUT_DIR "/stdout"
+#define STDERR	   OUTPUT_DIR "/stderr"
 
 struct step {
 	const char *name;
@@ -32,6 +40,26 @@ static void report_begin(const struct step *s)
 	record_end();
 }
 
+/* Whether there is no room left for what steps print. */
+static int ram_disk_is_full(void)
+{
+	struct statvfs st;
+
+	return !statvfs(OUTPUT_DIR, &st) && !st.f_bavail;
+}
+
+/* Whether the kernel has killed anything for want of memory. */
+static int memory_ran_out(void)
+{
+	size_t size;
+	char *text = read_file("/proc/vmstat", &size);
+	char *kills = text ? strstr(text, OOM_KILLS) : NULL;
+	int any = kills && strtol(kills + strlen(OOM_KILLS), NULL, 10);
+
+	free(text);
+	return any;
+}
+
 static void report_end(const struct step *s, const struct outcome *o)
 {
 	int rc = WIFEXITED(o->status) ? WEXITSTATUS(o->status) : -1;
@@ -41,49 +69,93 @@ static void report_end(const struct step *s, const struct outcome *o)
 	       "\"timed_out\":%s,\"start_ns\":%lld,\"end_ns\":%lld",
 	       s->name, rc, sig, o->timed_out ? "true" : "false",
 	       (long long)o->start_ns, (long long)o->end_ns);
-	record_file("stdout", "/tmp/stdout");
-	record_file("stderr", "/tmp/stderr");
+	record_file("stdout", STDOUT);
+	record_file("stderr", STDERR);
+	if (o->status && ram_disk_is_full())
+		record(",\"disk_full\":true");
+	if (o->status && memory_ran_out())
+		record(",\"out_of_memory\":true");
 	record("}");
 	record_end();
 }
 
+/* Without a place for what a step prints nothing could be told of it. */
+static void open_as(int as, const char *path, int flags)
+{
+	int fd = open(path, flags, 0644);
+
+	if (fd < 0 || dup2(fd, as) < 0)
+		die(path);
+}
+
 static void exec_step(const struct step *s)
 {
-	int out = open("/tmp/stdout", O_WRONLY | O_CREAT | O_TRUNC, 0644);
-	int err = open("/tmp/stderr", O_WRONLY | O_CREAT | O_TRUNC, 0644);
-	int in = open("/dev/null", O_RDONLY);
+	const char *what = JOB_DIR;
 	sigset_t none;
 
+	open_as(STDIN_FILENO, "/dev/null", O_RDONLY);
+	open_as(STDOUT_FILENO, STDOUT, O_WRONLY | O_CREAT | O_TRUNC);
+	open_as(STDERR_FILENO, STDERR, O_WRONLY | O_CREAT | O_TRUNC);
 	sigemptyset(&none);
 	sigprocmask(SIG_SETMASK, &none, NULL);
 	setsid();
-	if (in < 0 || out < 0 || err < 0 || dup2(in, 0) < 0 ||
-	    dup2(out, 1) < 0 || dup2(err, 2) < 0 || chdir(JOB_DIR))
-		_exit(126);
-	execl("/bin/sh", "sh", "-c", s->command, NULL);
+	if (!chdir(JOB_DIR)) {
+		what = SHELL;
+		execl(SHELL, "sh", "-c", s->command, NULL);
+	}
+	dprintf(STDERR_FILENO, "init: %s: %s\n", what, strerror(errno));
 	_exit(127);
 }
 
-/* Waits for this very child; orphans that init inherits are reaped by the way.
+/* Whether this very child has ended; orphans are reaped by the way. */
+static int reap(pid_t pid, int *status)
+{
+	pid_t got;
+
+	while ((got = waitpid(-1, status, WNOHANG)) > 0)
+		if (got == pid)
+			return 1;
+	return 0;
+}
+
+/*
+ * Waits for this very child; whether it ended in time. Each orphan that ends
+ * wakes init too, and what is left is counted anew: a step that leaves none
+ * costs no look at the clock.
  */
+static int ends_in_time(pid_t pid, const sigset_t *child, int64_t start_ns,
+			long deadline_s, int *status)
+{
+	int64_t left_ns = deadline_s * NS_PER_S;
+	int64_t until_ns = start_ns + left_ns;
+	int woken;
+
+	for (woken = 0; !reap(pid, status); woken = 1) {
+		struct timespec left;
+
+		if (woken)
+			left_ns = until_ns - now_ns();
+		if (left_ns <= 0)
+			return 0;
+		left.tv_sec = left_ns / NS_PER_S;
+		left.tv_nsec = left_ns % NS_PER_S;
+		sigtimedwait(child, NULL, &left);
+	}
+	return 1;
+}
+
 static void wait_step(pid_t pid, long deadline_s, struct outcome *o)
 {
-	struct timespec left = {.tv_sec = deadline_s};
 	sigset_t child;
-	pid_t got;
 
 	sigemptyset(&child);
 	sigaddset(&child, SIGCHLD);
-	for (;;) {
-		while ((got = waitpid(-1, &o->status, WNOHANG)) > 0)
-			if (got == pid)
-				return;
-		if (sigtimedwait(&child, NULL, &left) < 0 && errno == EAGAIN) {
-			o->timed_out = 1;
-			kill(-pid, SIGKILL);
-			left.tv_sec = deadline_s;
-		}
-	}
+	if (ends_in_time(pid, &child, o->start_ns, deadline_s, &o->status))
+		return;
+	o->timed_out = 1;
+	kill(-pid, SIGKILL);
+	while (!reap(pid, &o->status))
+		sigwaitinfo(&child, NULL);
 }
 
 static int run_step(const struct step *s)
@@ -119,6 +191,15 @@ static int parse_step(char *line, struct step *s)
 	return s->deadline_s > 0 ? 0 : -1;
 }
 
+static void die_of_step(const char *line)
+{
+	char what[128];
+
+	snprintf(what, sizeof(what), "malformed step: %.100s", line);
+	errno = EINVAL;
+	die(what);
+}
+
 /*
  * A step that fails skips to the steps whose names begin with "always-":
  * they collect what is known about the failure.
@@ -133,9 +214,8 @@ void run_steps(char *text)
 
 		if (!*line)
 			continue;
-		errno = EINVAL;
 		if (parse_step(line, &s))
-			die("malformed step");
+			die_of_step(line);
 		if (failed && strncmp(s.name, "always-", 7))
 			continue;
 		if (run_step(&s))

@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from nandlab.board.job import ALWAYS, BoardLost, Job, JobRecord, Step, StepRecord
+from nandlab.board.job import ALWAYS, OUTPUT_MAX, BoardLost, Job, JobRecord, Step, StepRecord
 
 BOOTED_NS = 9_000_000_000
 STEP_NS = 1_000_000
@@ -30,6 +30,8 @@ class Answer:
     stdout: str = ""
     stderr: str = ""
     rc: int = 0
+    stdout_bytes: int | None = None
+    stderr_bytes: int | None = None
 
 
 @dataclass
@@ -83,7 +85,8 @@ class FakeBoard:
         else:
             rc = answer.rc
         end = now + STEP_NS
-        return StepRecord(step.name, rc, sig, timed_out, now, end, answer.stdout, answer.stderr)
+        said = (answer.stdout, answer.stderr, answer.stdout_bytes, answer.stderr_bytes)
+        return StepRecord(step.name, rc, sig, timed_out, now, end, *said)
 
 
 async def _shell(step: Step, folder: str) -> tuple[int, int, bool, Answer]:
@@ -103,5 +106,12 @@ async def _shell(step: Step, folder: str) -> tuple[int, int, bool, Answer]:
         os.killpg(process.pid, signal.SIGKILL)
     out, err = await talk
     status = process.returncode or 0
-    answer = Answer(out.decode(), err.decode())
+    (stdout, stdout_bytes), (stderr, stderr_bytes) = (_kept(said) for said in (out, err))
+    answer = Answer(stdout, stderr, 0, stdout_bytes, stderr_bytes)
     return (status, 0, timed_out, answer) if status >= 0 else (-1, -status, timed_out, answer)
+
+
+def _kept(said: bytes) -> tuple[str, int | None]:
+    """What a record keeps of a stream, and its size if that is not all."""
+    kept = said[:OUTPUT_MAX].decode(errors="surrogateescape")
+    return kept, len(said) if len(said) > OUTPUT_MAX else None

@@ -17,6 +17,8 @@ from nandlab.board.cpio import Archive
 from nandlab.errors import NandlabError
 
 RECORD_FORMAT = 1
+OUTPUT_MAX = 8 << 20
+"""Bytes of what a step prints on a stream that a record holds; init's channel.c has it too."""
 TOLD_LINES = 6
 """Of what a failed step said, the lines that are told."""
 ALWAYS = "always-"
@@ -61,9 +63,17 @@ class Job:
         return cpio.bytes()
 
 
+def printable(text: str) -> str:
+    """What a step printed, as text that any file takes: bytes that are no UTF-8 become \\xNN."""
+    return text.encode(errors="surrogateescape").decode(errors="backslashreplace")
+
+
 @dataclass(frozen=True)
 class StepRecord:
-    """What became of a step. Times are ns of the board's clock since its boot."""
+    """What became of a step. Times are ns of the board's clock since its boot.
+
+    What it printed is decoded as UTF-8 with surrogateescape, so that any bytes can be had back.
+    """
 
     step: str
     rc: int
@@ -73,6 +83,13 @@ class StepRecord:
     end_ns: int
     stdout: str
     stderr: str
+    stdout_bytes: int | None = None
+    """Bytes that it printed, where the record has only the first OUTPUT_MAX; None: it has all."""
+    stderr_bytes: int | None = None
+    disk_full: bool = False
+    """Whether it failed and there was no room on the RAM disk, which takes what steps print."""
+    out_of_memory: bool = False
+    """Whether it failed and the kernel had killed something for want of memory."""
 
     @property
     def ok(self) -> bool:
@@ -81,6 +98,15 @@ class StepRecord:
     @property
     def ns(self) -> int:
         return self.end_ns - self.start_ns
+
+    def cut(self) -> list[str]:
+        """What of its output the record has not all of, each in a sentence."""
+        sizes = {"stdout": self.stdout_bytes, "stderr": self.stderr_bytes}
+        return [
+            f"step {self.step} printed {size} bytes on {name}; the first {OUTPUT_MAX} are kept"
+            for name, size in sizes.items()
+            if size is not None
+        ]
 
     def failure(self) -> str:
         """In a line: how the step failed, and what it said."""
@@ -91,7 +117,10 @@ class StepRecord:
         else:
             how = f"exited with {self.rc}"
         said = self.stderr.split("\n") if self.stderr.strip() else self.stdout.split("\n")[-2:]
-        text = "; ".join(line.strip() for line in said[:TOLD_LINES] if line.strip())
+        full = ["the board's RAM disk, which takes what steps print, is full"] * self.disk_full
+        short = ["the board ran out of memory"] * self.out_of_memory
+        told = [*full, *short, *(printable(line).strip() for line in said[:TOLD_LINES])]
+        text = "; ".join(line for line in told if line)
         return f"step {self.step} {how}" + (f": {text}" if text else "")
 
 
@@ -114,6 +143,10 @@ class JobRecord:
     def failed(self) -> StepRecord | None:
         return next((s for s in self.steps if not s.ok), None)
 
+    def cut(self) -> list[str]:
+        """See StepRecord.cut, of all steps."""
+        return [told for step in self.steps for told in step.cut()]
+
 
 class BoardLost(NandlabError):
     """The board is gone: it panicked, hung, ran out of memory or was killed."""
@@ -131,6 +164,8 @@ class ChannelReader:
         self.kernel: str | None = None
         self.steps: list[StepRecord] = []
         self.done = False
+        self.trouble: str | None = None
+        """Why the job comes to nothing, as the channel says; no record counts after that."""
         self.taken = 0
         """Bytes taken in so far."""
         self._on_step = on_step or (lambda step: None)
@@ -141,22 +176,55 @@ class ChannelReader:
         *lines, self._rest = (self._rest + data).split(b"\n")
         for line in lines:
             if line.strip():
-                self._record(json.loads(line))
+                self._take(*_decoded(line))
 
-    def _record(self, record: dict[str, Any]) -> None:
-        event = record.pop("event")
-        if event == "ready":
-            if record["format"] != RECORD_FORMAT:
-                raise NandlabError(f"the board speaks record format {record['format']}")
-            self.kernel = record["kernel"]
+    def _take(self, event: str, told: Any) -> None:
+        if event == "failed":  # why init cut the record before this one short
+            self.trouble = told
+        elif self.trouble:
+            return
+        elif event == "ready":
+            self.kernel = told
         elif event == "begin":
-            self._on_step(record["step"])
+            self._on_step(told)
         elif event == "end":
-            self.steps.append(StepRecord(**record))
+            self.steps.append(told)
         elif event == "done":
             self.done = True
-        elif event == "failed":
-            raise NandlabError(f"init on the board: {record['what']}")
+        else:
+            self.trouble = told
+
+
+def _decoded(line: bytes) -> tuple[str, Any]:
+    """A record's event and what it tells; "trouble" and why, if it is none that is known."""
+    try:
+        record = json.loads(line)
+        event = record.pop("event")
+        if event == "ready" and record["format"] != RECORD_FORMAT:
+            other = f"the board speaks record format {record['format']}, this nandlab"
+            return "trouble", f"{other} {RECORD_FORMAT}"
+        if event == "failed":
+            what = printable(_as_printed(record["what"]))
+            return "failed", f"init on the board: {what}: {record['why']}"
+        tells: dict[str, Callable[[], Any]] = {
+            "ready": lambda: record["kernel"],
+            "begin": lambda: record["step"],
+            "end": lambda: _step_record(record),
+            "done": lambda: None,
+        }
+        return event, tells[event]()
+    except (ValueError, TypeError, KeyError, AttributeError):
+        return "trouble", f"the status channel holds what is no record: {line[:80]!r}"
+
+
+def _step_record(record: dict[str, Any]) -> StepRecord:
+    streams = {name: _as_printed(record[name]) for name in ("stdout", "stderr")}
+    return StepRecord(**record | streams)
+
+
+def _as_printed(text: str) -> str:
+    """A text of the channel, where each character stands for a byte."""
+    return text.encode("latin-1").decode(errors="surrogateescape")
 
 
 class Board(Protocol):

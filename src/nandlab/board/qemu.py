@@ -17,7 +17,7 @@ import shlex
 import signal
 import subprocess
 import tempfile
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Coroutine
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -57,6 +57,7 @@ class _Vm:
         self.folder = folder
         self.process = process
         self.qmp = qmp
+        self.reader = ChannelReader()
         self.events = EventListener()
         qmp.register_listener(self.events)
 
@@ -68,8 +69,21 @@ class _Vm:
     def channel(self) -> Path:
         return self.folder / "channel"
 
-    def lost(self, reason: str) -> BoardLost:
-        return BoardLost(reason, _lines(self.console)[-CONSOLE_TAIL_LINES:])
+    def read_channel(self) -> None:
+        """Feeds the reader with what it has not had yet."""
+        with self.channel.open("rb") as f:
+            f.seek(self.reader.taken)
+            self.reader.feed(f.read())
+
+    def lost(self, reason: str = "") -> BoardLost:
+        """The board is gone: the channel knows best why, then who gives a reason, then the console.
+
+        A console ends alike whatever made init end.
+        """
+        self.read_channel()
+        console = _lines(self.console)
+        why = self.reader.trouble or reason or _why_gone(console)
+        return BoardLost(why, console[-CONSOLE_TAIL_LINES:])
 
     async def doorbell(self) -> None:
         """Until the guest rings; BoardLost if it goes away instead."""
@@ -81,7 +95,7 @@ class _Vm:
                     break
         except (QMPError, EOFError):
             pass
-        raise self.lost(_why_gone(_lines(self.console)))
+        raise self.lost()
 
 
 def _why_gone(console: list[str]) -> str:
@@ -190,24 +204,20 @@ class QemuBoard:
     ) -> JobRecord:
         limit = self.machine.model.trial_deadline_s
         async with _vm(self.machine, job.archive(), *self._incoming(), shared=shared) as vm:
-            reader, memory = ChannelReader(on_step), Curve()
+            vm.reader, memory = ChannelReader(on_step), Curve()
             try:
                 async with asyncio.timeout(limit):
                     await _restored(vm)
                     if shared and job.cargo:
                         shared.load(job.cargo)
                     await vm.qmp.execute("cont")
-                    following = asyncio.ensure_future(_follow(vm, reader, memory))
-                    try:
-                        await vm.doorbell()
-                    finally:
-                        following.cancel()
+                    await _first(vm.doorbell(), _follow(vm, memory))
             except TimeoutError:
                 raise vm.lost(f"the board gave no answer within {limit} s of host time") from None
-            _read_rest(vm.channel, reader)
-            if not reader.done:
+            vm.read_channel()
+            if not vm.reader.done:
                 raise vm.lost("the board stopped before its job was done")
-            return JobRecord(tuple(reader.steps), tuple(memory.samples))
+            return JobRecord(tuple(vm.reader.steps), tuple(memory.samples))
 
     async def shell(self) -> None:
         """An interactive shell on the restored board, on this process's terminal, to its end."""
@@ -230,18 +240,27 @@ async def _restored(vm: _Vm) -> None:
         await asyncio.sleep(0.01)
 
 
-async def _follow(vm: _Vm, reader: ChannelReader, memory: Curve) -> None:
-    """Feeds the reader while the job runs, for whoever watches its steps; and watches QEMU."""
-    while True:
+async def _first(*waits: Coroutine[Any, Any, None]) -> None:
+    """Until one of them ends, or fails; the others are cancelled."""
+    tasks = [asyncio.ensure_future(wait) for wait in waits]
+    try:
+        done, _ = await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+    finally:
+        for task in tasks:
+            task.cancel()
+    for task in done:
+        task.result()
+
+
+async def _follow(vm: _Vm, memory: Curve) -> None:
+    """Feeds the reader while the job runs, for whoever watches its steps; and watches QEMU.
+
+    Ends when the channel tells of trouble: the board may not stop by itself.
+    """
+    while vm.reader.trouble is None:
         memory.add(resident(vm.process.pid))
         await asyncio.sleep(CHANNEL_POLL_S)
-        _read_rest(vm.channel, reader)
-
-
-def _read_rest(channel: Path, reader: ChannelReader) -> None:
-    with channel.open("rb") as f:
-        f.seek(reader.taken)
-        reader.feed(f.read())
+        vm.read_channel()
 
 
 async def boot_and_save(machine: Machine, work: Path) -> None:
@@ -256,9 +275,10 @@ async def boot_and_save(machine: Machine, work: Path) -> None:
         except TimeoutError:
             limit = machine.model.boot_deadline_s
             raise vm.lost(f"the board did not boot within {limit} s of host time") from None
-        reader = ChannelReader()
-        _read_rest(vm.channel, reader)
-        (work / "kernel.txt").write_text(f"{reader.kernel}\n")
+        vm.read_channel()
+        if vm.reader.trouble:
+            raise vm.lost()
+        (work / "kernel.txt").write_text(f"{vm.reader.kernel}\n")
 
 
 async def _until_saved(vm: _Vm) -> None:

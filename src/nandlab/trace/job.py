@@ -10,8 +10,9 @@ import shlex
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
+from nandlab import tree
 from nandlab.board.cargo import Cargo, cargo
-from nandlab.board.job import ALWAYS, Job, JobRecord, Step
+from nandlab.board.job import ALWAYS, Job, JobRecord, Step, printable
 from nandlab.catalog import MIB, BoardModel
 from nandlab.errors import NandlabError, UsageError
 from nandlab.filesystem import CAUSES
@@ -161,9 +162,8 @@ def _handed_over(hold: Cargo) -> Iterator[Step]:
     yield Step(ALWAYS + "names", f"cat {FOLDER}/names")
     brought = f"set -o pipefail; cat {FOLDER}/records | {hold.put()}"
     yield Step(ALWAYS + "records", brought, DEADLINE_S)
-    listed = f"find {MOUNTPOINT} -xdev -exec ls -di {{}} +"
     mounted = f"grep -q ' {MOUNTPOINT} ' /proc/mounts"
-    yield Step(ALWAYS + "paths", f"! {mounted} || {listed}", DEADLINE_S)
+    yield Step(ALWAYS + "paths", f"! {mounted} || treelist {MOUNTPOINT}", DEADLINE_S)
     yield Step(ALWAYS + "kernel-log", "dmesg -r")
 
 
@@ -196,7 +196,7 @@ def outcome(request: Request, record: JobRecord) -> Outcome:
     before, after = (_numbers(record[s].stdout) for s in ("chip-before", ALWAYS + "chip"))
     return Outcome(
         recording,
-        records.names(record[ALWAYS + "names"].stdout),
+        records.names(printable(record[ALWAYS + "names"].stdout)),
         dict(line.split(" ", 1) for line in status.splitlines() if line.count(" ") == 1),
         absent(request, status),
         cost.probe_kinds(status),
@@ -222,12 +222,13 @@ def _numbers(text: str) -> dict[str, int]:
 
 
 def paths(text: str) -> dict[int, str]:
-    """Inode -> path below the mount, of ``ls -di``; of several names the first."""
+    """Inode -> path below the mount, of what treelist told; of several names the first.
+
+    A line that was cut is left out. Bytes that cannot be printed become \\xNN.
+    """
     found: dict[int, str] = {}
-    for line in text.splitlines():
-        inode, _, path = line.strip().partition(" ")
-        if inode.isdigit() and path.startswith(MOUNTPOINT):
-            found.setdefault(int(inode), path.removeprefix(MOUNTPOINT) or "/")
+    for entry in tree.listed(text.rpartition("\n")[0].encode()):
+        found.setdefault(entry.inode, "/" + tree.shown(entry.path))
     return found
 
 

@@ -124,6 +124,7 @@ def warnings(
     later = next((s for s in record.steps if not s.ok and s.step != "command"), None)
     if later is not None:
         found.append(later.failure())
+    found += record.cut()
     if log:
         found.append(f"the kernel warned, {len(log)} lines, the first: {log[0]}")
     return found

@@ -146,3 +146,13 @@ def test_the_boards_for_long_traces_keep_what_they_say(
     # near what the study's board has, so that write-back begins as early
     assert 33_000 <= int(available.split()[0]) <= 42_000
     assert trace.summary["warnings"] == []
+
+
+def test_files_have_the_names_that_they_were_given(board: QemuBoard, tmp_path: Path) -> None:
+    odd = "\"$(printf '\\377 a\\nb')\""
+    command = f'for n in é {odd}; do dd if=/dev/urandom of="$n" bs=4k count=3; done; sync; echo é'
+    trace = traced(board, "jffs2", tmp_path / "t", command=command)
+    accounted(trace)
+    paths = {row["path"] for row in trace.summary["flash_by_file"]}
+    assert {"/é", "/\\xff a\\x0ab"} <= paths
+    assert trace.meta["stdout"] == "é\n"

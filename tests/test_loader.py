@@ -118,3 +118,21 @@ def test_a_wrapped_program_takes_the_libraries_beside_it(root: Path, tmp_path: P
     found = opened(tmp_path / "link/deep/tool", "--version")
     (taken,) = [Path(w) for w in found if "libiniparser.so" in w]
     assert taken.resolve().is_relative_to(moved)
+
+
+def test_a_wrapped_program_finds_the_one_that_it_hands_over_to(root: Path, tmp_path: Path) -> None:
+    """As modpost and objtool of Debian's kernels do: they start their own name and .real-…."""
+    source = tmp_path / "over.c"
+    source.write_text(
+        "#include <stdio.h>\n#include <unistd.h>\n"
+        "int main(int argc, char **argv) { char to[4096];"
+        'snprintf(to, sizeof(to), "%s.real-x86", argv[0]); execv(to, argv); return 9; }'
+    )
+    folder = root / "usr/lib/kbuild"
+    folder.mkdir()
+    subprocess.run(["gcc", "-o", folder / "tool", source], check=True)
+    shutil.copy(root / "usr/sbin/ubinize", folder / "tool.real-x86")
+    loader.wrap(root, "usr/lib/kbuild/**")
+    found = opened(folder / "tool", "--version")
+    (taken,) = [Path(w) for w in found if "libiniparser.so" in w]
+    assert taken.resolve().is_relative_to(root)

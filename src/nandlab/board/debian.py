@@ -129,7 +129,6 @@ def _fetch(suite: Suite, kernel: str, tools: list[str], folder: Path) -> None:
     programs = [p for p in parts if p.startswith("linux-kbuild-")] + tools
     _unpack(apt, [image, headers, *common, *apt.with_dependencies(programs)], folder)
     _make_relocatable(folder / "root/usr/src" / headers)
-    _choose_modpost(folder / "root/usr/src" / headers)
     loader.wrap(folder / "root", "usr/lib/linux-kbuild-*/**")
     (folder / "release.txt").write_text(image.removeprefix("linux-image-") + "\n")
 
@@ -152,13 +151,6 @@ def _make_relocatable(headers: Path) -> None:
     makefile = headers / "Makefile"
     beside = "$(dir $(lastword $(MAKEFILE_LIST)))../"
     makefile.write_text(makefile.read_text().replace("/usr/src/", beside))
-
-
-def _choose_modpost(headers: Path) -> None:
-    """Debian's modpost looks for the one of the kernel's byte order and width, by its own name."""
-    chosen = headers / "scripts/mod/modpost.real-lsb-64"
-    if chosen.exists():
-        chosen.replace(chosen.with_name("modpost"))
 
 
 @dataclass(frozen=True)

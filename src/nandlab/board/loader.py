@@ -25,7 +25,7 @@ PROGRAMS = ("bin", "sbin", "usr/bin", "usr/sbin", "usr/lib/linux-kbuild-*/**")
 WRAPPER = """#!/bin/sh
 # runs {name} with the libraries fetched beside it
 root=${{0%/*}}/{up}
-exec "$root/{loader}" --inhibit-cache --library-path "{path}" "$0{suffix}" "$@"
+exec "$root/{loader}" --inhibit-cache --library-path "{path}" "${{0%/*}}/{name}{suffix}" "$@"
 """
 SUFFIX = ".elf"
 """Of a program that has a wrapper in its place."""
@@ -78,6 +78,10 @@ def wrap(root: Path, folders: str) -> None:
             WRAPPER.format(name=program.name, up=up, loader=LOADER, path=path, suffix=SUFFIX)
         )
         program.chmod(0o755)
+        # Debian's modpost and objtool look for NAME.real-ARCH by the name that they were given
+        if ".real-" in program.name:
+            asked = program.with_name(program.name.replace(".real-", f"{SUFFIX}.real-"))
+            asked.symlink_to(program.name)
 
 
 def _loader(root: Path, *words: str) -> list[str]:

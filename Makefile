@@ -9,9 +9,12 @@ PYTEST := $(BIN)/pytest -n auto --dist loadgroup
 # what `make study` runs, and for how many members of the ensemble; none given: all
 STUDY := quickstart
 MEMBERS :=
+# the bare Debian of `make fresh`, and what it runs there
+RELEASE := bookworm
+COMMANDS := make demo && make test
 C_SOURCES := $(shell find target tests -name '*.[ch]')
 
-.PHONY: help setup build demo study test test-long test-kernels lint clean packages packages-test
+.PHONY: help setup build demo study test test-long test-kernels fresh lint clean packages packages-test
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  \1\t\2/p' $(MAKEFILE_LIST) | expand -t 16
@@ -41,6 +44,9 @@ test-kernels: packages-test $(VENV)/dev ## run the board's tests on Linux 5.10 a
 		echo "on $$board"; \
 		NANDLAB_TEST_BOARD=$$board $(PYTEST) -m 'board and not long' || exit 1; \
 	done
+
+fresh: ## run both commands in a bare Debian, as root (RELEASE=trixie; KEEP=1 keeps it)
+	@setup/fresh $(RELEASE) '$(COMMANDS)'
 
 lint: $(VENV)/dev ## check style and types of all code
 	@$(BIN)/ruff check .

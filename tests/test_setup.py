@@ -6,30 +6,37 @@ from __future__ import annotations
 import os
 import subprocess
 import tempfile
+from subprocess import CompletedProcess
 
 from nandlab.paths import ROOT
 
-SCRIPT = ROOT / "setup" / "install-packages"
 NOBODY = 65534
 
 
-def install(packages: str) -> subprocess.CompletedProcess[str]:
-    """Runs the script as a user without rights; both it and the list come by descriptor."""
-    with tempfile.TemporaryFile("w+") as names, SCRIPT.open() as script:
-        names.write(packages)
-        names.flush()
-        os.fchmod(names.fileno(), 0o644)
-        names.seek(0)
+def without_rights(script: str, argv: list[str], fds: list[int]) -> CompletedProcess[str]:
+    """Runs a script of setup/ as a user without rights; it comes by descriptor."""
+    with (ROOT / "setup" / script).open() as text:
         return subprocess.run(
-            ["sh", "-s", "--", f"/dev/fd/{names.fileno()}"],
-            stdin=script,
+            argv,
+            stdin=text,
             capture_output=True,
             text=True,
             check=False,
             cwd="/",
-            pass_fds=[names.fileno()],
+            pass_fds=fds,
             preexec_fn=_drop_rights,
         )
+
+
+def install(packages: str) -> CompletedProcess[str]:
+    """Runs install-packages so; the list comes by descriptor too."""
+    with tempfile.TemporaryFile("w+") as names:
+        names.write(packages)
+        names.flush()
+        os.fchmod(names.fileno(), 0o644)
+        names.seek(0)
+        argv = ["sh", "-s", "--", f"/dev/fd/{names.fileno()}"]
+        return without_rights("install-packages", argv, [names.fileno()])
 
 
 def _drop_rights() -> None:
@@ -48,9 +55,22 @@ def test_without_rights_the_one_line_is_printed_and_the_status_is_2() -> None:
     assert "apt-get install --no-install-recommends no-such-a no-such-b\n" in done.stderr
 
 
+def test_a_bare_debian_without_rights_says_what_to_do_and_ends_with_2() -> None:
+    done = without_rights("fresh", ["bash", "-s"], [])
+    assert done.returncode == 2
+    assert done.stderr == ("setup/fresh: a bare Debian needs root: run it as root, or with sudo\n")
+    assert done.stdout == ""
+
+
+def test_a_bare_debian_runs_both_commands_of_the_release_asked_for() -> None:
+    assert "setup/fresh bookworm 'make demo && make test'" in would_run("fresh")
+    told = would_run("fresh", "RELEASE=trixie", "COMMANDS=make demo")
+    assert "setup/fresh trixie 'make demo'" in told
+
+
 def test_help_lists_the_targets() -> None:
     done = subprocess.run(["make", "help"], cwd=ROOT, capture_output=True, text=True, check=True)
-    for target in ("setup", "build", "demo", "study", "test", "lint"):
+    for target in ("setup", "build", "demo", "study", "test", "fresh", "lint"):
         assert f"  {target} " in done.stdout
 
 

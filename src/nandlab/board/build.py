@@ -16,6 +16,7 @@ from typing import Any
 
 from nandlab.board.cache import entry
 from nandlab.board.debian import Packages
+from nandlab.board.loader import check
 from nandlab.digest import tree_digest
 from nandlab.errors import NandlabError, UsageError
 from nandlab.paths import TARGET
@@ -69,6 +70,7 @@ def modules(
     foreign = foreign or {}
 
     def make(work: Path) -> None:
+        check(packages.root)
         build = work / "build"
         shutil.copytree(source, build)
         for subfolder, there in foreign.items():

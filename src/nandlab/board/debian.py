@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from nandlab.board import loader
 from nandlab.board.cache import entry, place
 from nandlab.digest import digest, file_digest
 from nandlab.errors import NandlabError, UsageError
@@ -104,6 +105,11 @@ class Apt:
         text = _run("apt-cache", *self.options, "depends", "--important", package)
         return re.findall(r"Depends: ([^<\s]+)", text)
 
+    def with_dependencies(self, packages: list[str]) -> list[str]:
+        """The packages and all that they need, as apt would install them where nothing is yet."""
+        argv = ("-q", "--simulate", "--no-install-recommends", "install", *packages)
+        return re.findall(r"^Inst (\S+)", _run("apt-get", *self.options, *argv), re.MULTILINE)
+
     def download(self, packages: list[str], folder: Path) -> None:
         _run("apt-get", *self.options, "-q", "download", *packages, cwd=folder)
 
@@ -118,9 +124,12 @@ def _fetch(suite: Suite, kernel: str, tools: list[str], folder: Path) -> None:
     apt.update()
     image = next(p for p in apt.depends(f"linux-image-{kernel}") if p.startswith("linux-image-"))
     headers = image.replace("linux-image-", "linux-headers-").replace("-unsigned", "")
-    parts = [p for p in apt.depends(headers) if p.startswith(("linux-headers-", "linux-kbuild-"))]
-    _unpack(apt, [image, headers, *parts, *tools], folder)
+    parts = apt.depends(headers)
+    common = [p for p in parts if p.startswith("linux-headers-")]
+    programs = [p for p in parts if p.startswith("linux-kbuild-")] + tools
+    _unpack(apt, [image, headers, *common, *apt.with_dependencies(programs)], folder)
     _make_relocatable(folder / "root/usr/src" / headers)
+    loader.wrap(folder / "root", "usr/lib/linux-kbuild-*/**")
     (folder / "release.txt").write_text(image.removeprefix("linux-image-") + "\n")
 
 
@@ -131,6 +140,7 @@ def _unpack(apt: Apt, names: list[str], folder: Path) -> None:
     apt.download(names, debs)
     for deb in sorted(debs.iterdir()):
         _run("dpkg-deb", "-x", str(deb), str(folder / "root"))
+    loader.check(folder / "root")
     listing = [f"{deb.name} {file_digest(deb)}\n" for deb in sorted(debs.iterdir())]
     (folder / "packages.txt").write_text("".join(listing))
     shutil.rmtree(debs)
@@ -194,14 +204,14 @@ def packages(suite: Suite, kernel: str, tools: list[str]) -> Packages:
 
 
 def unpacked(suite: Suite, names: list[str]) -> Path:
-    """The root folder of some packages, unpacked, from the cache; see packages()."""
+    """The root of some packages and what they need, unpacked, from the cache; see packages()."""
 
     def fetch(folder: Path) -> None:
         apt = Apt(suite)
         apt.update()
-        _unpack(apt, names, folder)
+        _unpack(apt, apt.with_dependencies(names), folder)
 
-    inputs = {"suite": [suite.release, suite.arch], "names": names}
+    inputs = {"suite": [suite.release, suite.arch], "names": names, "form": 2}
     return entry("tools", inputs, fetch) / "root"
 
 
@@ -212,4 +222,4 @@ def packages_here(suite: Suite, kernel: str, tools: list[str]) -> Packages | Non
 
 
 def _inputs(suite: Suite, kernel: str, tools: list[str]) -> dict[str, Any]:
-    return {"suite": [suite.release, suite.arch], "kernel": kernel, "tools": tools, "form": 2}
+    return {"suite": [suite.release, suite.arch], "kernel": kernel, "tools": tools, "form": 3}

@@ -13,6 +13,7 @@ from pathlib import Path
 
 from nandlab.board.cpio import Archive
 from nandlab.board.debian import Packages
+from nandlab.board.loader import command, libraries
 from nandlab.errors import NandlabError
 
 GUEST_PACKAGES = ["busybox-static", "dosfstools", "libc6", "mtd-utils"]
@@ -55,21 +56,21 @@ def initramfs(packages: Packages, programs: Path, own_modules: list[Path]) -> by
 def _add_busybox(cpio: Archive, packages: Packages) -> None:
     busybox = packages.root / "bin/busybox"
     cpio.file("bin/busybox", busybox.read_bytes(), 0o755)
-    listed = subprocess.run([busybox, "--list-full"], capture_output=True, text=True, check=True)
+    argv = [*command(packages.root, busybox), "--list-full"]
+    listed = subprocess.run(argv, capture_output=True, text=True, check=True)
     for applet in sorted(set(listed.stdout.split()) - {"bin/busybox"}):
         cpio.link(applet, "/bin/busybox")
 
 
 def _add_tools(cpio: Archive, packages: Packages) -> None:
-    for tool in MTD_TOOLS:
-        path = packages.root / "usr/sbin" / tool
-        if path.exists():
-            cpio.file(f"usr/sbin/{tool}", path.read_bytes(), 0o755)
-    libraries = packages.root / "lib/x86_64-linux-gnu"
-    cpio.file("sbin/mkfs.fat", (packages.root / "sbin/mkfs.fat").read_bytes(), 0o755)
-    loader, libc = "ld-linux-x86-64.so.2", "libc.so.6"
-    cpio.file(f"lib64/{loader}", (libraries / loader).read_bytes(), 0o755)
-    cpio.file(f"lib/x86_64-linux-gnu/{libc}", (libraries / libc).read_bytes(), 0o755)
+    tools = [path for tool in MTD_TOOLS if (path := packages.root / "usr/sbin" / tool).exists()]
+    tools.append(packages.root / "sbin/mkfs.fat")
+    for tool in tools:
+        cpio.file(str(tool.relative_to(packages.root)), tool.read_bytes(), 0o755)
+    needed = {library for tool in tools for library in libraries(packages.root, tool)}
+    for library in sorted(needed):
+        home = "lib64" if library.name.startswith("ld-") else "lib/x86_64-linux-gnu"
+        cpio.file(f"{home}/{library.name}", library.read_bytes(), 0o755)
 
 
 def _add_modules(cpio: Archive, packages: Packages, own: list[Path]) -> None:

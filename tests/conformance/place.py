@@ -7,6 +7,7 @@ import asyncio
 import os
 from dataclasses import dataclass, field, replace
 
+from sequences import CUT
 from smalltrial import skip_where_refused
 
 from nandlab import study, trial
@@ -23,8 +24,7 @@ CUT_SHORT_MIB = 8
 """Less, and YAFFS2 finds no room for a checkpoint."""
 SYSTEMS = names("filesystems")
 SIM = "/sys/kernel/debug/simnand"
-LAST = f"grep -w op_seq {SIM}/counters"
-"""The number of the last program or erase that the chip took."""
+CHIP = CUT.split()[1]
 
 
 def _spec(system: str, part: str, mib: float, faults: dict[str, int]) -> TrialSpec:
@@ -89,15 +89,15 @@ class Place:
         return f"{command} blocks={1 << (self.spec.partition_blocks - 1).bit_length()}"
 
     def another_machine(self) -> str:
-        """The command that takes the chip, its power gone, to where nobody has memory of it.
+        """The command that takes a chip whose power has gone to where nobody has memory of it.
 
-        The chip's image is loaded anew. Fails if it is not as it was when power went.
+        Fails if the chip took an operation after that.
         """
-        away = f"{LAST} > /tmp/last && {trial.unmount(self.spec).command} && cat {SIM}/image"
-        there = f"{self.load()} image=/tmp/chip"
-        same = f"{LAST} | diff /tmp/last -"
-        gone = f"{away} > /tmp/chip && rmmod simnand"
-        return f"{gone} && {there} && {same} && rm /tmp/chip && {trial.mount(self.spec).command}"
+        cut = f"grep -qx 'powered 0' {CHIP}.counters && grep -w op_seq {CHIP}.counters > /tmp/last"
+        there = f"rmmod simnand && {self.load()} image={CHIP} && rm {CHIP}"
+        same = f"grep -w op_seq {SIM}/counters | diff /tmp/last -"
+        away = trial.unmount(self.spec).command
+        return f"{cut} && {away} && {there} && {same} && {trial.mount(self.spec).command}"
 
     def rest(self) -> Step:
         """Until its work in the background is done."""

@@ -31,10 +31,11 @@ KEPT = Path(__file__).parents[2] / "build" / "conformance"
 def steps(place: Place, parts: int) -> list[Step]:
     """Plays the parts on tmpfs; then on the place, with another machine after each."""
     found = [Step("folder", f"mkdir {REFERENCE}")]
+    machine = place.another_machine()
     found += [Step(f"reference-{n}", f"fsops reference-{n} {REFERENCE}") for n in range(parts)]
     for n in range(parts):
         if n:
-            found.append(Step(f"machine-{n}", place.another_machine()))
+            found.append(Step(f"machine-{n}", machine))
         found.append(Step(f"play-{n}", f"fsops play-{n} {MOUNTPOINT}"))
     return found
 
@@ -46,7 +47,7 @@ def lost(board: Board, place: Place, cuts: int) -> str:
     sequence = adapted(load(SEED, cuts), differs)
     files = files_of([sequence], "play")
     files |= files_of([for_reference(sequence, differs)], "reference")
-    # of a chip without power the kernel's log is full
+    # while the power is off, what works in the background complains
     record, _ = place.run(board, *steps(place, cuts + 1), files=files)
     subject, reference = (said(record, name).get("0", []) for name in ("play", "reference"))
     assert sequence.count(CUT) == cuts

@@ -55,6 +55,9 @@ uint64_t hash_more(uint64_t hash, const void *data, size_t size);
 /* Every file below the working directory, a line each. */
 void walk(const struct args *args);
 
+/* A sync, and the power goes. */
+void cut(const struct args *args);
+
 void dir_open(const struct args *args);
 void dir_read(const struct args *args);
 void dir_end(const struct args *args);

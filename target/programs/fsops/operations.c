@@ -13,7 +13,6 @@
 #include <unistd.h>
 
 #include "diag.h"
-#include "flashstat.h"
 #include "fsops.h"
 #include "pagecache.h"
 #include "payload.h"
@@ -359,18 +358,6 @@ static void op_sync(const struct args *args)
 	say(0);
 }
 
-/* Power goes as soon as sync(2) says that all is on the flash. */
-static void op_cut(const struct args *args)
-{
-	int power = open(FLASHSTAT_DIRECTORY "/power", O_WRONLY | O_CLOEXEC);
-
-	(void)args;
-	sync();
-	say(power < 0 || write(power, "off", 3) != 3 ? -1 : 0);
-	if (power >= 0)
-		close(power);
-}
-
 static void op_drop(const struct args *args)
 {
 	(void)args;
@@ -405,7 +392,7 @@ const struct operation operations[] = {
 	{"enddir", "s", dir_end, NULL},
 	{"setxattr", "pwnn", op_setxattr, forget_attributes}, /* size, kind */
 	{"sync", "", op_sync, NULL},
-	{"cut", "", op_cut, NULL}, /* of the power, after a sync */
+	{"cut", "p", cut, NULL}, /* of the power; the chip goes to a file */
 	{"drop", "", op_drop, NULL},
 	{"check", "", walk, NULL},
 };

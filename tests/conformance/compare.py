@@ -11,15 +11,21 @@ import re
 from collections.abc import Collection
 from dataclasses import dataclass
 
-from sequences import REMOUNT, Sequence
+from sequences import CUT, REMOUNT, Sequence
 
 PATHLESS = {
-    *("close", "write", "put", "read", "mapread", "ftrunc", "fsync", "fstat", "readdir", "enddir")
+    *("close", "write", "put", "read", "mapread", "mapwrite", "ftrunc", "fsync", "fstat"),
+    *("readdir", "enddir"),
 }
 """Operations without a name of a file."""
 SOME_TIME = 1_234_567_890
-LINKS = {"link": "hard_links", "symlink": "symbolic_links"}
-"""Operation -> the difference by which a file system refuses it with EPERM."""
+REFUSED = {
+    "link": ("hard_links", "EPERM"),
+    "symlink": ("symbolic_links", "EPERM"),
+    "setxattr": ("attributes", "EOPNOTSUPP"),
+}
+"""Operation -> the difference by which a file system refuses it, and with which error."""
+NEVER = ("", "")
 
 
 def adapted(sequence: Sequence, differs: Collection[str]) -> Sequence:
@@ -33,6 +39,8 @@ def _adapted(op: str, differs: Collection[str]) -> list[str]:
         kind, *words = op.lower().split()
     if "empty_writes" in differs and kind in ("write", "put") and words[-2] == "0":
         words[-2] = "1"
+    if "shared_writable_maps" in differs and kind == "mapwrite":
+        kind = "write"
     op = " ".join([kind, *words])
     if "truncate_times" in differs and kind == "trunc":
         return [op, f"utime {words[0]} {SOME_TIME}"]
@@ -40,8 +48,12 @@ def _adapted(op: str, differs: Collection[str]) -> list[str]:
 
 
 def for_reference(sequence: Sequence, differs: Collection[str]) -> Sequence:
-    """The sequence as the reference plays it: what the subject refuses is taken back."""
-    return tuple("?" + op if LINKS.get(op.split()[0]) in differs else op for op in sequence)
+    """The sequence as the reference plays it: what the subject refuses is taken back.
+
+    The reference keeps its power: all of it lies in RAM.
+    """
+    kept = ("sync" if op == CUT else op for op in sequence)
+    return tuple("?" + op if REFUSED.get(op.split()[0], NEVER)[0] in differs else op for op in kept)
 
 
 def parts(sequence: Sequence) -> list[Sequence]:
@@ -111,8 +123,9 @@ def compare(
 
 def _alike(op: str, said: str, should: str, differs: Collection[str]) -> bool:
     kind = op.split(maxsplit=1)[0]
-    if LINKS.get(kind) in differs and should == "0":
-        return said == "EPERM"
+    difference, error = REFUSED.get(kind, NEVER)
+    if difference in differs and should == "0":
+        return said == error
     if kind == "chmod" and "modes" in differs and should == "0":
         return said in ("0", "EPERM")
     return _excused(said, differs) == _excused(should, differs)

@@ -5,8 +5,9 @@ from __future__ import annotations
 
 import asyncio
 import os
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
+from sequences import CUT
 from smalltrial import skip_where_refused
 
 from nandlab import study, trial
@@ -19,7 +20,11 @@ PARTS = {"apf27": 24, "nandsim-small": 16}
 """Parts that file systems are put on, large pages and small, and MiB of their partitions."""
 SMALL = {"apf27": 12, "nandsim-small": 6}
 """The same for what must be filled."""
+CUT_SHORT_MIB = 8
+"""Less, and YAFFS2 finds no room for a checkpoint."""
 SYSTEMS = names("filesystems")
+SIM = "/sys/kernel/debug/simnand"
+CHIP = CUT.split()[1]
 
 
 def _spec(system: str, part: str, mib: float, faults: dict[str, int]) -> TrialSpec:
@@ -48,11 +53,13 @@ class Place:
     part: str
     faults: dict[str, int] = field(default_factory=dict)
     small: bool = False
+    cut_short: bool = False
+    """The partition is as small as will do, and the chip ends with it: it is put in sooner."""
 
     @property
     def spec(self) -> TrialSpec:
         """As a study would have it; UsageError if the file system cannot live there."""
-        mib = (SMALL if self.small else PARTS)[self.part]
+        mib = CUT_SHORT_MIB if self.cut_short else (SMALL if self.small else PARTS)[self.part]
         return _spec(self.system, self.part, mib, self.faults)
 
     def differs(self) -> frozenset[str]:
@@ -64,14 +71,33 @@ class Place:
     ) -> tuple[JobRecord, list[str]]:
         """Makes and mounts it, runs the steps, unmounts; and what the kernel complained of."""
         skip_where_refused(self.spec, board)
+        load, *mount = trial.setup(self.spec)
         log = Step(ALWAYS + "kernel-log", "dmesg -r")
-        todo = (*trial.setup(self.spec), *steps, trial.unmount(self.spec), log)
+        todo = (replace(load, command=self.load()), *mount, *steps, trial.unmount(self.spec), log)
         record = asyncio.run(board.run(Job(todo, files or {})))
         return record, trial.kernel_log(self.spec, record)
 
     def remount(self) -> str:
         """The command that takes it away and brings it back."""
         return f"{trial.unmount(self.spec).command} && {trial.mount(self.spec).command}"
+
+    def load(self) -> str:
+        """The command that puts the chip in."""
+        command = trial.setup(self.spec)[0].command
+        if not self.cut_short:
+            return command
+        return f"{command} blocks={1 << (self.spec.partition_blocks - 1).bit_length()}"
+
+    def another_machine(self) -> str:
+        """The command that takes a chip whose power has gone to where nobody has memory of it.
+
+        Fails if the chip took an operation after that.
+        """
+        cut = f"grep -qx 'powered 0' {CHIP}.counters && grep -w op_seq {CHIP}.counters > /tmp/last"
+        there = f"rmmod simnand && {self.load()} image={CHIP} && rm {CHIP}"
+        same = f"grep -w op_seq {SIM}/counters | diff /tmp/last -"
+        away = trial.unmount(self.spec).command
+        return f"{cut} && {away} && {there} && {same} && {trial.mount(self.spec).command}"
 
     def rest(self) -> Step:
         """Until its work in the background is done."""

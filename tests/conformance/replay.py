@@ -38,14 +38,14 @@ def play(
     """Plays each sequence on the place and on tmpfs, and compares but for what is declared."""
     differs = place.differs() if differs is None else differs
     sequences = [adapted(closed(s), differs) for s in batch]
-    files = _files(sequences, "play")
-    files |= _files([for_reference(s, differs) for s in sequences], "reference")
+    files = files_of(sequences, "play")
+    files |= files_of([for_reference(s, differs) for s in sequences], "reference")
     try:
         record, complaints = place.run(board, *_steps(place, len(files) // 2), files=files)
     except BoardLost as lost:
         tail = "\n  ".join(lost.console_tail[-30:])
         return Played([None] * len(batch), f"the board was lost: {lost.reason}\n  {tail}")
-    subject, reference = _said(record, "play"), _said(record, "reference")
+    subject, reference = said(record, "play"), said(record, "reference")
     played = [
         compare(s, subject.get(str(i), []), reference.get(str(i), []), differs)
         for i, s in enumerate(sequences)
@@ -55,7 +55,7 @@ def play(
     return Played(played, trouble)
 
 
-def _files(sequences: list[Sequence], name: str) -> dict[str, bytes]:
+def files_of(sequences: list[Sequence], name: str) -> dict[str, bytes]:
     """A file for each part of the sequences: those of the n-th parts are played together."""
     cut = [parts(s) for s in sequences]
     most = max(len(c) for c in cut)
@@ -76,13 +76,13 @@ def _steps(place: Place, count: int) -> list[Step]:
     return steps
 
 
-def _said(record: JobRecord, name: str) -> dict[str, list[str]]:
+def said(record: JobRecord, name: str) -> dict[str, list[str]]:
     """All outcomes by sequence, of all parts."""
     found: dict[str, list[str]] = {}
     for step in record.steps:
         if step.step.startswith(f"{name}-"):
-            for sequence, said in outcomes(step.stdout).items():
-                found.setdefault(sequence, []).extend(said)
+            for sequence, lines in outcomes(step.stdout).items():
+                found.setdefault(sequence, []).extend(lines)
     return found
 
 

@@ -18,6 +18,8 @@ from hypothesis import strategies as st
 T = TypeVar("T")
 Sequence = tuple[str, ...]
 REMOUNT = "remount"
+CUT = "cut /tmp/chip"
+"""sync(2), and power goes as it returns; what the chip has then is kept."""
 LENGTH = (20, 50)
 """Operations of a sequence, beside the checks."""
 SLOTS = 3

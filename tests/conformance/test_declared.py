@@ -22,6 +22,7 @@ MANY = tuple(f"open 0 {name} c" for name in "abcdefgh")
 WITNESSES: dict[str, Sequence] = {
     "hard_links": ("open 0 a c", "link a b"),
     "symbolic_links": ("open 0 a c", "symlink a b"),
+    "attributes": ("open 0 a c", "setxattr a p 17 1"),
     "modes": ("open 0 a c", "chmod a 600", "stat a"),
     "case": ("open 0 a c", "open 1 A cx"),
     "precise_times": ("open 0 a c", f"utime a {THEN}", "stat a"),

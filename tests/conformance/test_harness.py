@@ -9,8 +9,9 @@ from pathlib import Path
 
 import pytest
 from compare import OTHER_NUMBER, adapted, compare, for_reference, outcomes, parts
+from loads import load
 from replay import shrink
-from sequences import REMOUNT, Sequence, closed, generate
+from sequences import CUT, REMOUNT, Sequence, closed, generate
 
 from nandlab.board.build import programs
 
@@ -127,6 +128,8 @@ def test_a_declared_difference_excuses_itself_alone(
         ("hard_links", "link a b", "0", "0", False),
         ("hard_links", "link a b", "ENOENT", "ENOENT", True),
         ("hard_links", "symlink a b", "EPERM", "0", False),
+        ("attributes", "setxattr a p 1 1", "EOPNOTSUPP", "0", True),
+        ("attributes", "setxattr a p 1 1", "EPERM", "0", False),
         ("symbolic_links", "symlink a b", "EPERM", "0", True),
         ("modes", "chmod a 600", "EPERM", "0", True),
         ("modes", "chmod a 600", "EIO", "0", False),
@@ -243,3 +246,41 @@ def test_diskfull_finds_what_was_lost(tmp_path: Path) -> None:
         assert "f000004" in done.stderr
     told = json.loads(run("diskfull", "empty", tmp_path).stdout)
     assert (told["deleted"], told["readings"]) == (7, 1)
+
+
+def test_a_load_ends_its_parts_with_one_kind_of_work(tmp_path: Path) -> None:
+    """And each operation does something: else the cut after it proves nothing."""
+    first, again, other = load(7, 48), load(7, 48), load(8, 48)
+    assert first == again
+    assert first != other
+    asked = tuple(op for op in first if op not in ("drop", "sync", CUT, REMOUNT))
+    said = play(tmp_path / "x", asked)
+    last = [i - 1 for i, op in enumerate(asked) if op == "check"]
+    assert {asked[i].split()[0] for i in last} >= {"put", "mapwrite", "setxattr", "unlink", "mkdir"}
+    assert [
+        f"{asked[i]}: {said[i]}" for i in last if said[i] != "0" and not said[i].isdecimal()
+    ] == []
+    assert not any(outcome.isupper() for outcome in said)
+
+
+@pytest.mark.parametrize(
+    ("op", "other"),
+    [
+        ("put 0 100 3", "fstat 0"),
+        ("mapwrite 0 100 7 3", "fstat 0"),
+        ("setxattr a p 17 3", "stat a"),
+        ("setxattr a p 17 3", "setxattr a p 17 4"),
+        ("setxattr d p 17 3", "stat d"),
+    ],
+)
+def test_what_was_synced_and_is_not_there_is_seen(tmp_path: Path, op: str, other: str) -> None:
+    before = ("open 0 a c", "write 0 0 5000 1", "mkdir d 755")
+    said = play(tmp_path / "said", (*before, other, "check"))
+    should = play(tmp_path / "should", (*before, op, "check"))
+    assert compare(("check",), said[-1:], should[-1:]) is not None
+
+
+def test_the_reference_keeps_its_power() -> None:
+    asked = ("mapwrite 0 0 9 1", "setxattr a p 1 1", CUT)
+    assert for_reference(asked, {"attributes"}) == ("mapwrite 0 0 9 1", "?setxattr a p 1 1", "sync")
+    assert adapted(asked, {"shared_writable_maps"})[0] == "write 0 0 9 1"

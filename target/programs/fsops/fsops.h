@@ -11,6 +11,9 @@
 #define SLOTS	 4 /* files, and as many directories, held open at a time */
 #define IO_PIECE 65536
 
+/* Extended attributes of this kind are set and told, and no others. */
+#define ATTRIBUTES "trusted."
+
 /* The arguments of an operation, in the order of its signature. */
 struct args {
 	unsigned int slot;
@@ -45,11 +48,15 @@ void say(int result);
 /* One line about a file: type, mode, links, size, time of change. */
 void say_stat(const struct stat *st, const char *more);
 
+bool is_attribute(const char *name);
 uint64_t hash_more(uint64_t hash, const void *data, size_t size);
 #define HASH_START 0xcbf29ce484222325u
 
 /* Every file below the working directory, a line each. */
 void walk(const struct args *args);
+
+/* A sync, and the power goes. */
+void cut(const struct args *args);
 
 void dir_open(const struct args *args);
 void dir_read(const struct args *args);

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/xattr.h>
 #include <unistd.h>
 
 #include "diag.h"
@@ -19,11 +20,24 @@
 #define PAYLOADS 16 /* kinds of data; odd ones compress to a half */
 
 static int files[SLOTS] = {-1, -1, -1, -1};
+static struct mapping {
+	void *at; /* NULL: none */
+	size_t size;
+} mappings[SLOTS];
 static sigjmp_buf after_bus_error;
+
+/* What was written through a shared mapping stays mapped until here. */
+static void unmap(size_t slot)
+{
+	if (mappings[slot].at)
+		munmap(mappings[slot].at, mappings[slot].size);
+	mappings[slot].at = NULL;
+}
 
 void files_close_all(void)
 {
 	for (size_t i = 0; i < SLOTS; i++) {
+		unmap(i);
 		if (files[i] >= 0)
 			close(files[i]);
 		files[i] = -1;
@@ -38,6 +52,7 @@ static void op_open(const struct args *args)
 	flags |= strchr(args->word, 'x') ? O_EXCL : 0;
 	flags |= strchr(args->word, 't') ? O_TRUNC : 0;
 	flags |= strchr(args->word, 'a') ? O_APPEND : 0;
+	unmap(args->slot);
 	if (files[args->slot] >= 0)
 		close(files[args->slot]);
 	dir_touched(args->path[0]);
@@ -47,8 +62,10 @@ static void op_open(const struct args *args)
 
 static void op_close(const struct args *args)
 {
-	int result = close(files[args->slot]);
+	int result;
 
+	unmap(args->slot);
+	result = close(files[args->slot]);
 	files[args->slot] = -1;
 	say(result);
 }
@@ -129,6 +146,32 @@ static void say_mapped(const unsigned char *map, size_t from, size_t to)
 }
 
 /*
+ * The part of a mapping that the numbers name (offset, size) and the file has:
+ * 0, or -1 once it is said why there is none.
+ */
+static int mapped_part(const struct args *args, uint64_t *to, struct stat *st)
+{
+	uint64_t from = args->number[0];
+
+	if (fstat(files[args->slot], st)) {
+		say(-1);
+		return -1;
+	}
+	if (!S_ISREG(st->st_mode)) { /* a directory's size is its own affair */
+		puts("not a file");
+		return -1;
+	}
+	*to = from + at_most(args->number[1]);
+	if (*to > (uint64_t)st->st_size)
+		*to = (uint64_t)st->st_size;
+	if (from >= *to) {
+		puts("past the end");
+		return -1;
+	}
+	return 0;
+}
+
+/*
  * From number[0] to the end of the file, at most number[1] bytes. Private: of
  * a file open for writing, some file systems map nothing shared.
  */
@@ -138,21 +181,8 @@ static void op_mapread(const struct args *args)
 	uint64_t from = args->number[0], to;
 	unsigned char *map;
 
-	if (fstat(files[args->slot], &st)) {
-		say(-1);
+	if (mapped_part(args, &to, &st))
 		return;
-	}
-	if (!S_ISREG(st.st_mode)) { /* a directory's size is its own affair */
-		puts("not a file");
-		return;
-	}
-	to = from + at_most(args->number[1]);
-	if (to > (uint64_t)st.st_size)
-		to = (uint64_t)st.st_size;
-	if (from >= to) {
-		puts("past the end");
-		return;
-	}
 	map = mmap(NULL, to, PROT_READ, MAP_PRIVATE, files[args->slot], 0);
 	if (map == MAP_FAILED) {
 		say(-1);
@@ -169,6 +199,29 @@ static void op_mapread(const struct args *args)
 		       (unsigned long long)hash_more(HASH_START, map + from,
 						     to - from));
 	munmap(map, to);
+}
+
+/* What the file has of these bytes, through a shared mapping that stays. */
+static void op_mapwrite(const struct args *args)
+{
+	struct mapping *mapping = &mappings[args->slot];
+	uint64_t from = args->number[0], to;
+	struct stat st;
+	void *at;
+
+	if (mapped_part(args, &to, &st))
+		return;
+	at = mmap(NULL, to, PROT_READ | PROT_WRITE, MAP_SHARED,
+		  files[args->slot], 0);
+	if (at == MAP_FAILED) {
+		say(-1);
+		return;
+	}
+	unmap(args->slot);
+	*mapping = (struct mapping){at, to};
+	memcpy((char *)at + from, data_of(args->number[2], to - from),
+	       to - from);
+	printf("%llu\n", (unsigned long long)(to - from));
 }
 
 static void op_ftrunc(const struct args *args)
@@ -276,6 +329,28 @@ static void op_utime(const struct args *args)
 	say(utimensat(AT_FDCWD, args->path[0], times, 0));
 }
 
+/* Of a kind that every file system with attributes leaves alone. */
+static void op_setxattr(const struct args *args)
+{
+	uint64_t size = at_most(args->number[0]);
+	char *name = text(ATTRIBUTES "%s", args->word);
+
+	say(setxattr(args->path[0], name, data_of(args->number[1], size), size,
+		     0));
+	free(name);
+}
+
+static int forget_attributes(const char *path)
+{
+	char names[IO_PIECE];
+	ssize_t size = listxattr(path, names, sizeof(names));
+
+	for (ssize_t at = 0; at < size; at += (ssize_t)strlen(names + at) + 1)
+		if (is_attribute(names + at) && removexattr(path, names + at))
+			return -1;
+	return size < 0 ? -1 : 0;
+}
+
 static void op_sync(const struct args *args)
 {
 	(void)args;
@@ -296,6 +371,7 @@ const struct operation operations[] = {
 	{"put", "snn", op_put, NULL},	/* size, kind: where the file stands */
 	{"read", "snn", op_read, NULL}, /* offset, size */
 	{"mapread", "snn", op_mapread, NULL},
+	{"mapwrite", "snnn", op_mapwrite, NULL}, /* as write, shared */
 	{"ftrunc", "sn", op_ftrunc, NULL},
 	{"fsync", "s", op_fsync, NULL},
 	{"fstat", "s", op_fstat, NULL},
@@ -314,7 +390,9 @@ const struct operation operations[] = {
 	{"opendir", "sp", dir_open, NULL},
 	{"readdir", "sn", dir_read, NULL}, /* pieces of a few entries */
 	{"enddir", "s", dir_end, NULL},
+	{"setxattr", "pwnn", op_setxattr, forget_attributes}, /* size, kind */
 	{"sync", "", op_sync, NULL},
+	{"cut", "p", cut, NULL}, /* of the power; the chip goes to a file */
 	{"drop", "", op_drop, NULL},
 	{"check", "", walk, NULL},
 };

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/xattr.h>
 #include <unistd.h>
 
 #include "diag.h"
@@ -82,7 +83,45 @@ void say_stat(const struct stat *st, const char *more)
 	printf("%s%s\n", *more ? " " : "", more);
 }
 
-static void say_file(int folder, const char *name, const struct stat *st)
+bool is_attribute(const char *name)
+{
+	return !strncmp(name, ATTRIBUTES, strlen(ATTRIBUTES));
+}
+
+static void say_attribute(int fd, const char *path, const char *name)
+{
+	char value[4096];
+	ssize_t size = fgetxattr(fd, name, value, sizeof(value));
+
+	printf("\t%s has %s ", path, name);
+	if (size < 0)
+		say(-1);
+	else
+		printf("%zd %016llx\n", size,
+		       (unsigned long long)hash_more(HASH_START, value,
+						     (size_t)size));
+}
+
+/* A line for each; none where the file system has no such thing. */
+static void say_attributes(int fd, const char *path)
+{
+	struct names names = {0};
+	char list[4096];
+	ssize_t size = fd < 0 ? 0 : flistxattr(fd, list, sizeof(list));
+
+	if (size < 0 && errno != EOPNOTSUPP)
+		printf("\t%s: %s\n", path, strerrorname_np(errno));
+	for (ssize_t at = 0; at < size; at += (ssize_t)strlen(list + at) + 1)
+		if (is_attribute(list + at))
+			names_add(&names, list + at);
+	names_sort(&names);
+	for (size_t i = 0; i < names.count; i++)
+		say_attribute(fd, path, names.at[i]);
+	names_clear(&names);
+}
+
+static void say_file(int folder, const char *name, const char *path,
+		     const struct stat *st)
 {
 	static char data[IO_PIECE];
 	int fd = openat(folder, name, O_RDONLY | O_CLOEXEC);
@@ -100,9 +139,10 @@ static void say_file(int folder, const char *name, const struct stat *st)
 		snprintf(more, sizeof(more), "%016llx%s",
 			 (unsigned long long)hash,
 			 size == (uint64_t)st->st_size ? "" : " cut short");
+	say_stat(st, more);
+	say_attributes(fd, path);
 	if (fd >= 0)
 		close(fd);
-	say_stat(st, more);
 }
 
 static void say_link(int folder, const char *name, const struct stat *st)
@@ -164,12 +204,13 @@ static void walk_folder(int folder, const char *path)
 		if (fstatat(folder, names.at[i], &st, AT_SYMLINK_NOFOLLOW)) {
 			puts(strerrorname_np(errno));
 		} else if (S_ISREG(st.st_mode)) {
-			say_file(folder, names.at[i], &st);
+			say_file(folder, names.at[i], below, &st);
 		} else if (S_ISLNK(st.st_mode)) {
 			say_link(folder, names.at[i], &st);
 		} else {
 			say_stat(&st, "");
 			fd = openat(folder, names.at[i], O_RDONLY | O_CLOEXEC);
+			say_attributes(fd, below);
 			walk_folder(fd, below);
 			close(fd);
 		}

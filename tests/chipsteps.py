@@ -13,6 +13,19 @@ def modprobe(parameters: dict[str, int | str]) -> Step:
     return Step("load", "modprobe simnand " + " ".join(f"{k}={v}" for k, v in parameters.items()))
 
 
+SYNCFS = "echo syncfs /mnt > /tmp/syncfs; fsops /tmp/syncfs /mnt"
+"""Syncs the one file system by syncfs(2), and prints 0 or the error; busybox has only sync(2)."""
+
+
+def held(path: str, text: str, then: str) -> str:
+    """Commands that write a text to a file after a sync, and do more while the file stays open.
+
+    A shell's own redirection would not do: it closes a copy of the descriptor after each write.
+    """
+    writer = f"(sleep 2; printf '{text}'; sleep 99) | dd of={path} bs={len(text)} conv=notrunc"
+    return f"touch {path}; {writer} 2> /dev/null & sleep 1; sync; sleep 2; {then}; kill $!"
+
+
 def run(board: Board, *steps: Step, files: dict[str, bytes] | None = None) -> JobRecord:
     """Runs the steps; fails the test with what the first that failed said."""
     record = asyncio.run(board.run(Job(steps, files or {})))

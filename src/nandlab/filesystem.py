@@ -21,7 +21,7 @@ from nandlab.noun import Noun, Strict
 Difference = Literal[
     "hard_links", "symbolic_links", "modes", "case", "precise_times", "truncate_times",
     "empty_writes", "inode_numbers", "steady_directories",
-    "shared_writable_maps", "folder_links", "attributes",
+    "shared_writable_maps", "folder_links", "unreadable_pages", "attributes",
 ]  # fmt: skip
 """What a file system may do otherwise than tmpfs; docs/conformance.md tells what each excuses."""
 

@@ -27,7 +27,7 @@ SIM = "/sys/kernel/debug/simnand"
 CHIP = CUT.split()[1]
 
 
-def _spec(system: str, part: str, mib: float, faults: dict[str, int]) -> TrialSpec:
+def _spec(place: Place, mib: float) -> TrialSpec:
     made = Study.model_validate(
         {
             "name": "conformance",
@@ -35,8 +35,8 @@ def _spec(system: str, part: str, mib: float, faults: dict[str, int]) -> TrialSp
             "board": os.environ.get("NANDLAB_TEST_BOARD", "apf27"),
             "matrix": {
                 "workloads": [{"name": "ffsmark"}],
-                "filesystems": [{"name": system}],
-                "chips": [{"part": part, "partition_mib": mib, "faults": faults}],
+                "filesystems": [{"name": place.system, **place.options}],
+                "chips": [{"part": place.part, "partition_mib": mib, "faults": place.faults}],
                 "states": [{"name": "fresh"}],
                 "seeds": [1],
             },
@@ -55,12 +55,13 @@ class Place:
     small: bool = False
     cut_short: bool = False
     """The partition is as small as will do, and the chip ends with it: it is put in sooner."""
+    options: dict[str, str] = field(default_factory=dict)
 
     @property
     def spec(self) -> TrialSpec:
         """As a study would have it; UsageError if the file system cannot live there."""
         mib = CUT_SHORT_MIB if self.cut_short else (SMALL if self.small else PARTS)[self.part]
-        return _spec(self.system, self.part, mib, self.faults)
+        return _spec(self, mib)
 
     def differs(self) -> frozenset[str]:
         """What its catalog file declares."""
@@ -88,6 +89,11 @@ class Place:
             return command
         return f"{command} blocks={1 << (self.spec.partition_blocks - 1).bit_length()}"
 
+    def cut(self) -> str:
+        """The command that takes the power away for as long as it takes to keep the chip."""
+        kept = f"cat {SIM}/image > {CHIP} && cat {SIM}/counters > {CHIP}.counters"
+        return f"echo off > {SIM}/power; {kept}; echo on > {SIM}/power"
+
     def another_machine(self) -> str:
         """The command that takes a chip whose power has gone to where nobody has memory of it.
 
@@ -98,6 +104,12 @@ class Place:
         same = f"grep -w op_seq {SIM}/counters | diff /tmp/last -"
         away = trial.unmount(self.spec).command
         return f"{cut} && {away} && {there} && {same} && {trial.mount(self.spec).command}"
+
+    def pages_with(self, text: str) -> str:
+        """The command that prints the numbers of the flash pages that hold a text."""
+        size = self.spec.chip.geometry.writesize
+        places = f"strings -t d -n {len(text)} /dev/mtd0 | grep -F '{text}'"
+        return f"{places} | while read at rest; do echo $((at / {size})); done"
 
     def rest(self) -> Step:
         """Until its work in the background is done."""

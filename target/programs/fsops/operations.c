@@ -219,6 +219,11 @@ static void op_mapwrite(const struct args *args)
 	}
 	unmap(args->slot);
 	*mapping = (struct mapping){at, to};
+	signal(SIGBUS, on_bus_error);
+	if (sigsetjmp(after_bus_error, 1)) {
+		puts("SIGBUS");
+		return;
+	}
 	memcpy((char *)at + from, data_of(args->number[2], to - from),
 	       to - from);
 	printf("%llu\n", (unsigned long long)(to - from));
@@ -351,11 +356,36 @@ static int forget_attributes(const char *path)
 	return size < 0 ? -1 : 0;
 }
 
+/* Their names, or 0 where there are none. */
+static void op_listattr(const struct args *args)
+{
+	char list[4096];
+	ssize_t bytes = listxattr(args->path[0], list, sizeof(list));
+
+	if (bytes <= 0) {
+		say((int)bytes);
+		return;
+	}
+	for (ssize_t at = 0; at < bytes; at += (ssize_t)strlen(list + at) + 1)
+		printf("%s ", list + at);
+	puts("");
+}
+
 static void op_sync(const struct args *args)
 {
 	(void)args;
 	sync();
 	say(0);
+}
+
+/* The file system that a path is on, by syncfs(2). */
+static void op_syncfs(const struct args *args)
+{
+	int fd = open(args->path[0], O_RDONLY | O_CLOEXEC);
+
+	say(fd < 0 ? -1 : syncfs(fd));
+	if (fd >= 0)
+		close(fd);
 }
 
 static void op_drop(const struct args *args)
@@ -387,11 +417,13 @@ const struct operation operations[] = {
 	{"rmdir", "p", op_rmdir, NULL},
 	{"chmod", "po", op_chmod, NULL},
 	{"utime", "pn", op_utime, NULL}, /* seconds since 1970 */
+	{"listattr", "p", op_listattr, NULL},
 	{"opendir", "sp", dir_open, NULL},
 	{"readdir", "sn", dir_read, NULL}, /* pieces of a few entries */
 	{"enddir", "s", dir_end, NULL},
 	{"setxattr", "pwnn", op_setxattr, forget_attributes}, /* size, kind */
 	{"sync", "", op_sync, NULL},
+	{"syncfs", "p", op_syncfs, NULL},
 	{"cut", "p", cut, NULL}, /* of the power; the chip goes to a file */
 	{"drop", "", op_drop, NULL},
 	{"check", "", walk, NULL},

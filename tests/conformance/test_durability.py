@@ -1,0 +1,168 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""What must be on flash when the power goes, and what must never get there."""
+
+from __future__ import annotations
+
+import pytest
+from chipsteps import SYNCFS, held
+from place import SIM, Place, places
+
+from nandlab.board.job import Board, JobRecord, Step
+from nandlab.trial import MOUNTPOINT as MNT
+
+pytestmark = [pytest.mark.board, pytest.mark.timeout(600)]
+EVERY = pytest.mark.parametrize(
+    "place", places(every_part=False, small=True), ids=lambda p: p.system
+)
+TEXT = "two and twenty bytes.."
+EXPIRY_S = 60
+"""The kernel writes back what is older than 30 s, and looks every 5 s; UBIFS's and JFFS2's own
+buffers take some seconds more."""
+
+
+def run(board: Board, place: Place, *steps: Step, told: bool = False) -> JobRecord:
+    """All steps succeed, and the kernel warns of nothing, unless the test expects it to."""
+    record, said = place.run(board, *steps)
+    failed = record.failed()
+    assert failed is None, failed.failure()
+    assert told or said == []
+    return record
+
+
+@EVERY
+@pytest.mark.parametrize(
+    "then", ["sync", SYNCFS, f"sleep {EXPIRY_S}"], ids=["sync", "syncfs", "write-back"]
+)
+def test_what_an_open_file_was_given_is_there(board: Board, place: Place, then: str) -> None:
+    """By a sync that comes right after another, and by time alone."""
+    record = run(
+        board,
+        place,
+        Step("hold", held(f"{MNT}/held", TEXT, f"{then}; {place.cut()}")),
+        Step("cut", place.another_machine()),
+        Step("found", f"cat {MNT}/held"),
+        told=True,
+    )
+    assert record["found"].stdout == TEXT
+
+
+@EVERY
+def test_names_and_attributes_are_there_after_a_sync(board: Board, place: Place) -> None:
+    """Each is changed after a sync, while the file is held open, and synced again."""
+    exact = "precise_times" not in place.differs()
+    told = "%n %s %a %Y %Z" if exact else "%n %s"
+    seen = (
+        f"cd {MNT} && find . -mindepth 1 ! -name lost+found | sort | xargs stat -c '{told}'; cd /"
+    )
+    link = "hard_links" not in place.differs()
+    make = "for f in cut grown moved gone touched linked; do head -c 5000 /bin/busybox > $f; done"
+    change = (
+        "truncate -s 77 cut; truncate -s 9999 grown; mv moved d/here; rm gone; chmod 600 touched"
+    )
+    if link:
+        change += "; ln linked d/link; ln cut d/two; rm cut"
+    record = run(
+        board,
+        place,
+        Step("make", f"cd {MNT} && mkdir d && {make}; sync"),
+        Step("later", "sleep 3"),
+        Step("change", f"cd {MNT} && exec 5<> grown && {change}; sync"),
+        Step("before", f"{seen}; {place.cut()}"),
+        Step("cut", place.another_machine()),
+        Step("after", seen),
+        told=True,
+    )
+    assert record["after"].stdout == record["before"].stdout
+
+
+@EVERY
+def test_a_remount_to_read_only_keeps_mapped_pages(board: Board, place: Place) -> None:
+    """Written through a mapping that is gone, and not synced; then mounted to write again."""
+    writes = r"seq s\nopen 0 f c\nwrite 0 0 9000 2\nfsync 0\nmapwrite 0 100 8000 4\nclose 0\n"
+    maps = "shared_writable_maps" not in place.differs()
+    record = run(
+        board,
+        place,
+        Step("write", f"printf '{writes}' > w && fsops w {MNT}; md5sum {MNT}/s/f > /tmp/sum"),
+        Step("read-only", f"mount -o remount,ro {MNT} && ! touch {MNT}/no 2> /dev/null"),
+        Step("same", "echo 3 > /proc/sys/vm/drop_caches && md5sum -c /tmp/sum"),
+        Step("again", f"{place.remount()} && md5sum -c /tmp/sum"),
+        Step("to-and-fro", f"mount -o remount,ro {MNT} && mount -o remount,rw {MNT}"),
+        Step("write-on", f"cp {MNT}/s/f {MNT}/copy && sync && cmp {MNT}/s/f {MNT}/copy"),
+    )
+    outcomes = record["write"].stdout.split("\n")
+    assert outcomes[4] == ("8000" if maps else "EINVAL")
+
+
+def put(text: str, at: int, path: str) -> str:
+    """The command that writes a text into a file, and syncs it."""
+    return f"printf '{text}' | dd of={path} bs=1 seek={at} conv=notrunc,fsync 2>&1"
+
+
+CHECKING = Place("ubifs", "apf27", small=True, options={"check_data": "on"})
+
+
+@pytest.mark.parametrize(
+    "place",
+    [*places(every_part=False, small=True), CHECKING],
+    ids=lambda p: "-".join([p.system, *p.options]),
+)
+@pytest.mark.parametrize("cached", [False, True], ids=["on-flash", "in-cache"])
+def test_a_write_into_an_unreadable_page_stores_nothing_wrong(
+    board: Board, place: Place, cached: bool
+) -> None:
+    """Who cannot store the page's other bytes says so, and leaves all as it was.
+
+    What a reader gets afterwards is right, or an error. Another file's reader gets no error.
+    """
+    mark = "sixteen letters."
+    bits = f"for bit in 1 9 17 25 33 41 49 57; do echo $page $bit > {SIM}/flip; done"
+    drop = "echo 3 > /proc/sys/vm/drop_caches"
+    made = put(mark, 9001, "/tmp/f")
+    record = run(
+        board,
+        place,
+        Step("make", f"head -c 20480 /dev/urandom > /tmp/g && cp /tmp/g /tmp/f && {made}"),
+        Step("copy", f"cp /tmp/f /tmp/g {MNT} && sync"),
+        Step("rest", place.rest().command),
+        Step("cache", f"{drop}; cat {MNT}/f > /dev/null; {'true' if cached else drop}"),
+        Step("plant", f"for page in $({place.pages_with(mark)}); do echo $page; {bits}; done"),
+        Step("write", f"{put('XYZ', 9000, f'{MNT}/f')}; echo $?"),
+        Step("written", f"cp /tmp/f /tmp/new && {put('XYZ', 9000, '/tmp/new')}"),
+        Step("read", f"{drop}; cat {MNT}/f > /tmp/read; echo $?; cmp /tmp/read /tmp/new && echo"
+             " new; cmp /tmp/read /tmp/f && echo old; true"),
+        Step("other", f"cmp {MNT}/g /tmp/g"),
+        told=True,
+    )  # fmt: skip
+    assert record["plant"].stdout.split()
+    *said, rc = record["write"].stdout.split("\n")[:-1]
+    read, *found = record["read"].stdout.split("\n")[:-1]
+    matches = [line for line in found if line in ("old", "new")]
+    if "unreadable_pages" in place.differs() and place is not CHECKING:
+        assert (rc, read, matches) == ("0", "0", []), "it tells: take the declaration back"
+        return
+    assert rc == "0" or any("Input/output error" in line for line in said)
+    assert read == "1" or matches == ["new" if rc == "0" else "old"]
+
+
+@EVERY
+def test_a_full_disk_shows_when_a_mapping_is_written(board: Board, place: Place) -> None:
+    """Into a hole, on a full disk: as a bus error at once, or there is room; never at fsync."""
+    hole = r"seq s\nopen 0 f c\nftrunc 0 400000\nfsync 0\n"
+    maps = r"seq s\nopen 0 f -\nmapwrite 0 0 60000 2\nfsync 0\n"
+    record = run(
+        board,
+        place,
+        Step("hole", f"printf '{hole}' > h && fsops h {MNT} && mkdir {MNT}/full"),
+        Step("fill", f"diskfull fill {MNT}/full", deadline_s=3600),
+        Step("map", f"printf '{maps}' > m && fsops m {MNT}; md5sum {MNT}/s/f > /tmp/sum"),
+        Step("same", f"{place.remount()} && md5sum -c /tmp/sum"),
+        told=True,  # UBIFS warns that it has refused
+    )
+    _, opened, mapped, synced = record["map"].stdout.split("\n")[:-1]
+    assert opened == "0"
+    if "shared_writable_maps" in place.differs():
+        assert mapped == "EINVAL"
+    else:
+        assert mapped in ("SIGBUS", "60000")
+    assert synced == "0"

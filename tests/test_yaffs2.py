@@ -6,7 +6,7 @@ leaks. What every file system must hold is in tests/conformance; flash is in tes
 from __future__ import annotations
 
 import pytest
-from chipsteps import numbers
+from chipsteps import held, numbers
 from yaffs2steps import LOAD, SAME, SIM, TREE, TREE_FILES, load, mount, proc, run
 
 from nandlab.board.job import Step
@@ -256,3 +256,70 @@ def test_read_only_changes_nothing_on_flash(board: QemuBoard) -> None:
     assert "Read-only file system" in record["read"].stderr
     assert record["before"].stdout == record["after"].stdout
     assert record["again"].stdout.split() == ["r", "s"]
+
+
+def test_a_mapping_is_promised_room(board: QemuBoard) -> None:
+    """A promise is kept and given back: what was refused on a full disk goes in afterwards."""
+    hole = r"seq s\nopen 0 f c\nftrunc 0 400000\nfsync 0\n"
+    maps = r"seq s\nopen 0 f -\nmapwrite 0 0 60000 2\n"
+    cut = rf"{maps}ftrunc 0 0\nftrunc 0 400000\n"
+    record = run(
+        board,
+        load(board, blocks=64),
+        Step("mount", f"{LOAD} && {mount()}"),
+        Step("hole", f"printf '{hole}' > h && fsops h /mnt"),
+        Step("cut", f"printf '{cut}' > c && for i in $(seq 1 90); do fsops c /mnt; done | sort -u"),
+        Step("full", "cat /dev/zero > /mnt/big; true"),
+        Step("refused", f"printf '{maps}' > m && fsops m /mnt"),
+        Step("free", "rm /mnt/big && fsops m /mnt && md5sum /mnt/s/f > /tmp/sum"),
+        Step("same", f"umount /mnt && {mount('no-checkpoint')} && md5sum -c /tmp/sum"),
+    )
+    assert record["cut"].stdout.split() == ["0", "60000", "seq", "s"]
+    assert record["refused"].stdout.split()[-1] == "SIGBUS"
+    assert record["free"].stdout.split()[-1] == "60000"
+
+
+def test_a_frozen_file_system_leaves_the_flash_alone(board: QemuBoard) -> None:
+    """Half of it is garbage that the collector would like to have."""
+    litter = (
+        "for i in $(seq 1 100); do head -c 50000 /dev/urandom > /mnt/f$i; done; rm /mnt/f*[1-7]"
+    )
+    work = f"grep -E '^(programs|erases) ' {SIM}/counters | xargs"
+    record = run(
+        board,
+        load(board, blocks=64),
+        Step("mount", f"{LOAD} && {mount()} && {litter}"),
+        Step("freeze", held("/mnt/held", "text", f"fsfreeze --freeze /mnt && {work}")),
+        Step("still", f"sleep 20; {work}"),
+        Step("on", f"fsfreeze --unfreeze /mnt && echo x > /mnt/x && sleep 20 && {work}"),
+        Step("end", f"umount /mnt && {mount()} && cat /mnt/held /mnt/x"),
+    )
+    assert record["freeze"].stdout == record["still"].stdout != record["on"].stdout
+    assert record["end"].stdout == "textx\n"
+
+
+def test_attributes_that_users_may_not_see_or_give(board: QemuBoard) -> None:
+    """And what sets the time of change: an attribute does."""
+    user = "start-stop-daemon -S -c user -x"
+    sets = r"seq s\nsetxattr f a 1 1\n"
+    record = run(
+        board,
+        load(board),
+        Step("mount", f"{LOAD} && {mount()} && mkdir -m 777 /mnt/s && touch /mnt/s/f"),
+        Step("user", "echo user:x:1000:1000::/:/bin/sh > /etc/passwd"),
+        Step("old", "stat -c %Z /mnt/s/f; sleep 3"),
+        Step("set", f"printf '{sets}' > set && fsops set /mnt"),
+        Step("new", "stat -c %Z /mnt/s/f"),
+        Step("mine", r"printf 'seq s\nlistattr f\n' > /tmp/list; fsops /tmp/list /mnt"),
+        Step("theirs", f"{user} $(command -v fsops) -- /tmp/list /mnt"),
+        Step("group", "mkdir /mnt/d && chgrp 123 /mnt/d && chmod 2777 /mnt/d;"
+             f" {user} /bin/mknod -- -m 2755 /mnt/d/p p; stat -c %a:%g /mnt/d/p"),
+        Step("id", f"stat -f -c %i /mnt; umount /mnt; {mount()} && stat -f -c %i /mnt"),
+    )  # fmt: skip
+    assert record["set"].stdout.split() == ["seq", "s", "0"]
+    assert int(record["new"].stdout) > int(record["old"].stdout)
+    assert record["mine"].stdout.split()[2:] == ["trusted.a"]
+    assert record["theirs"].stdout.split()[2:] == ["0"]
+    assert record["group"].stdout.split() == ["755:123"]
+    first, second = record["id"].stdout.split()
+    assert first == second != "0"

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import pytest
-from chipsteps import numbers
+from chipsteps import SYNCFS, held, numbers
 from yaffs2steps import COUNTS, LOAD, SIM, load, mount, proc, run
 
 from nandlab.board.job import Step
@@ -198,3 +198,54 @@ def test_blocks_that_fail_are_retired(board: QemuBoard) -> None:
     fs = proc(record["proc"].stdout)
     assert record["same"].stdout.strip() == "30"
     assert int(fs["retired_blocks"]) == int(record["bad"].stdout) >= 1
+
+
+def told(step: str) -> str:
+    """The command that syncs a file and prints whether it was told of an error."""
+    return f"dd if=/dev/null of={step} conv=notrunc,fsync 2> /dev/null; echo $?"
+
+
+def test_a_lost_write_is_told_to_its_file_alone_and_once(board: QemuBoard) -> None:
+    """Bytes wait in the core's cache, there is no power for a moment, a sync comes by."""
+    record = run(
+        board,
+        load(board),
+        Step("mount", f"{LOAD} && {mount()} && echo a > /mnt/a && echo b > /mnt/b && sync"),
+        Step("few", "echo 1 > /sys/module/yaffs2/parameters/yaffs_wr_attempts"),
+        Step("hold", held("/mnt/a", "more", f"echo off > {SIM}/power; sync; echo on > {SIM}/power;"
+             f" {told('/mnt/b')}; {told('/mnt/a')}; {told('/mnt/a')}")),
+        Step("counts", COUNTS),
+        told=("",),
+    )  # fmt: skip
+    assert record["hold"].stdout.split() == ["0", "1", "0"]
+    assert numbers(record["counts"].stdout)["lost_chunks"] >= 1
+
+
+def test_a_page_that_is_collected_unread_is_told(board: QemuBoard) -> None:
+    """Who writes and reads other files gets no error, though it is their calls that collect it.
+
+    Its file is not in the kernel's cache: who syncs all is told.
+    """
+    find = (
+        "strings -t d -n 20 /dev/mtd0 | sed -n 's/ *\\([0-9]*\\) .*twenty letters of text.*/\\1/p'"
+    )
+    plant = f"for bit in 1 9 17 25 33 41; do echo $((at / 2048)) $bit > {SIM}/flip; done"
+    litter = (
+        "for r in $(seq 1 12); do for i in $(seq 1 25); do head -c 9000 /dev/urandom > /mnt/f$i"
+        " && cat /mnt/f$i > /dev/null || exit 1; done; echo 3 > /proc/sys/vm/drop_caches; done"
+    )
+    record = run(
+        board,
+        load(board, blocks=32),
+        Step("mount", f"{LOAD} && {mount('no-background')}"),
+        Step("make", "for i in $(seq 1 9); do echo twenty letters of text > /mnt/t$i; head -c 50000"
+             " /dev/urandom > /mnt/g$i; done; rm /mnt/t[2-9] /mnt/g*; sync"),
+        Step("plant", f"for at in $({find}); do {plant}; echo $at; done"),
+        Step("litter", litter, 3600),
+        Step("told", f"{told('/mnt/f1')}; {SYNCFS}; {SYNCFS}"),
+        Step("counts", COUNTS),
+        told=("cannot be read and was collected", "taints"),
+    )  # fmt: skip
+    assert record["plant"].stdout.split()
+    assert numbers(record["counts"].stdout)["collection_read_failures"] >= 1
+    assert record["told"].stdout.split() == ["0", "EIO", "0"]

@@ -107,6 +107,16 @@ static inline write_target_t grab_target(struct address_space *mapping,
 }
 #endif
 
+/* A page, or a folio, goes: all of it if the piece named covers it. */
+#ifdef HAVE_INVALIDATE_FOLIO
+#define INVALIDATE_ARGS struct folio *folio, size_t offset, size_t bytes
+#define INVALIDATE_PAGE (&folio->page)
+#else
+#define INVALIDATE_ARGS \
+	struct page *page, unsigned int offset, unsigned int bytes
+#define INVALIDATE_PAGE page
+#endif
+
 /* A superblock's list of attribute handlers may be constant itself. */
 #ifdef HAVE_CONST_XATTR
 #define XATTR_LIST_CONST const

@@ -3,7 +3,7 @@
  * The two cores that this port is built with: U-Boot's, which Debian has, and
  * upstream's of today. They differ in a few signatures and in how the flash
  * functions are handed over. Kbuild looks into the core's header and defines
- * CORE_HAS_DRIVER for the latter.
+ * CORE_HAS_DRIVER for the latter, and CORE_HAS_CACHE_MANAGER.
  */
 #ifndef YAFFS2_CORE_H
 #define YAFFS2_CORE_H
@@ -80,4 +80,24 @@ static inline void core_set_flash(struct yaffs_dev *dev,
 #define core_flush_cache(dev)		yaffs_flush_whole_cache(dev)
 
 #endif
+
+#ifdef CORE_HAS_CACHE_MANAGER
+#define core_cache(dev) ((dev)->cache_mgr.cache)
+#else
+#define core_cache(dev) ((dev)->cache)
+#endif
+
+/*
+ * The core keeps what it read in its cache though it could not be read, and
+ * hands that out the next time. Of a file it forgets all but what was written.
+ */
+static inline void core_forget_reads(struct yaffs_obj *obj)
+{
+	struct yaffs_cache *cache = core_cache(obj->my_dev);
+	int i;
+
+	for (i = 0; i < obj->my_dev->param.n_caches; i++)
+		if (cache[i].object == obj && !cache[i].dirty)
+			cache[i].object = NULL;
+}
 #endif

@@ -155,12 +155,13 @@ static int fsync(struct file *file, loff_t start, loff_t end, int data_only)
 {
 	struct inode *inode = file_inode(file);
 	struct yl_fs *fs = yl_of(inode);
-	int err;
+	int told = file_check_and_advance_wb_err(file), err = 0;
 
-	yl_lock(fs);
-	err = fs->dev.read_only ? 0 : yl_flush_object(fs, yl_obj(inode), false);
+	yl_lock_for(fs, yl_obj(inode));
+	if (!fs->dev.read_only)
+		err = yl_flush_object(fs, yl_obj(inode), false);
 	yl_unlock(fs);
-	return err;
+	return err ? err : told;
 }
 
 const struct file_operations yl_dir_operations = {

@@ -2,9 +2,9 @@
 /*
  * Regular files. As in YAFFS2's own port, reads come through the page cache,
  * and a write goes on to the core as soon as it is in the page (write_end), so
- * that pages are never dirty but through a shared mapping. What remains in RAM
- * is less than a flash page at a time, in the core's own cache, until the file
- * is closed or synced.
+ * that pages are never dirty but through a shared mapping (map.c). What remains
+ * in RAM is less than a flash page at a time, in the core's own cache, until
+ * the file is closed or synced or the kernel writes its inode back.
  */
 #include <linux/highmem.h>
 #include <linux/pagemap.h>
@@ -24,6 +24,8 @@ static int read_page_locked(struct inode *inode, struct page *page)
 	size = obj->variant.file_variant.file_size;
 	yaffs_file_rd(obj, data, at, PAGE_SIZE);
 	err = fs->read_error;
+	if (err)
+		core_forget_reads(obj);
 	yl_unlock(fs);
 	/* the core hands over what is on flash past the end of the file */
 	if (at + PAGE_SIZE > size)
@@ -31,9 +33,7 @@ static int read_page_locked(struct inode *inode, struct page *page)
 		       PAGE_SIZE - max_t(loff_t, size - at, 0));
 	flush_dcache_page(page);
 	kunmap(page);
-	if (err)
-		ClearPageUptodate(page);
-	else
+	if (!err)
 		SetPageUptodate(page);
 	return err;
 }
@@ -56,7 +56,82 @@ static int readpage(struct file *file, struct page *page)
 }
 #endif
 
-/* Bytes that the core took; an error if it took none of them. */
+/* Of a chunk that is written or cut in part the core reads the rest, and stores
+ * what it got, be it wrong: so ask before. What it reads now it need not then.
+ */
+bool yl_is_readable(struct yaffs_obj *obj, loff_t at)
+{
+	struct yl_fs *fs = yl_of_dev(obj->my_dev);
+	int chunk;
+	u32 start;
+	u8 byte;
+
+	yaffs_addr_to_chunk(&fs->dev, at, &chunk, &start);
+	if (!start || at - start >= obj->variant.file_variant.file_size)
+		return true;
+	yaffs_file_rd(obj, &byte, at - start, 1);
+	if (fs->read_error)
+		core_forget_reads(obj);
+	return !fs->read_error;
+}
+
+static bool ends_are_readable(struct yaffs_obj *obj, loff_t at, int bytes)
+{
+	loff_t size = obj->variant.file_variant.file_size;
+
+	return yl_is_readable(obj, min(at, size)) &&
+	       (at + bytes >= size || yl_is_readable(obj, at + bytes));
+}
+
+/*
+ * When a whole chunk finds no room, the core still drops what it had in its
+ * cache of that chunk, written before and not yet on flash. So while room is
+ * scarce that goes to flash first, for which there is a reserve.
+ */
+static void keep_what_is_cached(struct yl_fs *fs, struct yaffs_obj *obj,
+				int bytes)
+{
+	int chunks = bytes / fs->dev.data_bytes_per_chunk;
+	int margin = chunks + 2 * fs->dev.param.chunks_per_block;
+
+	if (chunks && !yaffs_check_alloc_available(&fs->dev, margin))
+		core_flush_file(obj, true);
+}
+
+/* With the lock held. Bytes that the core took; an error if it took none. */
+static int write_locked(struct inode *inode, const u8 *data, loff_t at,
+			int bytes)
+{
+	struct yl_fs *fs = yl_of(inode);
+	struct yaffs_obj *obj = yl_obj(inode);
+	loff_t end;
+	int taken;
+
+	if (fs->dev.read_only)
+		return -EROFS;
+	if (!ends_are_readable(obj, at, bytes))
+		return -EIO;
+	if (fs->promised &&
+	    !yl_room(fs, bytes / fs->dev.data_bytes_per_chunk + 2))
+		return -ENOSPC;
+	keep_what_is_cached(fs, obj, bytes);
+	fs->write_error = 0;
+	taken = yaffs_wr_file(obj, data, at, bytes, 0);
+	yl_settle_losses(fs);
+	if (taken == bytes) {
+		/* of what earlier writes were told to be good */
+		mapping_set_error(inode->i_mapping, fs->loss.of_own ? -EIO : 0);
+		return taken;
+	}
+	/* the hole before bytes that found no room is none */
+	end = max(i_size_read(inode), at + taken);
+	if (obj->variant.file_variant.file_size > end)
+		yaffs_resize_file(obj, end);
+	if (taken > 0)
+		return taken;
+	return fs->write_error ? -EIO : -ENOSPC;
+}
+
 static int write_bytes(struct inode *inode, const u8 *data, loff_t at,
 		       int bytes)
 {
@@ -65,18 +140,19 @@ static int write_bytes(struct inode *inode, const u8 *data, loff_t at,
 
 	if (!bytes)
 		return 0;
-	yl_lock(fs);
-	taken = yaffs_wr_file(yl_obj(inode), data, at, bytes, 0);
-	if (taken <= 0)
-		taken = fs->write_error ? -EIO : -ENOSPC;
+	yl_lock_for(fs, yl_obj(inode));
+	taken = write_locked(inode, data, at, bytes);
 	yl_times_to_obj(inode);
 	yl_unlock(fs);
+	mark_inode_dirty_sync(inode);
 	return taken;
 }
 
 /*
  * A page that is not there is read even if the write covers all of it, as
- * YAFFS2's own port does; past the end of a file that costs no flash.
+ * YAFFS2's own port does; past the end of a file that costs no flash. One that
+ * a mapping made dirty goes to the core first, so that what the core has is
+ * what the page has to be again if the write fails.
  */
 static int write_begin(struct file *file, struct address_space *mapping,
 		       loff_t pos, unsigned int len,
@@ -91,6 +167,8 @@ static int write_begin(struct file *file, struct address_space *mapping,
 	page = target_page(found, pos);
 	if (!PageUptodate(page))
 		err = read_page_locked(mapping->host, page);
+	else if (PageDirty(page))
+		err = yl_store_page(page);
 	if (err) {
 		unlock_page(page);
 		put_page(page);
@@ -112,8 +190,11 @@ static int write_end(struct file *file, struct address_space *mapping,
 	flush_dcache_page(page);
 	taken = write_bytes(inode, from + offset_in_page(pos), pos, copied);
 	kunmap(page);
-	if (taken != copied)
-		ClearPageUptodate(page); /* it holds more than the file does */
+	if (taken != copied && read_page_locked(inode, page)) {
+		/* it holds more than the file does, and it may be mapped */
+		unmap_mapping_range(mapping, page_offset(page), PAGE_SIZE, 0);
+		ClearPageUptodate(page);
+	}
 	if (taken > 0 && pos + taken > inode->i_size) {
 		i_size_write(inode, pos + taken);
 		inode->i_blocks = (pos + taken + 511) >> 9;
@@ -123,34 +204,57 @@ static int write_end(struct file *file, struct address_space *mapping,
 	return taken;
 }
 
-/* A page that somebody wrote to through a mapping. */
-static int writepage(struct page *page, struct writeback_control *wbc)
+/* What of a locked page lies in the file goes to the core; 0 or an error. */
+static int store(struct page *page)
 {
-	struct address_space *mapping = page->mapping;
-	struct inode *inode = mapping->host;
+	struct inode *inode = page->mapping->host;
 	loff_t at = page_offset(page), left = i_size_read(inode) - at;
 	int bytes = clamp_t(loff_t, left, 0, PAGE_SIZE), taken;
 	u8 *data = kmap(page);
 
 	memset(data + bytes, 0, PAGE_SIZE - bytes);
-	set_page_writeback(page);
+	yl_promise_end(page);
 	taken = write_bytes(inode, data, at, bytes);
 	kunmap(page);
-	if (taken != bytes)
-		mapping_set_error(mapping, taken < 0 ? taken : -ENOSPC);
+	if (taken < 0)
+		return taken;
+	return taken < bytes ? -ENOSPC : 0;
+}
+
+/* A page that somebody wrote to through a mapping. */
+static int writepage(struct page *page, struct writeback_control *wbc)
+{
+	int err;
+
+	set_page_writeback(page);
+	err = store(page);
+	mapping_set_error(page->mapping, err);
 	unlock_page(page);
 	end_page_writeback(page);
-	return taken < 0 ? taken : 0;
+	return err;
+}
+
+/* The same ahead of time, of a page that somebody is about to change. */
+int yl_store_page(struct page *page)
+{
+	int err;
+
+	if (!clear_page_dirty_for_io(page))
+		return 0;
+	err = store(page);
+	if (err)
+		set_page_dirty(page);
+	return err;
 }
 
 static int flush_object(struct inode *inode, bool data_only)
 {
 	struct yl_fs *fs = yl_of(inode);
-	int err;
+	int err = 0;
 
-	yl_lock(fs);
-	err = fs->dev.read_only ? 0
-				: yl_flush_object(fs, yl_obj(inode), data_only);
+	yl_lock_for(fs, yl_obj(inode));
+	if (!fs->dev.read_only)
+		err = yl_flush_object(fs, yl_obj(inode), data_only);
 	yl_unlock(fs);
 	return err;
 }
@@ -158,8 +262,9 @@ static int flush_object(struct inode *inode, bool data_only)
 static int fsync(struct file *file, loff_t start, loff_t end, int data_only)
 {
 	int err = file_write_and_wait_range(file, start, end);
+	int flushed = flush_object(file_inode(file), data_only);
 
-	return err ? err : flush_object(file_inode(file), data_only);
+	return err ? err : flushed;
 }
 
 /* Each close writes the rest of the data, and the header with size and times.
@@ -179,8 +284,10 @@ const struct address_space_operations yl_address_operations = {
 #endif
 #ifdef HAVE_DIRTY_FOLIO
 	.dirty_folio = filemap_dirty_folio,
+	.invalidate_folio = yl_invalidate,
 #else
 	.set_page_dirty = __set_page_dirty_nobuffers,
+	.invalidatepage = yl_invalidate,
 #endif
 	.write_begin = write_begin,
 	.write_end = write_end,
@@ -191,7 +298,7 @@ const struct file_operations yl_file_operations = {
 	.llseek = generic_file_llseek,
 	.read_iter = generic_file_read_iter,
 	.write_iter = generic_file_write_iter,
-	.mmap = generic_file_mmap,
+	.mmap = yl_mmap,
 	.splice_read = SPLICE_READ,
 	.splice_write = iter_file_splice_write,
 	.flush = flush,

@@ -31,6 +31,13 @@ void yl_times_to_obj(struct inode *inode)
 	obj->yst_ctime = inode_get_ctime(inode).tv_sec;
 }
 
+/* With the lock held; the core puts it into the header that it writes next. */
+void yl_set_ctime(struct inode *inode, struct timespec64 time)
+{
+	inode_set_ctime_to_ts(inode, time);
+	yl_obj(inode)->yst_ctime = time.tv_sec;
+}
+
 /* A directory has a link for itself, its parent's entry, each child's "..". */
 static unsigned int links(struct yaffs_obj *obj)
 {
@@ -132,6 +139,18 @@ struct inode *yl_iget(struct super_block *sb, u32 number)
 	return inode;
 }
 
+/*
+ * An object whose header is older than what is in RAM. The kernel's write-back
+ * comes by in time, or whoever syncs.
+ */
+void yl_changed(struct inode *inode)
+{
+	yl_obj(inode)->dirty = 1;
+	mark_inode_dirty_sync(inode);
+}
+
+/* What has no name any more goes, unless nothing may be written: then the next
+ * mount that may does it. */
 void yl_evict_inode(struct inode *inode)
 {
 	struct yaffs_obj *obj = yl_obj(inode);
@@ -142,7 +161,7 @@ void yl_evict_inode(struct inode *inode)
 	if (!obj)
 		return;
 	yl_lock(fs);
-	if (!inode->i_nlink && !is_bad_inode(inode))
+	if (!inode->i_nlink && !is_bad_inode(inode) && !fs->dev.read_only)
 		yaffs_del_obj(obj);
 	obj->my_inode = NULL;
 	inode->i_private = NULL;
@@ -167,6 +186,24 @@ static bool end_is_on_flash(struct yaffs_obj *obj, loff_t size, bool grown)
 	       yaffs_wr_file(obj, &last, size - 1, 1, 0) == 1;
 }
 
+/* The core writes the last chunk anew with whatever it read of it. */
+static int can_resize(struct inode *inode, loff_t size)
+{
+	struct yl_fs *fs = yl_of(inode);
+	struct yaffs_obj *obj = yl_obj(inode);
+	loff_t before;
+	int err = 0;
+
+	yl_lock(fs);
+	before = obj->variant.file_variant.file_size;
+	if (!yl_is_readable(obj, min(size, before)))
+		err = -EIO;
+	else if (size > before && !yl_room(fs, 1))
+		err = -ENOSPC;
+	yl_unlock(fs);
+	return err;
+}
+
 /*
  * Pages past a new end go first, and once more when the core has cut the file:
  * a reader may have brought one back meanwhile.
@@ -176,17 +213,14 @@ static int resize(struct inode *inode, loff_t size)
 	struct yl_fs *fs = yl_of(inode);
 	struct yaffs_obj *obj = yl_obj(inode);
 	loff_t before;
-	bool room = true;
-	int err = 0;
+	int err = can_resize(inode, size);
 
+	if (err)
+		return err;
 	truncate_setsize(inode, size);
 	yl_lock(fs);
 	before = obj->variant.file_variant.file_size;
-	if (size > before)
-		room = yaffs_check_alloc_available(&fs->dev, 1);
-	if (!room)
-		err = -ENOSPC;
-	else if (yaffs_resize_file(obj, size) != YAFFS_OK)
+	if (yaffs_resize_file(obj, size) != YAFFS_OK)
 		err = -EIO;
 	else if (!end_is_on_flash(obj, size, size > before)) {
 		if (size > before)

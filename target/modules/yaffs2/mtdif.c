@@ -7,6 +7,7 @@
 #include <linux/mtd/rawnand.h>
 
 #include "yaffs2.h"
+#include "yaffs_getblockinfo.h"
 #include "yaffs_packedtags1.h"
 #include "yaffs_packedtags2.h"
 
@@ -19,11 +20,30 @@ static loff_t address_of(struct yl_fs *fs, int chunk)
 	return (loff_t)chunk * fs->mtd->writesize;
 }
 
-/* The core goes on when a read fails; who asked it must be told all the same.
- */
-void yl_note_read(struct yl_fs *fs, int err)
+/* Whether the core looks at a page that it is about to write, or just wrote. */
+static bool is_being_written(struct yaffs_dev *dev, int chunk)
 {
-	if (err && !fs->read_error)
+	int block = dev->alloc_block;
+
+	return block >= 0 &&
+	       chunk == block * (int)dev->param.chunks_per_block +
+				(int)dev->alloc_page - 1 &&
+	       !yaffs_get_block_info(dev, block)->skip_erased_check;
+}
+
+/*
+ * The core goes on when a page cannot be read; who asked for it must be told
+ * all the same. But not who happens to hold the lock while the collector, or
+ * the look for a page to write, comes by one.
+ */
+void yl_note_read(struct yl_fs *fs, int chunk,
+		  const struct yaffs_ext_tags *tags)
+{
+	if (is_being_written(&fs->dev, chunk))
+		return;
+	if (fs->dev.gc_disable)
+		yl_note_bad_copy(fs, chunk, tags);
+	else
 		fs->read_error = -EIO;
 }
 

@@ -37,7 +37,7 @@ static int why_not(struct yl_fs *fs)
 {
 	if (fs->write_error)
 		return fs->write_error == -EROFS ? -EROFS : -EIO;
-	return yaffs_check_alloc_available(&fs->dev, 1) ? -ENOMEM : -ENOSPC;
+	return yl_room(fs, 1) ? -ENOMEM : -ENOSPC;
 }
 
 /* What is to be made. */
@@ -46,6 +46,12 @@ struct wish {
 	dev_t rdev;
 	const char *target; /* of a symbolic link */
 };
+
+/* Kernels before 6.0 leave it to the file system to ask. */
+static bool may_give_group(struct inode *dir)
+{
+	return in_group_p(dir->i_gid) || capable(CAP_FSETID);
+}
 
 static struct yaffs_obj *make_obj(struct inode *dir, const char *name,
 				  const struct wish *wish)
@@ -59,6 +65,8 @@ static struct yaffs_obj *make_obj(struct inode *dir, const char *name,
 		gid = i_gid_read(dir);
 		if (S_ISDIR(mode))
 			mode |= S_ISGID;
+		else if (mode & S_IXGRP && !may_give_group(dir))
+			mode &= ~S_ISGID;
 	}
 	switch (mode & S_IFMT) {
 	case S_IFREG:
@@ -88,7 +96,7 @@ static int make(struct inode *dir, struct dentry *dentry,
 	if (wish->rdev && !old_valid_dev(wish->rdev))
 		return -EOVERFLOW; /* a header has 16 bits for it */
 	yl_lock(fs);
-	obj = make_obj(dir, dentry->d_name.name, wish);
+	obj = yl_room(fs, 1) ? make_obj(dir, dentry->d_name.name, wish) : NULL;
 	if (obj) {
 		number = obj->obj_id;
 		yl_times_from_obj(dir);
@@ -149,8 +157,7 @@ static int symlink(IDMAP_ARG struct inode *dir, struct dentry *dentry,
 static void update_links(struct inode *inode)
 {
 	set_nlink(inode, yaffs_get_obj_link_count(yl_obj(inode)));
-	inode_set_ctime_to_ts(inode, (struct timespec64){.tv_sec = yl_now()});
-	yl_times_to_obj(inode);
+	yl_set_ctime(inode, (struct timespec64){.tv_sec = yl_now()});
 }
 
 static int link(struct dentry *old, struct inode *dir, struct dentry *dentry)
@@ -162,7 +169,8 @@ static int link(struct dentry *old, struct inode *dir, struct dentry *dentry)
 	if (dentry->d_name.len > YL_NAME_MAX)
 		return -ENAMETOOLONG;
 	yl_lock(fs);
-	if (yaffs_link_obj(yl_obj(dir), dentry->d_name.name, yl_obj(inode))) {
+	if (yl_room(fs, 1) &&
+	    yaffs_link_obj(yl_obj(dir), dentry->d_name.name, yl_obj(inode))) {
 		update_links(inode);
 		yl_times_from_obj(dir);
 	} else {
@@ -171,6 +179,7 @@ static int link(struct dentry *old, struct inode *dir, struct dentry *dentry)
 	yl_unlock(fs);
 	if (err)
 		return err;
+	yl_changed(inode); /* a link's header is its own, without the time */
 	ihold(inode);
 	d_instantiate(dentry, inode);
 	return 0;
@@ -213,6 +222,8 @@ static int unlink(struct inode *dir, struct dentry *dentry)
 		err = fs->write_error ? -EIO : -EPERM; /* lost+found stays */
 	}
 	yl_unlock(fs);
+	if (!err && inode->i_nlink)
+		yl_changed(inode);
 	return err;
 }
 
@@ -245,8 +256,6 @@ static void settle_rename(struct inode *old_dir, struct inode *new_dir,
 
 	yl_times_from_obj(old_dir);
 	yl_times_from_obj(new_dir);
-	inode_set_ctime_to_ts(moved, (struct timespec64){.tv_sec = yl_now()});
-	yl_times_to_obj(moved);
 	if (S_ISDIR(moved->i_mode) && old_dir != new_dir) {
 		drop_nlink(old_dir);
 		inc_nlink(new_dir);
@@ -271,6 +280,7 @@ static int rename(IDMAP_ARG struct inode *old_dir, struct dentry *old,
 {
 	struct inode *replaced = d_inode(new);
 	struct yl_fs *fs = yl_of(old_dir);
+	struct timespec64 before = inode_get_ctime(d_inode(old));
 	struct heir heir = {};
 	int err = 0;
 
@@ -282,6 +292,8 @@ static int rename(IDMAP_ARG struct inode *old_dir, struct dentry *old,
 	if (replaced)
 		heir = heir_of(
 			yaffs_find_by_name(yl_obj(new_dir), new->d_name.name));
+	/* before the core writes the header that has it */
+	yl_set_ctime(d_inode(old), (struct timespec64){.tv_sec = yl_now()});
 	if (replaced && yaffs_is_non_empty_dir(yl_obj(replaced)))
 		err = -ENOTEMPTY;
 	else if (yaffs_rename_obj(yl_obj(old_dir), old->d_name.name,
@@ -293,8 +305,12 @@ static int rename(IDMAP_ARG struct inode *old_dir, struct dentry *old,
 			yl_cursors_replace(fs, heir.dir, heir.number,
 					   yl_obj(replaced)->obj_id);
 		settle_rename(old_dir, new_dir, d_inode(old), replaced);
+	} else {
+		yl_set_ctime(d_inode(old), before);
 	}
 	yl_unlock(fs);
+	if (!err && replaced && replaced->i_nlink)
+		yl_changed(replaced);
 	return err;
 }
 

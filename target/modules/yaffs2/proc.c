@@ -90,6 +90,8 @@ static void show_port_counts(struct seq_file *seq, struct yl_fs *fs)
 	line(seq, "mtd_erasures", counts->erasures);
 	line(seq, "mtd_write_failures", counts->write_failures);
 	line(seq, "mtd_erase_failures", counts->erase_failures);
+	line(seq, "collection_read_failures", counts->collection_read_failures);
+	line(seq, "lost_chunks", counts->lost_chunks);
 	line(seq, "mount_page_reads", fs->mount_counts.page_reads);
 	line(seq, "mount_oob_reads", fs->mount_counts.oob_reads);
 	line(seq, "mount_page_writes", fs->mount_counts.page_writes);

@@ -24,19 +24,23 @@ void yl_lock(struct yl_fs *fs)
 	fs->alloc_scope = memalloc_nofs_save();
 	fs->read_error = 0;
 	fs->write_error = 0;
+	fs->loss = (struct yl_loss){};
+}
+
+/* For who returns what goes wrong with an object to its caller. */
+void yl_lock_for(struct yl_fs *fs, struct yaffs_obj *own)
+{
+	yl_lock(fs);
+	fs->loss.own = own->obj_id;
 }
 
 void yl_unlock(struct yl_fs *fs)
 {
 	unsigned int scope = fs->alloc_scope;
 
+	yl_settle_losses(fs);
 	mutex_unlock(&fs->lock);
 	memalloc_nofs_restore(scope);
-}
-
-static void became_dirty(struct yaffs_dev *dev)
-{
-	yl_of_dev(dev)->dirty = true;
 }
 
 static int statfs(struct dentry *dentry, struct kstatfs *buf)
@@ -54,6 +58,7 @@ static int statfs(struct dentry *dentry, struct kstatfs *buf)
 	buf->f_files = YAFFS_MAX_OBJECT_ID;
 	buf->f_ffree = YAFFS_MAX_OBJECT_ID - fs->dev.n_obj;
 	buf->f_namelen = YL_NAME_MAX;
+	buf->f_fsid = u64_to_fsid(huge_encode_dev(dentry->d_sb->s_dev));
 	yl_unlock(fs);
 	return 0;
 }
@@ -61,16 +66,57 @@ static int statfs(struct dentry *dentry, struct kstatfs *buf)
 static int sync_fs(struct super_block *sb, int wait)
 {
 	struct yl_fs *fs = sb->s_fs_info;
-	int err = 0;
+	int err;
 
 	if (!wait || sb_rdonly(sb))
 		return 0;
 	yl_lock(fs);
 	/* a checkpoint now would be erased by the collector in a moment */
-	if (fs->dirty || !fs->dev.is_checkpointed)
-		err = yl_flush_all(fs, !yl_urgency(fs));
+	err = yl_flush_all(fs, !yl_urgency(fs));
 	yl_unlock(fs);
 	return err;
+}
+
+/*
+ * The kernel calls this of its own, too, some time after an inode changed: what
+ * lies in the core's cache gets to the flash though nobody syncs it. An object
+ * without a name is gone with the power anyway. Who syncs next is told of an
+ * error.
+ */
+static int write_inode(struct inode *inode, struct writeback_control *wbc)
+{
+	struct yl_fs *fs = yl_of(inode);
+	struct yaffs_obj *obj = yl_obj(inode);
+	int err = 0;
+
+	yl_lock_for(fs, obj);
+	if (!fs->dev.read_only && !obj->unlinked)
+		err = yl_flush_object(fs, obj, false);
+	yl_unlock(fs);
+	mapping_set_error(inode->i_mapping, err);
+	return err;
+}
+
+/* Nobody writes now; nor may the collector. */
+static int freeze_fs(struct super_block *sb)
+{
+	struct yl_fs *fs = sb->s_fs_info;
+	int err;
+
+	if (sb_rdonly(sb))
+		return 0;
+	yl_collector_stop(fs);
+	yl_lock(fs);
+	err = yl_flush_all(fs, true);
+	yl_unlock(fs);
+	if (err)
+		yl_collector_start(fs);
+	return err;
+}
+
+static int unfreeze_fs(struct super_block *sb)
+{
+	return sb_rdonly(sb) ? 0 : yl_collector_start(sb->s_fs_info);
 }
 
 static void free_fs(struct yl_fs *fs)
@@ -119,33 +165,64 @@ static void put_super(struct super_block *sb)
 static const struct super_operations super_operations = {
 	.statfs = statfs,
 	.sync_fs = sync_fs,
+	.write_inode = write_inode,
+	.freeze_fs = freeze_fs,
+	.unfreeze_fs = unfreeze_fs,
 	.put_super = put_super,
 	.evict_inode = yl_evict_inode,
 	.show_options = yl_show_options,
 };
 
+static void set_read_only(struct yl_fs *fs, bool read_only)
+{
+	yl_lock(fs);
+	fs->dev.read_only = read_only;
+	yl_unlock(fs);
+}
+
+/* Pages that mappings made dirty go first: nobody can write them afterwards. */
+static int become_read_only(struct super_block *sb)
+{
+	struct yl_fs *fs = sb->s_fs_info;
+	int err = sync_filesystem(sb);
+
+	if (err)
+		return err;
+	yl_collector_stop(fs);
+	yl_lock(fs);
+	err = yl_flush_all(fs, true);
+	fs->dev.read_only = !err;
+	yl_unlock(fs);
+	if (err)
+		yl_collector_start(fs);
+	return err;
+}
+
+static int become_writable(struct yl_fs *fs)
+{
+	int err;
+
+	if (!(fs->mtd->flags & MTD_WRITEABLE))
+		return -EROFS;
+	yl_lock(fs);
+	err = yl_erase_pending(fs);
+	yl_unlock(fs);
+	if (err)
+		return err;
+	set_read_only(fs, false);
+	err = yl_collector_start(fs);
+	if (err)
+		set_read_only(fs, true);
+	return err;
+}
+
 int yl_remount(struct super_block *sb, bool read_only)
 {
 	struct yl_fs *fs = sb->s_fs_info;
-	int err;
 
 	if (read_only == (bool)fs->dev.read_only)
 		return 0;
-	if (!read_only && !(fs->mtd->flags & MTD_WRITEABLE))
-		return -EROFS;
-	if (read_only)
-		yl_collector_stop(fs);
-	yl_lock(fs);
-	if (read_only)
-		err = yl_flush_all(fs, true);
-	else
-		err = yl_erase_pending(fs);
-	if (!err)
-		fs->dev.read_only = read_only;
-	yl_unlock(fs);
-	if (!fs->dev.read_only && !err)
-		err = yl_collector_start(fs);
-	return err;
+	return read_only ? become_read_only(sb) : become_writable(fs);
 }
 
 static struct yl_fs *new_fs(struct super_block *sb,
@@ -191,7 +268,6 @@ static void set_parameters(struct yl_fs *fs)
 	param->enable_xattr = 1;
 	param->disable_lazy_load = !options->lazy_load;
 	param->disable_summary = !options->summary;
-	param->sb_dirty_fn = became_dirty;
 }
 
 static loff_t largest_file(struct yaffs_dev *dev)

@@ -13,12 +13,88 @@
 
 #include "yaffs2.h"
 
+/* Who syncs the object next is told, or if nobody can, who syncs everything. */
+static void tell(struct yl_fs *fs, struct yaffs_obj *obj)
+{
+	struct inode *inode = obj->my_inode;
+
+	if (inode)
+		mapping_set_error(inode->i_mapping, -EIO);
+	else
+		errseq_set(&fs->sb->s_wb_err, -EIO);
+}
+
+/*
+ * The core's collector copies what it read of a page that cannot be read, and
+ * the copy is good by its code: from now on the file's bytes are wrong there,
+ * and reading them is no error any more.
+ */
+void yl_note_bad_copy(struct yl_fs *fs, int chunk,
+		      const struct yaffs_ext_tags *tags)
+{
+	struct yaffs_obj *obj = yaffs_find_by_number(&fs->dev, tags->obj_id);
+
+	fs->counts.collection_read_failures++;
+	pr_warn_ratelimited("yaffs2: mtd%d: page %d of object %u cannot be "
+			    "read and was collected\n",
+			    fs->mtd->index, chunk, tags->obj_id);
+	if (obj)
+		tell(fs, obj);
+}
+
+/*
+ * A chunk is lost when its last attempt failed and the core goes on to another:
+ * it drops it from its cache without a word, be it another file's than that
+ * which the caller works on. Whose chunk it was is told when its file is synced
+ * next. Of what the collector cannot write the old chunk stays.
+ */
+static void lose(struct yl_fs *fs)
+{
+	struct yl_loss *loss = &fs->loss;
+	struct yaffs_obj *obj = yaffs_find_by_number(&fs->dev, loss->object);
+
+	loss->object = 0;
+	if (!obj)
+		return;
+	fs->counts.lost_chunks++;
+	loss->of_any = true;
+	if (obj->obj_id == loss->own)
+		loss->of_own = true;
+	else
+		tell(fs, obj);
+}
+
+void yl_settle_losses(struct yl_fs *fs)
+{
+	if (fs->loss.object)
+		lose(fs);
+}
+
+/* Each attempt to write a chunk, as the core makes it. */
+void yl_note_write(struct yl_fs *fs, const struct yaffs_ext_tags *tags, int err)
+{
+	struct yl_loss *loss = &fs->loss;
+	bool again =
+		loss->object == tags->obj_id && loss->chunk == tags->chunk_id;
+
+	if (tags->is_deleted || fs->dev.gc_disable)
+		return;
+	if (loss->object && !again)
+		lose(fs);
+	loss->object = err ? tags->obj_id : 0;
+	loss->chunk = tags->chunk_id;
+}
+
 static int lost(struct yl_fs *fs)
 {
 	struct yaffs_dev *dev = &fs->dev;
 
-	if (fs->write_error)
-		return fs->write_error == -EROFS ? -EROFS : -EIO;
+	yl_settle_losses(fs);
+	if (fs->write_error == -EROFS)
+		return -EROFS;
+	if (fs->write_error ||
+	    (fs->loss.own ? fs->loss.of_own : fs->loss.of_any))
+		return -EIO;
 	return dev->n_erased_blocks < 1 && dev->alloc_block < 0 ? -ENOSPC : 0;
 }
 
@@ -33,15 +109,16 @@ int yl_flush_object(struct yl_fs *fs, struct yaffs_obj *obj, bool data_only)
 }
 
 /* A flush can collect garbage and so change any list: begin anew after each. */
-static struct yaffs_obj *dirty_file(struct yaffs_dev *dev)
+static struct yaffs_obj *dirty_object(struct yaffs_dev *dev)
 {
 	struct yaffs_obj *obj;
 	int i;
 
 	for (i = 0; i < YAFFS_NOBJECT_BUCKETS; i++)
 		list_for_each_entry (obj, &dev->obj_bucket[i].list, hash_link)
-			if (obj->dirty && !obj->unlinked && !obj->fake &&
-			    obj->variant_type == YAFFS_OBJECT_TYPE_FILE)
+			if (obj->dirty && !obj->unlinked && !obj->deleted &&
+			    !obj->fake &&
+			    obj->variant_type != YAFFS_OBJECT_TYPE_HARDLINK)
 				return obj;
 	return NULL;
 }
@@ -52,9 +129,9 @@ int yl_flush_all(struct yl_fs *fs, bool checkpoint)
 	struct yaffs_obj *obj;
 	int err = 0;
 
-	while (!err && (obj = dirty_file(dev)))
-		err = yl_flush_object(fs, obj, false);
 	yaffs_update_dirty_dirs(dev);
+	while (!err && (obj = dirty_object(dev)))
+		err = yl_flush_object(fs, obj, false);
 	core_flush_cache(dev);
 	if (!err)
 		err = lost(fs);
@@ -64,7 +141,6 @@ int yl_flush_all(struct yl_fs *fs, bool checkpoint)
 			fs->checkpoints++;
 		err = fs->write_error ? -EIO : 0;
 	}
-	fs->dirty = err;
 	return err;
 }
 
@@ -126,7 +202,6 @@ int yl_collector_start(struct yl_fs *fs)
 {
 	struct task_struct *thread;
 
-	fs->dev.param.defered_dir_update = fs->options.background;
 	if (!fs->options.background)
 		return 0;
 	thread = kthread_create(run_collector, fs, "yaffs-bg-mtd%d",
@@ -134,6 +209,7 @@ int yl_collector_start(struct yl_fs *fs)
 	if (IS_ERR(thread))
 		return PTR_ERR(thread);
 	fs->collector = thread;
+	fs->dev.param.defered_dir_update = 1;
 	wake_up_process(thread);
 	return 0;
 }
@@ -143,4 +219,5 @@ void yl_collector_stop(struct yl_fs *fs)
 	if (fs->collector)
 		kthread_stop(fs->collector);
 	fs->collector = NULL;
+	fs->dev.param.defered_dir_update = 0;
 }

@@ -12,7 +12,9 @@
 int yl_tags1_write(struct yaffs_dev *dev, int chunk, const u8 *data,
 		   const struct yaffs_ext_tags *tags)
 {
+	struct yl_fs *fs = yl_of_dev(dev);
 	struct yaffs_packed_tags1 packed;
+	int err;
 
 	yaffs_pack_tags1(&packed, tags);
 	yaffs_calc_tags_ecc((struct yaffs_tags *)&packed);
@@ -20,9 +22,9 @@ int yl_tags1_write(struct yaffs_dev *dev, int chunk, const u8 *data,
 		memset(&packed, 0xff, sizeof(packed));
 		packed.deleted = 0;
 	}
-	return yl_mtd_write(yl_of_dev(dev), chunk, data, &packed, TAGS_BYTES)
-		       ? YAFFS_FAIL
-		       : YAFFS_OK;
+	err = yl_mtd_write(fs, chunk, data, &packed, TAGS_BYTES);
+	yl_note_write(fs, tags, err);
+	return err ? YAFFS_FAIL : YAFFS_OK;
 }
 
 static enum yaffs_ecc_result page_result(struct yaffs_dev *dev, int err)
@@ -83,6 +85,6 @@ int yl_tags1_read(struct yaffs_dev *dev, int chunk, u8 *data,
 	tags->ecc_result = result;
 	if (result != YAFFS_ECC_RESULT_UNFIXED)
 		return YAFFS_OK;
-	yl_note_read(fs, -EIO);
+	yl_note_read(fs, chunk, tags);
 	return YAFFS_FAIL;
 }

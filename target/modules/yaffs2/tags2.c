@@ -35,6 +35,7 @@ int yl_tags2_write(struct yaffs_dev *dev, int chunk, const u8 *data,
 		yaffs_pack_tags2(&packed, tags, !dev->param.no_tags_ecc);
 		err = yl_mtd_write(fs, chunk, data, &packed, oob_bytes(dev));
 	}
+	yl_note_write(fs, tags, err);
 	return err ? YAFFS_FAIL : YAFFS_OK;
 }
 
@@ -89,6 +90,6 @@ int yl_tags2_read(struct yaffs_dev *dev, int chunk, u8 *data,
 	}
 	if (tags->ecc_result != YAFFS_ECC_RESULT_UNFIXED)
 		return YAFFS_OK;
-	yl_note_read(fs, -EIO);
+	yl_note_read(fs, chunk, tags);
 	return YAFFS_FAIL;
 }

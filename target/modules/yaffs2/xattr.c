@@ -36,12 +36,14 @@ static int set(const struct xattr_handler *handler,
 	       const char *suffix, const void *value, size_t bytes, int flags)
 {
 	const char *name = xattr_full_name(handler, suffix);
+	struct timespec64 before = inode_get_ctime(inode);
 	struct yl_fs *fs = yl_of(inode);
 	int result;
 
 	if (no_room(fs))
 		return -EOPNOTSUPP;
 	yl_lock(fs);
+	yl_set_ctime(inode, (struct timespec64){.tv_sec = yl_now()});
 	if (value)
 		result = yaffs_set_xattrib(yl_obj(inode), name, value, bytes,
 					   flags);
@@ -49,8 +51,27 @@ static int set(const struct xattr_handler *handler,
 		result = yaffs_remove_xattrib(yl_obj(inode), name);
 	if (fs->write_error)
 		result = -EIO;
+	if (result < 0)
+		yl_set_ctime(inode, before);
 	yl_unlock(fs);
 	return min(result, 0);
+}
+
+/* Takes out the names that the caller may not see; what is left, in bytes. */
+static size_t visible(char *list, size_t bytes)
+{
+	size_t prefix = XATTR_TRUSTED_PREFIX_LEN, kept = 0, at, name;
+
+	if (capable(CAP_SYS_ADMIN))
+		return bytes;
+	for (at = 0; at < bytes; at += name) {
+		name = strlen(list + at) + 1;
+		if (!strncmp(list + at, XATTR_TRUSTED_PREFIX, prefix))
+			continue;
+		memmove(list + kept, list + at, name);
+		kept += name;
+	}
+	return kept;
 }
 
 /* The core knows no question for the size alone, and wants a byte to spare. */
@@ -74,6 +95,8 @@ ssize_t yl_listxattr(struct dentry *dentry, char *list, size_t bytes)
 	if (fs->read_error)
 		result = fs->read_error;
 	yl_unlock(fs);
+	if (result > 0)
+		result = visible(whole, result);
 	if (result > 0 && bytes && result > bytes)
 		result = -ERANGE;
 	if (result > 0 && bytes)

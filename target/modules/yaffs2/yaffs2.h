@@ -42,6 +42,17 @@ struct yl_flash_counts {
 	u64 erasures;
 	u64 write_failures;
 	u64 erase_failures;
+	u64 collection_read_failures; /* live chunks that none could read */
+	u64 lost_chunks; /* accepted, and given up when they were written */
+};
+
+/* What the core gave up writing while the lock was held; see sync.c. */
+struct yl_loss {
+	u32 own;    /* object whose losses the lock's holder returns, or 0 */
+	u32 object; /* object and chunk of the last write, if it failed */
+	u32 chunk;
+	bool of_own; /* something of the holder's own object is lost */
+	bool of_any;
 };
 
 struct yl_fs {
@@ -54,11 +65,12 @@ struct yl_fs {
 	struct yl_flash_counts counts;	     /* since the mount ended */
 	struct yl_flash_counts mount_counts; /* of the mount itself */
 	u32 checkpoints;		     /* saved since mounting */
-	int read_error;	  /* first of the lock's holder: the core drops these */
-	int write_error;  /* of the last write, 0 if it went well at last */
-	int erase_failed; /* block that is to be marked bad, or -1 */
+	int read_error;	 /* first of the lock's holder: the core drops these */
+	int write_error; /* of the last write, 0 if it went well at last */
+	struct yl_loss loss;
+	int erase_failed;	   /* block that is to be marked bad, or -1 */
 	unsigned long *not_erased; /* read-only: blocks yet to be erased */
-	bool dirty;		   /* changed since the last sync */
+	unsigned int promised;	   /* pages that mappings made dirty, map.c */
 	struct task_struct *collector;
 	wait_queue_head_t collector_wait;
 	struct list_head mounted; /* in the list of all, proc.c */
@@ -82,6 +94,7 @@ static inline struct yaffs_obj *yl_obj(const struct inode *inode)
 
 /* super.c */
 void yl_lock(struct yl_fs *fs);
+void yl_lock_for(struct yl_fs *fs, struct yaffs_obj *own);
 void yl_unlock(struct yl_fs *fs);
 int yl_fill_super(struct super_block *sb, struct fs_context *fc);
 int yl_remount(struct super_block *sb, bool read_only);
@@ -91,6 +104,11 @@ int yl_init_fs_context(struct fs_context *fc);
 int yl_show_options(struct seq_file *seq, struct dentry *root);
 
 /* sync.c */
+void yl_note_bad_copy(struct yl_fs *fs, int chunk,
+		      const struct yaffs_ext_tags *tags);
+void yl_note_write(struct yl_fs *fs, const struct yaffs_ext_tags *tags,
+		   int err);
+void yl_settle_losses(struct yl_fs *fs);
 int yl_flush_object(struct yl_fs *fs, struct yaffs_obj *obj, bool data_only);
 int yl_flush_all(struct yl_fs *fs, bool checkpoint);
 unsigned int yl_urgency(struct yl_fs *fs);
@@ -104,7 +122,8 @@ int yl_mtd_read(struct yl_fs *fs, int chunk, u8 *data, void *oob,
 int yl_mtd_write(struct yl_fs *fs, int chunk, const u8 *data, const void *oob,
 		 unsigned int oob_bytes);
 int yl_erase_pending(struct yl_fs *fs);
-void yl_note_read(struct yl_fs *fs, int err);
+void yl_note_read(struct yl_fs *fs, int chunk,
+		  const struct yaffs_ext_tags *tags);
 int yl_tags1_write(struct yaffs_dev *dev, int chunk, const u8 *data,
 		   const struct yaffs_ext_tags *tags);
 int yl_tags1_read(struct yaffs_dev *dev, int chunk, u8 *data,
@@ -118,10 +137,20 @@ int yl_tags2_read(struct yaffs_dev *dev, int chunk, u8 *data,
 struct inode *yl_iget(struct super_block *sb, u32 number);
 void yl_times_from_obj(struct inode *inode);
 void yl_times_to_obj(struct inode *inode);
+void yl_set_ctime(struct inode *inode, struct timespec64 time);
 void yl_evict_inode(struct inode *inode);
+void yl_changed(struct inode *inode);
 int yl_setattr(IDMAP_ARG struct dentry *dentry, struct iattr *attr);
 
+/* map.c */
+bool yl_room(struct yl_fs *fs, unsigned int chunks);
+int yl_mmap(struct file *file, struct vm_area_struct *vma);
+void yl_promise_end(struct page *page);
+void yl_invalidate(INVALIDATE_ARGS);
+
 /* file.c, dir.c, namei.c, symlink.c, xattr.c */
+bool yl_is_readable(struct yaffs_obj *obj, loff_t at);
+int yl_store_page(struct page *page);
 extern const struct file_operations yl_file_operations;
 extern const struct inode_operations yl_file_inode_operations;
 extern const struct address_space_operations yl_address_operations;

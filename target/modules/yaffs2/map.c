@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * Shared writable mappings. A page is promised room when somebody first writes
+ * to it, at the fault: a full disk shows there and then, as a bus error, and
+ * not when the data are long written and nobody is there to be told. A page
+ * that has such a promise carries the mark "private" until it is written back
+ * or cut off.
+ */
+#include <linux/mm.h>
+#include <linux/pagemap.h>
+#include <linux/writeback.h>
+
+#include "yaffs2.h"
+
+/* Chunks that a page can lie in: with inband tags their edges do not meet. */
+static unsigned int chunks_of_page(struct yl_fs *fs)
+{
+	return PAGE_SIZE / fs->dev.data_bytes_per_chunk + 2;
+}
+
+/* With the lock held: whether there is room for more than what is promised. */
+bool yl_room(struct yl_fs *fs, unsigned int chunks)
+{
+	return yaffs_check_alloc_available(
+		&fs->dev, fs->promised * chunks_of_page(fs) + chunks);
+}
+
+static bool promise(struct yl_fs *fs, struct page *page)
+{
+	bool room;
+
+	if (PagePrivate(page))
+		return true;
+	yl_lock(fs);
+	room = yl_room(fs, chunks_of_page(fs));
+	fs->promised += room;
+	yl_unlock(fs);
+	if (room)
+		attach_page_private(page, (void *)1);
+	return room;
+}
+
+/* Of a locked page. */
+void yl_promise_end(struct page *page)
+{
+	struct yl_fs *fs = yl_of(page->mapping->host);
+
+	if (!PagePrivate(page))
+		return;
+	detach_page_private(page);
+	yl_lock(fs);
+	fs->promised--;
+	yl_unlock(fs);
+}
+
+void yl_invalidate(INVALIDATE_ARGS)
+{
+	if (!offset && bytes == PAGE_SIZE)
+		yl_promise_end(INVALIDATE_PAGE);
+}
+
+static vm_fault_t make_writable(struct vm_fault *vmf)
+{
+	struct inode *inode = file_inode(vmf->vma->vm_file);
+	struct page *page = vmf->page;
+	vm_fault_t result = VM_FAULT_LOCKED;
+
+	sb_start_pagefault(inode->i_sb);
+	file_update_time(vmf->vma->vm_file);
+	lock_page(page);
+	if (page->mapping != inode->i_mapping ||
+	    page_offset(page) >= i_size_read(inode))
+		result = VM_FAULT_NOPAGE; /* it was cut off meanwhile */
+	else if (!promise(yl_of(inode), page))
+		result = VM_FAULT_SIGBUS;
+	else
+		set_page_dirty(page);
+	if (result != VM_FAULT_LOCKED)
+		unlock_page(page);
+	else
+		wait_for_stable_page(page);
+	sb_end_pagefault(inode->i_sb);
+	return result;
+}
+
+static const struct vm_operations_struct operations = {
+	.fault = filemap_fault,
+	.map_pages = filemap_map_pages,
+	.page_mkwrite = make_writable,
+};
+
+int yl_mmap(struct file *file, struct vm_area_struct *vma)
+{
+	int err = generic_file_mmap(file, vma);
+
+	if (!err)
+		vma->vm_ops = &operations;
+	return err;
+}

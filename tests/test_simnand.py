@@ -9,6 +9,7 @@ import pytest
 from chipsteps import modprobe, numbers, run
 
 from nandlab import catalog
+from nandlab.board.build import modules
 from nandlab.board.job import Job, Step
 from nandlab.board.qemu import QemuBoard
 from nandlab.catalog import ChipModel
@@ -86,3 +87,23 @@ def test_bad_parameters_are_refused_with_the_reason(board: QemuBoard) -> None:
     assert record["load"].rc != 0
     assert "simnand: " in record["always-log"].stdout
     assert "writesize" in record["always-log"].stdout
+
+
+def test_the_controller_knows_the_chips_commands_and_no_other(board: QemuBoard) -> None:
+    """Asked first or given at once, a command that the chip has not is refused."""
+    (module,) = modules("nandtry", board.machine.packages)
+    record = run(
+        board,
+        modprobe({"blocks": 64, "array_phys": board.machine.model.store_start}),
+        Step("ask", "insmod ./nandtry.ko && dmesg | grep 'nandtry: '"),
+        files={module.name: module.read_bytes()},
+    )
+    said = dict(
+        line.partition("nandtry: ")[2].split(" ", 1) for line in record["ask"].stdout.splitlines()
+    )
+    known = "00 01 05 10 30 50 60 70 80 85 90 d0 e0 ff"
+    at_work = {"10", "30", "d0"}
+    assert said == {
+        "knows": known,
+        "takes": " ".join(c for c in known.split() if c not in at_work),
+    }

@@ -29,6 +29,37 @@ static void test_identity(void)
 	chip_exit(&chip);
 }
 
+/* What the list says and what the pins do is the same, for each command. */
+static void test_commands(void)
+{
+	const u8 known[] = {0x00, 0x01, 0x05, 0x10, 0x30, 0x50, 0x60,
+			    0x70, 0x80, 0x85, 0x90, 0xd0, 0xe0, 0xff};
+	unsigned int opcode, count = 0;
+	struct chip chip;
+
+	start(&chip, &large, NULL);
+	for (opcode = 0; opcode < 256; opcode++) {
+		bool listed = memchr(known, (int)opcode, sizeof(known));
+
+		chip_command(&chip, opcode);
+		CHECK_EQ(chip_knows(opcode), listed);
+		CHECK_EQ(chip.error, listed ? 0 : -EOPNOTSUPP);
+		chip_error_told(&chip);
+		CHECK_EQ(chip.error, 0);
+		count += chip_knows(opcode);
+	}
+	CHECK_EQ(count, sizeof(known));
+	CHECK_EQ(chip.op_seq, 0);
+	chip_power(&chip, false);
+	chip_command(&chip, 0xec);
+	CHECK_EQ(chip.error, -EIO);
+	chip_error_told(&chip);
+	CHECK_EQ(chip.error, -EIO);
+	chip_power(&chip, true);
+	CHECK_EQ(chip.error, 0);
+	chip_exit(&chip);
+}
+
 /* 101 pages out and back, on memory of ours and on the chip's own. */
 static void test_pages(void *array)
 {
@@ -293,6 +324,7 @@ int main(void)
 	void *array = malloc(chip_array_bytes(&large));
 
 	test_identity();
+	test_commands();
 	test_pages(array);
 	test_pages(NULL);
 	test_time(8);

@@ -7,10 +7,11 @@
  * as the allocator rounds it up. Freed by whomever, they are counted off.
  * How: the kernel's kmem tracepoints tell who asked; vmalloc() has none, so
  * probes sit on the function that all its forms end in, and on vfree().
- * Needs: to be loaded before those modules. Whole pages from the page
- * allocator (the page cache) are not counted, nor what a slab holds unused.
- * Costs: some hundred instructions at each allocation and release in the whole
- * kernel, and 16 bytes a slot of the table. Times taken beside it are longer.
+ * Needs: to be loaded before those modules, and one CPU. Whole pages from the
+ * page allocator (the page cache) are not counted, nor what a slab holds
+ * unused. Costs: some hundred instructions at each allocation and release in
+ * the whole kernel, and 16 bytes a slot of the table. Times taken beside it are
+ * longer.
  *
  * debugfs fsram/usage has a line "key value" for each sum; a write to it makes
  * the peak what is held now.
@@ -394,6 +395,11 @@ static int __init fsram_init(void)
 	if (!modules_count || slots_log2 < 8 || slots_log2 > 24) {
 		pr_err("not loaded: give modules=, and slots_log2 from 8 to "
 		       "24\n");
+		return -EINVAL;
+	}
+	if (num_online_cpus() > 1) {
+		pr_err("not loaded: needs a board of one CPU, here are %u\n",
+		       num_online_cpus());
 		return -EINVAL;
 	}
 	err = ram_init(slots_log2);

@@ -97,6 +97,7 @@ void chip_power(struct chip *chip, bool on)
 	if (chip->powered && !on)
 		chip->counts.power_cuts++;
 	chip->powered = on;
+	chip->error = on ? 0 : -EIO;
 	chip->status = STATUS_IDLE;
 	chip->output = CHIP_OUT_ZERO;
 	chip->command = 0;

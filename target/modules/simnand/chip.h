@@ -209,6 +209,11 @@ struct chip {
 	/* False: power is cut, and nothing answers. */
 	bool powered;
 
+	/* What whoever drives the bus is to be told: 0; -EIO without power;
+	 * -EOPNOTSUPP once a command came that the chip does not know, until
+	 * chip_error_told(). */
+	int error;
+
 	/* The caller's clock when the present operation began, for the log. */
 	u64 clock_ns;
 
@@ -261,6 +266,9 @@ int chip_init(struct chip *chip, const struct chip_params *params, void *array,
 	      chip_report_fn report, void *context);
 void chip_exit(struct chip *chip);
 
+/* Whether there is such a command at all. */
+bool chip_knows(u8 opcode);
+
 /* The bus. force_8bit: one byte a cycle on a 16-bit bus too (ID, status).
  * A chip without power ignores all of it and drives no line: 0xff. */
 void chip_command(struct chip *chip, u8 opcode);
@@ -268,6 +276,12 @@ void chip_address(struct chip *chip, const u8 *cycles, unsigned int count);
 void chip_data_out(struct chip *chip, u8 *to, u32 bytes, bool force_8bit);
 void chip_data_in(struct chip *chip, const u8 *from, u32 bytes,
 		  bool force_8bit);
+
+/* A chip whose error was told answers the next command as ever. */
+static inline void chip_error_told(struct chip *chip)
+{
+	chip->error = chip->powered ? 0 : -EIO;
+}
 
 /* The time that the bus and the array took since the last call. */
 u64 chip_take_ns(struct chip *chip);

@@ -5,26 +5,45 @@
  */
 #include "array.h"
 
-/* Commands, as data sheets name them. */
+/* All commands that there are, as data sheets name them. */
+/* clang-format off */
+#define CHIP_COMMANDS(X)        \
+	X(READ0, 0x00)          \
+	X(READ1, 0x01)          \
+	X(RNDOUT, 0x05)         \
+	X(PAGEPROG, 0x10)       \
+	X(READSTART, 0x30)      \
+	X(READOOB, 0x50)        \
+	X(ERASE1, 0x60)         \
+	X(STATUS, 0x70)         \
+	X(SEQIN, 0x80)          \
+	X(RNDIN, 0x85)          \
+	X(READID, 0x90)         \
+	X(ERASE2, 0xd0)         \
+	X(RNDOUTSTART, 0xe0)    \
+	X(RESET, 0xff)
+/* clang-format on */
+
 enum {
-	CMD_READ0 = 0x00,
-	CMD_READ1 = 0x01,
-	CMD_RNDOUT = 0x05,
-	CMD_PAGEPROG = 0x10,
-	CMD_READSTART = 0x30,
-	CMD_READOOB = 0x50,
-	CMD_ERASE1 = 0x60,
-	CMD_STATUS = 0x70,
-	CMD_SEQIN = 0x80,
-	CMD_RNDIN = 0x85,
-	CMD_READID = 0x90,
-	CMD_ERASE2 = 0xd0,
-	CMD_RNDOUTSTART = 0xe0,
-	CMD_RESET = 0xff,
+#define COMMAND_CODE(name, opcode) CMD_##name = opcode,
+	CHIP_COMMANDS(COMMAND_CODE)
+#undef COMMAND_CODE
 };
 
 /* READ ID from here asks for the ONFI signature, which we do not have. */
 #define ID_ADDRESS_ONFI 0x20
+
+bool chip_knows(u8 opcode)
+{
+	switch (opcode) {
+#define COMMAND_CASE(name, opcode) case CMD_##name:
+		CHIP_COMMANDS(COMMAND_CASE)
+#undef COMMAND_CASE
+		return true;
+	default:
+		return false;
+	}
+}
 
 /* True if the address is whole and there is such a page. */
 static bool addressed(struct chip *chip, unsigned int cycles)
@@ -125,7 +144,9 @@ static void begin_command(struct chip *chip, u8 opcode)
 	case CMD_RNDIN:
 	case CMD_ERASE1:
 		break;
-	default: /* READ ID waits for its address; the rest is not ours */
+	default: /* READ ID waits for its address */
+		if (!chip_knows(opcode))
+			chip->error = -EOPNOTSUPP;
 		chip->output = CHIP_OUT_ZERO;
 		chip->out_pos = 0;
 		break;

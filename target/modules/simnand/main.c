@@ -361,12 +361,19 @@ static int __init simnand_init(void)
 		goto no_chip;
 	sim->chip.scanning = true;
 	err = simnand_scan(sim);
-	if (err)
+	if (err) {
+		pr_err("not loaded: the NAND core refused the chip (%d)\n",
+		       err);
 		goto no_scan;
+	}
 	start_counting(sim);
 	err = register_mtd(sim);
-	if (err)
+	if (err) {
+		pr_err("not loaded: MTD refused the device or its partition "
+		       "(%d)\n",
+		       err);
 		goto no_mtd;
+	}
 	simnand_debugfs_add(sim);
 	return 0;
 
@@ -374,7 +381,6 @@ no_mtd:
 	nand_cleanup(&sim->nand);
 no_scan:
 	remove_chip(sim);
-	pr_err("not loaded: the NAND core refused the chip (%d)\n", err);
 no_chip:
 	wait_stop();
 	return err;

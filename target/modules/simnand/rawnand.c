@@ -81,23 +81,37 @@ static void run_instruction(struct chip *chip, const struct nand_op_instr *op)
 	}
 }
 
+/* The chip does all cycles that there are, but not all commands. */
+static int check_op(const struct nand_operation *op)
+{
+	unsigned int i;
+
+	for (i = 0; i < op->ninstrs; i++)
+		if (op->instrs[i].type == NAND_OP_CMD_INSTR &&
+		    !chip_knows(op->instrs[i].ctx.cmd.opcode))
+			return -EOPNOTSUPP;
+	return 0;
+}
+
 static int simnand_exec_op(struct nand_chip *nand,
 			   const struct nand_operation *op, bool check_only)
 {
 	struct simnand *sim = nand_get_controller_data(nand);
-	bool powered;
 	unsigned int i;
+	int err;
 
 	if (check_only)
-		return 0;
+		return check_op(op);
 	simnand_begin(sim);
 	simnand_lock(sim);
 	for (i = 0; i < op->ninstrs; i++)
 		run_instruction(&sim->chip, &op->instrs[i]);
-	powered = sim->chip.powered;
+	err = sim->chip.error; /* a dead chip never says that it is ready */
+	if (unlikely(err))
+		chip_error_told(&sim->chip);
 	simnand_unlock(sim);
 	simnand_end(sim);
-	return powered ? 0 : -EIO; /* a dead chip never says that it is ready */
+	return err;
 }
 
 /* The engine's turn on a page just read: bits corrected in the worst step. */

@@ -104,11 +104,32 @@ static void hook(struct flash_chip *chip)
 	chip->hooked = true;
 }
 
+/* Whoever sits on our hooks has their addresses, and they must not go before he
+ * does. False: this module is being unloaded. */
+static bool stay(struct flash_chip *chip)
+{
+	if (!chip->stays) {
+		pr_warn("flashmon: somebody else took MTD's callbacks since; "
+			"our hooks stay below, and pass on, until a stop after "
+			"that one has gone\n");
+		chip->stays = try_module_get(THIS_MODULE);
+	}
+	return chip->stays;
+}
+
 static void unhook(struct flash_chip *chip)
 {
+	while (!flash_pages_are_ours(chip) || !flash_calls_are_ours(chip)) {
+		if (stay(chip))
+			return;
+		schedule_timeout_uninterruptible(HZ);
+	}
 	flash_unhook_pages(chip);
 	flash_unhook_calls(chip);
 	chip->hooked = false;
+	if (chip->stays)
+		module_put(THIS_MODULE);
+	chip->stays = false;
 }
 
 static struct flash_chip *chip_add(struct mtd_info *master)
@@ -135,10 +156,13 @@ static struct flash_chip *chip_add(struct mtd_info *master)
 	return chip;
 }
 
+/* Nobody calls it any more, whoever sits on our hooks. */
 static void chip_remove(struct flash_chip *chip)
 {
 	if (chip->hooked)
 		unhook(chip);
+	if (chip->stays)
+		module_put(THIS_MODULE);
 	vfree(chip->block);
 	*chip = (struct flash_chip){};
 }
@@ -218,7 +242,7 @@ static int flash_start(void)
 	mutex_lock(&flash_lock);
 	started = true;
 	for (i = 0; i < FLASH_CHIPS_MAX; i++)
-		if (flash_chips[i].mtd)
+		if (flash_chips[i].mtd && !flash_chips[i].hooked)
 			hook(&flash_chips[i]);
 	mutex_unlock(&flash_lock);
 	return 0;

@@ -51,6 +51,7 @@ struct flash_chip {
 	struct nand_chip *nand;
 	unsigned int devices; /* MTD devices of it that are registered */
 	bool hooked;
+	bool stays;	/* stopped, but hooked: others sit on our hooks */
 	u64 first_page; /* the filter: pages from here */
 	u64 end_page;	/* up to here */
 
@@ -133,6 +134,9 @@ void flash_hits(struct flash_chip *chip, struct flash_call *call, u64 end);
 /* Both kinds of hooks of a chip: of its pages, of the calls of MTD. */
 void flash_hook_pages(struct flash_chip *chip);
 void flash_unhook_pages(struct flash_chip *chip);
+/* Whether all of them are still what the callbacks are. */
+bool flash_pages_are_ours(const struct flash_chip *chip);
+bool flash_calls_are_ours(const struct flash_chip *chip);
 void flash_hook_calls(struct flash_chip *chip);
 /* Waits until the last call that went through them has ended. */
 void flash_unhook_calls(struct flash_chip *chip);

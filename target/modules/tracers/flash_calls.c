@@ -155,6 +155,13 @@ void flash_hook_calls(struct flash_chip *chip)
 	WRITE_ONCE(chip->mtd->_erase, hook_mtd_erase);
 }
 
+bool flash_calls_are_ours(const struct flash_chip *chip)
+{
+	return chip->mtd->_read_oob == hook_mtd_read &&
+	       chip->mtd->_write_oob == hook_mtd_write &&
+	       chip->mtd->_erase == hook_mtd_erase;
+}
+
 /*
  * MTD's callbacks run without a lock of ours to wait for. First let those who
  * took the pointer count themselves, then those who have count themselves out,

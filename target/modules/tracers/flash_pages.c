@@ -244,14 +244,22 @@ struct probe flash_erase_probe = {
 	.data_bytes = sizeof(struct page_op),
 };
 
-/* A callback that the driver has not got stays NULL: the core asks for it. */
-#define HOOK(ops, name, to)                          \
-	do {                                         \
-		if ((ops)->name)                     \
-			WRITE_ONCE((ops)->name, to); \
-	} while (0)
+/* clang-format off */
+#define HOOKED(X)		\
+	X(read_page)		\
+	X(read_page_raw)	\
+	X(read_subpage)		\
+	X(read_oob)		\
+	X(read_oob_raw)		\
+	X(write_page)		\
+	X(write_page_raw)	\
+	X(write_subpage)	\
+	X(write_oob)		\
+	X(write_oob_raw)
+/* clang-format on */
 
-/* The controller's lock is held by whoever is in a callback. */
+/* The controller's lock is held by whoever is in a callback. One that the
+ * driver has not got stays NULL: the core asks for it. */
 void flash_hook_pages(struct flash_chip *chip)
 {
 	struct nand_ecc_ctrl *ecc = &chip->nand->ecc;
@@ -259,17 +267,24 @@ void flash_hook_pages(struct flash_chip *chip)
 	mutex_lock(&chip->nand->controller->lock);
 	chip->ecc = *ecc;
 	chip->nested = 0;
-	HOOK(ecc, read_page, hook_read_page);
-	HOOK(ecc, read_page_raw, hook_read_page_raw);
-	HOOK(ecc, read_subpage, hook_read_subpage);
-	HOOK(ecc, read_oob, hook_read_oob);
-	HOOK(ecc, read_oob_raw, hook_read_oob_raw);
-	HOOK(ecc, write_page, hook_write_page);
-	HOOK(ecc, write_page_raw, hook_write_page_raw);
-	HOOK(ecc, write_subpage, hook_write_subpage);
-	HOOK(ecc, write_oob, hook_write_oob);
-	HOOK(ecc, write_oob_raw, hook_write_oob_raw);
+#define HOOK(name)     \
+	if (ecc->name) \
+		WRITE_ONCE(ecc->name, hook_##name);
+	HOOKED(HOOK)
+#undef HOOK
 	mutex_unlock(&chip->nand->controller->lock);
+}
+
+bool flash_pages_are_ours(const struct flash_chip *chip)
+{
+	const struct nand_ecc_ctrl *ecc = &chip->nand->ecc;
+	bool ours = true;
+
+#define IS_OURS(name) \
+	ours = ours && (!chip->ecc.name || ecc->name == hook_##name);
+	HOOKED(IS_OURS)
+#undef IS_OURS
+	return ours;
 }
 
 void flash_unhook_pages(struct flash_chip *chip)
@@ -277,15 +292,8 @@ void flash_unhook_pages(struct flash_chip *chip)
 	struct nand_ecc_ctrl *ecc = &chip->nand->ecc;
 
 	mutex_lock(&chip->nand->controller->lock);
-	ecc->read_page = chip->ecc.read_page;
-	ecc->read_page_raw = chip->ecc.read_page_raw;
-	ecc->read_subpage = chip->ecc.read_subpage;
-	ecc->read_oob = chip->ecc.read_oob;
-	ecc->read_oob_raw = chip->ecc.read_oob_raw;
-	ecc->write_page = chip->ecc.write_page;
-	ecc->write_page_raw = chip->ecc.write_page_raw;
-	ecc->write_subpage = chip->ecc.write_subpage;
-	ecc->write_oob = chip->ecc.write_oob;
-	ecc->write_oob_raw = chip->ecc.write_oob_raw;
+#define UNHOOK(name) ecc->name = chip->ecc.name;
+	HOOKED(UNHOOK)
+#undef UNHOOK
 	mutex_unlock(&chip->nand->controller->lock);
 }

@@ -4,6 +4,9 @@
  * itself changes its entry, and interrupts on top of it leave it as it was.
  */
 #include <linux/hash.h>
+#include <linux/pid.h>
+#include <linux/pid_namespace.h>
+#include <linux/rcupdate.h>
 #include <linux/sched.h>
 
 #include "func.h"
@@ -25,22 +28,46 @@ static struct func_stack *stack_find(void)
 	return NULL;
 }
 
-static struct func_stack *stack_new(void)
+/* Whoever died inside a function never left it. */
+static bool is_dead(const struct func_stack *stack,
+		    const struct task_struct *task)
+{
+	const struct task_struct *now;
+
+	rcu_read_lock();
+	now = pid_task(find_pid_ns(stack->pid, &init_pid_ns), PIDTYPE_PID);
+	rcu_read_unlock();
+	return now != task;
+}
+
+/* The first free entry; or else, if the dead may be looked for, one of theirs.
+ */
+static struct func_stack *stack_take(bool of_the_dead)
 {
 	u32 at = hash_ptr(current, STACK_BITS);
 	struct func_stack *stack;
+	struct task_struct *task;
 	unsigned int i;
 
 	for (i = 0; i < LOOK; i++) {
 		stack = &stacks[(at + i) % STACKS];
-		if (READ_ONCE(stack->task) ||
-		    cmpxchg(&stack->task, NULL, current))
+		task = READ_ONCE(stack->task);
+		if (task && !(of_the_dead && is_dead(stack, task)))
+			continue;
+		if (cmpxchg(&stack->task, task, current) != task)
 			continue;
 		stack->pid = current->pid;
 		stack->top = NULL;
 		return stack;
 	}
 	return NULL;
+}
+
+static struct func_stack *stack_new(void)
+{
+	struct func_stack *stack = stack_take(false);
+
+	return stack ? stack : stack_take(true);
 }
 
 bool func_push(struct func_frame *frame)

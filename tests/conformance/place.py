@@ -48,11 +48,13 @@ class Place:
     part: str
     faults: dict[str, int] = field(default_factory=dict)
     small: bool = False
+    mib: float | None = None
+    """Of its partition; none: the part's own, or the small one."""
 
     @property
     def spec(self) -> TrialSpec:
         """As a study would have it; UsageError if the file system cannot live there."""
-        mib = (SMALL if self.small else PARTS)[self.part]
+        mib = self.mib or (SMALL if self.small else PARTS)[self.part]
         return _spec(self.system, self.part, mib, self.faults)
 
     def differs(self) -> frozenset[str]:

@@ -14,7 +14,8 @@ from dataclasses import dataclass
 from sequences import REMOUNT, Sequence
 
 PATHLESS = {
-    *("close", "write", "put", "read", "mapread", "ftrunc", "fsync", "fstat", "readdir", "enddir")
+    *("close", "write", "put", "read", "mapread", "mapshared", "ftrunc", "fsync", "fstat"),
+    *("readdir", "enddir"),
 }
 """Operations without a name of a file."""
 SOME_TIME = 1_234_567_890

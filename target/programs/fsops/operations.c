@@ -128,11 +128,8 @@ static void say_mapped(const unsigned char *map, size_t from, size_t to)
 	       zero ? "" : " with bytes past the end");
 }
 
-/*
- * From number[0] to the end of the file, at most number[1] bytes. Private: of
- * a file open for writing, some file systems map nothing shared.
- */
-static void op_mapread(const struct args *args)
+/* From number[0] to the end of the file, at most number[1] bytes. */
+static void say_map(const struct args *args, int sharing)
 {
 	struct stat st;
 	uint64_t from = args->number[0], to;
@@ -153,7 +150,7 @@ static void op_mapread(const struct args *args)
 		puts("past the end");
 		return;
 	}
-	map = mmap(NULL, to, PROT_READ, MAP_PRIVATE, files[args->slot], 0);
+	map = mmap(NULL, to, PROT_READ, sharing, files[args->slot], 0);
 	if (map == MAP_FAILED) {
 		say(-1);
 		return;
@@ -169,6 +166,17 @@ static void op_mapread(const struct args *args)
 		       (unsigned long long)hash_more(HASH_START, map + from,
 						     to - from));
 	munmap(map, to);
+}
+
+/* Private: of a file open for writing, some file systems map nothing shared. */
+static void op_mapread(const struct args *args)
+{
+	say_map(args, MAP_PRIVATE);
+}
+
+static void op_mapshared(const struct args *args)
+{
+	say_map(args, MAP_SHARED);
 }
 
 static void op_ftrunc(const struct args *args)
@@ -296,6 +304,7 @@ const struct operation operations[] = {
 	{"put", "snn", op_put, NULL},	/* size, kind: where the file stands */
 	{"read", "snn", op_read, NULL}, /* offset, size */
 	{"mapread", "snn", op_mapread, NULL},
+	{"mapshared", "snn", op_mapshared, NULL},
 	{"ftrunc", "sn", op_ftrunc, NULL},
 	{"fsync", "s", op_fsync, NULL},
 	{"fstat", "s", op_fstat, NULL},

@@ -78,8 +78,10 @@ EVERY = pytest.mark.parametrize("place", places(every_part=False), ids=lambda p:
 @EVERY
 def test_a_shared_mapping_is_refused_just_as_declared(board: Board, place: Place) -> None:
     """Of a descriptor that may write, to read too; never of one that only reads."""
-    sequence = ("open 0 a c", "write 0 0 5000 1", "open 1 a r", "mapshared 0 0 5000")
-    sequence += ("mapshared 1 0 5000", "read 1 0 5000")
+    sequence = (
+        *("open 0 a c", "write 0 0 5000 1", "open 1 a r"),
+        *("mapshared 0 0 5000", "mapshared 1 0 5000", "read 1 0 5000"),
+    )
     text = "\n".join(["seq 0", *sequence, ""])
     step = Step("fsops", f"fsops sequence {MOUNTPOINT}")
     record, complaints = place.run(board, step, files={"sequence": text.encode()})

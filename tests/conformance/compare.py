@@ -14,7 +14,8 @@ from dataclasses import dataclass
 from sequences import CUT, REMOUNT, Sequence
 
 PATHLESS = {
-    *("close", "write", "put", "read", "mapread", "mapwrite", "ftrunc", "fsync", "fstat"),
+    *("close", "write", "put", "read", "mapread", "mapshared", "mapwrite", "ftrunc", "fsync"),
+    "fstat",
     *("readdir", "enddir"),
 }
 """Operations without a name of a file."""

@@ -56,12 +56,14 @@ class Place:
     cut_short: bool = False
     """The partition is as small as will do, and the chip ends with it: it is put in sooner."""
     options: dict[str, str] = field(default_factory=dict)
+    mib: float | None = None
+    """Of its partition; none: the part's own, or the small one."""
 
     @property
     def spec(self) -> TrialSpec:
         """As a study would have it; UsageError if the file system cannot live there."""
-        mib = CUT_SHORT_MIB if self.cut_short else (SMALL if self.small else PARTS)[self.part]
-        return _spec(self, mib)
+        size = CUT_SHORT_MIB if self.cut_short else (SMALL if self.small else PARTS)[self.part]
+        return _spec(self, self.mib or size)
 
     def differs(self) -> frozenset[str]:
         """What its catalog file declares."""

@@ -6,14 +6,16 @@ from __future__ import annotations
 from typing import get_args
 
 import pytest
+from compare import outcomes
 from place import SYSTEMS, Place, places
 from replay import play
 from sequences import Sequence
 from test_fsx import fsx
 
-from nandlab.board.job import Board
+from nandlab.board.job import Board, Step
 from nandlab.catalog import load
 from nandlab.filesystem import Difference, FilesystemModel
+from nandlab.trial import MOUNTPOINT
 
 pytestmark = pytest.mark.board
 
@@ -73,3 +75,53 @@ def test_a_declared_difference_is_there(board: Board, place: Place, difference: 
     got = play(board, place, [WITNESSES[difference]], others)
     assert got.mismatches[0] is not None, "it does as tmpfs does: take the declaration back"
     assert play(board, place, [WITNESSES[difference]]).ok, "excused, it must pass"
+
+
+EVERY = pytest.mark.parametrize("place", places(every_part=False), ids=lambda p: p.system)
+
+
+@EVERY
+def test_a_shared_mapping_is_refused_just_as_declared(board: Board, place: Place) -> None:
+    """Of a descriptor that may write, to read too; never of one that only reads."""
+    sequence = (
+        *("open 0 a c", "write 0 0 5000 1", "open 1 a r"),
+        *("mapshared 0 0 5000", "mapshared 1 0 5000", "read 1 0 5000"),
+    )
+    text = "\n".join(["seq 0", *sequence, ""])
+    step = Step("fsops", f"fsops sequence {MOUNTPOINT}")
+    record, complaints = place.run(board, step, files={"sequence": text.encode()})
+    assert record.failed() is None, record.failed()
+    assert complaints == []
+    by_writer, by_reader, read = outcomes(record["fsops"].stdout)["0"][-3:]
+    assert by_reader == read
+    refused = "shared_writable_maps" in place.differs()
+    assert by_writer == ("EINVAL" if refused else read)
+
+
+def changed(call: str) -> str:
+    """Whether a change of size sets the times: of modification, then of change; a line of both."""
+    file = f"{MOUNTPOINT}/0/a"
+    times = f"stat -c '%Y %Z' {file}"
+    return (
+        f"fsops {call}-make {MOUNTPOINT} > /tmp/made && set -- $({times}) && sleep 2 && "
+        f"fsops {call} {MOUNTPOINT} > /tmp/said && ! grep E /tmp/made /tmp/said && "
+        f"set -- $@ $({times}) && echo $(($3 > $1)) $(($4 > $2)) && rm -r {MOUNTPOINT}/0"
+    )
+
+
+@EVERY
+def test_times_of_truncate_are_left_just_as_declared(board: Board, place: Place) -> None:
+    """By path and by handle; UBIFS's declaration is of files that keep their size."""
+    files = {
+        "path-make": b"seq 0\nopen 0 a c\nwrite 0 0 5000 1\n",
+        "path": b"seq 0\ntrunc a 100\n",
+        "handle-make": b"seq 0\nopen 0 a c\nwrite 0 0 5000 1\n",
+        "handle": b"seq 0\nopen 0 a -\nftrunc 0 100\n",
+    }
+    steps = [Step(call, changed(call)) for call in ("path", "handle")]
+    record, complaints = place.run(board, *steps, files=files)
+    assert record.failed() is None, record.failed()
+    assert complaints == []
+    left = "leaves" in place.spec.filesystem.differs.get("truncate_times", "")
+    assert record["path"].stdout.split() == (["0", "0"] if left else ["1", "1"])
+    assert record["handle"].stdout.split() == ["1", "1"]

@@ -7,6 +7,7 @@ import json
 from typing import Any
 
 import pytest
+from compare import outcomes
 from place import Place, places
 
 from nandlab.board.job import Board, JobRecord, Step
@@ -95,3 +96,39 @@ def test_a_full_disk_loses_nothing(board: Board, place: Place) -> None:
 @pytest.mark.parametrize("place", places(every_part=True), ids=lambda p: f"{p.system}-{p.part}")
 def test_a_larger_full_disk_loses_nothing(board: Board, place: Place, sync: str) -> None:
     loses_nothing(board, place, sync)
+
+
+OLD, NEW, FEW = 4, 8, 6
+"""Kinds of fsops's data; none of them compresses."""
+PAGE = "0 0 4096"
+LONE_FAILURE = (
+    *("open 0 a c", f"write {PAGE} {OLD}", "fsync 0"),
+    *("open 1 new c", f"write 1 0 4096 {NEW}", "fsync 1", "read 1 0 4096", "close 1"),
+    *("open 2 room c", "put 2 32768 2", "fsync 2", "close 2"),
+    *("open 3 filler c", *["put 3 65536 2"] * 260, *["put 3 4096 2"] * 40, "fsync 3"),
+    *("unlink room", f"write 0 1451 11 {FEW}", f"read {PAGE}", *["put 3 4096 2"] * 40),
+    *(f"write {PAGE} {NEW}", f"read {PAGE}", "drop", f"read {PAGE}"),
+)
+"""A few bytes go into a file while there is room, then a page over them when there is none."""
+AGAIN = ("open 0 a r", f"read {PAGE}")
+
+
+@pytest.mark.parametrize("place", places(every_part=False, small=True), ids=lambda p: p.system)
+def test_a_write_that_fails_changes_no_byte(board: Board, place: Place) -> None:
+    """What was accepted before, and not yet synced, is there after it, and on flash."""
+    files = {
+        name: "\n".join(["seq 0", *sequence, ""]).encode()
+        for name, sequence in (("all", LONE_FAILURE), ("again", AGAIN))
+    }
+    play = Step("play", f"fsops all {MOUNTPOINT}")
+    again = Step("again", f"fsops again {MOUNTPOINT}")
+    record, said = place.run(board, play, Step("remount", place.remount()), again, files=files)
+    assert record.failed() is None, record.failed()
+    outcome = outcomes(record["play"].stdout)["0"]
+    new = outcome[LONE_FAILURE.index("read 1 0 4096")]
+    few, wrote, *reads = (outcome[-45], outcome[-4], outcome[-3], outcome[-1])
+    assert "ENOSPC" in outcome, "the disk was never full"
+    assert wrote in ("ENOSPC", "4096")
+    reads.append(outcomes(record["again"].stdout)["0"][-1])
+    assert set(reads) == {few if wrote == "ENOSPC" else new}
+    assert said == []

@@ -171,11 +171,8 @@ static int mapped_part(const struct args *args, uint64_t *to, struct stat *st)
 	return 0;
 }
 
-/*
- * From number[0] to the end of the file, at most number[1] bytes. Private: of
- * a file open for writing, some file systems map nothing shared.
- */
-static void op_mapread(const struct args *args)
+/* From number[0] to the end of the file, at most number[1] bytes. */
+static void say_map(const struct args *args, int sharing)
 {
 	struct stat st;
 	uint64_t from = args->number[0], to;
@@ -183,7 +180,7 @@ static void op_mapread(const struct args *args)
 
 	if (mapped_part(args, &to, &st))
 		return;
-	map = mmap(NULL, to, PROT_READ, MAP_PRIVATE, files[args->slot], 0);
+	map = mmap(NULL, to, PROT_READ, sharing, files[args->slot], 0);
 	if (map == MAP_FAILED) {
 		say(-1);
 		return;
@@ -199,6 +196,17 @@ static void op_mapread(const struct args *args)
 		       (unsigned long long)hash_more(HASH_START, map + from,
 						     to - from));
 	munmap(map, to);
+}
+
+/* Private: of a file open for writing, some file systems map nothing shared. */
+static void op_mapread(const struct args *args)
+{
+	say_map(args, MAP_PRIVATE);
+}
+
+static void op_mapshared(const struct args *args)
+{
+	say_map(args, MAP_SHARED);
 }
 
 /* What the file has of these bytes, through a shared mapping that stays. */
@@ -402,6 +410,7 @@ const struct operation operations[] = {
 	{"read", "snn", op_read, NULL}, /* offset, size */
 	{"mapread", "snn", op_mapread, NULL},
 	{"mapwrite", "snnn", op_mapwrite, NULL}, /* as write, shared */
+	{"mapshared", "snn", op_mapshared, NULL},
 	{"ftrunc", "sn", op_ftrunc, NULL},
 	{"fsync", "s", op_fsync, NULL},
 	{"fstat", "s", op_fstat, NULL},

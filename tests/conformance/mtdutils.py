@@ -1,0 +1,108 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""mtd-utils' own tests of file systems, built static for the board.
+
+They come from Debian's source package ``mtd-utils``, fetched and verified by apt as YAFFS2's core
+is; nothing of it is in this repository. Their random numbers begin from the process's number, so
+a seed is given by choosing that: see ``seeded``.
+"""
+
+from __future__ import annotations
+
+import io
+import subprocess
+import tarfile
+import tempfile
+from pathlib import Path
+
+from nandlab.board.build import compiler
+from nandlab.board.cache import entry
+from nandlab.board.debian import Apt, Suite
+from nandlab.errors import NandlabError
+
+SUITE = Suite("bookworm", "amd64")
+PACKAGE = "mtd-utils"
+FOLDER = "tests/fs-tests"
+INTEGCK = "integrity/integck"
+PROGRAMS = {
+    INTEGCK: ("lib/libubi.c",),
+    **dict.fromkeys(
+        (
+            *("simple/test_1", "simple/test_2", "simple/ftrunc", "simple/orph"),
+            *("stress/atoms/stress_1", "stress/atoms/stress_2", "stress/atoms/stress_3"),
+            *("stress/atoms/rndrm00", "stress/atoms/rmdir00"),
+            *("stress/atoms/rndwrite00", "stress/atoms/fwrite00", "stress/atoms/pdfrun"),
+        ),
+        (f"{FOLDER}/lib/tests.c",),
+    ),
+    **dict.fromkeys(("utils/fstest_monitor", "utils/free_space"), ()),
+}
+"""Programs, each with the sources that it needs besides its own."""
+SCRIPTS = ("stress/fs_stress00.sh", "stress/fs_stress01.sh")
+HOME = "/tmp/mtdutils"
+"""Where the board has them."""
+FLAGS = (
+    *("-static", "-s", "-O2", "-w", "-D_FILE_OFFSET_BITS=64"),
+    *('-DVERSION="debian"', "-DHAVE_EXECINFO_H"),
+    *("-Iinclude", f"-I{FOLDER}/lib", "-ffunction-sections", "-Wl,--gc-sections"),
+)
+FIRST_PID = 1000
+"""Past the numbers that the board's own processes have."""
+
+
+def built() -> Path:
+    """The folder of programs and scripts; what is fetched once stays, so that seeds repeat."""
+    inputs = {
+        "suite": [SUITE.release, SUITE.arch],
+        "package": PACKAGE,
+        "compiler": compiler(),
+        "programs": {name: list(more) for name, more in PROGRAMS.items()},
+        "flags": FLAGS,
+        "scripts": [HOME, *SCRIPTS],
+    }
+    return entry("mtdutils", inputs, _make)
+
+
+def _make(work: Path) -> None:
+    apt = Apt(SUITE, "deb-src")
+    apt.update()
+    with tempfile.TemporaryDirectory() as scratch:
+        apt.download_source(PACKAGE, Path(scratch))
+        (archive,) = Path(scratch).glob("*.orig.tar.?z*")
+        with tarfile.open(archive) as tar:
+            tar.extractall(scratch, filter="data")
+        (source,) = (d for d in Path(scratch).iterdir() if d.is_dir())
+        for name, more in PROGRAMS.items():
+            _compile(source, [f"{FOLDER}/{name}.c", *more], work / Path(name).name)
+        for name in SCRIPTS:
+            text = (source / FOLDER / f"{name}.in").read_text()
+            script = work / Path(name).name
+            script.write_text(text.replace("@TESTBINDIR@", HOME))
+            script.chmod(0o755)
+
+
+def _compile(source: Path, files: list[str], out: Path) -> None:
+    argv = ["gcc", *FLAGS, *files, "-o", str(out)]
+    done = subprocess.run(argv, cwd=source, capture_output=True, text=True, check=False)
+    if done.returncode:
+        raise NandlabError(f"{out.name} of {PACKAGE} does not compile:\n{done.stderr.rstrip()}")
+
+
+def packed(*names: str) -> dict[str, bytes]:
+    """Files for a job: these programs. Packed they are small, for all hold the same C library."""
+    folder, out = built(), io.BytesIO()
+    with tarfile.open(fileobj=out, mode="w:xz") as tar:
+        for name in names:
+            info = tarfile.TarInfo(name)
+            content = (folder / name).read_bytes()
+            info.size, info.mode = len(content), 0o755
+            tar.addfile(info, io.BytesIO(content))
+    return {"mtdutils.tar.xz": out.getvalue()}
+
+
+UNPACK = f"mkdir {HOME} && tar -xJf mtdutils.tar.xz -C {HOME}"
+"""The board's command that unpacks them."""
+
+
+def seeded(seed: int, command: str) -> str:
+    """The command as a process whose number is the seed's, so that it does the same again."""
+    return f"echo {FIRST_PID + seed - 1} > /proc/sys/kernel/ns_last_pid && {{ {command} || exit; }}"

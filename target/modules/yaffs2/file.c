@@ -241,7 +241,9 @@ int yl_store_page(struct page *page)
 
 	if (!clear_page_dirty_for_io(page))
 		return 0;
+	set_page_writeback(page);
 	err = store(page);
+	end_page_writeback(page);
 	if (err)
 		set_page_dirty(page);
 	return err;

@@ -145,7 +145,11 @@ struct inode *yl_iget(struct super_block *sb, u32 number)
  */
 void yl_changed(struct inode *inode)
 {
+	struct yl_fs *fs = yl_of(inode);
+
+	yl_lock(fs);
 	yl_obj(inode)->dirty = 1;
+	yl_unlock(fs);
 	mark_inode_dirty_sync(inode);
 }
 

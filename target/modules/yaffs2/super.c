@@ -134,6 +134,7 @@ static void stop_core(struct yl_fs *fs)
 	struct yaffs_obj *obj;
 	int i;
 
+	yl_settle_losses(fs); /* while there are objects to look for */
 	for (i = 0; fs->dev.is_mounted && i < YAFFS_NOBJECT_BUCKETS; i++) {
 		list_for_each_entry (obj, &fs->dev.obj_bucket[i].list,
 				     hash_link)
@@ -285,8 +286,10 @@ static int start_core(struct yl_fs *fs)
 	int err = 0;
 
 	yl_lock(fs);
-	if (yaffs_guts_initialise(&fs->dev) != YAFFS_OK)
+	if (yaffs_guts_initialise(&fs->dev) != YAFFS_OK) {
 		err = fs->read_error ? fs->read_error : -ENOMEM;
+		fs->loss = (struct yl_loss){}; /* and no object any more */
+	}
 	fs->mount_counts = fs->counts;
 	fs->counts = (struct yl_flash_counts){};
 	/* the core begins anew before it erases what is left of a checkpoint */

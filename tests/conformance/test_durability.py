@@ -166,3 +166,21 @@ def test_a_full_disk_shows_when_a_mapping_is_written(board: Board, place: Place)
     else:
         assert mapped in ("SIGBUS", "60000")
     assert synced == "0"
+
+
+@EVERY
+def test_an_error_is_told_once_and_to_its_caller(board: Board, place: Place) -> None:
+    """On a full disk: the write says so. No sync says it again, of this file or another."""
+    begin = r"seq s\nopen 0 a c\nput 0 100 1\nopen 1 b c\nput 1 100 1\nsync\n"
+    syncs = rf"fsync 0\nfsync 1\nsyncfs {MNT}\n"
+    full = rf"seq s\nopen 0 a a\nopen 1 b -\nput 0 65536 2\nput 0 65536 2\n{syncs}{syncs}"
+    record = run(
+        board,
+        place,
+        Step("begin", f"printf '{begin}' > b && fsops b {MNT} && mkdir {MNT}/full"),
+        Step("fill", f"diskfull fill {MNT}/full", deadline_s=3600),
+        Step("full", f"printf '{full}' > f && fsops f {MNT}"),
+        Step("same", f"md5sum {MNT}/s/* > /tmp/sum; {place.remount()} && md5sum -c /tmp/sum"),
+    )
+    outcomes = record["full"].stdout.split("\n")[:-1]
+    assert outcomes[-7:] == ["ENOSPC", *(["0"] * 6)]

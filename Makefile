@@ -35,11 +35,11 @@ study: setup build ## the same of another: make study STUDY=ffsmark-2015 (MEMBER
 test: packages-test $(VENV)/dev build lint ## run all checks and tests
 	@$(PYTEST)
 
-test-long: packages-test $(VENV)/dev ## run the long tests of file systems, repeats and tracers (an hour)
-	@echo "sequences, random work on one file, full disks, power cuts, repeats, tracers: an hour"
+test-long: packages-test $(VENV)/dev ## run the long tests of file systems, repeats and tracers (hours)
+	@echo "sequences, random work on one file, full disks, power cuts, mtd-utils, repeats, tracers: hours"
 	@$(PYTEST) -m long --durations=0
 
-test-kernels: packages-test $(VENV)/dev ## run the board's tests on Linux 5.10 and 6.12 too (some 20 minutes)
+test-kernels: packages-test $(VENV)/dev ## run the board's tests on Linux 5.10 and 6.12 too (twice what make test takes)
 	@for board in apf27-5.10 apf27-6.12; do \
 		echo "on $$board"; \
 		NANDLAB_TEST_BOARD=$$board $(PYTEST) -m 'board and not long' || exit 1; \

@@ -111,9 +111,6 @@ static int write_locked(struct inode *inode, const u8 *data, loff_t at,
 		return -EROFS;
 	if (!ends_are_readable(obj, at, bytes))
 		return -EIO;
-	if (fs->promised &&
-	    !yl_room(fs, bytes / fs->dev.data_bytes_per_chunk + 2))
-		return -ENOSPC;
 	keep_what_is_cached(fs, obj, bytes);
 	fs->write_error = 0;
 	taken = yaffs_wr_file(obj, data, at, bytes, 0);
@@ -132,8 +129,9 @@ static int write_locked(struct inode *inode, const u8 *data, loff_t at,
 	return fs->write_error ? -EIO : -ENOSPC;
 }
 
+/* promised: there is room for these bytes, which others may not take. */
 static int write_bytes(struct inode *inode, const u8 *data, loff_t at,
-		       int bytes)
+		       int bytes, bool promised)
 {
 	struct yl_fs *fs = yl_of(inode);
 	int taken;
@@ -141,7 +139,11 @@ static int write_bytes(struct inode *inode, const u8 *data, loff_t at,
 	if (!bytes)
 		return 0;
 	yl_lock_for(fs, yl_obj(inode));
-	taken = write_locked(inode, data, at, bytes);
+	if (!promised && fs->promised &&
+	    !yl_room(fs, bytes / fs->dev.data_bytes_per_chunk + 2))
+		taken = -ENOSPC;
+	else
+		taken = write_locked(inode, data, at, bytes);
 	yl_times_to_obj(inode);
 	yl_unlock(fs);
 	mark_inode_dirty_sync(inode);
@@ -188,7 +190,8 @@ static int write_end(struct file *file, struct address_space *mapping,
 	int taken;
 
 	flush_dcache_page(page);
-	taken = write_bytes(inode, from + offset_in_page(pos), pos, copied);
+	taken = write_bytes(inode, from + offset_in_page(pos), pos, copied,
+			    false);
 	kunmap(page);
 	if (taken != copied && read_page_locked(inode, page)) {
 		/* it holds more than the file does, and it may be mapped */
@@ -214,7 +217,7 @@ static int store(struct page *page)
 
 	memset(data + bytes, 0, PAGE_SIZE - bytes);
 	yl_promise_end(page);
-	taken = write_bytes(inode, data, at, bytes);
+	taken = write_bytes(inode, data, at, bytes, true);
 	kunmap(page);
 	if (taken < 0)
 		return taken;

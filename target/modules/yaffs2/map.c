@@ -25,6 +25,13 @@ bool yl_room(struct yl_fs *fs, unsigned int chunks)
 		&fs->dev, fs->promised * chunks_of_page(fs) + chunks);
 }
 
+/* What may go to flash before a page with a promise does, and is not asked for
+ * room: the core's cache, and a checkpoint that grows. */
+static unsigned int before_others(struct yl_fs *fs)
+{
+	return fs->dev.param.n_caches + fs->dev.param.chunks_per_block;
+}
+
 static bool promise(struct yl_fs *fs, struct page *page)
 {
 	bool room;
@@ -32,7 +39,7 @@ static bool promise(struct yl_fs *fs, struct page *page)
 	if (PagePrivate(page))
 		return true;
 	yl_lock(fs);
-	room = yl_room(fs, chunks_of_page(fs));
+	room = yl_room(fs, chunks_of_page(fs) + before_others(fs));
 	fs->promised += room;
 	yl_unlock(fs);
 	if (room)

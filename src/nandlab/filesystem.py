@@ -22,6 +22,7 @@ Difference = Literal[
     "hard_links", "symbolic_links", "modes", "case", "precise_times", "truncate_times",
     "empty_writes", "inode_numbers", "steady_directories",
     "shared_writable_maps", "folder_links", "unreadable_pages", "attributes",
+    "errors_once",
 ]  # fmt: skip
 """What a file system may do otherwise than tmpfs; docs/conformance.md tells what each excuses."""
 

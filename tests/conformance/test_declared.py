@@ -43,7 +43,7 @@ WITNESSES: dict[str, Sequence] = {
 }
 BY_FSX = {"shared_writable_maps"}
 """Differences that fsx sees."""
-BY_DURABILITY = {"unreadable_pages"}
+BY_DURABILITY = {"unreadable_pages", "errors_once"}
 """Those that test_durability.py sees, which fails where one does not show."""
 DECLARED = [
     (place, difference)

@@ -69,7 +69,9 @@ def _make(work: Path) -> None:
         apt.download_source(PACKAGE, Path(scratch))
         (archive,) = Path(scratch).glob("*.orig.tar.?z*")
         with tarfile.open(archive) as tar:
-            tar.extractall(scratch, filter="data")
+            # not given by name: Debian 12's Python has it not yet, and trusts as this one did
+            tar.extraction_filter = getattr(tarfile, "data_filter", lambda member, path: member)
+            tar.extractall(scratch)
         (source,) = (d for d in Path(scratch).iterdir() if d.is_dir())
         for name, more in PROGRAMS.items():
             _compile(source, [f"{FOLDER}/{name}.c", *more], work / Path(name).name)

@@ -20,7 +20,8 @@ import time
 
 from nandlab.board.job import Job, Step
 from nandlab.board.qemu import QemuBoard, open_board
-from nandlab.catalog import BoardModel, load
+from nandlab.catalog.board import BoardModel
+from nandlab.catalog.files import load
 
 
 def once(board: QemuBoard) -> tuple[float, float]:

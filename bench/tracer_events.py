@@ -25,11 +25,13 @@ import numpy as np
 
 from nandlab.board.job import Job, JobRecord, Step
 from nandlab.board.qemu import QemuBoard, open_board
-from nandlab.catalog import BoardModel, ChipModel, load
-from nandlab.filesystem import FilesystemModel
+from nandlab.catalog.board import BoardModel
+from nandlab.catalog.chip import ChipModel
+from nandlab.catalog.files import load
+from nandlab.catalog.filesystem import FilesystemModel
 from nandlab.trace import cost
 from nandlab.trace.setup import FOLDER, tracer_commands
-from nandlab.trial import chip_parameters
+from nandlab.trial.steps import chip_parameters
 
 EVENT_COLUMN = 7
 HOOKED = {"block_erase": "kretprobe"}

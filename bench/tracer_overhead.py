@@ -27,10 +27,13 @@ from statistics import median
 
 from nandlab.board.job import Job, JobRecord, Step
 from nandlab.board.qemu import QemuBoard, open_board
-from nandlab.catalog import BoardModel, ChipModel, WorkloadModel, load
-from nandlab.filesystem import FilesystemModel
+from nandlab.catalog.board import BoardModel
+from nandlab.catalog.chip import ChipModel
+from nandlab.catalog.files import load
+from nandlab.catalog.filesystem import FilesystemModel
+from nandlab.catalog.workload import WorkloadModel
 from nandlab.trace.setup import tracer_commands
-from nandlab.trial import chip_parameters
+from nandlab.trial.steps import chip_parameters
 
 CASES = ("none", "flashmon", "all", "tracefs")
 START_S = 40

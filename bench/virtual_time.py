@@ -26,7 +26,8 @@ from dataclasses import dataclass
 
 from nandlab.board.job import Job, JobRecord, Step
 from nandlab.board.qemu import QemuBoard, open_board
-from nandlab.catalog import BoardModel, load
+from nandlab.catalog.board import BoardModel
+from nandlab.catalog.files import load
 
 T_R_US, T_PROG_US, T_BERS_MS = 25, 200, 2
 T_RC_NS, T_WC_NS = 40, 50

@@ -19,7 +19,8 @@ def _board(kind: str) -> Board:
     if kind == "fake":
         return FakeBoard()
     from nandlab.board.qemu import open_board
-    from nandlab.catalog import BoardModel, load
+    from nandlab.catalog.board import BoardModel
+    from nandlab.catalog.files import load
 
     return open_board(load("boards", os.environ.get("NANDLAB_TEST_BOARD", "apf27"), BoardModel))
 

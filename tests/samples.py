@@ -12,7 +12,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from nandlab.results import (
+from nandlab.results.folder import RunFolder
+from nandlab.results.record import (
     PHASES,
     Chip,
     Counts,
@@ -25,7 +26,6 @@ from nandlab.results import (
     PerBlock,
     Round,
     Run,
-    RunFolder,
     Shares,
     State,
     Trial,

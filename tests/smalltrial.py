@@ -5,12 +5,12 @@ from __future__ import annotations
 
 import pytest
 
+from nandlab.base.errors import UsageError
 from nandlab.board.job import Board
 from nandlab.board.qemu import QemuBoard
-from nandlab.errors import UsageError
-from nandlab.matrix import ChipChoice, FilesystemChoice, Matrix, StateChoice, WorkloadChoice
-from nandlab.run import refuse_what_the_kernel_lacks
-from nandlab.study import Study, TrialSpec, plan
+from nandlab.plan.matrix import ChipChoice, FilesystemChoice, Matrix, StateChoice, WorkloadChoice
+from nandlab.plan.study import Study, TrialSpec, plan
+from nandlab.trial.run import refuse_what_the_kernel_lacks
 
 CHIP = ChipChoice(part="nandsim-small", partition_mib=8)
 """Small pages: what all four can live on."""

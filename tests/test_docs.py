@@ -5,9 +5,9 @@ from __future__ import annotations
 
 import pytest
 
-from nandlab import catalog
-from nandlab.filesystem import FilesystemModel, Option
-from nandlab.paths import ROOT
+from nandlab.base.paths import ROOT
+from nandlab.catalog import files as catalog
+from nandlab.catalog.filesystem import FilesystemModel, Option
 from nandlab.trace import cost
 
 

@@ -1,21 +1,71 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What is made of results and traces knows of no board: CONTRIBUTING.md's table, held to."""
+"""Imports go one way: CONTRIBUTING.md's table of rooms, held to."""
 
 from __future__ import annotations
 
+import ast
 import json
+import re
 import subprocess
 import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[1]
+SOURCES = ROOT / "src" / "nandlab"
+TABLE_ROW = re.compile(r"^\| (\d+) \| `(\w+)/` \|", re.MULTILINE)
+FLOORS = {
+    room: int(floor) for floor, room in TABLE_ROW.findall((ROOT / "CONTRIBUTING.md").read_text())
+}
+"""Room -> its floor, by the table."""
+ROOMS = sorted(p.parent.name for p in SOURCES.glob("*/__init__.py"))
+LOOSE = {"__init__.py", "__main__.py"}
 
 IMPORTED = """
 import importlib, json, pkgutil, sys
-import nandlab.analysis, nandlab.report, nandlab.show
+import nandlab.analysis, nandlab.report
 for package in (nandlab.analysis, nandlab.report):
     for module in pkgutil.walk_packages(package.__path__, package.__name__ + "."):
         importlib.import_module(module.name)
 print(json.dumps([name for name in sys.modules if name.startswith("nandlab.")]))
 """
-LATER = ("nandlab.board", "nandlab.trial", "nandlab.run", "nandlab.imaging", "nandlab.cli")
+LATER = ("nandlab.board", "nandlab.trial", "nandlab.image.making", "nandlab.cli")
+
+
+def imports(source: Path) -> Iterator[str]:
+    """The rooms that a file imports from, wherever in it."""
+    for node in ast.walk(ast.parse(source.read_text())):
+        if isinstance(node, ast.Import):
+            assert not [a.name for a in node.names if a.name.startswith("nandlab")], source
+        if not isinstance(node, ast.ImportFrom) or not node.module:
+            continue
+        top, _, rest = node.module.partition(".")
+        if top == "nandlab":
+            yield from [rest.partition(".")[0]] if rest else [a.name for a in node.names]
+
+
+def test_every_room_is_in_the_table_and_every_file_in_a_room() -> None:
+    assert sorted(FLOORS) == ROOMS
+    assert {p.name for p in SOURCES.glob("*.py")} == LOOSE
+    assert list(SOURCES.glob("*/*/*.py")) == []
+
+
+@pytest.mark.parametrize("room", ROOMS)
+def test_a_room_uses_only_rooms_below_it(room: str) -> None:
+    wrong = [
+        f"{source.relative_to(SOURCES)} imports {other}"
+        for source in sorted((SOURCES / room).glob("*.py"))
+        for other in imports(source)
+        if other not in (room, "__version__") and FLOORS[other] >= FLOORS[room]
+    ]
+    assert wrong == []
+
+
+def test_tests_lie_where_what_they_test_lies() -> None:
+    folders = {p.parent.name for p in (ROOT / "tests").glob("*/test_*.py")}
+    assert folders - set(ROOMS) == {"conformance", "ffsmark", "target"}
 
 
 def test_analysis_and_report_import_no_board() -> None:

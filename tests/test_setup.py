@@ -8,7 +8,7 @@ import subprocess
 import tempfile
 from subprocess import CompletedProcess
 
-from nandlab.paths import ROOT
+from nandlab.base.paths import ROOT
 
 NOBODY = 65534
 

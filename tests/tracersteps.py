@@ -7,11 +7,12 @@ import asyncio
 from collections import Counter
 from collections.abc import Iterable
 
-from nandlab import trial
 from nandlab.board.job import ALWAYS, Job, JobRecord, Step
 from nandlab.board.qemu import QemuBoard
-from nandlab.study import TrialSpec
+from nandlab.plan.study import TrialSpec
 from nandlab.trace.setup import FOLDER, tracer_commands
+from nandlab.trial import outcome
+from nandlab.trial import steps as trial
 
 COLUMNS = (
     "seq;start_ns;latency_ns;cpu;pid;task;event;device;object;offset;size;result;extra;depth;flags"
@@ -43,7 +44,7 @@ def run(
     failed = record.failed()
     assert failed is None, failed.failure()
     if made:
-        said = trial.kernel_log(made, record)
+        said = outcome.kernel_log(made, record)
         assert [line for line in said if not any(e in line for e in expected_in_log)] == []
     return record
 

@@ -7,11 +7,12 @@ import asyncio
 
 from chipsteps import modprobe
 
-from nandlab import catalog
 from nandlab.board.job import ALWAYS, Job, JobRecord, Step
 from nandlab.board.qemu import QemuBoard
-from nandlab.catalog import ChipModel
-from nandlab.trial import EXPECTED_IN_LOG, chip_parameters
+from nandlab.catalog import files as catalog
+from nandlab.catalog.chip import ChipModel
+from nandlab.trial.outcome import EXPECTED_IN_LOG
+from nandlab.trial.steps import chip_parameters
 
 SIM = "/sys/kernel/debug/simnand"
 LOAD = "modprobe yaffs2"

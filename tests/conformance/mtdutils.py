@@ -14,10 +14,10 @@ import tarfile
 import tempfile
 from pathlib import Path
 
+from nandlab.base.errors import NandlabError
 from nandlab.board.build import compiler
 from nandlab.board.cache import entry
 from nandlab.board.debian import Apt, Suite
-from nandlab.errors import NandlabError
 
 SUITE = Suite("bookworm", "amd64")
 PACKAGE = "mtd-utils"

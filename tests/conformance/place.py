@@ -10,11 +10,13 @@ from dataclasses import dataclass, field, replace
 from sequences import CUT
 from smalltrial import skip_where_refused
 
-from nandlab import study, trial
+from nandlab.base.errors import UsageError
 from nandlab.board.job import ALWAYS, Board, Job, JobRecord, Step
-from nandlab.catalog import names
-from nandlab.errors import UsageError
-from nandlab.study import Study, TrialSpec
+from nandlab.catalog.files import names
+from nandlab.plan import study
+from nandlab.plan.study import Study, TrialSpec
+from nandlab.trial import outcome
+from nandlab.trial import steps as trial
 
 PARTS = {"apf27": 24, "nandsim-small": 16}
 """Parts that file systems are put on, large pages and small, and MiB of their partitions."""
@@ -78,7 +80,7 @@ class Place:
         log = Step(ALWAYS + "kernel-log", "dmesg -r")
         todo = (replace(load, command=self.load()), *mount, *steps, trial.unmount(self.spec), log)
         record = asyncio.run(board.run(Job(todo, files or {})))
-        return record, trial.kernel_log(self.spec, record)
+        return record, outcome.kernel_log(self.spec, record)
 
     def remount(self) -> str:
         """The command that takes it away and brings it back."""

@@ -13,9 +13,9 @@ from sequences import Sequence
 from test_fsx import fsx
 
 from nandlab.board.job import Board, Step
-from nandlab.catalog import load
-from nandlab.filesystem import Difference, FilesystemModel
-from nandlab.trial import MOUNTPOINT
+from nandlab.catalog.files import load
+from nandlab.catalog.filesystem import Difference, FilesystemModel
+from nandlab.trial.steps import MOUNTPOINT
 
 pytestmark = pytest.mark.board
 

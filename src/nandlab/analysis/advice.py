@@ -16,11 +16,12 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Literal
 
-from nandlab.analysis import figures, sweep, units
+from nandlab.analysis import figures, sweep
 from nandlab.analysis.groups import Ensemble, Setting
 from nandlab.analysis.limits import Judgement, Limits, judge
 from nandlab.analysis.ranking import joined
-from nandlab.results import Trial
+from nandlab.base import units
+from nandlab.results.record import Trial
 
 Fitness = Literal["fit", "unproven", "unfit"]
 ORDER: tuple[Fitness, ...] = ("fit", "unproven", "unfit")

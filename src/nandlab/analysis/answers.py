@@ -12,11 +12,12 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from nandlab.analysis import figures, lifetime, ranking, sweep, units
+from nandlab.analysis import figures, lifetime, ranking, sweep
 from nandlab.analysis.groups import Ensemble, Setting
 from nandlab.analysis.ranking import Entry, Finding, Ranking
 from nandlab.analysis.spread import Spread, quotient, spread
-from nandlab.results import OPERATIONS, WARNINGS, Run, Trial
+from nandlab.base import units
+from nandlab.results.record import OPERATIONS, WARNINGS, Run, Trial
 
 ASSUMED = "Assumed:"
 """How the catalog begins the source of a figure that has none."""

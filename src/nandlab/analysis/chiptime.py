@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from nandlab.analysis import figures
-from nandlab.results import Trial
+from nandlab.results.record import Trial
 
 
 @dataclass(frozen=True)

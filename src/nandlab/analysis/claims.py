@@ -15,11 +15,12 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Literal
 
-from nandlab.analysis import figures, sweep, units
+from nandlab.analysis import figures, sweep
 from nandlab.analysis.chiptime import Accounts, accounts
 from nandlab.analysis.spread import Spread, spread
-from nandlab.paper import Claim, FigureName, PaperModel, Part, Selector
-from nandlab.results import Trial
+from nandlab.base import units
+from nandlab.catalog.paper import Claim, FigureName, PaperModel, Part, Selector
+from nandlab.results.record import Trial
 
 Figure = Callable[[Trial], float | None]
 Verdict = Literal["reproduced", "same direction", "different", "not decided", "not measured"]

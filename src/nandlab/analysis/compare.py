@@ -11,7 +11,8 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Final
 
-from nandlab.results import RunFolder, Trial
+from nandlab.results.folder import RunFolder
+from nandlab.results.record import Trial
 
 HOST: Final = "host"
 

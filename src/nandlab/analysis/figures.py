@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import statistics
 
-from nandlab.results import OPERATIONS, EraseSpread, Round, Trial
+from nandlab.results.record import OPERATIONS, EraseSpread, Round, Trial
 
 TIMED = ("creation", "transactions", "deletion")
 """The phases that count; ``fill`` only prepares the flash."""

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 from nandlab.analysis.spread import Spread, spread
-from nandlab.results import Chip, State, Trial
+from nandlab.results.record import Chip, State, Trial
 
 StateKey = tuple[str, float, float, float]
 

@@ -11,11 +11,12 @@ import re
 from collections import Counter
 from collections.abc import Callable, Sequence
 
-from nandlab.analysis import figures, ranking, units
+from nandlab.analysis import figures, ranking
 from nandlab.analysis.groups import Ensemble
 from nandlab.analysis.ranking import Finding, Ranking
 from nandlab.analysis.spread import Spread, unended
-from nandlab.results import Trial
+from nandlab.base import units
+from nandlab.results.record import Trial
 
 Figure = Callable[[Trial], float | None]
 

@@ -11,10 +11,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from nandlab.analysis import figures, units
+from nandlab.analysis import figures
 from nandlab.analysis.groups import Ensemble
 from nandlab.analysis.spread import spread
-from nandlab.results import Trial
+from nandlab.base import units
+from nandlab.results.record import Trial
 
 Outcome = Literal["met", "broken", "in doubt", "unknown"]
 DAYS_A_YEAR = 365.25

@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from nandlab.analysis import units
 from nandlab.analysis.spread import Spread
+from nandlab.base import units
 
 NAMES_LETTERS = 64
 """Letters of names that a sentence bears."""

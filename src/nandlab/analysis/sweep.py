@@ -14,10 +14,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 
-from nandlab.analysis import figures, units
+from nandlab.analysis import figures
 from nandlab.analysis.groups import Ensemble, Setting
 from nandlab.analysis.ranking import Finding
 from nandlab.analysis.spread import quotient
+from nandlab.base import units
 
 CLIFF = 2.0
 SWEEP = 5

@@ -14,12 +14,12 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from nandlab.base.digest import tree_digest
+from nandlab.base.errors import NandlabError, UsageError
+from nandlab.base.paths import TARGET
 from nandlab.board.cache import entry
 from nandlab.board.debian import Packages
 from nandlab.board.loader import check
-from nandlab.digest import tree_digest
-from nandlab.errors import NandlabError, UsageError
-from nandlab.paths import TARGET
 
 MODULE_FLAGS = ("CONFIG_DEBUG_INFO_BTF_MODULES=",)
 """Type information for the module would take pahole and a vmlinux; nothing here reads it."""

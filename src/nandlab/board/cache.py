@@ -16,8 +16,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from nandlab.digest import digest
-from nandlab.paths import cache_dir
+from nandlab.base.digest import digest
+from nandlab.base.paths import cache_dir
 
 
 @contextmanager

@@ -15,8 +15,9 @@ import struct
 from dataclasses import dataclass
 from types import TracebackType
 
-from nandlab.catalog import MIB, BoardModel
-from nandlab.errors import UsageError
+from nandlab.base.errors import UsageError
+from nandlab.catalog.board import BoardModel
+from nandlab.catalog.chip import MIB
 
 FIRMWARE_BYTES = MIB
 """At the end of the memory, where firmware keeps tables: not to be touched."""

@@ -15,11 +15,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from nandlab.base.digest import digest, file_digest
+from nandlab.base.errors import NandlabError, UsageError
+from nandlab.base.paths import cache_dir
 from nandlab.board import loader
 from nandlab.board.cache import entry, place
-from nandlab.digest import digest, file_digest
-from nandlab.errors import NandlabError, UsageError
-from nandlab.paths import cache_dir
 
 KEYRING = Path("/usr/share/keyrings/debian-archive-keyring.gpg")
 

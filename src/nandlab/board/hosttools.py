@@ -10,9 +10,9 @@ from __future__ import annotations
 import shlex
 import subprocess
 
+from nandlab.base.errors import NandlabError
 from nandlab.board.debian import Suite, unpacked
 from nandlab.board.loader import command
-from nandlab.errors import NandlabError
 
 SUITE = Suite("bookworm", "amd64")
 PACKAGE = "mtd-utils"

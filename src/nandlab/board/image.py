@@ -11,10 +11,10 @@ import subprocess
 import tempfile
 from pathlib import Path
 
+from nandlab.base.errors import NandlabError
 from nandlab.board.cpio import Archive
 from nandlab.board.debian import Packages
 from nandlab.board.loader import command, libraries
-from nandlab.errors import NandlabError
 
 GUEST_PACKAGES = ["busybox-static", "dosfstools", "libc6", "mtd-utils"]
 """Debian packages that the board's tools come from."""

@@ -12,9 +12,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
+from nandlab.base.errors import NandlabError
 from nandlab.board.cargo import Cargo
 from nandlab.board.cpio import Archive
-from nandlab.errors import NandlabError
 
 RECORD_FORMAT = 1
 OUTPUT_MAX = 8 << 20

@@ -13,7 +13,7 @@ import subprocess
 from dataclasses import dataclass
 from pathlib import Path
 
-from nandlab.paths import cache_dir
+from nandlab.base.paths import cache_dir
 
 QEMU = "qemu-system-x86_64"
 DEVICE = Path("/dev/kvm")

@@ -15,7 +15,7 @@ import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
-from nandlab.errors import NandlabError
+from nandlab.base.errors import NandlabError
 
 LIBRARIES = ("lib/x86_64-linux-gnu", "usr/lib/x86_64-linux-gnu")
 LOADER = f"{LIBRARIES[0]}/ld-linux-x86-64.so.2"

@@ -8,15 +8,16 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from nandlab.base.digest import file_digest
+from nandlab.base.errors import UsageError
 from nandlab.board.build import modules, programs
 from nandlab.board.cache import entry
 from nandlab.board.debian import Packages, Suite, packages, packages_here
 from nandlab.board.image import GUEST_PACKAGES, compressed, initramfs
 from nandlab.board.kvm import QEMU
 from nandlab.board.yaffs2 import Core, core
-from nandlab.catalog import MIB, BoardModel
-from nandlab.digest import file_digest
-from nandlab.errors import UsageError
+from nandlab.catalog.board import BoardModel
+from nandlab.catalog.chip import MIB
 
 OWN_MODULES = ("doorbell", "fsram", "nopidle", "simnand", "tracers")
 """Folders of target/modules that every board has; yaffs2 besides, which takes foreign sources."""

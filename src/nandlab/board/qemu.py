@@ -25,15 +25,16 @@ from typing import Any
 
 from qemu.qmp import EventListener, QMPClient, QMPError
 
+from nandlab.base.digest import file_digest
+from nandlab.base.errors import NandlabError, UsageError
 from nandlab.board.cache import entry
 from nandlab.board.cargo import SharedMemory
 from nandlab.board.job import BoardLost, ChannelReader, Job, JobRecord
 from nandlab.board.kvm import probe
 from nandlab.board.machine import JOB_SIZE, Machine, assemble, qemu_version
 from nandlab.board.resident import Curve, resident
-from nandlab.catalog import MIB, BoardModel
-from nandlab.digest import file_digest
-from nandlab.errors import NandlabError, UsageError
+from nandlab.catalog.board import BoardModel
+from nandlab.catalog.chip import MIB
 
 CONSOLE_TAIL_LINES = 80
 CHANNEL_POLL_S = 0.2

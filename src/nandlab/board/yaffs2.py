@@ -14,10 +14,10 @@ import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
+from nandlab.base.digest import digest, file_digest, tree_digest
+from nandlab.base.errors import NandlabError, UsageError
 from nandlab.board.cache import entry
 from nandlab.board.debian import Apt, Suite
-from nandlab.digest import digest, file_digest, tree_digest
-from nandlab.errors import NandlabError, UsageError
 
 SUITE = Suite("bookworm", "amd64")
 PACKAGE = "u-boot"

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from nandlab.results import RunFolder
+from nandlab.results.folder import RunFolder
 
 
 def write(run_folder: RunFolder, out: Path | None = None) -> Path:

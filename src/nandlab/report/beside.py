@@ -7,15 +7,16 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from nandlab.analysis import claims, units
+from nandlab.analysis import claims
 from nandlab.analysis.groups import Ensemble
-from nandlab.catalog import load
-from nandlab.paper import Causes, Drawn, FigureName, PaperModel
+from nandlab.base import units
+from nandlab.catalog.files import load
+from nandlab.catalog.paper import Causes, Drawn, FigureName, PaperModel
 from nandlab.report import layout, specs, tables
 from nandlab.report.causes import CauseTable, cause_table
 from nandlab.report.charts import Chart
 from nandlab.report.layout import Panel, Row
-from nandlab.results import Run, Trial
+from nandlab.results.record import Run, Trial
 
 AXES: dict[FigureName, tuple[str, units.Units | None]] = {
     "transactions_ns": ("board time, {u}", units.TIME_UNITS),

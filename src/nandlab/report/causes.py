@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
-from nandlab.analysis import units
-from nandlab.paper import Causes
-from nandlab.paths import CATALOG
+from nandlab.base import units
+from nandlab.base.paths import CATALOG
+from nandlab.catalog.paper import Causes
 from nandlab.trace import brief
 from nandlab.trace.brief import Brief, Flash, Phase
 from nandlab.trace.summary import in_words

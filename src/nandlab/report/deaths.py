@@ -7,13 +7,14 @@ import textwrap
 from collections.abc import Sequence
 from typing import Any
 
-from nandlab.analysis import figures, units
+from nandlab.analysis import figures
 from nandlab.analysis.groups import Setting
 from nandlab.analysis.lifetime import shortened
+from nandlab.base import units
 from nandlab.report import layout
 from nandlab.report.charts import Chart, Spec
 from nandlab.report.layout import LETTER, NARROW, STEP, WIDE, Data, Row
-from nandlab.results import Round, Trial
+from nandlab.results.record import Round, Trial
 
 MIB = 2.0**20
 AXIS_ROOM = 52

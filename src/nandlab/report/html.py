@@ -21,7 +21,8 @@ from nandlab.analysis.groups import Setting
 from nandlab.report import charts, layout, specs, tables
 from nandlab.report.beside import Beside, beside
 from nandlab.report.charts import Chart
-from nandlab.results import WARNINGS, RunFolder, Trial
+from nandlab.results.folder import RunFolder
+from nandlab.results.record import WARNINGS, Trial
 
 TEMPLATES = Path(__file__).parent / "templates"
 ID_SHOWN = 14

@@ -7,12 +7,13 @@ from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
-from nandlab.analysis import figures, units
+from nandlab.analysis import figures
 from nandlab.analysis.groups import Setting
+from nandlab.base import units
 from nandlab.report import layout
 from nandlab.report.charts import Chart, Spec
 from nandlab.report.layout import Axis, Data, Row
-from nandlab.results import OPERATIONS
+from nandlab.results.record import OPERATIONS
 
 NAMES = {"median": "median", "p95": "p95", "p99": "p99", "p99_9": "p99.9", "max": "max"}
 SHAPES = {

@@ -17,7 +17,7 @@ from typing import Any
 from nandlab.analysis.groups import Ensemble, Setting
 from nandlab.analysis.spread import Spread
 from nandlab.report.charts import Spec
-from nandlab.results import Trial
+from nandlab.results.record import Trial
 
 WIDE, NARROW = 940, 340
 """Widths in px of the two forms; the page shows the narrow one where the wide does not fit."""

@@ -7,13 +7,14 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
-from nandlab.analysis import answers, figures, units
+from nandlab.analysis import answers, figures
 from nandlab.analysis.groups import Ensemble, Setting
 from nandlab.analysis.spread import Spread
+from nandlab.base import units
 from nandlab.report import deaths, latency, layout, surface, wear
 from nandlab.report.charts import Chart
 from nandlab.report.layout import Panel, Row
-from nandlab.results import Trial
+from nandlab.results.record import Trial
 
 Figure = Callable[[Trial], float | None]
 

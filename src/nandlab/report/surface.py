@@ -8,11 +8,12 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-from nandlab.analysis import figures, sweep, units
+from nandlab.analysis import figures, sweep
 from nandlab.analysis.groups import Ensemble, Setting
+from nandlab.base import units
 from nandlab.report import layout
 from nandlab.report.charts import Chart, Spec
-from nandlab.results import Trial
+from nandlab.results.record import Trial
 
 CELL = 24
 """Height of a cell in px."""

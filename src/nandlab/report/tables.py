@@ -7,10 +7,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
-from nandlab.analysis import answers, figures, lifetime, units
+from nandlab.analysis import answers, figures, lifetime
 from nandlab.analysis.groups import Ensemble, Setting
 from nandlab.analysis.spread import Spread
-from nandlab.results import OPERATIONS, Trial
+from nandlab.base import units
+from nandlab.results.record import OPERATIONS, Trial
 
 RANGE_NOTE = (
     "Medians over the trials, and from the least to the greatest; each links to the trial that has"

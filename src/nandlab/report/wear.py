@@ -9,13 +9,13 @@ from typing import Any
 
 import numpy as np
 
-from nandlab.analysis import units
 from nandlab.analysis.groups import Setting
 from nandlab.analysis.spread import spread
+from nandlab.base import units
 from nandlab.report import layout, pngmap
 from nandlab.report.charts import Chart, Spec
 from nandlab.report.layout import Axis, Data, Row
-from nandlab.results import Trial
+from nandlab.results.record import Trial
 
 BINS_MAX = 24
 MAP_STEP = 24

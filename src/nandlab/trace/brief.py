@@ -13,9 +13,9 @@ from typing import Any, Literal
 
 from pydantic import Field
 
-from nandlab.catalog import validate
-from nandlab.errors import UsageError
-from nandlab.noun import Strict
+from nandlab.base.errors import UsageError
+from nandlab.catalog.files import validate
+from nandlab.catalog.noun import Strict
 from nandlab.trace.folder import TraceFolder
 
 PAGES = {"FS_WRITE_END": "written to", "FS_WRITE_PAGE": "written back"}

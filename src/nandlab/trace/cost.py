@@ -13,9 +13,9 @@ from typing import Any, Literal
 
 from pydantic import Field, model_validator
 
-from nandlab.catalog import read_toml, validate
-from nandlab.noun import Strict
-from nandlab.paths import CATALOG
+from nandlab.base.paths import CATALOG
+from nandlab.catalog.files import read_toml, validate
+from nandlab.catalog.noun import Strict
 from nandlab.trace.records import Type
 
 SOURCE = CATALOG / "tracer-costs.toml"

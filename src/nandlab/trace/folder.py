@@ -12,7 +12,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from nandlab.errors import NandlabError, UsageError
+from nandlab.base.errors import NandlabError, UsageError
 from nandlab.trace.summary import FORMAT
 
 __all__ = ["FORMAT", "TraceFolder"]

@@ -10,17 +10,18 @@ import shlex
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
-from nandlab import tree
+from nandlab.base.errors import NandlabError, UsageError
 from nandlab.board.cargo import Cargo, cargo
 from nandlab.board.job import ALWAYS, Job, JobRecord, Step, printable
-from nandlab.catalog import MIB, BoardModel
-from nandlab.errors import NandlabError, UsageError
-from nandlab.filesystem import CAUSES
-from nandlab.study import TrialSpec
+from nandlab.catalog.board import BoardModel
+from nandlab.catalog.chip import MIB
+from nandlab.catalog.filesystem import CAUSES
+from nandlab.image import tree
+from nandlab.plan.study import TrialSpec
 from nandlab.trace import cost, records
 from nandlab.trace.records import Names, Recording
 from nandlab.trace.setup import FOLDER, tracer_commands
-from nandlab.trial import MOUNTPOINT, filled, mount, setup, unmount
+from nandlab.trial.steps import MOUNTPOINT, filled, mount, setup, unmount
 
 DEADLINE_S = 24 * 3600
 ENDED = "mark command ended"

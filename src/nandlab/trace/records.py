@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from nandlab.errors import NandlabError
+from nandlab.base.errors import NandlabError
 
 MAGIC = 0x5243524E
 VERSION = 1

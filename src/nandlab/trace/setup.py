@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from nandlab.errors import UsageError
-from nandlab.filesystem import FILE_OPERATIONS, FilesystemModel
+from nandlab.base.errors import UsageError
+from nandlab.catalog.filesystem import FILE_OPERATIONS, FilesystemModel
 
 FOLDER = "/proc/tracers"
 MODULES = {"vfs": "vfsmon", "flash": "flashmon", "func": "funcmon"}

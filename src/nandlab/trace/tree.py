@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from nandlab.filesystem import CAUSES
+from nandlab.catalog.filesystem import CAUSES
 from nandlab.trace.records import Names, Recording, Type
 
 Ints = NDArray[np.int64]

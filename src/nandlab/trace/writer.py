@@ -12,16 +12,17 @@ from typing import Any
 
 import numpy as np
 
-from nandlab import __version__, measured
+from nandlab import __version__
+from nandlab.base.errors import UsageError
 from nandlab.board.job import JobRecord
-from nandlab.errors import UsageError
 from nandlab.trace import cost, summary, tables, timeline
 from nandlab.trace import tree as trees
 from nandlab.trace.folder import FORMAT
 from nandlab.trace.job import SETTLED, Outcome, Request
 from nandlab.trace.records import Recording
 from nandlab.trace.tree import NONE, Tree
-from nandlab.trial import kernel_log
+from nandlab.trial import measured
+from nandlab.trial.outcome import kernel_log
 
 COUNTED = {
     "reads": (("reads", "oob_reads"), ("reads", "oob_reads", "buffer_hits")),

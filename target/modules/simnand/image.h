@@ -14,7 +14,7 @@
  *         data and spare area of each page, as nanddump --oob has them
  *   struct image_end
  *
- * All in the machine's byte order. src/nandlab/board/chipimage.py reads and
+ * All in the machine's byte order. src/nandlab/chip/image.py reads and
  * writes it, and a plain nanddump file and a JSON sidecar for people.
  */
 #ifndef SIMNAND_IMAGE_H

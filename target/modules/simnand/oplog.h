@@ -4,7 +4,7 @@
  * that is there before it starts. What finds no room is counted as lost.
  *
  * The file "log" is a struct oplog_header and then its records, both in the
- * machine's byte order; src/nandlab/board/oplog.py reads it. Costs nothing
+ * machine's byte order; src/nandlab/chip/oplog.py reads it. Costs nothing
  * while stopped.
  */
 #ifndef SIMNAND_OPLOG_H

@@ -1,0 +1,182 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""A chip of the catalog: a NAND part, and where each of its figures is from."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from pydantic import Field, model_validator
+
+from nandlab.base.errors import UsageError
+from nandlab.catalog.noun import Noun, Strict
+
+MIB = 1 << 20
+
+
+class Geometry(Strict):
+    """Shape of a chip, in MTD's own words."""
+
+    writesize: int = Field(ge=512, description="bytes of a page, without its OOB")
+    oobsize: int = Field(ge=0, description="bytes of a page's OOB (spare) area")
+    erasesize: int = Field(ge=1024, description="bytes of an erase block, without OOB")
+    blocks: int = Field(ge=1, description="erase blocks of the chip")
+    bus_bits: Literal[8, 16] = Field(default=8, description="width of the data bus")
+    nop: int = Field(default=1, ge=1, description="partial programs that a page stands")
+    in_order: bool = Field(
+        default=False, description="pages of a block must be programmed in ascending order"
+    )
+
+
+Latency = Literal["typical", "maximum"]
+"""Which of a data sheet's figures the array's operations take."""
+
+ARRAY_TERMS = ("t_r", "t_prog", "t_bers")
+"""The array's latencies, as keys of Timing without their endings."""
+
+
+class Timing(Strict):
+    """Latencies of a chip, ns: typical ones, the array's longest, and the bus's cycles."""
+
+    t_r_ns: int = Field(ge=0, description="tR: array to page register, typical")
+    t_prog_ns: int = Field(ge=0, description="tPROG: page register to array, typical")
+    t_bers_ns: int = Field(ge=0, description="tBERS: erase of a block, typical")
+    t_r_max_ns: int | None = Field(
+        default=None, ge=0, description="tR at most, as the data sheet says; null: not known"
+    )
+    t_prog_max_ns: int | None = Field(
+        default=None, ge=0, description="tPROG at most, as the data sheet says; null: not known"
+    )
+    t_bers_max_ns: int | None = Field(
+        default=None, ge=0, description="tBERS at most, as the data sheet says; null: not known"
+    )
+    t_rc_ns: int = Field(ge=0, description="tRC: one data cycle out of the chip")
+    t_wc_ns: int = Field(ge=0, description="tWC: one command, address or data cycle into it")
+
+    def array_ns(self, latency: Latency) -> dict[str, int]:
+        """The array's latencies, by simnand's parameters; UsageError names what is not known."""
+        ending = "_max_ns" if latency == "maximum" else "_ns"
+        found = {f"{term}_ns": getattr(self, term + ending) for term in ARRAY_TERMS}
+        unknown = [term + ending for term in ARRAY_TERMS if found[f"{term}_ns"] is None]
+        if unknown:
+            raise UsageError(
+                f'latency = "{latency}" needs {", ".join(unknown)}, not known of this chip: add '
+                'what its data sheet says to its catalog file, or take latency = "typical"'
+            )
+        return found
+
+    @model_validator(mode="after")
+    def _no_maximum_is_below_its_typical(self) -> Timing:
+        figures = ((t, getattr(self, f"{t}_ns"), getattr(self, f"{t}_max_ns")) for t in ARRAY_TERMS)
+        below = [f"{t}_max_ns" for t, usual, most in figures if most is not None and most < usual]
+        if below:
+            raise ValueError(f"{', '.join(below)}: a maximum below the typical figure")
+        return self
+
+
+class Ecc(Strict):
+    """What the chip demands of its controller."""
+
+    strength: int = Field(ge=0, description="bits to be corrected in a step; 0: none demanded")
+    step: int = Field(ge=256, description="bytes of a step")
+
+
+class Endurance(Strict):
+    """How long blocks last."""
+
+    pe_cycles: int = Field(ge=1, description="program/erase cycles that the maker promises")
+    spread_percent: int | None = Field(
+        default=None,
+        ge=0,
+        le=100,
+        description="how far a block's own limit may be from it, either way; null: not known",
+    )
+
+
+class Energy(Strict):
+    """What an operation of the array costs, nJ; null where the data sheet says nothing."""
+
+    e_read_nj: int | None = Field(default=None, ge=0, description="array read")
+    e_prog_nj: int | None = Field(default=None, ge=0, description="page program")
+    e_erase_nj: int | None = Field(default=None, ge=0, description="block erase")
+
+
+class BadBlocks(Strict):
+    """Blocks that leave the factory bad."""
+
+    max_blocks: int | None = Field(
+        default=None, ge=0, description="blocks less those guaranteed to be valid; null: not known"
+    )
+    mark_pages: list[Literal["first", "second", "last"]] | None = Field(
+        default=None,
+        description="pages of a bad block that carry the marker; null: where the kernel looks for "
+        "this maker's",
+    )
+
+
+MARK_PAGES = {"first": 1, "second": 2, "last": 4}
+"""Bits of simnand's parameter bad_mark_pages."""
+
+
+class ChipModel(Noun):
+    """A NAND part: shape, latencies, demands, and where each figure is from."""
+
+    vendor: str = Field(description="maker of the part")
+    cell: Literal["SLC", "MLC"] = Field(description="bits of a cell: SLC one, MLC two")
+    id: list[int] = Field(min_length=2, description="bytes that READ ID gives")
+    geometry: Geometry
+    timing: Timing
+    ecc: Ecc
+    endurance: Endurance | None = Field(default=None, description="absent: not known")
+    energy: Energy = Field(default=Energy(), description="absent: not known")
+    bad_blocks: BadBlocks = Field(default=BadBlocks(), description="absent: not known")
+    sources: dict[str, str] = Field(description="for each figure, by dotted key: where it is from")
+
+    def block_bytes(self) -> int:
+        return self.geometry.erasesize
+
+    def pages_per_block(self) -> int:
+        return self.geometry.erasesize // self.geometry.writesize
+
+    def partition_blocks(self, mib: float | None) -> int:
+        """Blocks of a partition of so many MiB (None: all of the chip), or UsageError."""
+        g = self.geometry
+        blocks = g.blocks if mib is None else mib * MIB / g.erasesize
+        if blocks > g.blocks:
+            raise UsageError(f"{mib:g} MiB of a chip of {g.blocks * g.erasesize / MIB:g} MiB")
+        if blocks != int(blocks):
+            step = f"{g.erasesize / MIB:g} MiB"
+            raise UsageError(f"a partition is whole blocks: a multiple of {step}")
+        return int(blocks)
+
+    def cells_bytes(self, blocks: int) -> int:
+        """Bytes of the cells of so many blocks, spare areas included."""
+        g = self.geometry
+        return blocks * self.pages_per_block() * (g.writesize + g.oobsize)
+
+    def figures(self, partition_blocks: int) -> dict[str, int]:
+        """What a file system may bound, for a partition of so many blocks."""
+        g = self.geometry
+        return {
+            "writesize": g.writesize,
+            "oobsize": g.oobsize,
+            "erasesize": g.erasesize,
+            "nop": g.nop,
+            "in_order": int(g.in_order),
+            "partition_blocks": partition_blocks,
+            "partition_per_1024": partition_blocks * 1024 // g.blocks,
+        }
+
+    def optional_parameters(self) -> dict[str, int]:
+        """simnand's parameters for the figures that a chip file may leave out."""
+        found = {k: v for k, v in self.energy.model_dump().items() if v is not None}
+        if self.bad_blocks.mark_pages:
+            found["bad_mark_pages"] = sum(MARK_PAGES[p] for p in set(self.bad_blocks.mark_pages))
+        return found
+
+    @model_validator(mode="after")
+    def _id_tells_the_cell(self) -> ChipModel:
+        """The kernel takes SLC or MLC from bits 2 and 3 of the third byte of READ ID."""
+        says_mlc = len(self.id) > 2 and bool(self.id[2] & 0x0C)
+        if says_mlc != (self.cell == "MLC"):
+            raise ValueError(f"cell is {self.cell}, but the third byte of id says otherwise")
+        return self

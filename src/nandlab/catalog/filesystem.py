@@ -1,0 +1,339 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""A file system as the catalog describes it: commands, options, and what it demands.
+
+The commands of a file are templates, run by the board's shell. ``{mtd}`` is the partition's
+number, ``{mountpoint}`` where to mount, ``{options}`` the words for ``mount -o``, and each option's
+own name what its chosen value adds to a command.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from string import Formatter
+from typing import Annotated, Any, Literal, get_args
+
+from pydantic import Field, model_validator
+
+from nandlab.base.errors import UsageError
+from nandlab.catalog.noun import Noun, Strict
+
+Difference = Literal[
+    "hard_links", "symbolic_links", "modes", "case", "precise_times", "truncate_times",
+    "empty_writes", "inode_numbers", "steady_directories",
+    "shared_writable_maps", "folder_links", "unreadable_pages", "attributes",
+    "errors_once",
+]  # fmt: skip
+"""What a file system may do otherwise than tmpfs; docs/conformance.md tells what each excuses."""
+
+Figure = Literal[
+    "writesize", "oobsize", "erasesize", "nop", "in_order", "partition_blocks", "partition_per_1024"
+]
+"""Figures of a chip and its partition that a file system may bound, by ChipModel.figures."""
+
+BUILT_IN_WORDS = ("mtd", "mountpoint", "options")
+
+
+class ChipNeed(Strict):
+    """A bound on the chips that a file system, or an option's value, works on."""
+
+    figure: Figure = Field(
+        description="geometry's key (in_order is 0 or 1), or the partition's blocks, in all or in "
+        "1024 of the chip"
+    )
+    min: int | None = Field(default=None, description="least that will do")
+    max: int | None = Field(default=None, description="greatest that will do")
+    why: str = Field(description="in a clause: what comes of it otherwise")
+
+    def unmet(self, figures: Mapping[str, int]) -> str | None:
+        """What is wrong with a chip of these figures, or None."""
+        has = figures[self.figure]
+        if self.min is not None and has < self.min:
+            return f"{self.figure} is {has}, must be at least {self.min}: {self.why}"
+        if self.max is not None and has > self.max:
+            return f"{self.figure} is {has}, must be at most {self.max}: {self.why}"
+        return None
+
+
+class Value(Strict):
+    """A value of an option; in a file, a string alone is its ``mount``."""
+
+    mount: str = Field(default="", description="words for mount -o")
+    words: str = Field(default="", description="what the option's name stands for in commands")
+    tool: str = Field(default="", description="the same in the commands that make an image")
+    help: str = Field(default="", description="in a sentence, where the name does not say it")
+    kernel: list[str] = Field(
+        default=[],
+        description="symbols that the kernel must have set (y, m), with ! must not; or LINUX>=6.1, "
+        "the oldest version that will do",
+    )
+    chip_needs: list[ChipNeed] = Field(default=[], description="bounds on the chip")
+    refused: str = Field(default="", description="why no kernel offers it; empty: it is offered")
+    image_only: bool = Field(
+        default=False, description="only the tool that makes an image can set it, no mount"
+    )
+
+    @model_validator(mode="before")
+    @classmethod
+    def _from_words(cls, data: Any) -> Any:
+        return {"mount": data} if isinstance(data, str) else data
+
+
+class Option(Strict):
+    """A choice that a file system offers."""
+
+    help: str = Field(description="in a sentence: what it changes")
+    default: str = Field(description="the value when a study names none")
+    fixed: bool = Field(
+        default=False,
+        description="made into the file system: an image has the one it was made with",
+    )
+    values: dict[str, Value] = Field(description="by name: what the value adds, and needs")
+    always_in_id: bool = Field(
+        default=False, description="in a trial's id even at its default, so that old ids stay"
+    )
+
+    @model_validator(mode="after")
+    def _default_is_a_value(self) -> Option:
+        if self.default not in self.values:
+            raise ValueError(f"default {self.default!r} is none of {sorted(self.values)}")
+        return self
+
+
+class Settle(Strict):
+    """How to know that the work that goes on in the background after a mount has ended."""
+
+    quiet_ms: int = Field(ge=1, description="the chip has done nothing for so long, ms")
+    limit_s: int = Field(ge=1, description="stop waiting after this, board seconds, and say so")
+
+
+FileOperation = Literal[
+    "read_page", "readahead", "write_begin", "write_end", "write_page", "write_pages",
+    "look_up", "create",
+]  # fmt: skip
+Cause = Literal[
+    "link",
+    "symlink",
+    "make_node",
+    "read_folder",
+    "garbage_collection",
+    "wear_leveling",
+    "commit",
+    "checkpoint",
+    "write_buffer",
+    "erase",
+    "mount_scan",
+]
+FILE_OPERATIONS: tuple[str, ...] = get_args(FileOperation)
+"""What the kernel asks of a file system for a file's pages, and of names before it opens a file;
+vfsmon knows their arguments."""
+CAUSES: tuple[str, ...] = get_args(Cause)
+"""What a file system does of its own, or for a call before vfsmon sees that; funcmon times it, and
+flash operations belong to it."""
+Symbol = Annotated[str, Field(pattern=r"^[A-Za-z_][A-Za-z0-9_.:]*$", max_length=63)]
+
+
+IMAGE_WORDS = ("tree", "work", "out", "out_bytes")
+"""Words of an image's commands: the tree's folder, one for the tools' files, what they make."""
+
+
+Loss = Literal["root", "folder_times"]
+"""root: owner, permissions and time of the top folder."""
+
+
+class ImageTools(Strict):
+    """How an image is made by tools of the host; without ``make`` the board writes the files."""
+
+    prepare: str = Field(
+        default="", description="board command, on an erased chip, before it is asked for probe"
+    )
+    probe: dict[str, str] = Field(
+        default={}, description="words for make: for each the board command that prints it"
+    )
+    files: dict[str, str] = Field(
+        default={}, description="files that the tools read in {work}: templates, by name"
+    )
+    make: list[str] = Field(
+        default=[], description="commands of the host that make {out} of the folder {tree}"
+    )
+    flash: str = Field(
+        default="", description="board command that puts {out}, its input, on an erased /dev/mtd"
+    )
+    too_large: list[str] = Field(
+        default=[], description="patterns of what a tool says when the tree does not fit"
+    )
+    loses: dict[Loss, str] = Field(
+        default={}, description="what an image does not keep, whatever differs tells, in a sentence"
+    )
+
+    @model_validator(mode="after")
+    def _what_is_made_is_flashed(self) -> ImageTools:
+        if bool(self.make) != bool(self.flash):
+            raise ValueError("make and flash belong together")
+        return self
+
+
+class Names(Strict):
+    """What a file system asks of names."""
+
+    pattern: str = Field(description="regular expression of the names that it can hold")
+    why: str = Field(description="in a clause: what a name may not have")
+
+    @model_validator(mode="after")
+    def _is_a_pattern(self) -> Names:
+        try:
+            re.compile(self.pattern)
+        except re.error as e:
+            raise ValueError(f"pattern: {e}") from None
+        return self
+
+
+class FilesystemModel(Noun):
+    """A file system: how to make, mount and unmount it on an MTD partition."""
+
+    title: str = Field(description="as people write it")
+    modules: list[str] = Field(description="kernel modules it needs, in order")
+    format: list[str] = Field(description="commands that make it on an erased partition")
+    mount: str = Field(description="command that mounts it on a partition that was just found")
+    unmount: list[str] = Field(description="commands that take it away, down to the MTD device")
+    settle: Settle
+    options: dict[str, Option] = Field(default_factory=dict)
+    chip_needs: list[ChipNeed] = Field(default=[], description="bounds on the chip")
+    chip_parameters: dict[Literal["name", "partition_name"], str] = Field(
+        default_factory=dict, description="how simnand must present itself, by its parameters"
+    )
+    kernel: list[str] = Field(default=[], description="as an option's: symbols of the kernel")
+    harmless_log: list[str] = Field(
+        default=[], description="patterns of lines of the kernel log that mean no trouble"
+    )
+    memory_of: list[str] = Field(
+        default=[],
+        description="kernel modules whose allocations are the file system's own; empty: not known",
+    )
+    counters: str | None = Field(
+        default=None,
+        description="command that prints what it counts itself, `name value` a line; null: nothing",
+    )
+    differs: dict[Difference, str] = Field(
+        default_factory=dict, description="what it truly does otherwise than tmpfs, in a sentence"
+    )
+    image: ImageTools = Field(default=ImageTools(), description="how an image is made")
+    names: Names | None = Field(default=None, description="absent: any name")
+    link_bytes_max: int | None = Field(
+        default=None, ge=1, description="longest target of a symbolic link; absent: any"
+    )
+    own_entries: list[str] = Field(
+        default=[], description="entries of its root that it makes by itself"
+    )
+
+    kernel_type: str = Field(default="", description="in /proc/filesystems; empty: its name")
+    symbols: dict[FileOperation | Cause, list[Symbol]] = Field(
+        default_factory=dict,
+        description="operation -> kernel functions that may do it, the first that is there is it",
+    )
+
+    @model_validator(mode="before")
+    @classmethod
+    def _type_is_its_name(cls, data: Any) -> Any:
+        return {"kernel_type": data.get("name", ""), **data} if isinstance(data, dict) else data
+
+    @model_validator(mode="after")
+    def _commands_use_words_that_are_there(self) -> FilesystemModel:
+        known = {*BUILT_IN_WORDS, *self.options}
+        clash = known & set(BUILT_IN_WORDS) & set(self.options)
+        if clash:
+            raise ValueError(f"an option cannot be named {sorted(clash)}")
+        for command in (*self.format, self.mount, *self.unmount, self.counters or ""):
+            used = {name for _, name, _, _ in Formatter().parse(command) if name is not None}
+            if used - known:
+                raise ValueError(f"{command!r} uses {sorted(used - known)}: no such option")
+        self._image_uses_words_that_are_there(known)
+        return self
+
+    def _image_uses_words_that_are_there(self, known: set[str]) -> None:
+        tools = self.image
+        known = {*known, *IMAGE_WORDS, *get_args(Figure), *tools.probe}
+        for command in (tools.prepare, tools.flash, *tools.make, *tools.files.values()):
+            used = {name for _, name, _, _ in Formatter().parse(command) if name is not None}
+            if used - known:
+                raise ValueError(f"image: {command!r} uses {sorted(used - known)}: no such word")
+
+    def chosen(
+        self, given: Mapping[str, str], where: str, from_image: bool = False
+    ) -> dict[str, str]:
+        """Every option with its value; UsageError for what this file system does not offer.
+
+        from_image: it is made as an image, or begins from one, and not made by its first mount.
+        """
+        wrong = [
+            f"{where}: {self.name} has no option {key!r}; it has: {', '.join(self.options) or '-'}"
+            for key in given
+            if key not in self.options
+        ]
+        for key, value in given.items():
+            if key in self.options:
+                wrong += [f"{where}: {self.name}: {w}" for w in self._wrong(key, value, from_image)]
+        if wrong:
+            raise UsageError("\n".join(wrong))
+        return {key: given.get(key, option.default) for key, option in self.options.items()}
+
+    def _wrong(self, key: str, value: str, from_image: bool) -> Iterable[str]:
+        values = self.options[key].values
+        if value not in values:
+            offered = (name for name, v in values.items() if not v.refused)
+            yield f"{key} = {value!r} is none of {', '.join(offered)}"
+        elif values[value].refused:
+            yield f"{key} = {value!r} cannot be: {values[value].refused}"
+        elif values[value].image_only and not from_image:
+            yield (
+                f"{key} = {value!r} is set when an image is made, by no mount: begin from one of "
+                f"`nandlab image make --fs {self.name} --set {key}={value} ...`"
+            )
+
+    def _values(self, chosen: Mapping[str, str]) -> dict[str, Value]:
+        return {key: self.options[key].values[value] for key, value in chosen.items()}
+
+    def changed(self, chosen: Mapping[str, str]) -> dict[str, str]:
+        """The options whose value is not the default."""
+        return {k: v for k, v in chosen.items() if v != self.options[k].default}
+
+    def identity(self, chosen: Mapping[str, str]) -> dict[str, str]:
+        """The options that set a trial apart: an option added later leaves old ids as they are."""
+        changed = self.changed(chosen)
+        return {k: v for k, v in chosen.items() if k in changed or self.options[k].always_in_id}
+
+    def mount_options(self, chosen: Mapping[str, str]) -> str:
+        """The words for ``mount -o``."""
+        words = [value.mount for value in self._values(chosen).values()]
+        return ",".join(["rw", *(w for w in words if w)])
+
+    def words(self, chosen: Mapping[str, str], mtd: str, mountpoint: str) -> dict[str, str]:
+        """What the templates of the commands are filled with."""
+        return {
+            "mtd": mtd,
+            "mountpoint": mountpoint,
+            "options": self.mount_options(chosen),
+            **{key: value.words for key, value in self._values(chosen).items()},
+        }
+
+    def tool_words(self, chosen: Mapping[str, str]) -> dict[str, str]:
+        """What the options' names stand for in the commands that make an image."""
+        return {key: value.tool for key, value in self._values(chosen).items()}
+
+    def unfit(self, chosen: Mapping[str, str], figures: Mapping[str, int]) -> list[str]:
+        """Why it cannot live, so configured, on a chip of these figures; empty: it can."""
+        found = [need.unmet(figures) for need in self.chip_needs]
+        for key, value in self._values(chosen).items():
+            for need in value.chip_needs:
+                unmet = need.unmet(figures)
+                found.append(unmet and f"{key} = {chosen[key]!r}: {unmet}")
+        return [text for text in found if text]
+
+    def kernel_needs(self, chosen: Mapping[str, str]) -> list[tuple[str, str]]:
+        """Each of ``kernel``, the file system's and its options', and what asks for it."""
+        needs = [(symbol, self.title) for symbol in self.kernel]
+        for key, value in self._values(chosen).items():
+            needs += [
+                (symbol, f"{self.title} with {key} = {chosen[key]!r}") for symbol in value.kernel
+            ]
+        return needs

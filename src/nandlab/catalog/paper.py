@@ -1,0 +1,157 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""A paper of the catalog: what it claims, and which figures of a run each claim is set beside.
+
+A claim is made of parts. A part is a figure of one configuration, or its quotient over another
+configuration of the same workload and chip; the paper's own number for it may be there or not (it
+often states an order without one). The report of a run whose study names the paper has a row for
+every claim.
+"""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from pydantic import Field, model_validator
+
+from nandlab.catalog.noun import Noun, Strict
+from nandlab.catalog.workload import Scalar
+
+FigureName = Literal[
+    "transactions_ns", "creation_ns", "written_per_s", "erases", "programs", "reads", "wear_spread",
+    "mean_erases",
+]  # fmt: skip
+"""Figures of a trial that a claim may be about; nandlab.analysis.claims computes them."""
+
+
+class Selector(Strict):
+    """Which trials: those of this file system, state, and options and parameters where named."""
+
+    filesystem: str = Field(description="the file system's name in the catalog")
+    state: str = Field(description="the flash state's name in the study")
+    options: dict[str, str] = Field(default={}, description="options that must have these values")
+
+
+class Part(Strict):
+    """One figure, or the quotient of two, and what the paper says of it."""
+
+    label: str = Field(description="in a few words: what the number is")
+    figure: FigureName
+    of: Selector
+    over: Selector | None = Field(
+        default=None, description="the configuration to divide by; absent: the figure itself"
+    )
+    over_figure: FigureName | None = Field(
+        default=None, description="the figure to divide by; absent: the same"
+    )
+    paper: float | None = Field(
+        default=None, description="the paper's number; absent: it gives none, only the direction"
+    )
+    bound: Literal["about", "over", "under"] = Field(
+        default="about", description="whether the paper's number is a value or a bound"
+    )
+    direction: Literal["above 1", "below 1", "none"] = Field(
+        default="none", description="on which side of 1 the paper's statement has the quotient"
+    )
+    within: float = Field(
+        default=1.25, ge=1, description="factor from the paper's number that counts as reproduced"
+    )
+
+    @model_validator(mode="after")
+    def _says_something(self) -> Part:
+        if self.direction != "none" and self.over is None:
+            raise ValueError("a direction belongs to a quotient: name over")
+        if self.paper is None and self.direction == "none":
+            raise ValueError("without the paper's number it must have a direction")
+        return self
+
+
+class Claim(Strict):
+    """A statement of the paper, and how a run is set beside it."""
+
+    id: str = Field(pattern=r"^[a-z0-9-]+$")
+    text: str = Field(description="in a sentence: what the paper says")
+    said: str = Field(description="the paper's figure, as the report shows it")
+    where: str = Field(description="section and figure of the paper")
+    parts: list[Part] = Field(min_length=1)
+    counted: list[Selector] = Field(
+        default=[], description="further configurations whose counts tell of the cause"
+    )
+    traced: str = Field(
+        default="",
+        description="the cause of a difference as a trace showed it, and which; empty: none taken",
+    )
+    shown: str = Field(
+        default="", description="the table of flash time by cause that shows it, by its id"
+    )
+
+    @model_validator(mode="after")
+    def _has_a_direction(self) -> Claim:
+        if all(p.direction == "none" for p in self.parts):
+            raise ValueError("one part at least must have a direction")
+        return self
+
+
+class Taken(Strict):
+    """A trace that was taken: its figures lie in ``traces/PAPER/FILE.json`` beside this file."""
+
+    file: str = Field(pattern=r"^[a-z0-9-]+$")
+    label: str = Field(description="in a few words: whose")
+    command: str = Field(description="what takes it again, up to -- ffsmark")
+
+
+class Causes(Strict):
+    """Traces side by side: whose work took the flash's time."""
+
+    id: str = Field(pattern=r"^[a-z0-9-]+$")
+    title: str
+    text: str = Field(description="what is to be seen in it")
+    traces: list[Taken] = Field(min_length=1)
+
+
+class Bar(Strict):
+    """A row of a redrawn figure."""
+
+    label: str = Field(description="what the row is")
+    of: Selector
+
+
+class Panel(Strict):
+    """One of a figure's diagrams: a figure of the run over the rows."""
+
+    title: str
+    figure: FigureName
+
+
+class Drawn(Strict):
+    """A figure of the paper, redrawn from a run."""
+
+    id: str = Field(pattern=r"^[a-z0-9-]+$")
+    title: str = Field(description="what the paper's figure shows")
+    said: list[str] = Field(description="what the paper states of it, in numbers, as sentences")
+    panels: list[Panel] = Field(min_length=1)
+    bars: list[Bar] = Field(min_length=1)
+
+
+class PaperModel(Noun):
+    """A paper: what it measured on, and what it claims."""
+
+    citation: str
+    platform: str = Field(description="board, kernel and chip that its figures are from")
+    part: str = Field(description="the chip of the catalog that stands for its chip")
+    parameters: dict[str, Scalar] = Field(
+        default={}, description="the workload's parameters that must have these values"
+    )
+    differs: list[str] = Field(
+        default=[], description="how a run here differs from the paper's, each in a sentence"
+    )
+    claims: list[Claim] = Field(min_length=1)
+    drawn: list[Drawn] = Field(default=[])
+    causes: list[Causes] = Field(default=[])
+
+    @model_validator(mode="after")
+    def _shows_what_there_is(self) -> PaperModel:
+        known = {c.id for c in self.causes}
+        lacking = [c.id for c in self.claims if c.shown and c.shown not in known]
+        if lacking:
+            raise ValueError(f"claims {', '.join(lacking)}: shown names no [[causes]]")
+        return self

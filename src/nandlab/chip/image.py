@@ -1,0 +1,235 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""A chip's image: the file ``image`` of its debugfs folder, and what others can read.
+
+``split`` makes two files of it: the cells in the layout of ``nanddump --oob`` (with bad blocks
+dumped), which any NAND tool reads, and a JSON sidecar with geometry, bad blocks, wear, page
+states and checksums. ``join`` makes the image again, byte for byte. The layout is that of
+``target/modules/simnand/image.h``.
+"""
+
+from __future__ import annotations
+
+import json
+import struct
+import zlib
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+from nandlab.base.errors import NandlabError
+
+MAGIC, BLOCK_MAGIC, END_MAGIC = 0x474D494E, 0x4B4C424E, 0x444E454E
+VERSION = 1
+SIDECAR_FORMAT = 1
+HEADER = struct.Struct("<IHHIIIIQQQQII")
+BLOCK = struct.Struct("<IIIIIIII")
+END = struct.Struct("<IIQII")
+FACTORY_BAD, WORN_OUT = 1, 2
+assert (HEADER.size, BLOCK.size, END.size) == (64, 32, 24)
+
+
+@dataclass(frozen=True)
+class Geometry:
+    """The chip's shape, in MTD's words."""
+
+    writesize: int
+    oobsize: int
+    erasesize: int
+    blocks: int
+
+    @property
+    def pages_per_block(self) -> int:
+        return self.erasesize // self.writesize
+
+    @property
+    def block_bytes(self) -> int:
+        """Bytes of a block's cells, spare areas included."""
+        return self.pages_per_block * (self.writesize + self.oobsize)
+
+
+@dataclass(frozen=True)
+class Block:
+    """A block that is not as new."""
+
+    index: int
+    wear: int
+    disturb: int
+    flags: int
+    flips: list[tuple[int, int]]
+    states: list[int]
+    """State of each page; empty: all erased."""
+    cells: bytes = field(repr=False)
+    """All of the block's cells; empty: all erased."""
+
+
+@dataclass(frozen=True)
+class ChipImage:
+    """A chip as an image has it."""
+
+    geometry: Geometry
+    op_seq: int
+    programs: int
+    erases: int
+    blocks: list[Block]
+
+    def bad(self, flag: int) -> list[int]:
+        """Blocks that have a flag."""
+        return [b.index for b in self.blocks if b.flags & flag]
+
+    def nanddump(self, blocks: int | None = None) -> bytes:
+        """The cells of the first blocks (all), as ``nanddump --oob --bb=dumpbad`` writes them."""
+        count = self.geometry.blocks if blocks is None else blocks
+        cells = bytearray(b"\xff" * (count * self.geometry.block_bytes))
+        for block in self.blocks:
+            if block.index >= count and block.cells:
+                raise ValueError(f"block {block.index} is not empty and past the {count} dumped")
+            at = block.index * self.geometry.block_bytes
+            cells[at : at + len(block.cells)] = block.cells
+        return bytes(cells)
+
+
+class _Reader:
+    def __init__(self, data: bytes) -> None:
+        self.data = data
+        self.at = 0
+
+    def take(self, count: int) -> bytes:
+        taken = self.data[self.at : self.at + count]
+        if len(taken) != count:
+            raise NandlabError("image: truncated")
+        self.at += count
+        return taken
+
+
+def _checked(packed: bytes, payload: bytes = b"") -> None:
+    """A struct whose last word is the checksum of itself (with 0 there) and what follows."""
+    (crc,) = struct.unpack("<I", packed[-4:])
+    if zlib.crc32(payload, zlib.crc32(packed[:-4] + bytes(4))) != crc:
+        raise NandlabError("image: corrupt, a checksum is wrong")
+
+
+def _sealed(packed: bytes, payload: bytes = b"") -> bytes:
+    crc = zlib.crc32(payload, zlib.crc32(packed))
+    return packed[:-4] + struct.pack("<I", crc) + payload
+
+
+def decode(data: bytes) -> ChipImage:
+    """The image's chip; NandlabError says what is wrong with it."""
+    reader = _Reader(data)
+    head = reader.take(HEADER.size)
+    magic, version, size, *rest = HEADER.unpack(head)
+    if magic != MAGIC or size != HEADER.size:
+        raise NandlabError("image: not an image of a simnand chip")
+    if version != VERSION:
+        raise NandlabError("image: of another version of the format")
+    _checked(head)
+    geometry = Geometry(*rest[:4])
+    blocks: list[Block] = []
+    while True:
+        word = reader.data[reader.at : reader.at + 4]
+        if word == struct.pack("<I", END_MAGIC):
+            break
+        blocks.append(_decode_block(reader, geometry))
+    end = reader.take(END.size)
+    _checked(end)
+    _, records, op_seq, _, _ = END.unpack(end)
+    if (records, op_seq) != (len(blocks), rest[4]):
+        raise NandlabError("image: the chip was written while it was saved")
+    if reader.at != len(data):
+        raise NandlabError("image: longer than its end")
+    return ChipImage(geometry, rest[4], rest[5], rest[6], blocks)
+
+
+def _decode_block(reader: _Reader, geometry: Geometry) -> Block:
+    head = reader.take(BLOCK.size)
+    magic, index, wear, disturb, flags, pages, flips, _ = BLOCK.unpack(head)
+    if magic != BLOCK_MAGIC or index >= geometry.blocks:
+        raise NandlabError("image: corrupt, no block where one should be")
+    cells_at = 8 * flips + 2 * pages
+    payload = reader.take(cells_at + (geometry.block_bytes if pages else 0))
+    _checked(head, payload)
+    words = struct.unpack_from(f"<{2 * flips}I", payload)
+    states = list(struct.unpack_from(f"<{pages}H", payload, 8 * flips))
+    pairs = list(zip(words[::2], words[1::2], strict=True))
+    return Block(index, wear, disturb, flags, pairs, states, payload[cells_at:])
+
+
+def encode(image: ChipImage) -> bytes:
+    """The image as a chip loads it: ``encode(decode(x)) == x``."""
+    g = image.geometry
+    shape = (g.writesize, g.oobsize, g.erasesize, g.blocks)
+    numbers = (image.op_seq, image.programs, image.erases)
+    parts = [_sealed(HEADER.pack(MAGIC, VERSION, HEADER.size, *shape, *numbers, 0, 0, 0))]
+    for b in image.blocks:
+        payload = b"".join(struct.pack("<II", *flip) for flip in b.flips)
+        payload += struct.pack(f"<{len(b.states)}H", *b.states) + b.cells
+        fields = (b.index, b.wear, b.disturb, b.flags, len(b.states), len(b.flips))
+        parts.append(_sealed(BLOCK.pack(BLOCK_MAGIC, *fields, 0), payload))
+    parts.append(_sealed(END.pack(END_MAGIC, len(image.blocks), image.op_seq, 0, 0)))
+    return b"".join(parts)
+
+
+def split(
+    image: ChipImage,
+    cells: Path,
+    sidecar: Path,
+    dump_blocks: int | None = None,
+    more: dict[str, Any] | None = None,
+) -> None:
+    """Writes the cells (nanddump --oob layout) and the JSON sidecar.
+
+    dump_blocks: of the cells, only the first blocks, which hold all there is, such as a
+    partition; None: all. more: what else the sidecar is to tell; ``join`` passes it by.
+    """
+    dump = image.nanddump(dump_blocks)
+    blocks = [
+        {k: v for k, v in asdict(b).items() if k != "cells"} | {"held": bool(b.cells)}
+        for b in image.blocks
+    ]
+    told = {
+        "format": SIDECAR_FORMAT,
+        "geometry": asdict(image.geometry),
+        "op_seq": image.op_seq,
+        "programs": image.programs,
+        "erases": image.erases,
+        "factory_bad": image.bad(FACTORY_BAD),
+        "worn_out": image.bad(WORN_OUT),
+        "cells_bytes": len(dump),
+        "cells_crc32": zlib.crc32(dump),
+        "blocks": blocks,
+        **(more or {}),
+    }
+    cells.write_bytes(dump)
+    sidecar.write_text(json.dumps(told) + "\n")
+
+
+def join(cells: Path, sidecar: Path) -> ChipImage:
+    """The image of two files that ``split`` wrote; NandlabError if they do not fit."""
+    try:
+        told: dict[str, Any] = json.loads(sidecar.read_text())
+        if told["format"] != SIDECAR_FORMAT:
+            raise NandlabError(f"{sidecar}: of another version of the format")
+        geometry = Geometry(**told["geometry"])
+        dump = cells.read_bytes()
+        if len(dump) != told["cells_bytes"]:
+            raise NandlabError(f"{cells}: {len(dump)} bytes, not {told['cells_bytes']}: truncated?")
+        if zlib.crc32(dump) != told["cells_crc32"]:
+            raise NandlabError(f"{cells}: corrupt, its checksum is not the sidecar's")
+        if len(dump) % geometry.block_bytes or len(dump) > geometry.blocks * geometry.block_bytes:
+            raise NandlabError(f"{cells}: of a chip of another geometry")
+        if any(
+            (b["index"] + 1) * geometry.block_bytes > len(dump) for b in told["blocks"] if b["held"]
+        ):
+            raise NandlabError(f"{cells}: ends before the last block that {sidecar} tells of")
+        blocks = [_joined(b, dump, geometry) for b in told["blocks"]]
+        numbers = (told["op_seq"], told["programs"], told["erases"])
+    except (KeyError, TypeError, ValueError) as e:
+        raise NandlabError(f"{sidecar}: not a chip image's sidecar: {e!r}") from None
+    return ChipImage(geometry, *numbers, blocks)
+
+
+def _joined(told: dict[str, Any], dump: bytes, geometry: Geometry) -> Block:
+    at = told["index"] * geometry.block_bytes
+    held = told.pop("held")
+    told["flips"] = [(page, bit) for page, bit in told["flips"]]
+    return Block(**told, cells=dump[at : at + geometry.block_bytes] if held else b"")

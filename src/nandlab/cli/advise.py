@@ -1,0 +1,118 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""``nandlab advise``: limits from the command line, advice in words."""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import asdict
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from nandlab.base.errors import UsageError
+
+SIZES = {"": 1, "b": 1, "k": 1 << 10, "m": 1 << 20, "g": 1 << 30}
+TIMES_NS = {"ns": 1, "us": 10**3, "µs": 10**3, "ms": 10**6, "s": 10**9}
+
+
+def size(text: str, option: str) -> int:
+    """``8M``, ``512KiB``, ``4096`` as bytes; units are binary."""
+    match = re.fullmatch(r"([0-9.]+)\s*([kmg]?)(?:i?b)?", text.strip().lower())
+    try:
+        if match:
+            found = round(float(match[1]) * SIZES[match[2]])
+            if found > 0:
+                return found
+    except ValueError:
+        pass
+    raise UsageError(f"{option} {text!r}: give bytes above 0, such as 4096, 512K, 8M or 1G")
+
+
+def time_ns(text: str, option: str) -> int:
+    """``20ms`` as ns."""
+    match = re.fullmatch(r"([0-9.]+)\s*(ns|us|µs|ms|s)", text.strip().lower())
+    try:
+        if match:
+            found = round(float(match[1]) * TIMES_NS[match[2]])
+            if found > 0:
+                return found
+    except ValueError:
+        pass
+    raise UsageError(f"{option} {text!r}: give a time above 0 with its unit, such as 20ms or 1.5s")
+
+
+def share(text: str, option: str) -> float:
+    """``5%`` or ``0.05`` as 0.05."""
+    match = re.fullmatch(r"([0-9.]+)\s*(%?)", text.strip())
+    try:
+        if match:
+            found = float(match[1]) / (100 if match[2] else 1)
+            if 0 < found < 1:
+                return found
+    except ValueError:
+        pass
+    raise UsageError(f"{option} {text!r}: give a share between 0 and 1, such as 5% or 0.05")
+
+
+def advise(
+    run: Annotated[Path, typer.Argument(metavar="RUN", help="a run's folder")],
+    *,
+    ram: Annotated[
+        str | None, typer.Option(help="RAM that the file system may take at its peak: 4M")
+    ] = None,
+    flash_reserve: Annotated[
+        str | None,
+        typer.Option(
+            help="share of the partition that it may program before any file is there: 5%"
+        ),
+    ] = None,
+    p99_write: Annotated[
+        str | None, typer.Option(help="99th percentile of creating or appending to a file: 50ms")
+    ] = None,
+    lifetime_years: Annotated[
+        float | None, typer.Option(min=0.01, help="years that the chip must last; needs the next")
+    ] = None,
+    daily_write: Annotated[
+        str | None, typer.Option(help="bytes that the product writes a day: 200M")
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="JSON instead of words")] = False,
+) -> None:
+    """Say which file system and options of a run to take, which to avoid, and why.
+
+    Every limit holds in every flash state of the run. Without limits the run's times and erases
+    decide. docs/report.md has the rules and the formulas.
+    """
+    from nandlab.analysis import advice, groups
+    from nandlab.analysis.limits import Limits
+    from nandlab.results.folder import RunFolder
+
+    if (lifetime_years is None) != (daily_write is None):
+        raise UsageError("--lifetime-years and --daily-write go together: give both or neither")
+    limits = Limits(
+        ram=None if ram is None else size(ram, "--ram"),
+        flash_reserve=None if flash_reserve is None else share(flash_reserve, "--flash-reserve"),
+        p99_write_ns=None if p99_write is None else time_ns(p99_write, "--p99-write"),
+        years=lifetime_years,
+        daily=None if daily_write is None else size(daily_write, "--daily-write"),
+    )
+    folder = RunFolder(run)
+    folder.head()
+    settings = groups.group(folder.trials())
+    found = [a for s in settings if (a := advice.advise(s, limits)) is not None]
+    if as_json:
+        told = [
+            {
+                "setting": a.setting.title,
+                "subjects": [asdict(s) for s in a.subjects],
+                "cliffs": list(a.cliffs),
+            }
+            for a in found
+        ]
+        print(json.dumps(told, indent=1))
+        return
+    if not found:
+        print("No trial of this run has ended with figures to judge by.")
+    for a in found:
+        print("\n".join(advice.lines(a)))

@@ -1,0 +1,104 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""``nandlab chip``: the parts of the catalog, every figure with its unit and where it is from."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Annotated, Any
+
+import typer
+from pydantic import BaseModel
+
+from nandlab.catalog.chip import ChipModel
+from nandlab.catalog.files import load, names
+
+chip_app = typer.Typer(no_args_is_help=True, help="The NAND parts of the catalog.")
+
+SECTIONS = ("geometry", "timing", "ecc", "endurance", "energy", "bad_blocks")
+UNITS = {
+    "writesize": "bytes",
+    "oobsize": "bytes",
+    "erasesize": "bytes",
+    "bus_bits": "bits",
+    "strength": "bits",
+    "step": "bytes",
+    "pe_cycles": "cycles",
+}
+"""Units of the keys that do not end in theirs."""
+ENDINGS = {"_ns": "ns", "_nj": "nJ", "_percent": "%"}
+UNKNOWN = "not known"
+
+
+@dataclass(frozen=True)
+class Figure:
+    """A line of what is known of a part."""
+
+    key: str
+    value: str
+    meaning: str
+    source: str
+
+
+def unit(key: str) -> str:
+    """The unit of a figure, or nothing."""
+    for ending, name in ENDINGS.items():
+        if key.endswith(ending):
+            return name
+    return UNITS.get(key, "")
+
+
+def _words(key: str, value: Any) -> str:
+    if value is None:
+        return UNKNOWN
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, list):
+        return ", ".join(str(v) for v in value)
+    text = f"{value:,}" if isinstance(value, int) else str(value)
+    return f"{text} {unit(key)}".rstrip()
+
+
+def figures(chip: ChipModel) -> Iterator[Figure]:
+    """Everything that is known of a part, and what is not, in the file's order."""
+    identity = " ".join(f"{byte:02X}" for byte in chip.id)
+    described = ChipModel.model_fields["id"].description or ""
+    yield Figure("id", identity, described, chip.sources.get("id", ""))
+    for section in SECTIONS:
+        part: BaseModel | None = getattr(chip, section)
+        about = chip.sources.get(section, "")
+        if part is None:
+            yield Figure(section, UNKNOWN, "", about)
+            continue
+        for key, field in type(part).model_fields.items():
+            dotted = f"{section}.{key}"
+            value = _words(key, getattr(part, key))
+            source = chip.sources.get(dotted, about)
+            yield Figure(dotted, value, field.description or "", source)
+
+
+@chip_app.command("list")
+def list_chips() -> None:
+    """List the chips of the catalog."""
+    for name in names("chips"):
+        chip = load("chips", name, ChipModel)
+        g = chip.geometry
+        size = f"{g.blocks * g.erasesize >> 20} MiB"
+        print(f"{name:16} {chip.cell}  {size:>9}  {g.writesize:>5} + {g.oobsize:<4} {chip.summary}")
+
+
+@chip_app.command()
+def show(
+    part: Annotated[str, typer.Argument(metavar="PART", help="a chip of the catalog")],
+) -> None:
+    """Print every figure of a chip with its unit and its source."""
+    chip = load("chips", part, ChipModel)
+    print(f"{chip.name}: {chip.vendor}, {chip.cell}\n{chip.summary}")
+    if "name" in chip.sources:
+        print(f"source: {chip.sources['name']}")
+    for figure in figures(chip):
+        print(f"\n{figure.key} = {figure.value}")
+        if figure.meaning:
+            print(f"    {figure.meaning}")
+        if figure.source:
+            print(f"    source: {figure.source}")

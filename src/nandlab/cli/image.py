@@ -1,0 +1,192 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""``nandlab image``: chip images of file systems, from folders and back to folders."""
+
+from __future__ import annotations
+
+import stat
+import sys
+from collections.abc import Iterable
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from nandlab.base.errors import UsageError
+
+if TYPE_CHECKING:
+    from nandlab.board.job import Board
+    from nandlab.chip.file import Made
+    from nandlab.chip.image import ChipImage
+    from nandlab.image.making import Medium
+    from nandlab.image.tree import Entry
+
+image_app = typer.Typer(
+    no_args_is_help=True,
+    help="Chip images: a folder as a file system on flash, and back.\n\n"
+    "An image is two files: FILE holds the partition's pages with their spare areas, as "
+    "nanddump --oob has them; FILE.json tells chip, file system, options, wear and checksums.\n\n"
+    "nandlab image make --fs ubifs --chip apf27 --partition-mib 16 --from rootfs -o rootfs.nand\n\n"
+    "nandlab image ls rootfs.nand\n\n"
+    'A study starts from it with filesystems = [{ name = "ubifs", image = "rootfs.nand" }].',
+)
+
+FileArgument = Annotated[Path, typer.Argument(metavar="FILE", help="an image that make made")]
+BoardOption = Annotated[
+    str | None, typer.Option(help="a board of the catalog; default: the one that made the image")
+]
+
+
+@image_app.command()
+def make(
+    *,
+    fs: Annotated[str, typer.Option(help="jffs2, ubifs, yaffs2 or nftl-fat32")],
+    chip: Annotated[str, typer.Option(help="a part; nandlab chip list")],
+    source: Annotated[
+        Path, typer.Option("--from", metavar="DIR", help="the folder; it is the image's root")
+    ],
+    output: Annotated[
+        Path, typer.Option("--output", "-o", metavar="FILE", help="the image; FILE.json beside it")
+    ],
+    set_: Annotated[
+        list[str] | None,
+        typer.Option("--set", metavar="OPTION=VALUE", help="of the file system; may be repeated"),
+    ] = None,
+    partition_mib: Annotated[
+        float | None, typer.Option(min=0, help="from the chip's start; default: the whole chip")
+    ] = None,
+    board: Annotated[str, typer.Option(help="a board of the catalog")] = "apf27",
+) -> None:
+    """Make a chip image from a folder, and tell its size.
+
+    JFFS2 is made by mkfs.jffs2, UBIFS by mkfs.ubifs and ubinize, and the board flashes it; YAFFS2
+    and NFTL+FAT32 the board's own kernel writes. The image is kept only if the board, given it,
+    mounts it and reads back every file with its checksum.
+
+    Names, owners, permissions, links and times (to the second) are kept as far as the file system
+    can; what it cannot is told on standard error. Devices, FIFOs and sockets are refused.
+    """
+    from nandlab.chip import file as chipfile
+    from nandlab.image import making as imaging
+    from nandlab.image import tree
+
+    on = _medium(fs, set_ or [], chip, partition_mib, board)
+    imaging.refuse_what_cannot_be(on)
+    chipfile.refuse_to_overwrite(output)
+    whole = tree.scan(source)
+    content, warnings = tree.kept(whole, on.filesystem)
+    tree.refuse_what_it_cannot_name(content, on.filesystem)
+    for warning in warnings:
+        print(f"warning: {warning}", file=sys.stderr)
+    image, made = imaging.make(on, source, content, _open(on))
+    chipfile.write(output, image, made)
+    for line in _sizes(output, on, image, made):
+        print(line)
+
+
+@image_app.command("ls")
+def list_files(file: FileArgument, board: BoardOption = None) -> None:
+    """List what is in an image, as the board reads it: mode, owner, bytes, time (UTC), path."""
+    from nandlab.image import making as imaging
+
+    on, image, opened = _read(file, board)
+    for entry in imaging.listing(on, image, opened):
+        if entry.path:
+            print(_line(entry))
+
+
+@image_app.command()
+def extract(
+    file: FileArgument,
+    to: Annotated[Path, typer.Option(metavar="DIR", help="a folder, not there yet or empty")],
+    board: BoardOption = None,
+) -> None:
+    """Read all files of an image into a folder, through the board.
+
+    Permissions and times come along; owners only if root does it.
+    """
+    from nandlab.image import making as imaging
+
+    imaging.refuse_to_extract(to)
+    on, image, opened = _read(file, board)
+    print(_counted(imaging.extract(on, image, opened, to).counts()))
+
+
+def _medium(
+    fs: str, settings: list[str], part: str, partition_mib: float | None, board: str
+) -> Medium:
+    from nandlab.catalog.board import BoardModel
+    from nandlab.catalog.chip import ChipModel
+    from nandlab.catalog.files import load
+    from nandlab.catalog.filesystem import FilesystemModel
+    from nandlab.image.making import Medium
+
+    system = load("filesystems", fs, FilesystemModel)
+    chip = load("chips", part, ChipModel)
+    try:
+        blocks = chip.partition_blocks(partition_mib)
+    except UsageError as e:
+        raise UsageError(f"--partition-mib: {e}") from None
+    options = system.chosen(_pairs(settings), "--set", from_image=True)
+    return Medium(load("boards", board, BoardModel), chip, blocks, system, options)
+
+
+def _pairs(settings: Iterable[str]) -> dict[str, str]:
+    found: dict[str, str] = {}
+    for setting in settings:
+        key, equals, value = setting.partition("=")
+        if not equals:
+            raise UsageError(f"--set {setting}: expected OPTION=VALUE")
+        if key in found:
+            raise UsageError(f"--set {key}: given twice")
+        found[key] = value
+    return found
+
+
+def _open(on: Medium) -> Board:
+    from nandlab.board.qemu import open_board
+    from nandlab.trial.run import refuse_what_the_kernel_lacks
+
+    print("preparing the board", file=sys.stderr, flush=True)
+    board = open_board(on.board)
+    refuse_what_the_kernel_lacks([on], board.kernel_config, "image")
+    return board
+
+
+def _read(file: Path, board: str | None) -> tuple[Medium, ChipImage, Board]:
+    from nandlab.catalog.board import BoardModel
+    from nandlab.catalog.files import load
+    from nandlab.chip import file as chipfile
+    from nandlab.image import making as imaging
+
+    made, image = chipfile.read(file)
+    on = imaging.medium(made, load("boards", board or made.board, BoardModel))
+    return on, image, _open(on)
+
+
+def _sizes(file: Path, on: Medium, image: ChipImage, made: Made) -> Iterable[str]:
+    from nandlab.chip.file import used
+
+    takes = used(image)
+    pages = on.blocks * on.chip.pages_per_block()
+    yield f"image   {file}: {on.where}"
+    yield f"tree    {_counted(made.tree.model_dump())}"
+    yield f"flash   {takes.pages:,} of {pages:,} pages, {takes.blocks:,} of {on.blocks:,} blocks"
+    yield f"file    {file.stat().st_size:,} bytes"
+
+
+def _counted(c: dict[str, int]) -> str:
+    return (
+        f"{c['files']:,} files with {c['bytes']:,} bytes, {c['folders']:,} folders, "
+        f"{c['symbolic_links']:,} symbolic links, {c['hard_links']:,} hard links"
+    )
+
+
+def _line(entry: Entry) -> str:
+    from nandlab.image.tree import shown
+
+    when = datetime.fromtimestamp(entry.mtime_s, UTC).strftime("%Y-%m-%d %H:%M:%S")
+    owner = f"{entry.uid}:{entry.gid}"
+    points = "" if entry.target is None else f" -> {shown(entry.target)}"
+    mode = stat.filemode(entry.mode)
+    return f"{mode} {owner:>9} {entry.size:>10} {when} {shown(entry.path)}{points}"

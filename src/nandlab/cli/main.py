@@ -1,0 +1,255 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The command line: one verb per stage, each works on the files of the stage before."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import sys
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from nandlab import __version__
+from nandlab.base.errors import NandlabError
+from nandlab.cli.advise import advise
+from nandlab.cli.chip import chip_app
+from nandlab.cli.image import image_app
+from nandlab.cli.trace import trace_app
+
+app = typer.Typer(
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    help="Which flash file system should this product use, which must it avoid, and why?\n\n"
+    "A study (TOML) names workloads, file systems, chips and flash states; nandlab runs the real "
+    "Linux file systems on a virtual board with a simulated NAND chip and a clock that repeats "
+    "to the nanosecond.\n\n"
+    "Begin with: nandlab run quickstart",
+)
+board_app = typer.Typer(no_args_is_help=True, help="The virtual board by itself.")
+app.add_typer(board_app, name="board")
+app.add_typer(chip_app, name="chip")
+app.add_typer(image_app, name="image")
+app.add_typer(trace_app, name="trace")
+
+StudyArgument = Annotated[
+    str, typer.Argument(metavar="STUDY", help="a study file, or the name of a shipped study")
+]
+RunArgument = Annotated[Path, typer.Argument(metavar="RUN", help="a run's folder")]
+
+
+class Accel(StrEnum):
+    """How the board is emulated."""
+
+    tcg = "tcg"
+    kvm = "kvm"
+
+
+class ProgressStyle(StrEnum):
+    """How a run shows itself on standard error."""
+
+    auto = "auto"
+    bar = "bar"
+    plain = "plain"
+    json = "json"
+    none = "none"
+
+
+AccelOption = Annotated[
+    Accel,
+    typer.Option(help="tcg: exact and repeatable; kvm: fast, on host time, marked so in results"),
+]
+
+Yaffs2Option = Annotated[
+    Path | None,
+    typer.Option(
+        "--yaffs2-source",
+        metavar="DIR",
+        help="build YAFFS2 from this folder of its core's sources; default: Debian's u-boot",
+    ),
+]
+
+
+@app.command()
+def plan(study: StudyArgument) -> None:
+    """List the trials of a study with their ids; runs nothing and fetches nothing.
+
+    What the study asks of the kernel is checked against the board's if that has been fetched, and
+    before the first trial in any case.
+    """
+    from nandlab.board.machine import kernel_config_here
+    from nandlab.plan.study import find, read
+    from nandlab.plan.study import plan as expand
+    from nandlab.trial.run import refuse_what_the_kernel_lacks
+
+    read_study = read(find(study))
+    specs = expand(read_study)
+    config = kernel_config_here(specs[0].board)
+    if config is not None:
+        refuse_what_the_kernel_lacks(specs, config, read_study.name)
+    for spec in specs:
+        print(f"{spec.id}  {spec.title()}")
+
+
+@app.command()
+def run(
+    study: StudyArgument,
+    out: Annotated[
+        Path | None, typer.Option(help="the run's folder; else results/<study>/<run id>")
+    ] = None,
+    jobs: Annotated[
+        int, typer.Option(min=1, help="trials at once; default: the cores there are")
+    ] = os.cpu_count() or 1,
+    *,
+    members: Annotated[
+        int | None,
+        typer.Option(min=1, help="only the first so many members of the ensemble; default: all"),
+    ] = None,
+    accel: AccelOption = Accel.tcg,
+    progress: Annotated[
+        ProgressStyle, typer.Option(help="bar, plain, json or none; auto looks at the terminal")
+    ] = ProgressStyle.auto,
+    yaffs2_source: Yaffs2Option = None,
+) -> None:
+    """Run what a study's run still lacks; the run's folder is the last line of output.
+
+    A run can be interrupted and started again: finished trials are kept and never rewritten.
+    It goes member by member, a member being every configuration with one seed and phase offset;
+    --members 1 runs the first of them, and the same command without it goes on with the others.
+    Exit status 1 if a trial failed.
+    """
+    from nandlab.board.qemu import open_board
+    from nandlab.cli.progress import watcher
+    from nandlab.plan.study import find, read
+    from nandlab.plan.study import plan as expand
+    from nandlab.trial import run as runner
+
+    read_study = read(find(study))
+    specs = expand(read_study)
+    print("preparing the board", file=sys.stderr, flush=True)
+    board = open_board(specs[0].board, accel.value, yaffs2_source)
+    runner.refuse_what_the_kernel_lacks(specs, board.kernel_config, read_study.name)
+    folder = runner.open_folder(runner.head(read_study, specs, board), out)
+    wanted = runner.order(specs, read_study.members(members))
+    with folder.held():
+        asyncio.run(runner.execute(folder, wanted, board, jobs, watcher(progress.value)))
+    failed = [t for t in folder.trials() if not t.ok]
+    for trial in failed:
+        print(f"{trial.id}: {trial.status}: {trial.error}", file=sys.stderr)
+    print(folder.path)
+    if failed:
+        raise typer.Exit(1)
+
+
+@app.command()
+def show(
+    run: RunArgument,
+    as_json: Annotated[bool, typer.Option("--json", help="a JSON list of trials")] = False,
+) -> None:
+    """Print the results of a run."""
+    from nandlab.report import terminal as shower
+    from nandlab.results.folder import RunFolder
+
+    folder = RunFolder(run)
+    if as_json:
+        print(json.dumps(shower.as_json(folder), indent=1))
+        return
+    from rich.console import Console
+
+    shower.print_table(folder, Console())
+
+
+@app.command()
+def report(run: RunArgument) -> None:
+    """Write a run's report: one HTML file, and its charts as PNG and SVG beside it."""
+    from nandlab import report as reporter
+    from nandlab.results.folder import RunFolder
+
+    print(reporter.write(RunFolder(run)))
+
+
+app.command()(advise)
+
+
+@app.command()
+def compare(
+    run_a: Annotated[Path, typer.Argument(metavar="RUN_A")],
+    run_b: Annotated[Path, typer.Argument(metavar="RUN_B")],
+) -> None:
+    """List what differs between two runs, to the nanosecond; exit 1 if anything does."""
+    from nandlab.analysis.compare import compare as differences
+    from nandlab.results.folder import RunFolder
+
+    found = differences(RunFolder(run_a), RunFolder(run_b))
+    for difference in found:
+        print(difference)
+    if found:
+        raise typer.Exit(1)
+    print("no difference", file=sys.stderr)
+
+
+@app.command()
+def doctor() -> None:
+    """Say what this machine has, what is missing, and how to get it."""
+    from nandlab.cli.doctor import examine
+
+    if not examine():
+        raise typer.Exit(1)
+
+
+@board_app.command()
+def shell(
+    board: Annotated[str, typer.Option(help="a board of the catalog")] = "apf27",
+    accel: AccelOption = Accel.tcg,
+    yaffs2_source: Yaffs2Option = None,
+) -> None:
+    """Open a shell on the booted board (Ctrl-A X leaves; so does exit)."""
+    from nandlab.board.qemu import open_board
+    from nandlab.board.shell import interactive
+    from nandlab.catalog.board import BoardModel
+    from nandlab.catalog.files import load
+
+    interactive(open_board(load("boards", board, BoardModel), accel.value, yaffs2_source))
+
+
+@board_app.command("list")
+def list_boards() -> None:
+    """List the boards of the catalog."""
+    from nandlab.catalog.board import BoardModel
+    from nandlab.catalog.files import load, names
+
+    for name in names("boards"):
+        print(f"{name:12} {load('boards', name, BoardModel).summary}")
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        print(f"nandlab {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _options(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="print the version")
+    ] = False,
+) -> None:
+    del version
+
+
+def main() -> None:
+    """Entry point: errors become one clear message and an exit status."""
+    try:
+        app()
+    except NandlabError as e:
+        print(f"nandlab: {e}", file=sys.stderr)
+        sys.exit(e.exit_code)
+    except KeyboardInterrupt:
+        print("nandlab: interrupted; run again to go on", file=sys.stderr)
+        sys.exit(130)
+    except BrokenPipeError:
+        sys.exit(141)

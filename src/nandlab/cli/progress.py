@@ -1,0 +1,231 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""How a run shows itself: bars on a terminal, a line per trial elsewhere, JSON for scripts.
+
+All of it goes to standard error; standard output is for what the command was asked for.
+"""
+
+from __future__ import annotations
+
+import json
+import statistics
+import sys
+import time
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal
+
+from rich.console import Console
+from rich.progress import (
+    BarColumn,
+    MofNCompleteColumn,
+    Progress,
+    SpinnerColumn,
+    TaskID,
+    TextColumn,
+    TimeElapsedColumn,
+)
+
+from nandlab.plan.study import TrialSpec
+from nandlab.results.record import Trial
+from nandlab.trial.run import Watcher
+
+Style = Literal["auto", "bar", "plain", "json", "none"]
+
+
+def watcher(style: Style) -> Watcher:
+    """The watcher of a style; auto is bars on a terminal and plain lines elsewhere."""
+    if style == "auto":
+        style = "bar" if sys.stderr.isatty() else "plain"
+    return {"bar": Bars, "plain": Lines, "json": JsonLines, "none": Silent}[style]()
+
+
+def _ending(result: Trial) -> str:
+    return "ok" if result.ok else f"{result.status.replace('_', ' ')}: {result.error}"
+
+
+LATE = 0.1
+"""What a trial that outlasts what was expected is thought to need yet, of what it took so far."""
+
+
+class Pace:
+    """How long the trials that are left will take, from those that ended.
+
+    A trial is expected to take as long as the median of its configuration, or of all trials while
+    none of its configuration has ended: configurations differ tenfold, members of one hardly.
+    """
+
+    def __init__(
+        self, todo: Sequence[TrialSpec], done: Mapping[str, Sequence[float]], jobs: int
+    ) -> None:
+        self._left = {s.id: s.configuration() for s in todo}
+        self._took = {k: list(v) for k, v in done.items()}
+        self._jobs = jobs
+        self._began: dict[str, float] = {}
+
+    def begins(self, spec: TrialSpec, now: float) -> None:
+        self._began[spec.id] = now
+
+    def ends(self, spec: TrialSpec, seconds: float) -> None:
+        self._left.pop(spec.id)
+        self._began.pop(spec.id, None)
+        self._took.setdefault(spec.configuration(), []).append(seconds)
+
+    def left_s(self, now: float) -> float | None:
+        """Host seconds until the run ends; None while no trial has ended."""
+        every = [seconds for took in self._took.values() for seconds in took]
+        if not every:
+            return None
+        usual = statistics.fmean(every)
+        work = 0.0
+        for trial, configuration in self._left.items():
+            took = self._took.get(configuration)
+            expected = statistics.median(took) if took else usual
+            since = now - self._began.get(trial, now)
+            work += max(expected - since, LATE * since)
+        return work / min(self._jobs, max(1, len(self._left)))
+
+
+def in_words(seconds: float | None) -> str:
+    """``about 1 h 5 min left``."""
+    if seconds is None:
+        return "time left unknown"
+    if seconds < 90:
+        return f"about {seconds:.0f} s left"
+    minutes = round(seconds / 60)
+    hours = f"{minutes // 60} h " if minutes >= 60 else ""
+    return f"about {hours}{minutes % 60} min left"
+
+
+class Silent:
+    """Shows nothing."""
+
+    def run_begins(
+        self, todo: Sequence[TrialSpec], done: Mapping[str, Sequence[float]], jobs: int
+    ) -> None:
+        """See Watcher."""
+
+    def trial_begins(self, spec: TrialSpec) -> None:
+        """See Watcher."""
+
+    def step_begins(self, spec: TrialSpec, step: str) -> None:
+        """See Watcher."""
+
+    def trial_ends(self, spec: TrialSpec, result: Trial) -> None:
+        """See Watcher."""
+
+
+class Timed(Silent):
+    """Keeps count of trials, and of the time left."""
+
+    def run_begins(
+        self, todo: Sequence[TrialSpec], done: Mapping[str, Sequence[float]], jobs: int
+    ) -> None:
+        self._done = sum(len(took) for took in done.values())
+        self._all = len(todo) + self._done
+        self._pace = Pace(todo, done, jobs)
+
+    def trial_begins(self, spec: TrialSpec) -> None:
+        self._pace.begins(spec, time.monotonic())
+
+    def trial_ends(self, spec: TrialSpec, result: Trial) -> None:
+        self._done += 1
+        self._pace.ends(spec, result.host.seconds if result.host else 0.0)
+
+    def _left(self) -> float | None:
+        return self._pace.left_s(time.monotonic())
+
+
+class Lines(Timed):
+    """A line as each trial ends."""
+
+    def run_begins(
+        self, todo: Sequence[TrialSpec], done: Mapping[str, Sequence[float]], jobs: int
+    ) -> None:
+        super().run_begins(todo, done, jobs)
+        left = f", {in_words(self._left())}" if todo and done else ""
+        print(
+            f"{len(todo)} trials to run, {self._done} done before{left}",
+            file=sys.stderr,
+            flush=True,
+        )
+
+    def trial_ends(self, spec: TrialSpec, result: Trial) -> None:
+        super().trial_ends(spec, result)
+        seconds = result.host.seconds if result.host else 0.0
+        left = f", {in_words(self._left())}" if self._done < self._all else ""
+        text = f"[{self._done}/{self._all}] {spec.title()}: {_ending(result)} ({seconds:.1f} s)"
+        print(text + left, file=sys.stderr, flush=True)
+
+
+class JsonLines(Timed):
+    """A JSON object per event."""
+
+    def _say(self, event: str, **fields: Any) -> None:
+        print(json.dumps({"event": event, **fields}), file=sys.stderr, flush=True)
+
+    def run_begins(
+        self, todo: Sequence[TrialSpec], done: Mapping[str, Sequence[float]], jobs: int
+    ) -> None:
+        super().run_begins(todo, done, jobs)
+        self._say("run_begins", todo=len(todo), done=self._done, left_s=self._left())
+
+    def trial_begins(self, spec: TrialSpec) -> None:
+        super().trial_begins(spec)
+        self._say("trial_begins", trial=spec.id)
+
+    def step_begins(self, spec: TrialSpec, step: str) -> None:
+        self._say("step_begins", trial=spec.id, step=step)
+
+    def trial_ends(self, spec: TrialSpec, result: Trial) -> None:
+        super().trial_ends(spec, result)
+        left = self._left()
+        self._say(
+            "trial_ends",
+            trial=spec.id,
+            status=result.status,
+            error=result.error,
+            left_s=None if left is None else round(left, 1),
+        )
+
+
+class Bars(Timed):
+    """One bar for the run with the time left, and a row for each trial under way."""
+
+    def __init__(self) -> None:
+        self._progress = Progress(
+            SpinnerColumn(),
+            TextColumn("{task.description}"),
+            BarColumn(),
+            MofNCompleteColumn(),
+            TimeElapsedColumn(),
+            TextColumn("{task.fields[left]}"),
+            console=Console(stderr=True),
+            transient=True,
+        )
+        self._rows: dict[str, TaskID] = {}
+
+    def run_begins(
+        self, todo: Sequence[TrialSpec], done: Mapping[str, Sequence[float]], jobs: int
+    ) -> None:
+        super().run_begins(todo, done, jobs)
+        self._run = self._progress.add_task(
+            "trials", total=self._all, completed=self._done, left=in_words(self._left())
+        )
+        if todo:
+            self._progress.start()
+
+    def trial_begins(self, spec: TrialSpec) -> None:
+        super().trial_begins(spec)
+        self._rows[spec.id] = self._progress.add_task(spec.title(), total=7, left="")
+
+    def step_begins(self, spec: TrialSpec, step: str) -> None:
+        row = self._rows[spec.id]
+        self._progress.update(row, advance=1, description=f"{spec.title()}: {step}")
+
+    def trial_ends(self, spec: TrialSpec, result: Trial) -> None:
+        super().trial_ends(spec, result)
+        self._progress.remove_task(self._rows.pop(spec.id))
+        self._progress.update(self._run, advance=1, left=in_words(self._left()))
+        if not result.ok:
+            self._progress.console.print(f"{spec.title()}: {_ending(result)}")
+        if self._done == self._all:
+            self._progress.stop()

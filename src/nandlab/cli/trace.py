@@ -1,0 +1,272 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""``nandlab trace``: runs a command on the board under trace, and shows what it comes to."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from typer.core import TyperGroup
+
+from nandlab.base.errors import NandlabError, UsageError
+
+if TYPE_CHECKING:
+    from nandlab.plan.study import TrialSpec
+    from nandlab.trace.job import Request
+
+STATES = {
+    "fresh": {"valid": 0.0, "invalid": 0.0, "mix": 0.0},
+    "aged": {"valid": 0.5, "invalid": 0.25, "mix": 1.0},
+}
+"""Flash states by name: shares of the partition's pages that hold live and dead data."""
+PLACES = {
+    "board": "--board",
+    "matrix.chips.0": "--chip",
+    "matrix.filesystems.0": "--fs",
+    "matrix.workloads.0": "--param",
+    "matrix.states.0": "--state",
+}
+"""What a study calls the places of mistakes, and this command."""
+
+
+class _Verbs(TyperGroup):
+    """``nandlab trace OPTIONS -- COMMAND`` is ``nandlab trace run OPTIONS -- COMMAND``."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        if args and args[0] not in self.commands and args[0] not in ("--help", "-h"):
+            args = ["run", *args]
+        return super().parse_args(ctx, args)
+
+
+trace_app = typer.Typer(
+    cls=_Verbs,
+    no_args_is_help=True,
+    help="Trace a command: what it asks of the file system, and what that asks of the flash.\n\n"
+    "nandlab trace --fs jffs2 -- 'cp /bin/busybox . && sync'\n\n"
+    "is short for nandlab trace run; its options are told by nandlab trace run --help.",
+)
+FolderArgument = Annotated[Path, typer.Argument(metavar="FOLDER", help="a trace's folder")]
+CommandArgument = Annotated[
+    list[str],
+    typer.Argument(
+        metavar="COMMAND...",
+        help="after --: a line for the board's shell, in the folder where the file system is "
+        "mounted; or a workload of the catalog, by its name alone",
+    ),
+]
+StateOption = Annotated[
+    str,
+    typer.Option(
+        metavar="STATE",
+        help="of the flash when the trace begins: fresh, aged (half full, a quarter dead, mixed), "
+        "or shares such as valid=0.5,invalid=0.25,mix=1",
+    ),
+]
+
+
+@trace_app.command()
+def run(  # noqa: PLR0913, PLR0917 - the command line's own options
+    command: CommandArgument,
+    fs: Annotated[str, typer.Option(help="a file system of the catalog")],
+    chip: Annotated[str, typer.Option(metavar="PART", help="a chip of the catalog")] = "apf27",
+    set_: Annotated[
+        list[str], typer.Option("--set", metavar="OPTION=VALUE", help="of the file system")
+    ] = [],  # noqa: B006 - typer copies it
+    param: Annotated[
+        list[str], typer.Option("--param", metavar="NAME=VALUE", help="of the workload")
+    ] = [],  # noqa: B006
+    partition_mib: Annotated[
+        float | None, typer.Option(help="MiB of the chip that are used; default: all of it")
+    ] = None,
+    state: StateOption = "fresh",
+    tracers: Annotated[str, typer.Option(help="which, with commas")] = "vfs,flash,func",
+    functions: Annotated[
+        str, typer.Option(help="further kernel functions for func, with commas")
+    ] = "",
+    records: Annotated[
+        int, typer.Option(help="records that the board keeps, of 64 bytes each in its RAM")
+    ] = 1 << 17,
+    before: Annotated[
+        str, typer.Option(metavar="LINE", help="for the board's shell, before the trace begins")
+    ] = "",
+    with_mount: Annotated[
+        bool, typer.Option("--with-mount", help="trace a mount before it and the unmount after it")
+    ] = False,
+    seed: Annotated[int, typer.Option(help="of the workload and the flash state")] = 1,
+    board: Annotated[str, typer.Option(help="a board of the catalog")] = "apf27",
+    out: Annotated[
+        Path | None, typer.Option("-o", "--out", help="the folder; default: trace-FS, -2, -3, ...")
+    ] = None,
+) -> None:
+    """Run a command under trace and write a folder: events, timeline, summary.
+
+    The folder is the last line of output. Exit status 1 if the command failed; its trace is there
+    all the same.
+    """
+    from nandlab.catalog.files import names
+    from nandlab.trace import job, writer
+    from nandlab.trace.setup import tracer_commands
+
+    workload = job.is_workload(command, names("workloads"))
+    spec = _spec(
+        board=board,
+        workload={"name": command[0] if workload else "ffsmark", **_words(param, "--param")},
+        filesystem={"name": fs, **_words(set_, "--set")},
+        chip={"part": chip, "partition_mib": partition_mib},
+        state=_state(state),
+        seed=seed,
+    )
+    if param and not workload:
+        raise UsageError("--param is for a workload; the command is none")
+    request = job.Request(
+        spec,
+        None if workload else job.shell_line(command),
+        _list(tracers),
+        _list(functions),
+        records,
+        before,
+        with_mount,
+    )
+    # what it refuses is refused before the board is prepared
+    tracer_commands(spec.filesystem, None, request.tracers, request.functions, records)
+    path = out or _free(Path(f"trace-{fs}"))
+    writer.refuse_existing(path)
+    ok = _trace(request, path)
+    print(path)
+    if not ok:
+        raise typer.Exit(1)
+
+
+def _trace(request: Request, path: Path) -> bool:
+    """Runs the command on a board, writes the folder, warns; whether the command ended well."""
+    from nandlab.board.job import BoardLost
+    from nandlab.board.qemu import open_board
+    from nandlab.trace import job, writer
+    from nandlab.trace.folder import TraceFolder
+    from nandlab.trial.run import refuse_what_the_kernel_lacks
+
+    print("preparing the board", file=sys.stderr, flush=True)
+    there = open_board(request.spec.board)
+    refuse_what_the_kernel_lacks([request.spec], there.kernel_config, "--set")
+    try:
+        record = asyncio.run(there.run(job.job(request)))
+    except BoardLost as e:
+        tail = "\n".join(e.console_tail[-10:])
+        raise NandlabError(f"nothing was traced: {e.reason}\n{tail}".rstrip()) from None
+    writer.write(path, request, record, job.outcome(request, record), there.identity)
+    for warning in TraceFolder(path).summary["warnings"]:
+        print(f"nandlab: {warning}", file=sys.stderr)
+    return record["command"].ok
+
+
+@trace_app.command()
+def show(folder: FolderArgument) -> None:
+    """Print what a trace comes to."""
+    from rich.console import Console
+
+    from nandlab.trace.folder import TraceFolder
+    from nandlab.trace.show import print_summary
+
+    print_summary(TraceFolder(folder), Console())
+
+
+@trace_app.command()
+def report(folder: FolderArgument) -> None:
+    """Write a trace's page: timeline, layers, the map of accesses; one HTML file."""
+    from nandlab.report import trace
+    from nandlab.trace.folder import TraceFolder
+
+    print(trace.write(TraceFolder(folder)))
+
+
+@trace_app.command()
+def brief(folder: FolderArgument) -> None:
+    """Print a trace's figures as JSON, few enough to keep: what the catalog's papers rest on."""
+    from nandlab.trace import brief
+    from nandlab.trace.folder import TraceFolder
+
+    print(brief.text(brief.of(TraceFolder(folder))), end="")
+
+
+def _list(text: str) -> tuple[str, ...]:
+    return tuple(word.strip() for word in text.split(",") if word.strip())
+
+
+def _words(given: list[str], option: str) -> dict[str, Any]:
+    """``NAME=VALUE`` words as a dictionary."""
+    found: dict[str, Any] = {}
+    for word in given:
+        name, equals, value = word.partition("=")
+        if not equals or not name:
+            raise UsageError(f"{option} {word}: must be NAME=VALUE")
+        found[name] = value if option == "--set" else _scalar(value)
+    return found
+
+
+def _scalar(text: str) -> bool | int | float | str:
+    """A parameter's value in the type that it looks like, as in TOML."""
+    if text in ("true", "false"):
+        return text == "true"
+    for kind in (int, float):
+        try:
+            return kind(text)
+        except ValueError:
+            continue
+    return text
+
+
+def _state(text: str) -> dict[str, Any]:
+    if text in STATES:
+        return {"name": text, **STATES[text]}
+    shares: dict[str, Any] = {}
+    for word in text.split(","):
+        name, _, value = word.partition("=")
+        share = _scalar(value)
+        if name not in STATES["fresh"] or isinstance(share, bool | str):
+            raise UsageError(
+                f"--state {text}: must be {', '.join(STATES)} or shares, "
+                "such as valid=0.5,invalid=0.25,mix=1"
+            )
+        shares[name] = share
+    return {"name": "given", **shares}
+
+
+def _spec(
+    board: str,
+    workload: dict[str, Any],
+    filesystem: dict[str, Any],
+    chip: dict[str, Any],
+    state: dict[str, Any],
+    seed: int,
+) -> TrialSpec:
+    """As a study of one trial, so that all that can be wrong is found here."""
+    from nandlab.catalog.files import validate
+    from nandlab.plan.study import Study, plan
+
+    matrix = {
+        "workloads": [workload],
+        "filesystems": [filesystem],
+        "chips": [chip],
+        "states": [state],
+        "seeds": [seed],
+    }
+    data = {"name": "trace", "question": "-", "board": board, "matrix": matrix}
+    try:
+        return plan(validate(data, Study, "trace"), made_before=True)[0]
+    except UsageError as e:
+        text = str(e)
+        for place, option in PLACES.items():
+            text = text.replace(f"trace: {place}", option)
+        raise UsageError(text) from None
+
+
+def _free(path: Path) -> Path:
+    """The path, or it with the first number that is free."""
+    found, number = path, 1
+    while found.exists():
+        number += 1
+        found = path.with_name(f"{path.name}-{number}")
+    return found

@@ -1,0 +1,253 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Chip images of file systems: made from a folder, listed, extracted; all through the board.
+
+The board always has the last word: where the host's tools make a file system (JFFS2, UBIFS), the
+board flashes it; where there are none (YAFFS2, NFTL+FAT32), the board's own kernel writes the
+files. Either way the chip is saved as it then is, and an image is kept only if, loaded into a chip
+and mounted, it gives every file back with its checksum.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import re
+import tarfile
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+from shlex import quote
+
+from nandlab.base.errors import NandlabError, UsageError
+from nandlab.board.cargo import Cargo, cargo
+from nandlab.board.hosttools import HostTools, ToolFailed
+from nandlab.board.job import Board, Job, JobRecord, Step
+from nandlab.catalog.board import BoardModel
+from nandlab.catalog.chip import MIB, ChipModel
+from nandlab.catalog.filesystem import FilesystemModel
+from nandlab.chip import image as chipimage
+from nandlab.chip.file import Counts, Made
+from nandlab.chip.image import ChipImage
+from nandlab.image import tree
+from nandlab.image.tree import Tree
+from nandlab.trial.steps import chip_parameters, load_step, modules_step
+
+MOUNTPOINT = "/mnt"
+SAVED = "/sys/kernel/debug/simnand/image"
+DEADLINE_S = 24 * 3600
+FULL = re.compile("No space left on device|does not fit|partially written")
+"""What the board's tools say of a chip that is too small."""
+
+
+@dataclass(frozen=True)
+class Medium:
+    """A file system with its options on a partition of a chip in a board."""
+
+    board: BoardModel
+    chip: ChipModel
+    blocks: int
+    filesystem: FilesystemModel
+    options: dict[str, str]
+
+    @property
+    def where(self) -> str:
+        """For people."""
+        mib = self.blocks * self.chip.geometry.erasesize / MIB
+        return f"{self.filesystem.title} on {mib:g} MiB of {self.chip.name}"
+
+    @property
+    def partition_bytes(self) -> int:
+        return self.blocks * self.chip.geometry.erasesize
+
+    def words(self) -> dict[str, str]:
+        """What commands of the catalog are filled with."""
+        figures = {k: str(v) for k, v in self.chip.figures(self.blocks).items()}
+        return figures | self.filesystem.words(self.options, mtd="0", mountpoint=MOUNTPOINT)
+
+    def cargo(self, content: bytes, back_bytes: int) -> Cargo:
+        """Cargo beside the chip's cells."""
+        return cargo(self.board, self.chip.cells_bytes(self.blocks), content, back_bytes)
+
+    def load(self, image: Cargo | None = None) -> list[Step]:
+        """Puts the chip in, erased or of an image, and the file system's modules."""
+        parameters = chip_parameters(self.chip, self.blocks, self.board.store_start)
+        parameters |= {str(k): v for k, v in self.filesystem.chip_parameters.items()}
+        parameters["wait"] = self.board.wait
+        return [load_step(parameters, image), modules_step(self.filesystem)]
+
+    def commands(self, *templates: str) -> str:
+        return " && ".join(templates).format(**self.words())
+
+
+def medium(made: Made, board: BoardModel) -> Medium:
+    """What an image is of, on a board."""
+    system = made.system()
+    options = system.chosen(made.options, "the image", from_image=True)
+    return Medium(board, made.chip(), made.partition_blocks, system, options)
+
+
+def refuse_what_cannot_be(on: Medium) -> None:
+    """UsageError if the file system cannot live there."""
+    unfit = on.filesystem.unfit(on.options, on.chip.figures(on.blocks))
+    if unfit:
+        raise UsageError("\n".join(f"{on.where} cannot be: {why}" for why in unfit))
+
+
+def make(on: Medium, folder: Path, content: Tree, board: Board) -> tuple[ChipImage, Made]:
+    """An image of a folder whose tree is ``content``, of which the file system keeps all."""
+    tools = HostTools() if on.filesystem.image.make else None
+    if tools:
+        image = _flashed(on, _tools_make(on, folder, tools, board), board)
+    else:
+        image = _unpacked(on, *tree.packed(content, folder), board)
+    made = Made(
+        filesystem=on.filesystem.name,
+        options=on.options,
+        part=on.chip.name,
+        partition_blocks=on.blocks,
+        board=on.board.name,
+        tools=tools.version if tools else None,
+        tree=Counts(**content.counts()),
+    )
+    found = listing(on, image, board, sums=True)
+    wrong = tree.differences(tree.with_sums(content, folder), found, on.filesystem)
+    if wrong:
+        raise NandlabError("\n".join(["the image does not give back what it was given:", *wrong]))
+    return image, made
+
+
+def _tools_make(on: Medium, folder: Path, tools: HostTools, board: Board) -> bytes:
+    """What the host's tools make of a folder, to be flashed."""
+    recipe = on.filesystem.image
+    words = on.words() | on.filesystem.tool_words(on.options) | _probed(on, board)
+    with tempfile.TemporaryDirectory(prefix="nandlab-") as work:
+        out = Path(work) / "out"
+        words |= {"tree": quote(str(folder.resolve())), "work": work, "out": str(out)}
+        for name, template in recipe.files.items():
+            (Path(work) / name).write_text(template.format(**words))
+        try:
+            for command in recipe.make:
+                tools.run(command.format(**words))
+        except ToolFailed as e:
+            if any(re.search(pattern, str(e)) for pattern in recipe.too_large):
+                raise _too_large(on) from None
+            raise
+        blob = out.read_bytes()
+    if len(blob) > on.partition_bytes:
+        raise _too_large(on, f"it takes {len(blob) / MIB:.1f} MiB")
+    return blob
+
+
+def _too_large(on: Medium, why: str = "") -> UsageError:
+    told = f" ({why})" if why else ""
+    return UsageError(
+        f"the tree does not fit: {on.where} is too small for it{told}; "
+        "take a larger --partition-mib or chip"
+    )
+
+
+def _probed(on: Medium, board: Board) -> dict[str, str]:
+    """What the tools must know and only the board can tell."""
+    recipe = on.filesystem.image
+    if not recipe.probe:
+        return {}
+    asked = [Step(f"probe-{key}", on.commands(command)) for key, command in recipe.probe.items()]
+    prepare = [Step("prepare", on.commands(recipe.prepare), DEADLINE_S)] if recipe.prepare else []
+    record = _run(on, Job((*on.load(), *prepare, *asked)), board)
+    return {key: record[f"probe-{key}"].stdout.strip() for key in recipe.probe}
+
+
+def _flashed(on: Medium, blob: bytes, board: Board) -> ChipImage:
+    """The chip once what the tools made is flashed."""
+    hold = on.cargo(blob, _image_bytes_max(on))
+    flash = on.filesystem.image.flash.replace("{out_bytes}", str(len(blob)))
+    return _saved(on, hold, [_piped("write", hold.get(), on.commands(flash))], board)
+
+
+def _unpacked(on: Medium, archives: bytes, first_bytes: int, board: Board) -> ChipImage:
+    """The chip once the board has made the file system and unpacked a tree, see tree.packed."""
+    fs = on.filesystem
+    hold = on.cargo(archives, _image_bytes_max(on))
+    unpack = f"tar -x -C {MOUNTPOINT}{' -o' if 'modes' in fs.differs else ''}"
+    first = f"dd bs={tarfile.RECORDSIZE} count={first_bytes // tarfile.RECORDSIZE} iflag=fullblock"
+    steps = [
+        *([Step("format", on.commands(*fs.format), DEADLINE_S)] if fs.format else []),
+        Step("mount", on.commands(fs.mount), DEADLINE_S),
+        _piped("write", hold.get(), f"{{ {first} 2> /dev/null | {unpack} && {unpack}; }}"),
+        Step("unmount", on.commands(*fs.unmount), DEADLINE_S),
+    ]
+    return _saved(on, hold, steps, board)
+
+
+def _saved(on: Medium, hold: Cargo, steps: list[Step], board: Board) -> ChipImage:
+    """The chip after some steps."""
+    save = _piped("save", f"cat {SAVED}", hold.put())
+    record = _run(on, Job((*on.load(), *steps, save), cargo=hold), board)
+    return chipimage.decode(_brought(record))
+
+
+def _image_bytes_max(on: Medium) -> int:
+    """Bytes of a full chip's image."""
+    pages = on.blocks * on.chip.pages_per_block()
+    return (
+        on.chip.cells_bytes(on.blocks)
+        + 2 * pages
+        + on.chip.geometry.blocks * chipimage.BLOCK.size
+        + MIB
+    )
+
+
+def _piped(name: str, source: str, sink: str) -> Step:
+    return Step(name, f"set -o pipefail; {source} | {sink}", DEADLINE_S)
+
+
+def _run(on: Medium, job: Job, board: Board) -> JobRecord:
+    record = asyncio.run(board.run(job))
+    failed = record.failed()
+    if failed is None:
+        return record
+    if failed.step in ("format", "write", "unmount") and FULL.search(failed.stderr):
+        raise _too_large(on)
+    raise NandlabError(f"{on.where}: {failed.failure()}")
+
+
+def _brought(record: JobRecord) -> bytes:
+    if record.cargo is None:
+        raise NandlabError("the board brought nothing back")
+    return record.cargo
+
+
+def _read_out(on: Medium, image: ChipImage, command: str, board: Board) -> bytes:
+    """What a command says of the mounted image."""
+    hold = on.cargo(chipimage.encode(image), MIB)
+    steps = (
+        *on.load(hold),
+        Step("mount", on.commands(on.filesystem.mount), DEADLINE_S),
+        _piped("read", command, hold.put()),
+    )
+    return _brought(_run(on, Job(steps, cargo=hold), board))
+
+
+def listing(on: Medium, image: ChipImage, board: Board, sums: bool = False) -> Tree:
+    """All that is in an image; sums: with the checksum of every file."""
+    command = f"treelist {'--sums ' if sums else ''}{MOUNTPOINT}"
+    found = tree.listed(_read_out(on, image, command, board))
+    return found.without(on.filesystem.own_entries)
+
+
+def extract(on: Medium, image: ChipImage, board: Board, to: Path) -> Tree:
+    """Reads all files of an image into a folder that is not there yet, or empty."""
+    archive = _read_out(on, image, f"tar -c -C {MOUNTPOINT} .", board)
+    with tempfile.TemporaryDirectory(prefix=".part-", dir=to.parent) as scratch:
+        work = Path(scratch) / "tree"
+        tree.unpack(archive, work, skip=on.filesystem.own_entries)
+        found = tree.scan(work)
+        work.rename(to)
+    return found
+
+
+def refuse_to_extract(to: Path) -> None:
+    """UsageError if files cannot be put there."""
+    if to.exists() and (not to.is_dir() or any(to.iterdir())):
+        raise UsageError(f"{to} is there already and not an empty folder; give another --to")
+    if not to.resolve().parent.is_dir():
+        raise UsageError(f"{to.parent}: no such folder")

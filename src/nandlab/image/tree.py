@@ -1,0 +1,401 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""A folder's tree: what an image is made from, and what is read back out of one.
+
+Paths are below the folder, which itself has the empty one. Names may hold any byte: text stands for
+them as Python has them (os.fsdecode). Files, folders, symbolic links and hard links are carried;
+anything else is refused.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import re
+import shutil
+import stat
+import tarfile
+import zlib
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path, PurePosixPath
+
+from nandlab.base.errors import NandlabError, UsageError
+from nandlab.catalog.filesystem import Difference, FilesystemModel, Loss
+
+TOLD = 5
+"""Of what is wrong alike, the cases that are told."""
+PIECE = 1 << 20
+FAT_TIME_STEP_S = 2
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One path of a tree."""
+
+    path: str
+    mode: int
+    """Type and permissions, as stat(2) has them."""
+    uid: int
+    gid: int
+    size: int
+    mtime_s: int
+    inode: int
+    target: str | None = None
+    """Of a symbolic link: where it points."""
+    crc32: int | None = None
+    """Of a file that was read: the CRC-32 of its content."""
+
+    @property
+    def is_file(self) -> bool:
+        return stat.S_ISREG(self.mode)
+
+    @property
+    def is_folder(self) -> bool:
+        return stat.S_ISDIR(self.mode)
+
+    @property
+    def is_link(self) -> bool:
+        return stat.S_ISLNK(self.mode)
+
+
+@dataclass(frozen=True)
+class Tree:
+    """All paths of a folder, sorted, the folder itself first."""
+
+    entries: tuple[Entry, ...]
+
+    def __iter__(self) -> Iterator[Entry]:
+        return iter(self.entries)
+
+    def first_names(self) -> dict[int, str]:
+        """For each file's inode the first path that names it: later ones are hard links to that."""
+        found: dict[int, str] = {}
+        for e in self.entries:
+            if e.is_file:
+                found.setdefault(e.inode, e.path)
+        return found
+
+    def counts(self) -> dict[str, int]:
+        """Files, hard links to them, folders, symbolic links, and the files' bytes."""
+        firsts = self.first_names()
+        names = [e for e in self.entries if e.is_file]
+        files = [e for e in names if firsts[e.inode] == e.path]
+        return {
+            "files": len(files),
+            "hard_links": len(names) - len(files),
+            "folders": sum(e.is_folder for e in self.entries) - 1,
+            "symbolic_links": sum(e.is_link for e in self.entries),
+            "bytes": sum(e.size for e in files),
+        }
+
+    def without(self, own: Iterable[str]) -> Tree:
+        """The tree less what the file system itself put into its root."""
+        names = set(own)
+        return Tree(tuple(e for e in self.entries if e.path not in names))
+
+
+def shown(name: str) -> str:
+    """A name in a line of text: what cannot be printed becomes \\xNN."""
+    return "".join(
+        c if c.isprintable() and c != "\\" else "".join(f"\\x{b:02x}" for b in os.fsencode(c))
+        for c in name
+    )
+
+
+def scan(folder: Path) -> Tree:
+    """The tree of a folder; UsageError if it is none, or holds what no image can."""
+    if not folder.is_dir():
+        raise UsageError(f"{folder}: {'not a folder' if folder.exists() else 'no such folder'}")
+    entries = [_entry(folder, "")]
+    wrong: list[str] = []
+    for at, folders, files in os.walk(folder, onerror=_cannot_read):
+        for name in (*folders, *files):
+            path = Path(at, name)
+            entry = _entry(folder, str(path.relative_to(folder)))
+            if not (entry.is_file or entry.is_folder or entry.is_link):
+                wrong.append(f"{folder}: {shown(entry.path)} is {_kind(entry.mode)}")
+            if entry.is_file and not os.access(path, os.R_OK):
+                wrong.append(f"{folder}: {shown(entry.path)} cannot be read")
+            entries.append(entry)
+    if wrong:
+        what = "an image takes files, folders, symbolic and hard links that you may read"
+        raise UsageError("\n".join([*_few(wrong), what]))
+    return _sorted(entries)
+
+
+def _cannot_read(e: OSError) -> None:
+    raise UsageError(f"{shown(os.fsdecode(e.filename))}: cannot be read: {e.strerror}")
+
+
+def _sorted(entries: Iterable[Entry]) -> Tree:
+    return Tree(tuple(sorted(entries, key=lambda e: os.fsencode(e.path))))
+
+
+def _entry(folder: Path, path: str) -> Entry:
+    at = folder / path
+    st = at.lstat() if path else at.stat()
+    # Path.readlink() would tidy the target up
+    target = os.readlink(at) if stat.S_ISLNK(st.st_mode) else None  # noqa: PTH115
+    return Entry(
+        path=path,
+        mode=st.st_mode,
+        uid=st.st_uid,
+        gid=st.st_gid,
+        size=st.st_size,
+        mtime_s=st.st_mtime_ns // 1_000_000_000,
+        inode=st.st_dev << 64 | st.st_ino,
+        target=target,
+    )
+
+
+def _kind(mode: int) -> str:
+    kinds = {
+        stat.S_IFBLK: "a block device",
+        stat.S_IFCHR: "a character device",
+        stat.S_IFIFO: "a FIFO",
+        stat.S_IFSOCK: "a socket",
+    }
+    return kinds.get(stat.S_IFMT(mode), "of an unknown type")
+
+
+def _few(cases: list[str]) -> list[str]:
+    more = len(cases) - TOLD
+    return [*cases[:TOLD], f"… and {more} more"] if more > 0 else cases
+
+
+def refuse_what_it_cannot_name(tree: Tree, fs: FilesystemModel) -> None:
+    """UsageError for names and links that the file system cannot hold."""
+    wrong = [
+        f"{shown(e.path)}: {fs.title} has one of its own there"
+        for e in tree
+        if e.path in fs.own_entries
+    ]
+    if fs.names:
+        pattern = re.compile(fs.names.pattern)
+        wrong += [
+            f"{shown(e.path)}: {fs.names.why}"
+            for e in tree
+            if e.path and not pattern.fullmatch(e.path.rpartition("/")[2])
+        ]
+    wrong += [
+        f"{shown(e.path)}: points to a path of {length} bytes; {fs.title} takes {most}"
+        for e in tree
+        if (most := fs.link_bytes_max) is not None
+        and e.target is not None
+        and (length := len(os.fsencode(e.target))) > most
+    ]
+    if "case" in fs.differs:
+        wrong += _same_but_for_case(tree)
+    if wrong:
+        raise UsageError("\n".join([f"{fs.title} cannot hold this tree:", *_few(wrong)]))
+
+
+def _same_but_for_case(tree: Tree) -> list[str]:
+    seen: dict[str, str] = {}
+    wrong = []
+    for e in tree:
+        first = seen.setdefault(e.path.lower(), e.path)
+        if first != e.path:
+            wrong.append(f"{shown(first)} and {shown(e.path)}: differ in case alone")
+    return wrong
+
+
+def kept(tree: Tree, fs: FilesystemModel) -> tuple[Tree, list[str]]:
+    """What of a tree the file system keeps, and a sentence for each thing that it does not."""
+    warnings = []
+    entries = list(tree)
+
+    def lost(difference: Difference, how_many: int, what: str) -> bool:
+        found = difference in fs.differs and how_many > 0
+        if found:
+            warnings.append(f"{what.format(how_many)}. {fs.differs[difference]}")
+        return found
+
+    links = sum(e.is_link for e in entries)
+    if lost("symbolic_links", links, "left out: symbolic links ({})"):
+        entries = [e for e in entries if not e.is_link]
+    if lost("hard_links", tree.counts()["hard_links"], "made files of their own: hard links ({})"):
+        entries = [replace(e, inode=i) for i, e in enumerate(entries)]
+    lost("modes", len(entries), "not kept: owners and permissions of {} paths")
+    for loss, why in fs.image.loses.items():
+        what = _lost(loss, tree)
+        warnings += [f"{what}. {why}"] if what else []
+    odd = sum(e.mtime_s % FAT_TIME_STEP_S for e in entries)
+    lost("precise_times", odd, "rounded: odd seconds of times ({})")
+    return Tree(tuple(entries)), warnings
+
+
+def _lost(loss: Loss, tree: Tree) -> str | None:
+    """What of this tree a loss means, if anything."""
+    root = tree.entries[0]
+    if loss == "root":
+        plain = (root.uid, root.gid, stat.S_IMODE(root.mode)) == (0, 0, 0o755)
+        return None if plain else "not kept: the top folder's owner and permissions"
+    folders = tree.counts()["folders"]
+    return f"not kept: times of folders ({folders})" if folders else None
+
+
+def packed(tree: Tree, folder: Path) -> tuple[bytes, int]:
+    """The tree as a tar archive, and another with the folders alone; the first's bytes.
+
+    An unpacker that sets a folder's time at once spoils it with what it puts there later.
+    """
+    out = io.BytesIO()
+    firsts = tree.first_names()
+    with tarfile.open(fileobj=out, mode="w", format=tarfile.GNU_FORMAT) as tar:
+        for e in tree:
+            info = _tar_info(e, firsts)
+            if not info.isreg():
+                tar.addfile(info)
+                continue
+            with (folder / e.path).open("rb") as f:
+                _add(tar, info, f, e)
+    first_bytes = out.tell()
+    with tarfile.open(fileobj=out, mode="w", format=tarfile.GNU_FORMAT) as tar:
+        for e in reversed(tree.entries):
+            if e.is_folder:
+                tar.addfile(_tar_info(e, firsts))
+    return out.getvalue(), first_bytes
+
+
+def _add(tar: tarfile.TarFile, info: tarfile.TarInfo, f: io.BufferedReader, e: Entry) -> None:
+    try:
+        tar.addfile(info, f)
+    except OSError as error:  # shorter than it was a moment ago
+        raise NandlabError(f"{shown(e.path)} changed while it was read: {error}") from None
+
+
+def _tar_info(e: Entry, firsts: dict[int, str]) -> tarfile.TarInfo:
+    info = tarfile.TarInfo(f"./{e.path}")
+    info.mode, info.uid, info.gid = stat.S_IMODE(e.mode), e.uid, e.gid
+    info.mtime = e.mtime_s
+    if e.is_folder:
+        info.type = tarfile.DIRTYPE
+    elif e.target is not None:
+        info.type, info.linkname = tarfile.SYMTYPE, e.target
+    elif firsts[e.inode] != e.path:
+        info.type, info.linkname = tarfile.LNKTYPE, f"./{firsts[e.inode]}"
+    else:
+        info.size = e.size
+    return info
+
+
+def unpack(archive: bytes, to: Path, skip: Iterable[str] = ()) -> None:
+    """Makes a folder of an archive that the board packed, less ``skip``."""
+    with tarfile.open(fileobj=io.BytesIO(archive)) as tar:
+        members = [m for m in tar if _below(m) not in skip]
+        for member in members:
+            _make(tar, member, to)
+    # A file made in a folder changes the folder, so folders come last, the deepest first.
+    for member in reversed([m for m in members if m.isdir()]):
+        _finish(member, to / _below(member))
+
+
+def _below(member: tarfile.TarInfo) -> str:
+    """A member's path below the archive's root; NandlabError if it leaves that."""
+    path = PurePosixPath(member.name)
+    if path.is_absolute() or ".." in path.parts:
+        raise NandlabError(f"{shown(member.name)}: a path that leaves its folder")
+    return "" if path == PurePosixPath() else str(path)
+
+
+def _make(tar: tarfile.TarFile, member: tarfile.TarInfo, to: Path) -> None:
+    path = to / _below(member)
+    if member.isdir():
+        path.mkdir()
+    elif member.issym():
+        path.symlink_to(member.linkname)
+    elif member.islnk():
+        path.hardlink_to(to / member.linkname)
+    elif member.isreg():
+        content = tar.extractfile(member)
+        assert content is not None
+        with path.open("wb") as f:
+            shutil.copyfileobj(content, f)
+        _finish(member, path)
+    else:
+        raise NandlabError(f"{shown(member.name)}: neither file, folder nor link")
+
+
+def _finish(member: tarfile.TarInfo, path: Path) -> None:
+    """Owner (only root can), permissions and time of a file or folder."""
+    if os.geteuid() == 0:
+        os.chown(path, member.uid, member.gid)
+    path.chmod(member.mode)
+    os.utime(path, (member.mtime, member.mtime))
+
+
+def with_sums(tree: Tree, folder: Path) -> Tree:
+    """The tree with each file's checksum."""
+    return Tree(tuple(replace(e, crc32=_crc32(folder / e.path)) if e.is_file else e for e in tree))
+
+
+def _crc32(path: Path) -> int:
+    crc = 0
+    with path.open("rb") as f:
+        while piece := f.read(PIECE):
+            crc = zlib.crc32(piece, crc)
+    return crc
+
+
+def listed(lines: bytes) -> Tree:
+    """The tree that the board's treelist told."""
+    entries = []
+    for line in lines.splitlines():
+        told = json.loads(line)
+        path = _from_hex(told["path_hex"])
+        if told.get("read_bytes", told["bytes"]) != told["bytes"]:
+            read = told["read_bytes"]
+            raise NandlabError(f"{shown(path)}: {read} of {told['bytes']} bytes are there")
+        entries.append(
+            Entry(
+                path=path,
+                size=told["bytes"],
+                **{key: told[key] for key in ("mode", "uid", "gid", "mtime_s", "inode")},
+                target=_from_hex(told["target_hex"]) if "target_hex" in told else None,
+                crc32=told.get("crc32"),
+            )
+        )
+    return _sorted(entries)
+
+
+def _from_hex(text: str) -> str:
+    return os.fsdecode(bytes.fromhex(text))
+
+
+def differences(wanted: Tree, found: Tree, fs: FilesystemModel) -> list[str]:
+    """What the file system has otherwise than it was given, as far as it can keep it."""
+    ours = {e.path: e for e in wanted}
+    theirs = {e.path: e for e in found}
+    wrong = [f"{shown(p)} is missing" for p in sorted(ours.keys() - theirs.keys())]
+    wrong += [f"{shown(p)} is new" for p in sorted(theirs.keys() - ours.keys())]
+    if "root" in fs.image.loses or "modes" in fs.differs:
+        ours.pop("")
+    our_firsts, their_firsts = wanted.first_names(), found.first_names()
+    for path in sorted(ours.keys() & theirs.keys()):
+        a, b = ours[path], theirs[path]
+        told = dict(_figures(a, our_firsts, fs))
+        for what, figure in _figures(b, their_firsts, fs):
+            if told.get(what) != figure:
+                wrong.append(f"{shown(a.path)}: {what} is {figure!r}, not {told.get(what)!r}")
+    return _few(wrong)
+
+
+def _figures(e: Entry, firsts: dict[int, str], fs: FilesystemModel) -> Iterator[tuple[str, object]]:
+    """What of an entry must come back."""
+    yield "type", stat.S_IFMT(e.mode)
+    if e.is_link:
+        yield "target", e.target
+    if e.is_file:
+        yield "size", e.size
+        yield "CRC-32", e.crc32
+        if "hard_links" not in fs.differs:
+            yield "first name", firsts[e.inode]
+    if "modes" not in fs.differs:
+        yield "owner", (e.uid, e.gid)
+        if not e.is_link:
+            yield "permissions", oct(stat.S_IMODE(e.mode))
+    dated = not e.is_link and not (e.is_folder and "folder_times" in fs.image.loses)
+    if "precise_times" not in fs.differs and dated:
+        yield "time", e.mtime_s

@@ -1,0 +1,165 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The matrix of a study file: what is crossed with what, and what each of its entries may say."""
+
+from __future__ import annotations
+
+from itertools import product
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, model_validator
+
+from nandlab.catalog.chip import ChipModel, Latency
+from nandlab.catalog.noun import Strict
+from nandlab.catalog.workload import Scalar
+
+
+class WithChoices(BaseModel):
+    """A name of the catalog and, beside it, what is chosen of what that entry offers."""
+
+    model_config = ConfigDict(extra="allow", frozen=True)
+
+    name: str
+
+    def choices(self) -> dict[str, Any]:
+        """What the study file says beside the name."""
+        return dict(self.__pydantic_extra__ or {})
+
+
+class WorkloadChoice(WithChoices):
+    """A workload and the parameters that differ from its defaults."""
+
+    __pydantic_extra__: dict[str, Scalar] = Field(init=False)
+
+
+class FilesystemChoice(WithChoices):
+    """A file system, the options that differ from its defaults, and which chips it is put on."""
+
+    __pydantic_extra__: dict[str, str] = Field(init=False)
+
+    on: list[str] = Field(
+        default=[], description="parts of the matrix's chips that it is put on; absent: on all"
+    )
+
+    image: str | None = Field(
+        default=None,
+        description="an image of it, beside the study file: what the chip holds before the first "
+        "mount, instead of an empty file system; options that are not named are the image's",
+    )
+
+    def takes(self, chip: ChipModel) -> bool:
+        """Whether the study puts it on this chip."""
+        return not self.on or chip.name in self.on
+
+
+class Faults(Strict):
+    """What shall go wrong with a chip; simnand's parameters, seeded by the trial's seed."""
+
+    bad_blocks: int = Field(default=0, ge=0, description="blocks that leave the factory bad")
+    endurance: int = Field(default=0, ge=0, description="erases that a block stands; 0: any number")
+    endurance_spread: int = Field(
+        default=0, ge=0, le=100, description="spread of endurance over the blocks, +- percent"
+    )
+    program_fail_ppb: int = Field(
+        default=0, ge=0, description="chance of a program to fail, in billionths"
+    )
+    erase_fail_ppb: int = Field(
+        default=0, ge=0, description="chance of an erase to fail, in billionths"
+    )
+    flip_ppt: int = Field(default=0, ge=0, description="bits in 10^12 that read wrong")
+    flip_wear_ppt: int = Field(
+        default=0, ge=0, description="bits in 10^12 more at the rated endurance, as wear grows"
+    )
+    flip_read_ppt: int = Field(
+        default=0, ge=0, description="bits in 10^12 more for each read of the block"
+    )
+
+    def parameters(self, seed: int) -> dict[str, int]:
+        """Those that are not zero, and the seed if there are any."""
+        asked = {k: v for k, v in self.model_dump().items() if v}
+        return {**asked, "seed": seed} if asked else {}
+
+
+class ChipChoice(Strict):
+    """A chip and the partition of it that the file system gets."""
+
+    part: str = Field(description="the chip's name in the catalog")
+    partition_mib: float | None = Field(
+        default=None, gt=0, description="MiB from the chip's start; absent: the whole chip"
+    )
+    latency: Latency = Field(
+        default="typical", description="which of the data sheet's array times; typical or maximum"
+    )
+    faults: Faults = Field(default=Faults(), description="what shall go wrong; absent: nothing")
+
+
+class StateChoice(Strict):
+    """The flash state that a trial starts from, as shares of the partition's pages."""
+
+    name: str = Field(description="what reports call it, such as fresh or aged")
+    valid: float = Field(default=0.0, ge=0, lt=1, description="share that holds live data")
+    invalid: float = Field(default=0.0, ge=0, lt=1, description="share that holds dead data")
+    mix: float = Field(
+        default=0.0, ge=0, le=1, description="0: whole blocks of one kind; 1: mixed within blocks"
+    )
+
+    @model_validator(mode="after")
+    def _leaves_room(self) -> StateChoice:
+        if self.valid + self.invalid >= 1:
+            raise ValueError("valid and invalid together must leave room: keep their sum under 1")
+        return self
+
+    def asked(self) -> dict[str, str]:
+        """What is to be made, by the word that a workload's templates have for it."""
+        words = {"valid_percent": "valid", "invalid_percent": "invalid", "mix": "mix"}
+        holds = self.valid or self.invalid
+        return {w: key for w, key in words.items() if holds and getattr(self, key)}
+
+
+class Matrix(Strict):
+    """What is crossed with what: every combination is a trial."""
+
+    workloads: list[WorkloadChoice] = Field(min_length=1)
+    filesystems: list[FilesystemChoice] = Field(min_length=1)
+    chips: list[ChipChoice] = Field(min_length=1)
+    states: list[StateChoice] = Field(min_length=1)
+    seeds: list[int] = Field(min_length=1, description="seeds of the workload")
+    phase_offsets_ms: list[float] = Field(
+        default=[0.0],
+        min_length=1,
+        description="starts relative to a whole second of the board's clock, ms: an ensemble",
+    )
+    ensemble: Literal["crossed", "paired"] = Field(
+        default="crossed",
+        description="crossed: every seed at every offset; paired: the first seed at the first "
+        "offset, the second at the second",
+    )
+
+    @model_validator(mode="after")
+    def _pairs_are_whole(self) -> Matrix:
+        if self.ensemble == "paired" and len(self.seeds) != len(self.phase_offsets_ms):
+            raise ValueError('ensemble = "paired" takes as many phase_offsets_ms as seeds')
+        return self
+
+    def members(self) -> list[Member]:
+        """Every seed with its phase offset, in order."""
+        if self.ensemble == "paired":
+            return list(zip(self.seeds, self.phase_offsets_ms, strict=True))
+        return list(product(self.seeds, self.phase_offsets_ms))
+
+
+Member = tuple[int, float]
+"""A seed and a phase offset in ms: what one member of an ensemble has of its own."""
+
+
+class Beside(Strict):
+    """What is not crossed with the whole matrix; what it leaves out is the matrix's."""
+
+    workloads: list[WorkloadChoice] | None = Field(default=None, min_length=1)
+    filesystems: list[FilesystemChoice] | None = Field(default=None, min_length=1)
+    chips: list[ChipChoice] | None = Field(default=None, min_length=1)
+    states: list[StateChoice] | None = Field(default=None, min_length=1)
+
+    def within(self, matrix: Matrix) -> Matrix:
+        """The matrix with what is named here in place of its own."""
+        named = {k: v for k in type(self).model_fields if (v := getattr(self, k)) is not None}
+        return matrix.model_copy(update=named)

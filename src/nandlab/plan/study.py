@@ -1,0 +1,342 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""A study: a question, and the matrix of trials that answers it.
+
+A study file is data only. Reading it gives every mistake at once, those of form and those of
+meaning (an option that a file system lacks, a partition larger than its chip), before anything
+runs. :func:`plan` expands it to trials, whose ids depend on what a trial is and on nothing else.
+"""
+
+from __future__ import annotations
+
+from itertools import product
+from pathlib import Path
+from typing import Any, Literal, TypeVar
+
+from pydantic import Field, PrivateAttr
+
+from nandlab.base.digest import digest
+from nandlab.base.errors import UsageError
+from nandlab.base.paths import STUDIES
+from nandlab.catalog.board import BoardModel
+from nandlab.catalog.chip import MIB, ChipModel, Latency
+from nandlab.catalog.files import load, names, read_toml, validate
+from nandlab.catalog.filesystem import FilesystemModel
+from nandlab.catalog.noun import Noun, Strict
+from nandlab.catalog.workload import Scalar, WorkloadModel
+from nandlab.chip.file import Head
+from nandlab.plan.matrix import (
+    Beside,
+    ChipChoice,
+    Faults,
+    FilesystemChoice,
+    Matrix,
+    Member,
+    StateChoice,
+    WithChoices,
+)
+from nandlab.plan.start import Start, cannot_begin, options_of, start
+
+N = TypeVar("N", bound=Noun)
+F = TypeVar("F", FilesystemModel, WorkloadModel)
+
+
+Measure = Literal["memory"]
+"""memory: the RAM that the file system's modules hold, mounted, at the peak and at the end."""
+
+
+class Study(Strict):
+    """A study file."""
+
+    name: str = Field(pattern=r"^[a-z0-9][a-z0-9._-]*$")
+    question: str = Field(min_length=1, description="in a sentence: what the study is to answer")
+    board: str = Field(description="the board's name in the catalog")
+    paper: str = Field(
+        default="",
+        description="a paper of the catalog whose claims the report sets beside; empty: none",
+    )
+    measure: list[Measure] = Field(
+        default=[],
+        description="what is measured besides, at a cost in the board's time: such trials' times "
+        "are not those of others",
+    )
+    matrix: Matrix
+    beside: list[Beside] = Field(
+        default=[], description="further combinations that are not crossed with the matrix"
+    )
+
+    _folder: Path = PrivateAttr(default=Path())
+    """Where the study file is: images are named from there."""
+
+    def members(self, first: int | None = None) -> list[Member]:
+        """The ensemble's members, or the first so many of them."""
+        return self.matrix.members()[:first]
+
+
+class TrialSpec(Strict):
+    """All that a trial is. Two trials with equal specs are the same trial."""
+
+    board: BoardModel
+    workload: WorkloadModel
+    parameters: dict[str, Scalar]
+    filesystem: FilesystemModel
+    options: dict[str, str]
+    image: Start | None = None
+    chip: ChipModel
+    partition_blocks: int
+    latency: Latency
+    faults: Faults
+    state: StateChoice
+    seed: int
+    phase_offset_ms: float
+    measure: list[Measure] = Field(default=[])
+
+    @property
+    def member(self) -> Member:
+        return self.seed, self.phase_offset_ms
+
+    def configuration(self) -> str:
+        """What the members of one ensemble share."""
+        return self.model_copy(update={"seed": 0, "phase_offset_ms": 0.0}).id
+
+    @property
+    def id(self) -> str:
+        """Stable: of what the study names, not of the catalog's wording or the artefacts."""
+        key = [
+            self.board.name,
+            self.workload.name,
+            self.parameters,
+            self.filesystem.name,
+            self.filesystem.identity(self.options),
+            self.chip.name,
+            self.partition_blocks,
+            self.state.model_dump(),
+            self.seed,
+            self.phase_offset_ms,
+            *self.faults.parameters(self.seed).items(),
+            *([["latency", self.latency]] if self.latency != "typical" else []),
+            *([["image", self.image.sha256]] if self.image else []),
+            *([["measure", self.measure]] if self.measure else []),
+        ]
+        return f"{self.filesystem.name}-{self.state.name}-{digest(key)[:10]}"
+
+    def title(self) -> str:
+        """For people: what sets this trial apart."""
+        options = [f"{k}={v}" for k, v in self.filesystem.changed(self.options).items()]
+        words = [self.workload.name, self.filesystem.title, *options]
+        words += [f"from {self.image.name}"] if self.image else []
+        words += [self.state.name]
+        words += ["maximum latencies"] if self.latency == "maximum" else []
+        words += [f"seed {self.seed}", f"+{self.phase_offset_ms:g} ms"]
+        return " ".join(words)
+
+
+def find(study: str) -> Path:
+    """A study file by path, or a shipped one by name."""
+    path = Path(study)
+    if path.suffix == ".toml" or path.is_file():
+        return path
+    shipped = STUDIES / f"{study}.toml"
+    if not shipped.exists():
+        there = ", ".join(sorted(p.stem for p in STUDIES.glob("*.toml")))
+        raise UsageError(f"{study}: no such file, nor a study of nandlab ({there})")
+    return shipped
+
+
+def read(path: Path) -> Study:
+    """A study file; UsageError lists every mistake in it."""
+    study = validate(read_toml(path), Study, str(path))
+    study._folder = path.parent
+    plan(study, str(path))
+    return study
+
+
+class _Collector:
+    """Looks names up, and keeps every mistake instead of stopping at the first."""
+
+    def __init__(self, where: str) -> None:
+        self.where = where
+        self.wrong: list[str] = []
+
+    def load(self, kind: str, name: str, model: type[N], place: str) -> N | None:
+        if name not in names(kind):
+            there = f"the catalog's {kind} ({', '.join(names(kind))})"
+            self.wrong.append(f"{self.where}: {place}: no {name!r} in {there}")
+            return None
+        return load(kind, name, model)
+
+    def keep(self, error: UsageError) -> None:
+        self.wrong += str(error).splitlines()
+
+
+def plan(study: Study, where: str | None = None, *, made_before: bool = False) -> list[TrialSpec]:
+    """Every trial of a study, in order; UsageError lists all that cannot be.
+
+    made_before: the flash state is made before the workload, which then need not make it.
+    """
+    c = _Collector(where or study.name)
+    board = c.load("boards", study.board, BoardModel, "board")
+    if study.paper and study.paper not in names("papers"):
+        there = ", ".join(names("papers"))
+        c.wrong.append(f"{c.where}: paper: no {study.paper!r} in the catalog's papers ({there})")
+    matrices = {"matrix": study.matrix}
+    matrices |= {f"beside.{i}": b.within(study.matrix) for i, b in enumerate(study.beside)}
+    trials = []
+    for at, matrix in matrices.items():
+        if not made_before:
+            _note_unmade_states(c, matrix, at)
+        trials += _expand(c, study, matrix, board, at)
+    if c.wrong:
+        raise UsageError("\n".join(dict.fromkeys(c.wrong)))
+    ids = [t.id for t in trials]
+    twice = sorted({i for i in ids if ids.count(i) > 1})
+    if twice:
+        raise UsageError(f"{c.where}: matrix: the same trial more than once: {', '.join(twice)}")
+    return trials
+
+
+def unmade(workload: WorkloadModel, state: StateChoice) -> list[str]:
+    """What of a flash state the workload would not make."""
+    return [key for word, key in state.asked().items() if word not in workload.words()]
+
+
+def _note_unmade_states(c: _Collector, m: Matrix, at: str) -> None:
+    """A chip that nothing aged must not be told as aged."""
+    known = {w: load("workloads", w, WorkloadModel) for w in names("workloads")}
+    for workload in (known[w.name] for w in m.workloads if w.name in known):
+        for i, state in enumerate(m.states):
+            lacks = unmade(workload, state)
+            able = [w for w, model in known.items() if not unmade(model, state)]
+            if lacks:
+                c.wrong.append(
+                    f"{c.where}: {at}.states.{i}: {workload.name} would run on fresh flash: its "
+                    f"configuration takes no {', '.join(lacks)}; take a state without them, or a "
+                    f"workload that ages the chip ({', '.join(able)})"
+                )
+
+
+def _expand(
+    c: _Collector, study: Study, m: Matrix, board: BoardModel | None, at: str
+) -> list[TrialSpec]:
+    """The trials of one matrix; notes what cannot be."""
+    workloads = [
+        _chosen(c, "workloads", WorkloadModel, w, f"{at}.workloads.{i}")
+        for i, w in enumerate(m.workloads)
+    ]
+    systems = [
+        _system(c, f, study._folder, f"{at}.filesystems.{i}") for i, f in enumerate(m.filesystems)
+    ]
+    chips = [_chip(c, ch, board, f"{at}.chips.{i}") for i, ch in enumerate(m.chips)]
+    pairs = _pairs(c, m, systems, chips, board, at)
+    if c.wrong or board is None:
+        return []
+    return [
+        TrialSpec(
+            board=board,
+            workload=workload,
+            parameters=parameters,
+            filesystem=filesystem,
+            options=options,
+            image=image[0] if image else None,
+            chip=chip,
+            partition_blocks=blocks,
+            latency=choice.latency,
+            faults=choice.faults,
+            state=state,
+            seed=seed,
+            phase_offset_ms=offset,
+            measure=study.measure,
+        )
+        for workload, parameters in filter(None, workloads)
+        for (filesystem, options, image), (chip, blocks, choice) in pairs
+        for state, (seed, offset) in product(m.states, m.members())
+    ]
+
+
+Image = tuple[Start, Head]
+System = tuple[FilesystemModel, dict[str, Any], Image | None]
+Place = tuple[ChipModel, int, ChipChoice]
+
+
+def _pairs(
+    c: _Collector,
+    m: Matrix,
+    systems: list[System | None],
+    chips: list[Place | None],
+    board: BoardModel | None,
+    at: str,
+) -> list[tuple[System, Place]]:
+    """Each file system on each of its chips; notes those that cannot be."""
+    pairs = []
+    for i, (choice, system) in enumerate(zip(m.filesystems, systems, strict=True)):
+        place = f"{c.where}: {at}.filesystems.{i}"
+        here = ", ".join(ch.part for ch in m.chips)
+        absent = set(choice.on) - {ch.part for ch in m.chips}
+        c.wrong += [
+            f"{place}: on: no {p!r} among the matrix's chips ({here})" for p in sorted(absent)
+        ]
+        for chip in chips:
+            if system is None or chip is None or not choice.takes(chip[0]):
+                continue
+            unfit = system[0].unfit(system[1], chip[0].figures(chip[1]))
+            c.wrong += [f"{place}: {choice.name} cannot live on {chip[0].name}: {u}" for u in unfit]
+            if system[2]:
+                wrong = cannot_begin(system[2][1], *chip[:2], chip[2].faults.bad_blocks, board)
+                c.wrong += [f"{place}: image: {w}" for w in wrong]
+            pairs.append((system, chip))
+    return pairs
+
+
+def _chosen(
+    c: _Collector, kind: str, model: type[F], choice: WithChoices, place: str
+) -> tuple[F, dict[str, Any]] | None:
+    """A noun of the catalog with all its choices made; None once the mistakes are noted."""
+    noun = c.load(kind, choice.name, model, place)
+    if noun is None:
+        return None
+    try:
+        return noun, noun.chosen(choice.choices(), f"{c.where}: {place}")
+    except UsageError as e:
+        c.keep(e)
+        return None
+
+
+def _system(c: _Collector, choice: FilesystemChoice, folder: Path, place: str) -> System | None:
+    """A file system with its options, and what image of it the chip holds if any."""
+    if choice.image is None:
+        system = _chosen(c, "filesystems", FilesystemModel, choice, place)
+        return (*system, None) if system else None
+    noun = c.load("filesystems", choice.name, FilesystemModel, place)
+    if noun is None:
+        return None
+    try:
+        image = start(choice.image, folder)
+        where = f"{c.where}: {place}"
+        return noun, options_of(noun, image[1], choice.choices(), where), image
+    except UsageError as e:
+        c.wrong += [f"{c.where}: {place}: image: {line}" for line in str(e).splitlines()]
+        return None
+
+
+def _chip(
+    c: _Collector, choice: ChipChoice, board: BoardModel | None, place: str
+) -> tuple[ChipModel, int, ChipChoice] | None:
+    """A chip, the blocks of its partition and its choice; None once the mistakes are noted."""
+    chip = c.load("chips", choice.part, ChipModel, place)
+    if chip is None:
+        return None
+    try:
+        blocks = chip.partition_blocks(choice.partition_mib)
+    except UsageError as e:
+        c.wrong.append(f"{c.where}: {place}: {e}")
+        return None
+    store_mib = chip.cells_bytes(blocks) / MIB
+    if board is not None and store_mib > board.chip_store_mib:
+        c.wrong.append(
+            f"{c.where}: {place}: {chip.name} needs {store_mib:.0f} MiB of chip_store_mib for it; "
+            f"board {board.name} has {board.chip_store_mib}"
+        )
+    try:
+        chip.timing.array_ns(choice.latency)
+    except UsageError as e:
+        c.wrong.append(f"{c.where}: {place}: {chip.name}: {e}")
+    return chip, blocks, choice

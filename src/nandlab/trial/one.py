@@ -1,0 +1,78 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""One trial: its job is run, and whatever becomes of the board, there is a result."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import Any
+
+from nandlab.board.job import Board, BoardLost, Job
+from nandlab.catalog.chip import MIB
+from nandlab.plan.study import TrialSpec
+from nandlab.results import record as results
+from nandlab.results.record import Chip, Doubt, Host, State
+from nandlab.trial.outcome import outcome
+from nandlab.trial.steps import config, job
+
+
+async def run(
+    spec: TrialSpec,
+    board: Board,
+    study: str,
+    on_step: Callable[[str], None] | None = None,
+) -> results.Trial:
+    """Runs a trial; whatever becomes of the board, there is a result."""
+    began = time.monotonic()
+    todo = job(spec)
+    common = _common(spec, study, board, todo)
+    try:
+        record = await board.run(todo, on_step)
+    except BoardLost as lost:
+        memory: tuple[int, ...] = ()
+        found: dict[str, Any] = {
+            "status": "board_lost",
+            "error": lost.reason,
+            "console_tail": lost.console_tail,
+        }
+    else:
+        found, memory = outcome(spec, record), record.host_memory
+    doubts = list(found.pop("warnings", []))
+    if not board.deterministic:
+        doubts.insert(0, Doubt(code="not_deterministic", text="ran under KVM, on host time"))
+    seconds = round(time.monotonic() - began, 3)
+    host = Host(seconds=seconds, board=board.key, memory=list(memory))
+    return results.Trial.model_validate({**common, **found, "warnings": doubts, "host": host})
+
+
+def _common(spec: TrialSpec, study: str, board: Board, todo: Job) -> dict[str, Any]:
+    g = spec.chip.geometry
+    return {
+        "id": spec.id,
+        "study": study,
+        "filesystem": spec.filesystem.name,
+        "options": spec.options,
+        "chip": Chip(
+            part=spec.chip.name,
+            partition_mib=spec.partition_blocks * g.erasesize / MIB,
+            pages_per_block=spec.chip.pages_per_block(),
+            blocks=spec.partition_blocks,
+            writesize=g.writesize,
+            latency=spec.latency,
+            faults={k: v for k, v in spec.faults.parameters(spec.seed).items() if k != "seed"},
+        ),
+        "state": State(**spec.state.model_dump()),
+        "image": spec.image and results.Image(name=spec.image.name, sha256=spec.image.sha256),
+        "workload": spec.workload.name,
+        "parameters": spec.parameters,
+        "seed": spec.seed,
+        "phase_offset_ms": spec.phase_offset_ms,
+        "provenance": {
+            **board.identity,
+            "chip": spec.chip.model_dump(),
+            "filesystem": spec.filesystem.model_dump(),
+            "workload": spec.workload.model_dump(),
+            "steps": {s.name: s.command for s in todo.steps},
+            "config": config(spec),
+        },
+    }

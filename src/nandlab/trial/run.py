@@ -1,0 +1,151 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Runs a plan: every trial that has no result yet, several at once, each result saved as it ends.
+
+Interrupted, it leaves whole results only and no board running; run again, it does what is missing.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, Protocol
+
+from nandlab.base.digest import digest
+from nandlab.base.errors import NandlabError, UsageError
+from nandlab.base.paths import RESULTS
+from nandlab.board.job import Board
+from nandlab.catalog.board import BoardModel
+from nandlab.catalog.filesystem import FilesystemModel
+from nandlab.plan.matrix import Member
+from nandlab.plan.study import Study, TrialSpec
+from nandlab.results.folder import RunFolder
+from nandlab.results.record import Run, Trial
+from nandlab.trial import one, steps
+
+
+class Watcher(Protocol):
+    """Is told how a run goes on."""
+
+    def run_begins(
+        self, todo: Sequence[TrialSpec], done: Mapping[str, Sequence[float]], jobs: int
+    ) -> None:
+        """``todo`` will be run, ``jobs`` at a time.
+
+        ``done``: host seconds of each trial with a result from before, by configuration.
+        """
+
+    def trial_begins(self, spec: TrialSpec) -> None: ...
+
+    def step_begins(self, spec: TrialSpec, step: str) -> None: ...
+
+    def trial_ends(self, spec: TrialSpec, result: Trial) -> None: ...
+
+
+def head(study: Study, specs: Sequence[TrialSpec], board: Board) -> Run:
+    """The run that this study on this board is: same study, artefacts and steps, same id."""
+    spec = study.model_dump(mode="json")
+    identity: dict[str, Any] = board.identity
+    images = sorted({s.image.sha256 for s in specs if s.image})
+    return Run(
+        id=digest([spec, identity, *images, *(_asked(s) for s in specs)])[:12],
+        study=study.name,
+        question=study.question,
+        deterministic=board.deterministic,
+        trials=[s.id for s in specs],
+        spec=spec,
+        provenance=identity,
+    )
+
+
+def _asked(spec: TrialSpec) -> list[object]:
+    """What a trial asks of the board, by the catalog; its image is named by its hash."""
+    asked = steps.job(spec.model_copy(update={"image": None}))
+    told = [[s.name, s.command] for s in asked.steps]
+    return [told, {name: content.decode() for name, content in asked.files.items()}]
+
+
+class Configured(Protocol):
+    """A file system with its options on a board: a trial, or what an image is to be of."""
+
+    @property
+    def board(self) -> BoardModel: ...
+
+    @property
+    def filesystem(self) -> FilesystemModel: ...
+
+    @property
+    def options(self) -> dict[str, str]: ...
+
+
+def refuse_what_the_kernel_lacks(
+    specs: Sequence[Configured], config: Mapping[str, str], where: str
+) -> None:
+    """UsageError with every option, or file system, that this kernel was not built for."""
+    wrong = []
+    for spec in specs:
+        for need, who in spec.filesystem.kernel_needs(spec.options):
+            state = _unmet(need, config)
+            if state:
+                wrong.append(f"{where}: {who} cannot be: the kernel of {spec.board.name} {state}")
+    if wrong:
+        raise UsageError("\n".join(dict.fromkeys(wrong)))
+
+
+def _took(folder: RunFolder, specs: Sequence[TrialSpec]) -> dict[str, list[float]]:
+    """Host seconds of the finished trials among ``specs``, by configuration."""
+    took: dict[str, list[float]] = {}
+    for spec in specs:
+        result = folder.load(spec.id)
+        if result is not None:
+            seconds = result.host.seconds if result.host else 0.0
+            took.setdefault(spec.configuration(), []).append(seconds)
+    return took
+
+
+def _unmet(need: str, config: Mapping[str, str]) -> str | None:
+    """Why a kernel does not meet a need, as filesystem.Value.kernel has them; None: it does."""
+    symbol, since, version = need.removeprefix("!").partition(">=")
+    if since:
+        has = config.get(symbol, "0.0")
+        old = [int(n) for n in has.split(".")] < [int(n) for n in version.split(".")]
+        return f"is Linux {has}, and it takes {version} or newer" if old else None
+    if (config.get(symbol) in ("y", "m")) == need.startswith("!"):
+        return f"has {symbol}" if need.startswith("!") else f"lacks {symbol}"
+    return None
+
+
+def open_folder(run: Run, out: Path | None) -> RunFolder:
+    """The run's folder, made if need be; ``out`` overrides results/<study>/<run id>."""
+    return RunFolder.create(out or RESULTS / run.study / run.id, run)
+
+
+def order(specs: Sequence[TrialSpec], members: Sequence[Member]) -> list[TrialSpec]:
+    """The trials of these members, member by member: a run that ends early has whole ones."""
+    place = {member: i for i, member in enumerate(members)}
+    return sorted((s for s in specs if s.member in place), key=lambda s: place[s.member])
+
+
+async def execute(
+    folder: RunFolder, specs: Sequence[TrialSpec], board: Board, jobs: int, watcher: Watcher
+) -> None:
+    """Runs what the folder lacks of ``specs``, in their order, ``jobs`` trials at a time."""
+    missing = set(folder.missing())
+    todo = [s for s in specs if s.id in missing]
+    watcher.run_begins(todo, _took(folder, specs), jobs)
+    study = folder.head().study
+    free = asyncio.Semaphore(jobs)
+
+    async def in_turn(spec: TrialSpec) -> None:
+        async with free:
+            watcher.trial_begins(spec)
+            result = await one.run(spec, board, study, lambda s: watcher.step_begins(spec, s))
+            folder.save(result)
+            watcher.trial_ends(spec, result)
+
+    try:
+        async with asyncio.TaskGroup() as group:
+            for spec in todo:
+                group.create_task(in_turn(spec))
+    except* NandlabError as errors:
+        raise errors.exceptions[0] from None

@@ -1,0 +1,202 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Advice on made-up trials: limits by their formulas, an order by rules, and gaps that are said."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+import samples
+
+from nandlab.analysis import advice, groups, limits
+from nandlab.analysis.limits import Limits
+from nandlab.base.errors import UsageError
+from nandlab.cli.advise import share, size, time_ns
+from nandlab.results.record import EraseSpread, Memory, State, Trial
+
+S = 1_000_000_000
+MIB = 1 << 20
+
+
+def trial(filesystem: str, seconds: float, seed: int = 1, **change: Any) -> Trial:
+    """Transactions of so many seconds; 100 MiB written; a block erased 2 times, at most 4."""
+    given: dict[str, Any] = {
+        "phase_ns": {"transactions": int(seconds * S)},
+        "sync_ns": None,
+        "bytes": {"read": 1, "written": 100 * MIB},
+        "erases_per_block": EraseSpread(mean=2.0, stddev=0.5, min=0, max=4),
+        "provenance": {"chip": {"endurance": {"pe_cycles": 100_000}}},
+        "options": {},
+    }
+    state = change.pop("state", samples.FRESH)
+    return samples.trial(filesystem, state, seed, **{**given, **change})
+
+
+def pair(
+    filesystem: str, seconds: float, state: State = samples.FRESH, **change: Any
+) -> list[Trial]:
+    return [trial(filesystem, seconds + i / 100, i, state=state, **change) for i in (1, 2)]
+
+
+def advised(trials: list[Trial], asked: Limits | None = None) -> advice.Advice:
+    (setting,) = groups.group(trials)
+    found = advice.advise(setting, asked)
+    assert found is not None
+    return found
+
+
+def subject(found: advice.Advice, name: str) -> advice.Subject:
+    return next(s for s in found.subjects if s.name == name)
+
+
+def test_a_lifetime_is_cycles_over_erases_a_byte_and_bytes_a_year() -> None:
+    one = trial("jffs2", 10)
+    # The worst block takes 4 erases each 100 MiB; 1 GiB a day is 10.24 times that.
+    worst = 100_000 / (4 * 10.24 * 365.25)
+    assert limits.worst_block_years(one, 1 << 30) == pytest.approx(worst)
+    assert limits.even_years(one, 1 << 30) == pytest.approx(2 * worst)
+    unknown = trial("jffs2", 10, provenance={"chip": {"endurance": None}})
+    assert limits.worst_block_years(unknown, 1 << 30) is None
+    still = trial("jffs2", 10, erases_per_block=EraseSpread(mean=0, stddev=0, min=0, max=0))
+    assert limits.worst_block_years(still, 1 << 30) is None
+
+
+@pytest.mark.parametrize(("years", "outcome"), [(6.0, "met"), (10.0, "in doubt"), (14.0, "broken")])
+def test_a_lifetime_is_in_doubt_between_worst_block_and_even_wear(
+    years: float, outcome: str
+) -> None:
+    (setting,) = groups.group(pair("jffs2", 10))  # 6.69 years by the worst block, 13.4 if even
+    (judged,) = limits.judge(setting.ensembles[0], Limits(years=years, daily=1 << 30))
+    assert judged.outcome == outcome
+
+
+def test_the_fastest_in_its_worst_state_comes_first() -> None:
+    found = advised(
+        [
+            *pair("jffs2", 20),
+            *pair("jffs2", 30, samples.AGED),
+            *pair("ubifs", 10),
+            *pair("ubifs", 40, samples.AGED),
+        ]
+    )
+    assert [s.name for s in found.subjects] == ["JFFS2", "UBIFS"]
+    assert found.sentences == [
+        "Take JFFS2: transactions take 30.0 s at worst (aged). "
+        "Next: UBIFS, transactions take 40.0 s at worst (aged)."
+    ]
+
+
+def test_what_cannot_be_told_apart_is_not_ranked() -> None:
+    close = [trial("jffs2", 10, 1), trial("jffs2", 12, 2), trial("ubifs", 11, 1)]
+    found = advised([*close, trial("ubifs", 13, 2)])
+    assert "The trials do not tell UBIFS from it" in found.sentences[0]
+
+
+def test_far_from_the_best_is_to_be_avoided_and_failing_is_unfit() -> None:
+    found = advised(
+        [
+            *pair("jffs2", 10),
+            *pair("yaffs2", 50),
+            *pair("ubifs", 10),
+            samples.failed("ubifs", samples.FRESH).model_copy(update={"options": {}}),
+        ]
+    )
+    assert subject(found, "JFFS2").fitness == "fit"
+    slow = subject(found, "YAFFS2")
+    assert slow.fitness == "fit"
+    assert slow.avoid[0].startswith("fresh: 4.99 times the transaction time of JFFS2")
+    broken = subject(found, "UBIFS")
+    assert broken.fitness == "unfit"
+    assert "1 of 3 trials did not end well: no space left" in broken.against[0]
+    assert [s.partition(":")[0] for s in found.sentences[1:]] == ["Avoid YAFFS2", "Avoid UBIFS"]
+
+
+def test_what_was_not_measured_is_said_and_never_met() -> None:
+    found = advised(pair("jffs2", 10), Limits(ram=1 << 22))
+    only = found.subjects[0]
+    assert only.fitness == "unproven"
+    assert only.unknown == ("fresh: RAM: not measured",)
+    assert found.sentences[0].startswith("None is proven fit. The first to look into is JFFS2")
+    assert found.sentences[-1] == "Cannot be judged: RAM: not measured (of JFFS2)."
+
+
+def test_a_state_that_was_not_run_leaves_a_subject_unproven() -> None:
+    found = advised([*pair("jffs2", 20), *pair("jffs2", 30, samples.AGED), *pair("ubifs", 10)])
+    assert [(s.name, s.fitness) for s in found.subjects] == [
+        ("JFFS2", "fit"),
+        ("UBIFS", "unproven"),
+    ]
+    assert found.sentences[-1] == "Cannot be judged: UBIFS, no trial on aged flash."
+
+
+def test_limits_are_met_or_broken_in_every_trial() -> None:
+    (setting,) = groups.group(pair("jffs2", 10))
+    ensemble = setting.ensembles[0]
+    p99s = [p for t in ensemble.ok if (p := limits.p99_write(t)) is not None]
+    for most, outcome in ((max(p99s), "met"), (min(p99s) - 1, "broken"), (min(p99s), "in doubt")):
+        (judged,) = limits.judge(ensemble, Limits(p99_write_ns=int(most)))
+        assert judged.outcome == outcome
+    (judged,) = limits.judge(ensemble, Limits(flash_reserve=0.01))
+    assert judged.outcome == "met"
+
+
+def test_ram_is_judged_by_the_peak_where_a_trial_has_it() -> None:
+    zero = dict.fromkeys(Memory.model_fields, 0)
+    memory = Memory.model_validate({**zero, "peak": 5 * MIB, "end": 2 * MIB})
+    measured = pair("jffs2", 10, memory=memory)
+    for most, fitness in ((5 * MIB, "fit"), (5 * MIB - 1, "unfit")):
+        assert advised(measured, Limits(ram=most)).subjects[0].fitness == fitness
+
+
+def test_amounts_are_read_with_their_units() -> None:
+    assert [size(t, "--ram") for t in ("4096", "512K", "8MiB", "1.5G")] == [
+        4096,
+        512 << 10,
+        8 << 20,
+        3 << 29,
+    ]
+    assert [time_ns(t, "--p99-write") for t in ("20ms", "1.5s", "7 us")] == [
+        20_000_000,
+        1_500_000_000,
+        7_000,
+    ]
+    assert [share(t, "--flash-reserve") for t in ("5%", "0.05")] == [0.05, 0.05]
+    for read, bad in ((size, "8 apples"), (size, "0"), (time_ns, "20"), (share, "5"), (share, "x")):
+        with pytest.raises(UsageError, match=r"--it .*such as"):
+            read(bad, "--it")
+
+
+def test_the_command_says_it_in_words_and_in_json(tmp_path: Path) -> None:
+    trials = [*pair("jffs2", 10), *pair("yaffs2", 50)]
+    folder = samples.folder(tmp_path / "run", trials)
+    command = [sys.executable, "-m", "nandlab", "advise", str(folder.path)]
+    words = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    assert "Take JFFS2: transactions take 10.0 s at worst (fresh)." in words
+    assert "Avoid YAFFS2: fresh: 4.99 times" in words
+    told = json.loads(
+        subprocess.run([*command, "--json"], capture_output=True, text=True, check=True).stdout
+    )
+    assert [s["name"] for s in told[0]["subjects"]] == ["JFFS2", "YAFFS2"]
+    half = subprocess.run(
+        [*command, "--lifetime-years", "5"], capture_output=True, text=True, check=False
+    )
+    assert half.returncode == 2
+    assert "go together" in half.stderr
+
+
+def test_the_json_of_a_sweep_has_its_cliffs(tmp_path: Path) -> None:
+    shares = [0.0, 0.2, 0.4, 0.6, 0.8]
+    states = [State(name=f"v{v}", valid=v, invalid=0, mix=0) for v in shares]
+    folder = samples.folder(tmp_path / "run", [samples.trial("jffs2", s, 1) for s in states])
+    command = [sys.executable, "-m", "nandlab", "advise", str(folder.path)]
+    words, told = (
+        subprocess.run([*command, *more], capture_output=True, text=True, check=True).stdout
+        for more in ((), ("--json",))
+    )
+    (cliff,) = json.loads(told)[0]["cliffs"]
+    assert cliff.startswith("Cliff of JFFS2: ")
+    assert cliff in words

@@ -1,0 +1,413 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Figures against hand-made numbers, spreads by their laws, and words only where data allows."""
+
+from __future__ import annotations
+
+import pytest
+import samples
+from hypothesis import given
+from hypothesis import strategies as st
+
+from nandlab.analysis import answers, figures, groups, lifetime
+from nandlab.analysis.ranking import Finding
+from nandlab.analysis.spread import Spread, quotient, spread, unended
+from nandlab.base import units
+from nandlab.results.record import Counts, Lifetime, Round, Trial
+
+VALUES = st.lists(st.floats(min_value=0, max_value=1e15), min_size=1, max_size=12)
+POSITIVE = st.lists(st.floats(min_value=1e-3, max_value=1e12), min_size=1, max_size=8)
+
+
+def known(values: list[float]) -> Spread:
+    found = spread(values)
+    assert found is not None
+    return found
+
+
+@given(VALUES)
+def test_a_spread_is_ordered_and_counts_what_is_there(values: list[float]) -> None:
+    found = known([*values])
+    assert found.n == len(values)
+    assert min(values) == found.min <= found.median <= found.max == max(values)
+    assert (found.mean is None) == (len(values) < 5)
+    assert spread([None, *values, None]) == found
+
+
+def test_a_spread_of_nothing_is_none() -> None:
+    assert spread([]) is None
+    assert spread([None, None]) is None
+
+
+@given(VALUES, VALUES)
+def test_overlap_and_telling_apart_are_symmetric_and_exclude_each_other(
+    a: list[float], b: list[float]
+) -> None:
+    x, y = known(a), known(b)
+    assert x.overlaps(y) == y.overlaps(x)
+    assert x.told_apart(y) == y.told_apart(x)
+    assert not (x.overlaps(y) and x.told_apart(y))
+    assert x.overlaps(x)
+
+
+def test_ranges_that_touch_in_one_point_overlap() -> None:
+    assert known([1, 2]).overlaps(known([2, 3]))
+    assert known([1, 2]).told_apart(known([2.001, 3]))
+
+
+@given(POSITIVE, POSITIVE)
+def test_every_pair_lies_within_the_range_of_a_quotient(a: list[float], b: list[float]) -> None:
+    found = quotient(known(a), known(b))
+    assert found is not None
+    assert all(found.min <= x / y <= found.max for x in a for y in b)
+
+
+def test_no_quotient_over_zero_or_nothing() -> None:
+    assert quotient(known([1, 2]), known([0, 1])) is None
+    assert quotient(None, known([1])) is None
+
+
+def test_derived_figures_of_one_trial() -> None:
+    trial = samples.trial(
+        phase_ns={"creation": 3_000_000_000, "transactions": 4_000_000_000, "deletion": None},
+        sync_ns={"creation": 0, "transactions": 1_000_000_000, "deletion": None},
+        parameters={"transactions": 15000},
+        ops={"read": {"total": 5}, "create": {"total": 37, "creation": 30, "transactions": 7}},
+        bytes={"read": 16_000, "written": 4096_000},
+        flash={
+            "fill": Counts(reads=9, programs=9_000_000, erases=9),
+            "creation": Counts(reads=1, programs=1000, erases=2),
+            "transactions": Counts(reads=3, programs=3000, erases=5),
+            "deletion": None,
+        },
+    )
+    assert figures.total_ns(trial, "transactions") == 5_000_000_000
+    assert figures.total_ns(trial, "deletion") is None
+    assert figures.transactions_per_s(trial) == 3000
+    assert figures.operations(trial, "transactions") == 12
+    assert figures.operations_per_s(trial, "creation") == 10
+    assert figures.bytes_per_s(trial, "read") == 2000
+    assert figures.chip_total(trial, "erases") == 7
+    assert figures.write_amplification(trial) == 4000 * 2048 / 4096_000
+
+
+def test_what_was_not_measured_is_none_and_never_zero() -> None:
+    bare = samples.failed()
+    found = [
+        figures.total_ns(bare, "creation"),
+        figures.transactions_per_s(bare),
+        figures.bytes_per_s(bare, "read"),
+        figures.chip_total(bare, "erases"),
+        figures.write_amplification(bare),
+        figures.wear_spread(bare),
+        figures.latency_ns(bare, "read", "p99"),
+        figures.operations(bare, "creation"),
+    ]
+    assert found == [None] * len(found)
+
+
+def test_transactions_without_a_parameter_are_the_reads_and_appends() -> None:
+    trial = samples.trial(parameters={}, phase_ns={"transactions": 10**9}, sync_ns=None)
+    assert figures.transactions_per_s(trial) == 15000
+
+
+def test_trials_are_grouped_by_all_but_seed_and_phase_offset() -> None:
+    (setting,) = groups.group(samples.study(seeds=3))
+    assert [e.label for e in setting.ensembles] == [
+        f"{fs}, {state}" for fs in ("JFFS2", "UBIFS", "YAFFS2") for state in ("fresh", "aged")
+    ]
+    assert [len(e.ok) for e in setting.ensembles] == [3] * 6
+    assert [len(e.trials) for e in setting.ensembles] == [3, 3, 3, 4, 3, 4]
+    for e in setting.ensembles:
+        assert len({t.configuration() for t in e.trials}) == 1
+
+
+def test_only_options_that_vary_name_a_subject() -> None:
+    trials = [
+        samples.trial("ubifs", options={"sync": "no", "compr": "none"}),
+        samples.trial("ubifs", options={"sync": "no", "compr": "lzo"}),
+        samples.trial("jffs2", options={"compr": "zlib"}),
+    ]
+    (setting,) = groups.group(trials)
+    assert setting.subjects == ("UBIFS compr=none", "UBIFS compr=lzo", "JFFS2")
+
+
+def test_other_parameters_or_another_chip_make_another_setting() -> None:
+    small = samples.CHIP.model_copy(update={"part": "nandsim-small"})
+    slow = samples.CHIP.model_copy(update={"latency": "maximum"})
+    trials = [
+        samples.trial(),
+        samples.trial(parameters={"files": 10, "transactions": 5}),
+        samples.trial(chip=small),
+        samples.trial(chip=slow),
+    ]
+    settings = groups.group(trials)
+    assert [s.slug for s in settings] == ["ffsmark", "ffsmark-2", "ffsmark-3", "ffsmark-4"]
+    assert len({s.title for s in settings}) == 4
+    assert "files=10" in settings[1].title
+    assert "maximum latencies" in settings[3].title
+    assert len({t.configuration() for t in trials}) == 4
+
+
+def timed(filesystem: str, seconds: list[float]) -> list[Trial]:
+    """Trials whose transactions take so long, and nothing else of note."""
+    return [
+        samples.trial(filesystem, seed=i, phase_ns={"transactions": int(s * 1e9)}, sync_ns=None)
+        for i, s in enumerate(seconds)
+    ]
+
+
+def time_finding(trials: list[Trial]) -> Finding:
+    (setting,) = groups.group(trials)
+    return answers.answers(setting)[0].findings[0]
+
+
+def test_ranges_apart_give_an_order_with_factors() -> None:
+    found = time_finding([*timed("jffs2", [4, 4.2]), *timed("ubifs", [2, 2.1])])
+    assert found.firm
+    assert found.text == (
+        "UBIFS finishes the transactions first: 2.05 s. "
+        "Next by median, JFFS2, takes 2 times as long."
+    )
+
+
+def test_ranges_that_overlap_give_no_order() -> None:
+    found = time_finding([*timed("jffs2", [2, 4]), *timed("ubifs", [1, 3])])
+    assert not found.firm
+    assert "UBIFS and JFFS2 cannot be told apart" in found.text
+    assert "first" not in found.text
+
+
+def test_single_trials_give_no_order() -> None:
+    found = time_finding([*timed("jffs2", [4]), *timed("ubifs", [1])])
+    assert not found.firm
+    assert "too few to state an order (UBIFS 1 s, JFFS2 4 s)" in found.text
+
+
+def test_single_trials_are_a_caveat() -> None:
+    trials = [*timed("jffs2", [4]), *timed("ubifs", [1, 2])]
+    (line,) = answers.caveats(samples.head(trials), trials, [])
+    assert line.startswith("1 configuration has a single trial")
+
+
+def test_one_single_trial_is_not_ranked_against_an_ensemble() -> None:
+    found = time_finding([*timed("jffs2", [4]), *timed("ubifs", [1, 1.1])])
+    assert not found.firm
+    assert "JFFS2 has a single trial" in found.text
+
+
+def test_the_one_measured_has_nothing_to_be_set_against() -> None:
+    found = time_finding(timed("ubifs", [1, 1.1]))
+    assert not found.firm
+    assert found.text.startswith("Only UBIFS was measured")
+
+
+def test_nothing_measured_is_said() -> None:
+    found = time_finding([samples.failed()])
+    assert found.text == "No transaction time was measured."
+
+
+@given(st.lists(POSITIVE, min_size=2, max_size=4))
+def test_an_order_is_stated_only_if_no_range_touches_the_first(times: list[list[float]]) -> None:
+    trials = [t for i, ts in enumerate(times) for t in timed(f"fs{i}", [min(x, 1e6) for x in ts])]
+    found = time_finding(trials)
+    (setting,) = groups.group(trials)
+    spreads = [e.spread(lambda t: figures.total_ns(t, "transactions")) for e in setting.ensembles]
+    order = sorted((s for s in spreads if s), key=lambda s: s.median)
+    assert found.firm == all(order[0].told_apart(s) for s in order[1:])
+
+
+def test_ageing_names_who_suffers_most_with_its_range() -> None:
+    (setting,) = groups.group(samples.study())
+    fresh, aged = answers.answers(setting)
+    assert [f.topic for f in fresh.findings] == ["Time", "Wear", "Evenness", "Tail latency"]
+    ageing = [f for f in aged.findings if f.topic == "Ageing, time"]
+    assert ageing[0].firm
+    assert ageing[0].text.startswith("YAFFS2 suffers most: its transactions take 14.")
+
+
+def test_absent_trials_come_first_among_the_caveats() -> None:
+    trials = samples.study()
+    run = samples.head(trials, deterministic=False)
+    lines = answers.caveats(run, trials, ["x", "y"])
+    assert lines[0].startswith(f"4 of {len(trials)} trials are not in the figures: ")
+    assert "1 failed, 1 lost the board, 2 have not been run" in lines[0]
+    assert "not deterministic" in lines[1]
+    assert any("state_missed" in line for line in lines)
+
+
+def test_a_clean_run_has_no_caveats() -> None:
+    trials = [samples.trial(seed=s) for s in range(3)]
+    assert answers.caveats(samples.head(trials), trials, []) == []
+
+
+@pytest.mark.parametrize(
+    ("faults", "words"),
+    [
+        ({}, ""),
+        ({"endurance": 50, "endurance_spread": 20}, ", endurance 50 ± 20 %"),
+        ({"endurance": 50}, ", endurance 50"),
+        ({"bad_blocks": 4, "endurance": 9}, ", endurance 9, bad_blocks=4"),
+        ({"flip_ppt": 7}, ", flip_ppt=7"),
+    ],
+)
+def test_a_setting_is_named_with_its_faults(faults: dict[str, int], words: str) -> None:
+    chip = samples.WORN.model_copy(update={"faults": faults})
+    (setting,) = groups.group([samples.lifetime_trial(chip=chip)])
+    assert setting.title == f"lifetime on S34ML01G1, 16 MiB{words}"
+
+
+def test_other_faults_make_another_setting() -> None:
+    tougher = samples.WORN.model_copy(update={"faults": {"endurance": 90}})
+    settings = groups.group([samples.lifetime_trial(), samples.lifetime_trial(chip=tougher)])
+    assert [s.title.partition("endurance ")[2] for s in settings] == ["50 ± 20 %", "90"]
+
+
+def after(mib: int, dead: int = 0) -> Round:
+    return Round(
+        t_ns=mib, bytes_written=mib << 20, programs=mib * 1024, erases=mib * 16, dead_blocks=dead
+    )
+
+
+def lived(filesystem: str, *lives: int, alive: tuple[int, ...] = ()) -> list[Trial]:
+    """Trials that wrote so many MiB, the last quarter of them with dead blocks."""
+    return [
+        samples.lifetime_trial(
+            filesystem,
+            i,
+            lifetime=Lifetime(
+                rounds=[after(mib // 2), after(mib * 3 // 4, 2), after(mib, 5)],
+                gave_up=None if mib in alive else "no  room\nleft",
+            ),
+        )
+        for i, mib in enumerate(lives)
+    ]
+
+
+def test_figures_of_a_life() -> None:
+    (trial,) = lived("jffs2", 400)
+    assert figures.life_written(trial) == 400 << 20
+    assert figures.first_death(trial) == 300 << 20
+    assert figures.life_total(trial, "dead_blocks") == 5
+    assert figures.life_amplification(trial) == 2
+    assert figures.wear_used(trial) == 400 * 16 / (128 * 50)
+    assert figures.wear_spread(trial) is not None
+    assert figures.wear_used(trial.model_copy(update={"chip": samples.CHIP})) is None
+
+
+def test_the_round_that_fails_counts_but_for_its_bytes() -> None:
+    (trial,) = lived("jffs2", 400)
+    assert trial.lifetime
+    more = trial.lifetime.rounds[-1].model_copy(update={"programs": 999_999, "dead_blocks": 42})
+    ended = trial.lifetime.model_copy(update={"end": more})
+    longer = trial.model_copy(update={"lifetime": ended})
+    assert figures.life_total(longer, "dead_blocks") == 42
+    assert figures.life_total(longer, "programs") == 999_999
+    assert figures.life_written(longer) == figures.life_written(trial)
+    assert figures.life_amplification(longer) == figures.life_amplification(trial)
+
+
+def test_a_life_without_a_whole_round_wrote_nothing() -> None:
+    none = samples.lifetime_trial(lifetime=Lifetime(rounds=[], gave_up="no room"))
+    assert figures.life_written(none) == 0
+    assert figures.life_total(none, "erases") is None
+    assert figures.life_amplification(none) is None
+    end = after(0, 7)
+    none = samples.lifetime_trial(lifetime=Lifetime(rounds=[], end=end, gave_up="no room"))
+    assert figures.life_total(none, "dead_blocks") == 7
+    assert figures.first_death(none) == 0
+    assert figures.life_written(samples.trial()) is None
+    found = life_finding([none, *lived("ubifs", 4, 5)], "Block deaths")
+    assert (
+        "JFFS2: the first block dies after 0 B; at the end 7 blocks of 128 are dead." in found.text
+    )
+
+
+def life_finding(trials: list[Trial], topic: str) -> Finding:
+    (setting,) = groups.group(trials)
+    (answer,) = answers.answers(setting)
+    (found,) = [f for f in answer.findings if f.topic == topic]
+    return found
+
+
+def test_the_longest_life_comes_first_with_its_range() -> None:
+    trials = [*lived("jffs2", 200, 220), *lived("ubifs", 400, 440)]
+    found = life_finding(trials, "Lifetime")
+    assert found.firm
+    assert found.text == (
+        "UBIFS lives longest: 420 MiB (400 MiB to 440 MiB) written by the load. "
+        "Next by median, JFFS2, lives for 210 MiB (200 MiB to 220 MiB), 0.500 times as long."
+    )
+    deaths = life_finding(trials, "Block deaths").text
+    assert deaths.startswith(
+        "UBIFS: the first block dies after 315 MiB (300 MiB to 330 MiB); "
+        "at the end 5 (each 5) blocks of 128 are dead. JFFS2: "
+    )
+    assert not life_finding([*lived("jffs2", 2, 5), *lived("ubifs", 4, 6)], "Lifetime").firm
+
+
+def test_one_that_still_lived_may_be_first_and_is_never_last() -> None:
+    first = life_finding(
+        [*lived("jffs2", 200, 220), *lived("ubifs", 400, 440, alive=(400, 440))], "Lifetime"
+    )
+    assert first.firm
+    assert "at least 420 MiB (400 MiB to 440 MiB or more)" in first.text
+    assert "at most 0.500 times as long" in first.text
+    last = life_finding(
+        [*lived("jffs2", 200, 220, alive=(200,)), *lived("ubifs", 400, 440)], "Lifetime"
+    )
+    assert not last.firm
+    assert "trials of JFFS2 had not come to their end" in last.text
+
+
+def test_how_it_ended_is_in_one_line_and_cut() -> None:
+    found = life_finding(lived("jffs2", 1, 2, 3, alive=(2,)), "How it ends")
+    assert found.text == (
+        "JFFS2: 2 of 3 gave up with “no room left”; 1 of 3 still lived when the rounds ended."
+    )
+    said = ["write f000123: ENOSPC", "write f000987: ENOSPC", "error 28", "error 30"]
+    trials = [
+        samples.lifetime_trial(seed=i, lifetime=Lifetime(rounds=[after(1)], gave_up=text))
+        for i, text in enumerate(said)
+    ]
+    (setting,) = groups.group(trials)
+    assert lifetime.endings(setting.ensembles[0]) == [
+        "2 of 4 gave up with “write f000123: ENOSPC”",
+        "1 of 4 gave up with “error 28”",
+        "1 of 4 gave up with “error 30”",
+    ]
+    assert len(lifetime.shortened("x" * 500)) == lifetime.GAVE_UP_LETTERS
+
+
+def test_a_life_that_goes_on_is_a_caveat_and_missing_phases_are_none() -> None:
+    trials = lived("jffs2", 1, 2, 3, alive=(2,))
+    (line,) = answers.caveats(samples.head(trials), trials, [])
+    assert line.startswith("1 trial still lived")
+
+
+@given(st.lists(st.tuples(st.integers(1, 10**9), st.booleans()), min_size=1, max_size=9))
+def test_a_life_longer_than_seen_stays_within_its_range(values: list[tuple[int, bool]]) -> None:
+    found = unended(values)
+    assert found is not None
+    whole = known([v * 1000 if alive else v for v, alive in values])
+    assert found.min <= whole.min
+    assert whole.max <= found.top
+    assert found.median <= whole.median
+    assert found.median_more or found.median == whole.median
+
+
+@pytest.mark.parametrize(
+    ("ns", "text"),
+    [(0, "0 ns"), (999, "999 ns"), (1234, "1.23 µs"), (45_600_000, "45.6 ms"), (3.69e11, "369 s")],
+)
+def test_times_are_written_in_three_figures(ns: float, text: str) -> None:
+    assert units.time(ns) == text
+
+
+@given(st.floats(min_value=1e-6, max_value=1e6))
+def test_a_ratio_that_is_not_one_is_not_written_as_one(value: float) -> None:
+    if abs(value - 1) > 1e-8:
+        assert float(units.ratio(value).replace(",", "")) != 1
+
+
+def test_missing_is_a_dash() -> None:
+    assert units.time(None) == units.count(None) == units.rate(None) == units.MISSING

@@ -1,0 +1,201 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Verdicts by their rules, on made-up trials whose quotients are known."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+import samples
+
+from nandlab import report
+from nandlab.analysis import claims
+from nandlab.analysis.chiptime import accounts
+from nandlab.analysis.spread import spread
+from nandlab.catalog.files import load, names
+from nandlab.catalog.paper import Claim, PaperModel, Part, Selector
+from nandlab.results.record import Counts, State, Trial
+
+FRESH = Selector(filesystem="jffs2", state="fresh")
+AGED = Selector(filesystem="jffs2", state="aged")
+S = 1_000_000_000
+CHIP = {
+    "geometry": {"writesize": 2048, "oobsize": 64, "bus_bits": 16},
+    "timing": {"t_r_ns": 25_000, "t_prog_ns": 220_000, "t_bers_ns": 500_000, "t_rc_ns": 35}
+    | {"t_wc_ns": 35},
+}
+
+
+def timed(state: State, seconds: list[float], **change: Any) -> list[Trial]:
+    """A trial a member, whose transactions take so many seconds."""
+    return [
+        samples.trial(
+            "jffs2",
+            state,
+            seed,
+            phase_ns={"transactions": int(s * S)},
+            sync_ns=None,
+            provenance={"chip": CHIP},
+            **change,
+        )
+        for seed, s in enumerate(seconds, 1)
+    ]
+
+
+def part(**change: Any) -> Part:
+    given = {"label": "aged / fresh", "figure": "transactions_ns", "of": AGED, "over": FRESH}
+    return Part.model_validate({**given, "direction": "above 1", **change})
+
+
+def paper(*parts: Part, **change: Any) -> PaperModel:
+    claim = {"id": "c", "text": "Ages.", "said": "+34 %", "where": "5", "parts": list(parts)}
+    given = {"name": "p", "summary": "s", "citation": "c", "platform": "f"}
+    return PaperModel.model_validate(
+        {**given, "part": samples.CHIP.part, "claims": [claim], **change}
+    )
+
+
+def row(of: PaperModel, fresh: list[float], aged: list[float]) -> claims.Row:
+    trials = [*timed(samples.FRESH, fresh), *timed(samples.AGED, aged)]
+    (found,) = claims.rows(of, trials)
+    return found
+
+
+def test_quotients_are_taken_member_by_member() -> None:
+    found = row(paper(part(paper=2.0)), [1, 10, 100], [2, 20, 200])
+    (number,) = found.numbers
+    assert number.ours == spread([2.0, 2.0, 2.0])
+    assert found.verdict == "reproduced"
+    assert number.text() == "aged / fresh: 2 (each 2, n = 3)"
+    assert len(found.trials) == 6
+
+
+@pytest.mark.parametrize(
+    ("given", "fresh", "aged", "verdict"),
+    [
+        ({"paper": 1.34}, [10, 10], [13, 14], "reproduced"),
+        ({"paper": 1.34}, [10, 10], [25, 30], "same direction"),
+        ({"paper": 2.9}, [10, 10], [20, 30], "reproduced"),  # our range holds it
+        ({"paper": 1.34}, [10, 10], [8, 9], "different"),
+        ({"paper": 1.34}, [10, 10], [10, 10], "different"),
+        ({"paper": 1.34}, [10, 10], [9, 14], "not decided"),
+        ({"paper": 15, "bound": "over"}, [1, 1], [16, 40], "reproduced"),
+        ({"paper": 15, "bound": "over"}, [1, 1], [3, 4], "same direction"),
+        ({"direction": "below 1"}, [10, 10], [8, 9], "reproduced"),
+        ({"direction": "below 1"}, [10, 10], [11, 12], "different"),
+        ({"direction": "below 1"}, [10, 10], [10, 10], "different"),
+        ({"paper": 1.34}, [10, 10], [], "not measured"),
+    ],
+)
+def test_a_verdict_follows_the_rules(
+    given: dict[str, Any], fresh: list[float], aged: list[float], verdict: str
+) -> None:
+    assert row(paper(part(**given)), fresh, aged).verdict == verdict
+
+
+def test_one_part_that_goes_the_other_way_decides() -> None:
+    plain = {"label": "fresh", "figure": "transactions_ns", "of": FRESH, "direction": "none"}
+    number = Part.model_validate({**plain, "paper": 10.0 * S})
+    assert row(paper(part(), number), [10, 10], [13, 14]).verdict == "reproduced"
+    assert row(paper(part(), number), [20, 20], [26, 28]).verdict == "same direction"
+    assert row(paper(part(direction="below 1"), number), [10, 10], [13, 14]).verdict == "different"
+
+
+def test_other_parameters_parts_and_options_are_not_meant() -> None:
+    trials = timed(samples.FRESH, [1])
+    same = paper(part())
+    assert len(claims.chosen(same, FRESH, trials)) == 1
+    other = FRESH.model_copy(update={"options": {"compr": "zlib"}})
+    assert claims.chosen(same, other, trials) == []
+    assert claims.chosen(paper(part(), part="apf27"), FRESH, trials) == []
+    assert claims.chosen(paper(part(), parameters={"files": 7}), FRESH, trials) == []
+    assert claims.chosen(same, FRESH, [samples.failed("jffs2", samples.FRESH)]) == []
+
+
+def test_trials_that_ended_badly_are_in_no_number_and_are_told() -> None:
+    failed = samples.failed("jffs2", samples.AGED)
+    trials = [*timed(samples.FRESH, [10]), *timed(samples.AGED, [13]), failed]
+    (found,) = claims.rows(paper(part(paper=1.34)), trials)
+    assert found.verdict == "reproduced"
+    assert found.counted[-1] == "JFFS2, aged: 1 of 2 trials did not end well: no space left."
+    assert failed.id in found.trials
+
+
+def test_an_option_that_is_not_named_is_meant_at_its_default() -> None:
+    described = {"filesystem": {"options": {"reserve": {"default": "20"}}}}
+    trials = [
+        samples.trial("jffs2", samples.FRESH, options={"reserve": r}, provenance=described)
+        for r in ("20", "5")
+    ]
+    for options, reserve in (({}, "20"), ({"reserve": "5"}, "5")):
+        of = FRESH.model_copy(update={"options": options})
+        assert [t.options["reserve"] for t in claims.chosen(paper(part()), of, trials)] == [reserve]
+
+
+def test_the_time_of_a_phase_is_split_by_counts_and_latencies() -> None:
+    counts = {"transactions": Counts(reads=1000, programs=2000, erases=30)}
+    (trial,) = timed(samples.FRESH, [2], flash=counts)
+    found = accounts(trial, "transactions")
+    assert found is not None
+    transfer = 2112 // 2 * 35
+    assert found.reads_ns == 1000 * (25_000 + transfer)
+    assert found.programs_ns == 2000 * (220_000 + transfer)
+    assert found.erases_ns == 30 * 500_000
+    assert found.rest_ns == 2 * S - found.reads_ns - found.programs_ns - found.erases_ns
+    assert accounts(trial, "creation") is None
+    (bare,) = timed(samples.FRESH, [2], flash=None)
+    assert accounts(bare, "transactions") is None
+
+
+def test_a_claim_without_a_direction_is_refused() -> None:
+    lone = Part(label="x", figure="wear_spread", of=FRESH, paper=1)
+    with pytest.raises(ValueError, match="must have a direction"):
+        Claim(id="c", text="t", said="1", where="5", parts=[lone])
+    with pytest.raises(ValueError, match="name over"):
+        Part(label="x", figure="wear_spread", of=FRESH, direction="above 1")
+
+
+@pytest.mark.parametrize("name", names("papers"))
+def test_a_paper_of_the_catalog_is_whole(name: str) -> None:
+    found = load("papers", name, PaperModel)
+    ids = [c.id for c in found.claims]
+    assert len(ids) == len(set(ids))
+    rows = claims.rows(found, [])
+    assert {r.verdict for r in rows} == {"not measured"}
+    assert all(r.claim.said and n.text() for r in rows for n in r.numbers)
+
+
+def test_the_report_has_a_row_for_every_claim_and_none_is_blank(tmp_path: Path) -> None:
+    options = {"compression": "none", "writeback": "on"}
+    chip = samples.CHIP.model_copy(update={"part": "apf27"})
+    random = {"compressibility": 0.0}
+    trials = [
+        samples.trial(fs, state, seed, options=options, chip=chip, parameters=random)
+        for fs in ("jffs2", "ubifs", "yaffs2")
+        for state in (samples.FRESH, samples.AGED)
+        for seed in (1, 2)
+    ]
+    folder = samples.folder(tmp_path / "run", trials, spec={"paper": "ffsmark-2015"})
+    page = report.write(folder).read_text()
+    table = page.partition('<table class="claims">')[2].partition("</table>")[0]
+    paper = load("papers", "ffsmark-2015", PaperModel)
+    for claim in paper.claims:
+        row = table[table.index(f'id="claim-{claim.id}"') :].partition("</tr>")[0]
+        cells = re.findall(r"<td[^>]*>(.*?)</td>", row, re.DOTALL)
+        assert len(cells) == 5
+        assert all(re.sub(r"<[^>]*>", "", c).strip() for c in cells)
+        assert ("Traced:" in row) == bool(claim.traced)
+        assert (f'href="#traced-{claim.shown}"' in row) == bool(claim.shown)
+    for shown in paper.causes:
+        drawn = page[page.index(f'id="traced-{shown.id}"') :].partition("</details>")[0]
+        assert all(t.label in drawn for t in shown.traces)
+        assert "flash time by cause" in drawn
+        assert "garbage collection" in drawn
+    assert "not measured" in table  # write-back off and compression have no trials here
+    assert f"trials/{trials[0].id}.json" in table
+    assert "+34 %" in table
+    assert (folder.path / "report" / "paper-figure-1.png").stat().st_size > 1000
+    assert "paper-figure-3" not in page or "JFFS2, zlib" not in page
+    assert 'class="advice"' in page[: page.index("<h2>")]

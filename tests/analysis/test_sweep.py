@@ -1,0 +1,96 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Surfaces of made-up trials whose cliffs are known."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import samples
+
+from nandlab import report
+from nandlab.analysis import advice, groups, sweep
+from nandlab.results.record import State, Trial
+
+S = 1_000_000_000
+
+
+def state(valid: int, invalid: int = 0, mix: float = 0) -> State:
+    name = f"v{valid}-i{invalid}-m{mix:g}"
+    return State(name=name, valid=valid / 100, invalid=invalid / 100, mix=mix)
+
+
+def trial(of: State, seconds: float | None, filesystem: str = "jffs2") -> Trial:
+    if seconds is None:
+        failed = samples.failed(filesystem, of)
+        return failed.model_copy(update={"id": f"{filesystem}-{of.name}"})
+    return samples.trial(filesystem, of, phase_ns={"transactions": int(seconds * S)}, sync_ns=None)
+
+
+def swept() -> groups.Setting:
+    """JFFS2 doubles past 60 % and has no room at 90 %; mixed with dead data it falls at 40 %."""
+    times = {0: 10, 20: 11, 40: 15, 60: 20, 80: 50, 90: None}
+    trials = [trial(state(v), t) for v, t in times.items()]
+    trials += [trial(state(v, 25, 1), t) for v, t in {20: 12, 40: 21, 60: 90}.items()]
+    trials += [trial(state(v), 10, "ubifs") for v in times]
+    (setting,) = groups.group(trials)
+    return setting
+
+
+def test_a_cliff_is_where_time_passes_twice_the_fresh_time() -> None:
+    setting = swept()
+    assert sweep.is_sweep(setting)
+    found = {(c.subject, c.line): c for c in sweep.cliffs(setting)}
+    alone = found["JFFS2", (0.0, 0.0)]
+    assert (alone.at, alone.ratio) == (0.8, 5.0)  # 60 % is just twice
+    assert alone.all_fail == sweep.Failing(0.9, 0, 1, "no space left")
+    mixed = found["JFFS2", (0.25, 1.0)]
+    assert (mixed.at, mixed.ratio, mixed.all_fail) == (0.4, 2.1, None)
+    assert found["UBIFS", (0.0, 0.0)].at is None
+
+
+def test_cliffs_are_told_in_words_the_first_to_fall_first() -> None:
+    jffs2, ubifs = sweep.findings(swept())
+    assert jffs2.topic == "Cliff of JFFS2"
+    assert "None dead: from 80 % valid its transactions take more than 2 times" in jffs2.text
+    assert "at 90 % valid no trial ends well (no space left)" in jffs2.text
+    assert "25 % dead, mixed: from 40 % valid" in jffs2.text
+    assert ubifs.text == "None dead: no cliff up to 90 % valid."
+    assert not ubifs.firm
+
+
+def test_a_state_in_which_some_trials_fail_is_told_and_starred(tmp_path: Path) -> None:
+    again = trial(state(60, 25, 1), None).model_copy(update={"id": "again", "seed": 2})
+    trials = [t for e in swept().ensembles for t in e.trials] + [again]
+    (setting,) = groups.group(trials)
+    found = {(c.subject, c.line): c for c in sweep.cliffs(setting)}["JFFS2", (0.25, 1.0)]
+    assert (found.some_fail, found.all_fail) == (sweep.Failing(0.6, 1, 2, "no space left"), None)
+    told = next(f.text for f in sweep.findings(setting) if "JFFS2" in f.topic)
+    assert "at 60 % valid only 1 of 2 trials end well (no space left)" in told
+    page = report.write(samples.folder(tmp_path / "run", trials))
+    svg = (page.parent / "ffsmark-surface.svg").read_text()
+    assert ">90*<" in svg
+    assert "1 of 2 trials failed" in svg
+
+
+def test_advice_on_a_sweep_is_where_the_cliffs_are() -> None:
+    found = advice.advise(swept())
+    assert found is not None
+    assert not found.subjects
+    assert found.sentences[0].startswith("Cliff of JFFS2: None dead: from 80 % valid")
+
+
+def test_two_states_are_no_sweep() -> None:
+    (setting,) = groups.group(samples.study(seeds=2))
+    assert not sweep.is_sweep(setting)
+
+
+def test_the_report_of_a_sweep_has_its_surface_and_no_rows_for_each_state(tmp_path: Path) -> None:
+    trials = [t for e in swept().ensembles for t in e.trials]
+    page = report.write(samples.folder(tmp_path / "run", trials))
+    text = page.read_text()
+    assert 'id="ffsmark-surface"' in text
+    assert 'id="ffsmark-time"' not in text
+    assert "Swept flash" in text or "swept flash" in text
+    svg = (page.parent / "ffsmark-surface.svg").read_text()
+    for words in ("Transaction time, s", "Write amplification", "25 % dead, mixed", "\u00d7"):
+        assert words in svg

@@ -1,0 +1,259 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The virtual board: what is lost is told, nothing is left behind, nothing depends on the host."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+import smalltrial
+from busyhost import busy
+from chipsteps import modprobe
+
+from nandlab.board import kvm
+from nandlab.board.job import BoardLost, Job, Step
+from nandlab.board.kvm import QEMU, boots
+from nandlab.board.qemu import QemuBoard, open_board
+from nandlab.catalog import files as catalog
+from nandlab.catalog.chip import ChipModel
+from nandlab.trial import one
+from nandlab.trial import steps as trial
+from nandlab.trial.steps import chip_parameters
+
+pytestmark = pytest.mark.board
+S = 1_000_000_000
+SMALL = "mount -o remount,size=1m /tmp"
+INIT_TEXT = "set -- $(grep r-xp /proc/1/maps | tr '-' ' ')"
+OVER_IT = "bs=4096 seek=$((0x$1 / 4096)) count=$(((0x$2 - 0x$1) / 4096)) conv=notrunc"
+"""What init runs next is nothing that a processor can run: no signal that a step sends ends it."""
+
+
+def run(board: QemuBoard, command: str) -> str:
+    return asyncio.run(board.run(Job((Step("it", command),))))["it"].stdout
+
+
+def children() -> set[int]:
+    """Pids of the QEMUs that this very process started."""
+    found = set()
+    for status in Path("/proc").glob("[0-9]*/status"):
+        with contextlib.suppress(OSError):
+            fields = dict(
+                line.split(":\t", 1) for line in status.read_text().splitlines() if ":\t" in line
+            )
+            if fields["PPid"] == str(os.getpid()) and fields["Name"].startswith(QEMU[:15]):
+                found.add(int(fields["Pid"]))
+    return found
+
+
+def test_a_panic_is_a_lost_board_with_the_consoles_tail(board: QemuBoard) -> None:
+    with pytest.raises(BoardLost) as lost:
+        run(board, "echo 1 > /proc/sys/kernel/sysrq; echo c > /proc/sysrq-trigger")
+    assert "panicked" in lost.value.reason
+    assert any("sysrq triggered crash" in line for line in lost.value.console_tail)
+    assert not children()
+
+
+def test_a_board_that_hangs_is_lost_at_its_deadline(board: QemuBoard) -> None:
+    model = board.machine.model.model_copy(update={"trial_deadline_s": 2})
+    machine = type(board.machine)(**{**vars(board.machine), "model": model})
+    busy = QemuBoard(machine, board.snapshot)
+    began = time.monotonic()
+    with pytest.raises(BoardLost, match="no answer within 2 s"):
+        run(busy, "while :; do :; done")
+    assert time.monotonic() - began < 20
+    assert not children()
+
+
+def test_orphans_do_not_put_a_deadline_off(board: QemuBoard) -> None:
+    """Each of them ends, and wakes init, before the deadline since the one before has passed."""
+    left = "for i in 1 2 3 4 5 6; do (sleep $i &); done"
+    job = Job((Step("it", f"{left}; sleep 7", deadline_s=3), Step("always-next", "true")))
+    record = asyncio.run(board.run(job))
+    assert record["it"].timed_out
+    assert 3 * S <= record["it"].ns < 3.1 * S
+    assert not record["always-next"].timed_out
+
+
+def test_a_step_that_is_killed_at_its_deadline_is_no_longer_waited_for(board: QemuBoard) -> None:
+    record = asyncio.run(board.run(Job((Step("it", "sleep 5 & sleep 100", deadline_s=2),))))
+    assert record["it"].timed_out
+    assert 2 * S <= record["it"].ns < 2.1 * S
+
+
+PLANTED = {
+    "a malformed step": (
+        Job(files={"steps": b'no tabs, and a "quote"\n'}),
+        "board_lost",
+        'init on the board: malformed step: no tabs, and a "quote": Invalid argument',
+    ),
+    "a missing shell": (
+        Job((Step("gone", "rm /bin/sh"), Step("it", "true"))),
+        "trial_failed",
+        "step it exited with 127: init: /bin/sh: No such file or directory",
+    ),
+    "a full RAM disk": (
+        Job((Step("fill", f"{SMALL}; dd if=/dev/zero of=/tmp/x; true"), Step("it", "echo a"))),
+        "trial_failed",
+        "step it exited with 1: the board's RAM disk, which takes what steps print, is full",
+    ),
+    "a RAM disk that takes all memory": (
+        Job((Step("fill", "dd if=/dev/zero of=/tmp/x bs=64k"), Step("it", "echo a"))),
+        "trial_failed",
+        "step fill was ended by signal 9: the board ran out of memory",
+    ),
+    "no place for what steps print": (
+        Job((Step("away", "mount -t tmpfs -o ro none /tmp"), Step("it", "echo a"))),
+        "board_lost",
+        "init on the board: /tmp/stdout: Read-only file system",
+    ),
+    "a killed init": (
+        Job((Step("it", f"{INIT_TEXT}; dd if=/dev/zero of=/proc/1/mem {OVER_IT}"),)),
+        "board_lost",
+        "the board's kernel panicked: not syncing: Attempted to kill init! exitcode=0x0000000b",
+    ),
+    "an unknown record format": (
+        Job((Step("it", 'echo \'{"event":"ready","format":99}\' > /dev/ttyS1; sleep 1d'),)),
+        "board_lost",
+        "the board speaks record format 99, this nandlab 1",
+    ),
+    "a record that is none": (
+        Job((Step("it", "echo Oops > /dev/ttyS1; sleep 1d"),)),
+        "board_lost",
+        "the status channel holds what is no record: b'Oops'",
+    ),
+}
+
+
+@pytest.mark.parametrize("cause", PLANTED)
+def test_why_a_job_came_to_nothing_is_named(
+    board: QemuBoard, cause: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    planted, status, error = PLANTED[cause]
+    monkeypatch.setattr(trial, "job", lambda spec: planted)
+    began = time.monotonic()
+    result = asyncio.run(one.run(smalltrial.planned(board, "jffs2"), board, "t"))
+    assert (result.status, result.error) == (status, error)
+    assert time.monotonic() - began < 30
+    assert not children()
+
+
+def test_memory_run_out_of_is_a_lost_board(board: QemuBoard) -> None:
+    with pytest.raises(BoardLost, match="ran out of memory"):
+        run(board, "echo -1000 > /proc/self/oom_score_adj; exec tail /dev/zero")
+    assert not children()
+
+
+def test_an_unkillable_stop_leaves_no_qemu(board: QemuBoard) -> None:
+    async def cancelled() -> None:
+        task = asyncio.ensure_future(board.run(Job((Step("long", "sleep 100000"),))))
+        await asyncio.sleep(1)
+        task.cancel()
+        with contextlib.suppress(asyncio.CancelledError):
+            await task
+
+    asyncio.run(cancelled())
+    assert not children()
+
+
+def test_jobs_at_once_do_not_meet(board: QemuBoard) -> None:
+    async def both() -> list[str]:
+        jobs = [Job((Step("it", f"echo {n} > /tmp/x; sleep 1; cat /tmp/x"),)) for n in "ab"]
+        records = await asyncio.gather(*(board.run(j) for j in jobs))
+        return [r["it"].stdout for r in records]
+
+    assert asyncio.run(both()) == ["a\n", "b\n"]
+
+
+def test_random_numbers_and_dates_repeat(board: QemuBoard) -> None:
+    command = "head -c 64 /dev/urandom | sha256sum; date; cat /proc/uptime"
+    assert run(board, command) == run(board, command)
+
+
+def test_a_busy_host_does_not_move_the_clock(board: QemuBoard) -> None:
+    command = "i=0; while [ $i -lt 3000 ]; do i=$((i+1)); done; cat /proc/uptime"
+    job = Job((Step("it", command),))
+    alone = asyncio.run(board.run(job))
+    with busy(os.cpu_count() or 1):
+        beside = asyncio.run(board.run(job))
+    assert alone == beside
+
+
+def test_a_job_begins_on_a_board_at_rest(board: QemuBoard) -> None:
+    look = "cat /proc/uptime"
+    before, after = (
+        [float(word) for word in line.split()]
+        for line in run(board, f"{look}; sleep 0.5; {look}").splitlines()
+    )
+    passed_s, idle_s = (b - a for a, b in zip(before, after, strict=True))
+    assert idle_s > 0.9 * passed_s > 0.4
+
+
+def test_the_kernel_has_the_ram_that_the_board_says(board: QemuBoard) -> None:
+    total_kib = int(run(board, "grep MemTotal /proc/meminfo").split()[1])
+    assert total_kib < board.machine.model.ram_mib * 1024
+
+
+@pytest.mark.parametrize("ram_mib", [113, 160])
+def test_a_board_may_have_any_ram(board: QemuBoard, ram_mib: int) -> None:
+    """The chip's cells lie past what the kernel keeps for itself behind its RAM."""
+    model = board.machine.model.model_copy(update={"ram_mib": ram_mib})
+    odd = open_board(model)
+    chip = catalog.load("chips", "apf27", ChipModel)
+    words = chip_parameters(chip, 64, model.store_start)
+    record = asyncio.run(
+        odd.run(Job((modprobe(words), Step("chip", "cat /proc/mtd /proc/meminfo"))))
+    )
+    assert "mtd0: 00800000" in record["chip"].stdout
+    assert int(record["chip"].stdout.partition("MemTotal:")[2].split()[0]) < ram_mib * 1024
+
+
+def test_the_kvm_probe_knows_a_guest_that_boots_and_one_that_hangs(
+    board: QemuBoard, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert boots("tcg", board.machine.packages.vmlinuz)
+    monkeypatch.setattr(kvm, "DEADLINE_S", 1)
+    with pytest.raises(subprocess.TimeoutExpired):
+        boots("tcg", board.machine.packages.vmlinuz)
+
+
+def test_the_shell_takes_commands_and_leaves(board: QemuBoard) -> None:
+    argv = [sys.executable, "-m", "nandlab", "board", "shell"]
+    talk = "\necho $((6*7)); cat /proc/version; exit\n"
+    done = subprocess.run(argv, input=talk, capture_output=True, text=True, timeout=60, check=False)
+    assert "42" in done.stdout
+    assert "Linux version" in done.stdout
+
+
+def test_ctrl_c_leaves_no_qemu_and_whole_results_only(board: QemuBoard, tmp_path: Path) -> None:
+    out = tmp_path / "run"
+    argv = [
+        # a shell starts background jobs with SIGINT ignored, which children inherit
+        "env",
+        "--default-signal=INT",
+        sys.executable,
+        "-m",
+        "nandlab",
+        "run",
+        "quickstart",
+        "--out",
+        str(out),
+        "--progress",
+        "json",
+    ]
+    process = subprocess.Popen(argv, stderr=subprocess.PIPE, text=True)
+    assert process.stderr is not None
+    for line in process.stderr:
+        if '"workload"' in line:
+            break
+    process.send_signal(signal.SIGINT)
+    assert process.wait(timeout=30) == 130
+    left = subprocess.run(["pgrep", "-P", str(process.pid)], capture_output=True, check=False)
+    assert not left.stdout
+    assert not list(out.rglob(".part-*"))

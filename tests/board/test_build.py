@@ -1,0 +1,53 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""What runs on the board is the same bytes wherever it was built: figures hang on every byte."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from nandlab.base.paths import TARGET
+from nandlab.board import build
+from nandlab.board.qemu import QemuBoard
+
+
+def built_in(
+    place: Path, make: Callable[[], dict[str, bytes]], monkeypatch: pytest.MonkeyPatch
+) -> dict[str, bytes]:
+    """With sources and cache below ``place``."""
+    shutil.copytree(TARGET, place / "target")
+    with monkeypatch.context() as m:
+        m.setattr(build, "TARGET", place / "target")
+        m.setenv("NANDLAB_CACHE", str(place / "cache"))
+        return make()
+
+
+def test_programs_are_the_same_bytes_wherever_they_are_built(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def make() -> dict[str, bytes]:
+        return {p.name: p.read_bytes() for p in build.programs().iterdir()}
+
+    here, there = (built_in(tmp_path / p, make, monkeypatch) for p in ("a", "another/place"))
+    assert {"ffsmark", "init"} <= set(here)
+    assert here == there
+
+
+@pytest.mark.board
+@pytest.mark.parametrize("folder", ["simnand", "yaffs2"])
+def test_modules_are_the_same_bytes_wherever_they_are_built(
+    board: QemuBoard, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, folder: str
+) -> None:
+    machine = board.machine
+    foreign = {"core": machine.yaffs2.folder} if folder == "yaffs2" else None
+
+    def make() -> dict[str, bytes]:
+        found = build.modules(folder, machine.packages, foreign)
+        return {p.name: p.read_bytes() for p in found}
+
+    here, there = (built_in(tmp_path / p, make, monkeypatch) for p in ("a", "another/place"))
+    assert set(here) == {f"{folder}.ko"}
+    assert here == there

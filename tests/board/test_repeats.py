@@ -1,0 +1,54 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""One trial, ten times: beside loads of every kind, on states of the board made anew."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+from typing import Any
+
+import pytest
+from busyhost import busy
+
+from nandlab.board.qemu import QemuBoard, boot_and_save
+from nandlab.plan import study
+from nandlab.plan.study import TrialSpec
+from nandlab.trial import one
+
+pytestmark = [pytest.mark.board, pytest.mark.long, pytest.mark.timeout(1800)]
+REPEATS = 10
+BUSY = (0, 1, 3, 6)
+"""Processes that compute beside the board, repeat by repeat."""
+NEW_EVERY = 2
+"""Each second repeat boots a state of its own."""
+
+
+def specs(filesystem: str) -> list[TrialSpec]:
+    """The quickstart's trials of a file system: fresh and aged, of two seeds."""
+    plan = study.plan(study.read(study.find("quickstart")))
+    return [s for s in plan if s.filesystem.name == filesystem]
+
+
+def figures(spec: TrialSpec, board: QemuBoard) -> dict[str, Any]:
+    result = asyncio.run(one.run(spec, board, "repeats"))
+    assert (result.status, result.error) == ("ok", None)
+    return result.model_dump(exclude={"host"})
+
+
+@pytest.mark.parametrize("filesystem", ["jffs2", "ubifs", "yaffs2", "nftl-fat32"])
+def test_ten_repeats_are_one(board: QemuBoard, tmp_path: Path, filesystem: str) -> None:
+    spec, another = specs(filesystem)[:2]
+    assert spec.seed != another.seed
+    first = figures(spec, board)
+    now = board
+    for repeat in range(1, REPEATS):
+        with busy(BUSY[repeat % len(BUSY)]):
+            if repeat % NEW_EVERY:
+                folder = tmp_path / str(repeat)
+                folder.mkdir()
+                asyncio.run(boot_and_save(board.machine, folder))
+                now = QemuBoard(board.machine, folder)
+            assert figures(spec, now) == first
+    later = spec.model_copy(update={"phase_offset_ms": 377.0})
+    for other in (another, later):
+        assert figures(other, board)["phase_ns"] != first["phase_ns"]

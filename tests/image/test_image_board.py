@@ -1,0 +1,153 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Images through the board: what goes in comes out, and studies begin there."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+
+import pytest
+import trees
+from smalltrial import planned, skip_where_refused
+from typer.testing import CliRunner
+
+from nandlab.board.cargo import Cargo
+from nandlab.board.job import Job, Step
+from nandlab.board.qemu import QemuBoard
+from nandlab.catalog import files as catalog
+from nandlab.catalog.filesystem import FilesystemModel
+from nandlab.chip import file as chipfile
+from nandlab.cli.image import image_app
+from nandlab.image import making as imaging
+from nandlab.image import tree
+from nandlab.plan import study
+from nandlab.trial import one
+
+pytestmark = pytest.mark.board
+
+PART, MIB_GIVEN = "nandsim-small", 8
+"""Small pages: what all four can live on."""
+NAMES = catalog.names("filesystems")
+OPTIONS = {
+    "jffs2": ["compression=zlib"],
+    "ubifs": ["compression=favor-lzo", "journal=1024"],
+    "nftl-fat32": ["cluster=1024"],
+}
+
+
+def run(*argv: str | Path) -> str:
+    done = CliRunner().invoke(image_app, [str(a) for a in argv], catch_exceptions=False)
+    assert done.exit_code == 0, done.output
+    return done.stdout
+
+
+def make(board: QemuBoard, fs: str, folder: Path, image: Path) -> str:
+    chip = ("--chip", PART, "--partition-mib", str(MIB_GIVEN), "--board", board.machine.model.name)
+    options = [word for pair in OPTIONS.get(fs, []) for word in ("--set", pair)]
+    return run("make", "--fs", fs, *chip, *options, "--from", folder, "-o", image)
+
+
+def nand_tools_write_it(board: QemuBoard, source: Path, image: Path) -> None:
+    """The file, written raw with its spare areas by nandwrite to another chip, is all there."""
+    made, chip = chipfile.read(image)
+    on = imaging.medium(made, board.machine.model)
+    hold = on.cargo(image.read_bytes(), 1 << 20)
+    raw = "nandwrite --quiet --noecc --oob --skip-all-ffs /dev/mtd0 -"
+    steps = (
+        *on.load(),
+        Step("write", f"set -o pipefail; {hold.get()} | {raw}"),
+        Step("mount", on.commands(on.filesystem.mount)),
+        Step("journal", "dmesg | sed -n 's/.*journal size \\([0-9]*\\) bytes.*/\\1/p'"),
+        Step("read", f"set -o pipefail; treelist --sums {imaging.MOUNTPOINT} | {hold.put()}"),
+    )
+    record = asyncio.run(board.run(Job(steps, cargo=hold)))
+    failed = record.failed()
+    assert failed is None, failed.failure()
+    # the log's blocks count too; by default it would be 745,984 bytes
+    assert 1 << 20 <= int(record["journal"].stdout) < 1.2 * (1 << 20)
+    assert record.cargo is not None
+    wanted = tree.with_sums(tree.scan(source), source)
+    assert tree.differences(wanted, tree.listed(record.cargo), on.filesystem) == []
+    assert len(chip.blocks) == on.blocks
+
+
+STUDY = """
+name = "flashed"
+question = "?"
+board = "{board}"
+[matrix]
+workloads = [{{ name = "ffsmark", files = 20, transactions = 20 }}]
+filesystems = [{{ name = "jffs2", image = "image.nand" }}]
+chips = [{{ part = "{part}", partition_mib = {mib} }}]
+states = [{{ name = "flashed" }}]
+seeds = [1]
+"""
+
+
+def a_trial_begins_from_it_and_repeats(board: QemuBoard, source: Path, image: Path) -> None:
+    text = STUDY.format(board=board.machine.model.name, part=PART, mib=MIB_GIVEN)
+    study_file = image.with_name("s.toml")
+    study_file.write_text(text)
+    (spec,) = study.plan(study.read(study_file))
+    assert spec.options["compression"] == "zlib"
+    result = asyncio.run(one.run(spec, board, "test"))
+    assert (result.status, result.error, result.kernel_log) == ("ok", None, [])
+    assert result.image is not None
+    assert (result.image.name, result.image.sha256) == ("image.nand", chipfile.head(image).digest())
+    assert "format" not in result.step_ns
+    pages = chipfile.used(chipfile.read(image)[1]).pages
+    assert result.state.obtained is not None
+    assert result.state.obtained.before is not None
+    assert result.state.obtained.before >= pages / (MIB_GIVEN * 2048)
+    again = asyncio.run(one.run(spec, board, "test"))
+    assert again.model_dump(exclude={"host"}) == result.model_dump(exclude={"host"})
+
+
+ALSO = {"ubifs": nand_tools_write_it, "jffs2": a_trial_begins_from_it_and_repeats}
+"""What else an image is put to, so that it need not be made again."""
+
+
+@pytest.mark.parametrize("fs", NAMES)
+def test_what_goes_in_comes_out(board: QemuBoard, tmp_path: Path, fs: str) -> None:
+    skip_where_refused(planned(board, fs), board)
+    source, image, out = tmp_path / "source", tmp_path / "image.nand", tmp_path / "out"
+    trees.grow(source, odd=fs != "nftl-fat32")
+    system = catalog.load("filesystems", fs, FilesystemModel)
+    wanted, _ = tree.kept(tree.with_sums(tree.scan(source), source), system)
+    said = make(board, fs, source, image)
+    assert f"{wanted.counts()['files']:,} files with {wanted.counts()['bytes']:,} bytes" in said
+    assert f"{image.stat().st_size:,} bytes" in said
+    made, chip = chipfile.read(image)
+    assert made.tree.model_dump() == wanted.counts()
+    assert f"{chipfile.used(chip).pages:,} of {MIB_GIVEN * 2048:,} pages" in said
+    # random bytes do not compress: they take at least their own pages
+    assert chipfile.used(chip).pages * 512 > (1 << 20)
+
+    lines = run("ls", image).splitlines()
+    points = {e.path: f" -> {tree.shown(e.target)}" for e in wanted if e.target is not None}
+    assert [line[52:] for line in lines] == [
+        tree.shown(e.path) + points.get(e.path, "") for e in wanted if e.path
+    ]
+
+    run("extract", image, "--to", out)
+    found = tree.with_sums(tree.scan(out), out)
+    assert tree.differences(wanted, found, system) == []
+    assert (out / "big").read_bytes() == (source / "big").read_bytes()
+    assert sorted(p.name for p in tmp_path.iterdir()) == [
+        "image.nand", "image.nand.json", "out", "source",
+    ]  # fmt: skip
+    if fs in ALSO:
+        ALSO[fs](board, source, image)
+
+
+def test_more_than_the_room_for_it_is_refused_on_the_board(board: QemuBoard) -> None:
+    start = board.machine.model.store_start
+    hold = Cargo(start, b"", start + (3 << 20))
+    steps = (
+        Step("fits", f"head -c {1 << 20} /dev/zero | {hold.put()}"),
+        Step("not", f"head -c {3 << 20} /dev/zero | {hold.put()}"),
+    )
+    record = asyncio.run(board.run(Job(steps, cargo=hold)))
+    assert record["fits"].ok
+    assert record.cargo == bytes(1 << 20)
+    assert "more than the 2097152 bytes there is room for" in record["not"].failure()

@@ -1,0 +1,179 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Studies: every mistake at once with its place, and plans whose ids stay."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from nandlab.base.errors import UsageError
+from nandlab.base.paths import STUDIES
+from nandlab.catalog import files as catalog
+from nandlab.catalog.workload import WorkloadModel
+from nandlab.plan import study
+from nandlab.plan.matrix import StateChoice
+
+GOOD = """
+name = "small"
+question = "Which?"
+board = "apf27"
+[matrix]
+workloads = [{ name = "ffsmark", files = 10 }]
+filesystems = [{ name = "jffs2" }, { name = "ubifs", writeback = "off" }]
+chips = [{ part = "apf27", partition_mib = 8 }]
+states = [{ name = "fresh" }, { name = "aged", valid = 0.5, invalid = 0.25 }]
+seeds = [1, 2]
+phase_offsets_ms = [0, 1.5]
+"""
+
+
+def write(folder: Path, text: str) -> Path:
+    path = folder / "small.toml"
+    path.write_text(text)
+    return path
+
+
+def test_a_plan_is_the_whole_matrix(tmp_path: Path) -> None:
+    specs = study.plan(study.read(write(tmp_path, GOOD)))
+    assert len(specs) == len({s.id for s in specs}) == 2 * 2 * 2 * 2
+    assert specs[0].parameters["files"] == 10
+    assert specs[0].parameters["transactions"] == 500
+    assert {s.partition_blocks for s in specs} == {64}
+
+
+def test_ids_depend_on_the_trial_alone(tmp_path: Path) -> None:
+    before = {s.id: s.title() for s in study.plan(study.read(write(tmp_path, GOOD)))}
+    fewer = GOOD.replace("seeds = [1, 2]", "seeds = [2]").replace("Which?", "Why?")
+    after = {s.id: s.title() for s in study.plan(study.read(write(tmp_path, fewer)))}
+    assert after.items() < before.items()
+    spelt = GOOD.replace("files = 10", "files = 10, transactions = 500")
+    assert {s.id for s in study.plan(study.read(write(tmp_path, spelt)))} == before.keys()
+
+
+@pytest.mark.parametrize("name", sorted(p.stem for p in STUDIES.glob("*.toml")))
+def test_shipped_studies_are_found_by_name_and_plan(name: str) -> None:
+    read = study.read(study.find(name))
+    assert read.name == name
+    assert study.plan(read)
+
+
+def errors(folder: Path, *changes: tuple[str, str]) -> list[str]:
+    text = GOOD
+    for old, new in changes:
+        assert old in text
+        text = text.replace(old, new)
+    with pytest.raises(UsageError) as error:
+        study.read(write(folder, text))
+    return str(error.value).splitlines()
+
+
+def test_mistakes_of_form_come_together_with_their_places(tmp_path: Path) -> None:
+    found = errors(
+        tmp_path,
+        ('question = "Which?"', 'questions = "?"'),
+        ("seeds = [1, 2]", 'seeds = ["x"]'),
+        ("valid = 0.5", "valid = 0.9"),
+    )
+    text = "\n".join(found)
+    for part in (
+        "question: Field required",
+        "questions: Extra",
+        "matrix.seeds.0: ",
+        "matrix.states.1",
+    ):
+        assert part in text
+    assert all("small.toml: " in line for line in found)
+
+
+def test_mistakes_of_meaning_come_together_with_their_places(tmp_path: Path) -> None:
+    found = errors(
+        tmp_path,
+        ("files = 10", 'files = 0, transactions = "x", filez = 1'),
+        ('{ name = "jffs2" }', '{ name = "jffs2", writeback = "on" }, { name = "ext4" }'),
+        ('writeback = "off"', 'writeback = "maybe"'),
+        ("partition_mib = 8", "partition_mib = 8.1"),
+    )
+    text = "\n".join(found)
+    assert "matrix.workloads.0: ffsmark: files must be at least 1, is 0" in text
+    assert "matrix.workloads.0: ffsmark: transactions must be of type int, is 'x'" in text
+    assert "matrix.workloads.0: ffsmark has no parameter 'filez'" in text
+    assert "matrix.filesystems.0: jffs2 has no option 'writeback'" in text
+    assert "matrix.filesystems.1: no 'ext4'" in text
+    assert "matrix.filesystems.2: ubifs: writeback = 'maybe' is none of on, off" in text
+    assert "matrix.chips.0: a partition is whole blocks: a multiple of 0.125 MiB" in text
+
+
+def test_maximum_latencies_make_another_trial_and_typical_ones_none(tmp_path: Path) -> None:
+    typical = GOOD.replace('part = "apf27"', 'part = "NAND256W3A"')
+    named = typical.replace("partition_mib = 8", 'partition_mib = 8, latency = "typical"')
+    maximum = named.replace('"typical"', '"maximum"')
+    first, same, other = (
+        study.plan(study.read(write(tmp_path, t))) for t in (typical, named, maximum)
+    )
+    assert [s.id for s in first] == [s.id for s in same]
+    assert not {s.id for s in first} & {s.id for s in other}
+    assert {s.latency for s in first} == {"typical"}
+    assert {s.latency for s in other} == {"maximum"}
+    assert "maximum latencies" in other[0].title()
+    assert "latencies" not in first[0].title()
+
+
+def test_paired_members_take_a_seed_and_an_offset_each(tmp_path: Path) -> None:
+    paired = GOOD + 'ensemble = "paired"\n'
+    read = study.read(write(tmp_path, paired))
+    assert read.members() == [(1, 0.0), (2, 1.5)]
+    assert read.members(1) == [(1, 0.0)]
+    specs = study.plan(read)
+    assert len(specs) == 2 * 2 * 2
+    crossed = {s.id for s in study.plan(study.read(write(tmp_path, GOOD)))}
+    assert {s.id for s in specs} < crossed
+    assert len({s.configuration() for s in specs}) == 4
+    with pytest.raises(UsageError, match=r"as many phase_offsets_ms as seeds"):
+        study.read(write(tmp_path, paired.replace("[0, 1.5]", "[0, 1.5, 3]")))
+
+
+def test_what_stands_beside_the_matrix_takes_the_rest_from_it(tmp_path: Path) -> None:
+    lzo = """
+[[beside]]
+filesystems = [{ name = "jffs2", compression = "lzo" }]
+states = [{ name = "fresh" }]
+"""
+    before = study.plan(study.read(write(tmp_path, GOOD)))
+    after = study.plan(study.read(write(tmp_path, GOOD + lzo)))
+    assert [s.id for s in after[: len(before)]] == [s.id for s in before]
+    added = after[len(before) :]
+    assert {(s.options["compression"], s.state.name) for s in added} == {("lzo", "fresh")}
+    assert {s.member for s in added} == {s.member for s in before}
+    with pytest.raises(UsageError, match="the same trial more than once"):
+        study.read(write(tmp_path, GOOD + lzo.replace(', compression = "lzo"', "")))
+    with pytest.raises(UsageError, match=r"beside\.0\.filesystems\.0: no 'ext4'"):
+        study.read(write(tmp_path, GOOD + lzo.replace('"jffs2", compression = "lzo"', '"ext4"')))
+
+
+def test_a_state_that_the_workload_does_not_make_is_refused(tmp_path: Path) -> None:
+    """Else a chip that nothing aged would be told as aged."""
+    worn = ('{ name = "ffsmark", files = 10 }', '{ name = "lifetime" }')
+    (told,) = errors(tmp_path, worn)
+    assert told == (
+        f"{tmp_path}/small.toml: matrix.states.1: lifetime would run on fresh flash: its "
+        "configuration takes no valid, invalid; take a state without them, or a workload that ages "
+        "the chip (ffsmark)"
+    )
+    beside = ("[matrix]", '[[beside]]\nworkloads = [{ name = "lifetime" }]\n[matrix]')
+    (told,) = errors(tmp_path, beside)
+    assert "beside.0.states.1: lifetime would run on fresh flash" in told
+    fresh = GOOD.replace(*worn).replace(', { name = "aged", valid = 0.5, invalid = 0.25 }', "")
+    assert study.plan(study.read(write(tmp_path, fresh)))
+
+
+def test_what_a_state_asks_for_is_looked_for_in_the_workloads_file() -> None:
+    model = catalog.load("workloads", "ffsmark", WorkloadModel)
+    assert study.unmade(model, StateChoice(name="a", valid=0.5, invalid=0.2, mix=1)) == []
+    simple = model.model_copy(update={"config": "fill {valid_percent}"})
+    assert study.unmade(simple, StateChoice(name="a", valid=0.5)) == []
+    assert study.unmade(simple, StateChoice(name="a", valid=0.5, invalid=0.2, mix=1)) == [
+        "invalid",
+        "mix",
+    ]
+    assert study.unmade(simple, StateChoice(name="fresh", mix=1)) == []

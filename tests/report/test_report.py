@@ -1,0 +1,418 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The report as a reader gets it: opened in a real browser, offline, and looked at.
+
+An empty chart is the failure that no exception reports, so drawn areas are measured, and the
+measuring is itself pointed at a page whose data was taken out.
+"""
+
+from __future__ import annotations
+
+import itertools
+import re
+import shutil
+import struct
+import zlib
+from collections.abc import Iterator
+from html.parser import HTMLParser
+from pathlib import Path
+from urllib.parse import unquote
+
+import numpy as np
+import pytest
+import samples
+from hypothesis import given
+from hypothesis import strategies as st
+from playwright.sync_api import Browser, Page, sync_playwright
+
+from nandlab import report
+from nandlab.analysis import figures, groups
+from nandlab.base import units
+from nandlab.report import html, layout, pngmap, specs, tables
+from nandlab.results.record import Lifetime, Trial
+
+pytestmark = pytest.mark.xdist_group("report")
+CHROMIUM = shutil.which("chromium")
+CHARTS = {
+    f"ffsmark-{name}"
+    for name in (
+        ["time", "throughput", "flash", "latency", "wear-map", "wear-histogram", "ageing", "state"]
+    )
+}
+
+LIFE_CHARTS = {f"lifetime-{name}" for name in ("deaths", "wear-map", "wear-histogram")}
+
+DRAWN_AREA = """plot => {
+  const marks = plot.querySelectorAll(
+    'g.role-mark.mark-rect path, g.role-mark.mark-symbol path, g.role-mark.mark-image image');
+  let area = 0;
+  for (const mark of marks) {
+    const box = mark.getBoundingClientRect();
+    const legend = mark.closest('g.role-legend');
+    const seen = getComputedStyle(mark).opacity !== '0' && mark.getAttribute('opacity') !== '0';
+    if (!legend && seen) area += box.width * box.height;
+  }
+  return area;
+}"""
+"""Px^2 of bars, points and images of the data; axes, legends and words do not count."""
+
+
+@pytest.fixture(scope="module")
+def page_path(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return report.write(samples.folder(tmp_path_factory.mktemp("study") / "run"))
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    if CHROMIUM is None:
+        pytest.fail("chromium is missing: setup/install-packages setup/apt-test.txt")
+    with sync_playwright() as p:
+        chromium = p.chromium.launch(
+            executable_path=CHROMIUM, args=["--no-sandbox", "--disable-gpu"]
+        )
+        yield chromium
+        chromium.close()
+
+
+def opened(browser: Browser, path: Path, width: int) -> tuple[Page, list[str]]:
+    """The page once every chart is drawn, and everything that it should not have done."""
+    page = browser.new_page(viewport={"width": width, "height": 900})
+    wrong: list[str] = []
+    page.on("console", lambda m: wrong.append(m.text) if m.type in ("error", "warning") else None)
+    page.on("pageerror", lambda e: wrong.append(str(e)))
+    page.on(
+        "request",
+        lambda r: None if r.url.startswith(("file:", "data:")) else wrong.append(r.url),
+    )
+    page.goto(path.as_uri())
+    page.wait_for_function("!document.querySelector('.plot:not([data-drawn])')", timeout=60_000)
+    return page, wrong
+
+
+def drawn_areas(page: Page) -> dict[str, float]:
+    plots = page.query_selector_all(".plot")
+    return {str(p.get_attribute("data-chart")): float(p.evaluate(DRAWN_AREA)) for p in plots}
+
+
+@pytest.fixture(scope="module")
+def life_path(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    trials = samples.lifetime_study()
+    return report.write(samples.folder(tmp_path_factory.mktemp("life") / "run", trials))
+
+
+@pytest.mark.browser
+@pytest.mark.parametrize("width", [1280, 400])
+def test_every_chart_is_drawn_offline_and_nothing_overflows(
+    browser: Browser, page_path: Path, width: int
+) -> None:
+    page, wrong = opened(browser, page_path, width)
+    areas = drawn_areas(page)
+    assert wrong == []
+    assert set(areas) == CHARTS
+    assert {name for name, area in areas.items() if area < 100} == set()
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    form = "narrow" if width == 400 else "wide"
+    assert page.evaluate("[...document.querySelectorAll('.plot')].map(p => p.dataset.drawn)") == [
+        form
+    ] * len(CHARTS)
+    page.close()
+
+
+@pytest.mark.browser
+@pytest.mark.parametrize("width", [1280, 400])
+def test_a_life_has_its_charts_and_no_others(browser: Browser, life_path: Path, width: int) -> None:
+    page, wrong = opened(browser, life_path, width)
+    areas = drawn_areas(page)
+    assert wrong == []
+    assert set(areas) == LIFE_CHARTS
+    assert {name for name, area in areas.items() if area < 100} == set()
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    lines = page.locator("[data-chart=lifetime-deaths] g.mark-line path")
+    boxes = [b for line in lines.all() if (b := line.bounding_box())]
+    assert len(boxes) == 6
+    assert min(box["width"] * box["height"] for box in boxes) > 100
+    page.close()
+
+
+@pytest.mark.browser
+def test_the_form_follows_the_width_both_ways(browser: Browser, page_path: Path) -> None:
+    page, wrong = opened(browser, page_path, 1280)
+    for width, form in ((400, "narrow"), (1280, "wide")):
+        page.set_viewport_size({"width": width, "height": 900})
+        page.wait_for_function(f"!document.querySelector('.plot:not([data-drawn={form}])')")
+    assert wrong == []
+    page.close()
+
+
+@pytest.mark.browser
+@pytest.mark.parametrize("written", ["page_path", "life_path"])
+def test_a_chart_without_its_data_is_caught(
+    browser: Browser, request: pytest.FixtureRequest, tmp_path: Path, written: str
+) -> None:
+    """The check of the checker: data taken out, marks gone, area nought."""
+    text = request.getfixturevalue(written).read_text()
+    emptied = re.sub(
+        r'"(trials|ends|summary|whole|images|bins)":\[\{.*?\}\](?=[,}])', r'"\1":[]', text
+    )
+    assert len(emptied) < len(text)
+    (tmp_path / "index.html").write_text(emptied)
+    page, _ = opened(browser, tmp_path / "index.html", 1280)
+    assert set(drawn_areas(page).values()) == {0}
+    page.close()
+
+
+@pytest.mark.browser
+def test_long_labels_are_neither_cut_nor_over_the_edge(browser: Browser, tmp_path: Path) -> None:
+    lives = [samples.lifetime_trial("ubifs", options=o) for o in samples.LONG_OPTIONS]
+    named = [t.model_copy(update={"id": f"life-{i}"}) for i, t in enumerate(lives)]
+    path = report.write(samples.folder(tmp_path / "run", [*samples.big_study(), *named]))
+    for width in (1280, 400):
+        page, wrong = opened(browser, path, width)
+        assert wrong == []
+        assert page.evaluate("document.documentElement.scrollWidth") <= width
+        texts = page.locator(".plot text").all_text_contents()
+        assert not [t for t in texts if "…" in t]
+        outside = page.evaluate(
+            """[...document.querySelectorAll('.plot svg text')].filter(t => {
+                 const own = t.getBoundingClientRect();
+                 const all = t.ownerSVGElement.getBoundingClientRect();
+                 return own.width && (own.left < all.left - 1 || own.right > all.right + 1);
+               }).map(t => t.textContent)"""
+        )
+        assert outside == []
+        page.close()
+
+
+@pytest.mark.browser
+def test_a_single_trial_makes_a_report(browser: Browser, tmp_path: Path) -> None:
+    trial = samples.trial("ubifs")
+    page, wrong = opened(browser, report.write(samples.folder(tmp_path / "run", [trial])), 1280)
+    areas = drawn_areas(page)
+    assert wrong == []
+    assert set(areas) == CHARTS - {"ffsmark-ageing"}
+    assert min(areas.values()) > 0
+    page.close()
+
+
+class _Links(HTMLParser):
+    def __init__(self) -> None:
+        super().__init__()
+        self.targets: list[str] = []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.targets += [v for k, v in attrs if k in ("href", "src") and v]
+
+
+def test_every_link_leads_to_a_file_that_is_there(page_path: Path) -> None:
+    text = page_path.read_text()
+    links = _Links()
+    links.feed(text)
+    assert len(links.targets) > 50
+    for target in set(links.targets):
+        if target.startswith("#"):
+            assert f'id="{target[1:]}"' in text
+        else:
+            assert target.startswith("data:") or (page_path.parent / unquote(target)).is_file()
+
+
+def test_a_figure_links_to_the_trial_that_has_it(page_path: Path) -> None:
+    """From the page alone: a row's median and range of transactions are in the files they link."""
+    overview = re.split("</?tbody>", page_path.read_text())[1]
+    rows = [
+        re.findall(r'<td class="num">(.*?)</td>', row)[0] for row in overview.split("</tr>")[:-1]
+    ]
+    links = [re.findall(r'<a href="([^"]+)" title="[^"]*">([^<]+)</a>', cell) for cell in rows]
+    assert {len(found) for found in links} >= {3}
+    for target, said in itertools.chain(*links):
+        trial = Trial.model_validate_json((page_path.parent / unquote(target)).read_text())
+        total = figures.total_ns(trial, "transactions")
+        assert total is not None
+        assert said == units.time(total)
+
+
+def test_what_failed_is_told_before_the_answer(page_path: Path) -> None:
+    text = page_path.read_text()
+    said = text.index("3 of 33 trials are not in the figures")
+    assert said < text.index("finishes the transactions first")
+    for expected in (
+        "No space left on device (ENOSPC)",
+        "ubifs: error: &lt;no space&gt;",
+        "no answer within 600 s of host time",
+        "never-run-1",
+        "asked 25 % invalid, the chip held 19 %",
+    ):
+        assert expected in text
+    assert "<no space>" not in text
+
+
+def test_a_life_is_told_with_its_end(life_path: Path) -> None:
+    text = life_path.read_text()
+    for expected in (
+        "UBIFS lives longest: 525 MiB (460 MiB to 525 MiB or more) written by the load.",
+        "1 of 3 still lived when the rounds ended",
+        "endurance 50 ± 20 %",
+        ">3 of 3 gave up with “ffsmark: write f0001283: No space left on device (ENOSPC)”</td>",
+    ):
+        assert expected in text
+    assert "No transaction time was measured." not in text
+
+
+def test_a_line_of_deaths_keeps_every_bend_and_its_end() -> None:
+    """Rounds left out of the line are those that a step line draws anyway."""
+    trials = samples.lifetime_study()
+    (setting,) = groups.group(trials)
+    (chart,) = [c for c in specs.charts(setting) if c.name == "lifetime-deaths"]
+    for trial in trials:
+        points = [d for d in chart.datasets["trials"] if d["trial"] == trial.id]
+        assert trial.lifetime
+        for r in trial.lifetime.rounds:
+            at = [p["dead"] for p in points if p["written"] <= r.bytes_written / 2**20]
+            assert at[-1] == r.dead_blocks
+        assert points[-1]["written"] == trial.lifetime.rounds[-1].bytes_written / 2**20
+        assert len({p["colour"] for p in points}) == 1
+    shades = [d["shade"] for d in chart.datasets["ends"]]
+    assert shades == [1, 1, 1, 1, 0, 1]
+
+
+def test_configurations_of_one_file_system_differ_by_their_dash() -> None:
+    options = [{"compr": "none"}, {"compr": "lzo"}]
+    (setting,) = groups.group([samples.lifetime_trial("ubifs", options=o) for o in options])
+    (chart,) = [c for c in specs.charts(setting) if c.name == "lifetime-deaths"]
+    looks = {(d["colour"], str(d["dash"])) for d in chart.datasets["trials"]}
+    assert len(looks) == 2
+
+
+def test_a_life_without_a_whole_round_has_no_line() -> None:
+    life = Lifetime(rounds=[], gave_up="no room")
+    (setting,) = groups.group([samples.lifetime_trial(lifetime=life, per_block=None)])
+    assert specs.charts(setting) == []
+
+
+def test_what_is_assumed_of_the_chip_is_told(page_path: Path) -> None:
+    text = page_path.read_text()
+    assert "<td>geometry.nop</td><td>4.</td>" in text
+    assert "<td>Data sheet, page 1.</td>" not in text.partition("Figures:")[0]
+
+
+def test_the_same_run_gives_the_same_bytes(page_path: Path, tmp_path: Path) -> None:
+    again = report.write(samples.folder(tmp_path / "run"))
+    for path in sorted(page_path.parent.iterdir()):
+        assert (again.parent / path.name).read_bytes() == path.read_bytes()
+
+
+def test_charts_stand_beside_the_page_and_out_is_obeyed(tmp_path: Path) -> None:
+    run = samples.folder(tmp_path / "run", [samples.trial()])
+    path = report.write(run, tmp_path / "elsewhere" / "r")
+    assert path == tmp_path / "elsewhere" / "r" / "index.html"
+    assert 'href="../../run/trials/' in path.read_text()
+    names = {p.name for p in path.parent.iterdir()}
+    assert {"ffsmark-time.svg", "ffsmark-time.png", "ffsmark-wear-map.png"} <= names
+    assert not [n for n in names if n.startswith(".part")]
+
+
+def test_steps_and_ram_stand_in_the_tables_where_they_were_measured(tmp_path: Path) -> None:
+    memory = [samples.trial(memory=samples.MEMORY, counters={"x": 1})]
+    (with_memory,), (without,) = groups.group(memory), groups.group([samples.trial()])
+    table = tables.overview(with_memory)
+    told = dict(zip(table.head, table.rows[0].cells, strict=True))
+    assert told["memory, mounted"].text == "424 KiB"
+    assert told["memory, peak"].text == "512 KiB"
+    assert told["mount"].text == "50 ms"
+    assert not any("memory" in title for title in tables.overview(without).head)
+    table = tables.behind(without, "time")
+    told = dict(zip(table.head, table.rows[0].cells, strict=True))
+    steps = [told[step].text for step in ("format", "settle", "unmount")]
+    assert steps == ["200 ms", "2 s", units.MISSING]
+
+
+def test_what_was_not_measured_has_no_chart(tmp_path: Path) -> None:
+    bare = samples.failed()
+    run = samples.folder(tmp_path / "run", [bare])
+    text = report.write(run).read_text()
+    assert "<figure" not in text
+    assert "No transaction time was measured." in text
+
+
+def test_a_run_without_a_finished_trial_says_so(tmp_path: Path) -> None:
+    text = report.write(samples.folder(tmp_path / "run", [], ["a", "b"])).read_text()
+    assert "there is nothing to answer with" in text
+    assert "2 of 2 trials are not in the figures" in text
+
+
+def test_a_row_without_figures_says_so_in_the_chart() -> None:
+    (setting,) = groups.group([samples.trial(), samples.failed("ubifs")])
+    chart = specs.charts(setting)[0]
+    assert {d["text"] for d in chart.datasets["absent"]} == {"no trial ended well"}
+
+
+def test_the_median_never_stands_without_range_and_trials() -> None:
+    (setting,) = groups.group(samples.study(seeds=3))
+    for chart in specs.charts(setting):
+        for item in chart.datasets.get("summary", []):
+            assert item["low"] <= item["mid"] <= item["high"]
+    chart = specs.charts(setting)[0]
+    assert len(chart.datasets["trials"]) == 3 * 6 * 3
+
+
+def test_a_file_system_keeps_its_colour_whatever_else_is_measured() -> None:
+    known = [layout.colour_of(n) for n in ("jffs2", "ubifs", "yaffs2", "nftl-fat32", "logfs")]
+    assert len(set(known)) == len(known)
+    assert layout.colour_of("logfs") == layout.colour_of("logfs")
+
+
+def read_png(data: bytes) -> tuple[list[tuple[int, ...]], list[list[int]]]:
+    """Palette and palette indices of an indexed PNG, every checksum verified."""
+    assert data[:8] == b"\x89PNG\r\n\x1a\n"
+    chunks: dict[bytes, bytes] = {}
+    at = 8
+    while at < len(data):
+        (size,) = struct.unpack(">I", data[at : at + 4])
+        kind, body = data[at + 4 : at + 8], data[at + 8 : at + 8 + size]
+        (checksum,) = struct.unpack(">I", data[at + 8 + size : at + 12 + size])
+        assert checksum == zlib.crc32(kind + body)
+        chunks[kind] = body
+        at += 12 + size
+    width, height, depth, colour_type = struct.unpack(">IIBB", chunks[b"IHDR"][:10])
+    assert (depth, colour_type) == (8, 3)
+    lines = zlib.decompress(chunks[b"IDAT"])
+    rows = [lines[y * (width + 1) : (y + 1) * (width + 1)] for y in range(height)]
+    assert all(row[0] == 0 for row in rows)
+    palette = [tuple(chunks[b"PLTE"][i : i + 3]) for i in range(0, len(chunks[b"PLTE"]), 3)]
+    return palette, [list(row[1:]) for row in rows]
+
+
+CELLS = st.integers(1, 4).flatmap(
+    lambda h: st.integers(1, 30).flatmap(
+        lambda w: st.lists(
+            st.lists(st.integers(0, 5000), min_size=w, max_size=w), min_size=h, max_size=h
+        )
+    )
+)
+
+
+@given(CELLS)
+def test_a_map_keeps_every_cell_its_order_and_its_zeros(cells: list[list[int]]) -> None:
+    values = np.array(cells, dtype=np.int64)
+    palette, indices = read_png(pngmap.png(pngmap.indexed(values, int(values.max()))))
+    assert palette == pngmap.palette()
+    found = np.array(indices)
+    assert found.shape == values.shape
+    assert ((found == 0) == (values == 0)).all()
+    order = np.argsort(values, axis=None, kind="stable")
+    assert (np.diff(found.ravel()[order]) >= 0).all()
+    least = min((v for row in cells for v in row if v), default=1)
+    stretched = pngmap.indexed(values, int(values.max()), least)
+    assert ((stretched == 0) == (values == 0)).all()
+    assert (np.diff(stretched.ravel()[order].astype(int)) >= 0).all()
+
+
+@given(st.lists(st.integers(0, 99), min_size=1, max_size=9000))
+def test_a_narrowed_map_never_loses_the_most_worn_block(erases: list[int]) -> None:
+    narrowed, step = pngmap.narrowed(np.array([erases], dtype=np.int64))
+    assert narrowed.shape[1] <= pngmap.CELLS_WIDE_MAX
+    assert narrowed.shape[1] == -(-len(erases) // step)
+    assert narrowed.max() == max(erases)
+
+
+def test_flat_names_every_leaf() -> None:
+    nested = {"a": {"b": 1, "c": None}, "d": [1, 2], "e": {}}
+    assert dict(html.flat(nested)) == {"a.b": "1", "a.c": "null", "d": "[1, 2]", "e": "{}"}

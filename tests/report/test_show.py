@@ -1,0 +1,118 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The table says what failed, and the JSON has exactly the keys that scripts may rely on."""
+
+from __future__ import annotations
+
+import io
+import json
+from pathlib import Path
+
+import pytest
+import samples
+from rich.console import Console
+
+from nandlab.report import html
+from nandlab.report import terminal as show
+from nandlab.results.record import Trial
+
+
+def printed(folder: Path, trials: list[Trial] | None, width: int) -> str:
+    out = io.StringIO()
+    show.print_table(samples.folder(folder, trials), Console(file=out, width=width))
+    return out.getvalue()
+
+
+def test_json_has_exactly_these_keys_and_survives_a_round_trip(tmp_path: Path) -> None:
+    found = show.as_json(samples.folder(tmp_path / "run"))
+    assert json.loads(json.dumps(found)) == found
+    assert len(found) == len(samples.study())
+    for trial in found:
+        assert tuple(trial) == show.FIELDS
+    good, bad = found[0], found[-1]
+    assert set(good["flash"]["creation"]) == {"reads", "programs", "erases"}
+    assert good["parameters"] == samples.trial().parameters
+    assert set(good["step_ns"]) == {"format", "mount", "settle"}
+    assert (good["memory"], good["counters"]) == (None, None)
+    assert set(good["erases_per_block"]) == {"mean", "stddev", "min", "max"}
+    assert bad["status"] == "board_lost"
+    assert bad["flash"] is None
+    assert bad["phase_ns"] is None
+
+
+@pytest.mark.parametrize("width", [80, 120])
+def test_the_table_fits_and_holds_medians_ranges_and_doubts(tmp_path: Path, width: int) -> None:
+    text = printed(tmp_path / "run", None, width)
+    assert max(map(len, text.splitlines())) <= width
+    assert "…" not in text
+    flat = " ".join(text.split())
+    for expected in (
+        "3 of 33 trials are not in the figures",
+        "n = 5 of 6",
+        "kernel_log YAFFS2, aged: 1 trial",
+        "trial_failed ubifs-compr.none-aged-90: ffsmark: write: No space left on device",
+        "board_lost",
+    ):
+        assert expected in flat
+
+
+def test_ram_has_a_column_where_it_was_measured(tmp_path: Path) -> None:
+    text = printed(tmp_path / "run", None, 80)
+    assert "mount settle unmount" in " ".join(text.split())
+    assert "RAM\n" not in text
+    assert "50 ms" in text
+    measured = printed(tmp_path / "memory", [samples.trial(memory=samples.MEMORY)], 80)
+    assert max(map(len, measured.splitlines())) <= 80
+    assert "RAM\n" in measured
+    assert "512 KiB" in measured
+
+
+@pytest.mark.parametrize("width", [80, 120])
+def test_a_life_has_its_own_table_and_its_end(tmp_path: Path, width: int) -> None:
+    text = printed(tmp_path / "run", samples.lifetime_study(), width)
+    assert max(map(len, text.splitlines())) <= width
+    flat = " ".join(text.split())
+    for expected in (
+        "lifetime on S34ML01G1, 16 MiB, endurance 50 ± 20 %",
+        "written first death dead erases gave up",
+        "460..525+",
+        "2 of 3 gave up with “ffsmark: open f0000907: Read-only file system (EROFS)”",
+        "1 of 3 still lived when the rounds ended",
+    ):
+        assert expected in flat
+    assert "trans./s" not in flat
+
+
+def test_the_json_of_a_life_has_its_rounds(tmp_path: Path) -> None:
+    trials = samples.lifetime_study()
+    found = show.as_json(samples.folder(tmp_path / "run", trials))
+    for one, trial in zip(found, trials, strict=True):
+        assert trial.lifetime
+        assert one["lifetime"] == trial.lifetime.model_dump(mode="json")
+        assert one["phase_ns"] is None
+
+
+def test_a_null_is_a_dash_and_markup_in_data_is_only_text(tmp_path: Path) -> None:
+    odd = samples.trial(flash=None, erases_per_block=None, options={"x": "[red]"})
+    other = samples.trial(options={"x": "b"})
+    text = printed(tmp_path / "run", [odd, other], 100)
+    assert "JFFS2 x=[red]" in text
+    assert "—" in text
+
+
+def test_a_file_system_has_the_title_of_the_catalog(tmp_path: Path) -> None:
+    trials = [samples.trial("nftl-fat32"), samples.failed("nftl-fat32")]
+    text = printed(tmp_path / "run", trials, 100)
+    assert "NFTL+FAT32" in text
+    assert "NFTL-FAT32" not in text
+    page = html.write(samples.folder(tmp_path / "again", trials)).read_text()
+    assert "NFTL+FAT32: compr=none" in page
+    assert "(NFTL+FAT32, aged, seed 90)" in page
+    assert "NFTL-FAT32" not in page
+
+
+def test_an_empty_run_is_said_to_be_empty(tmp_path: Path) -> None:
+    run = samples.folder(tmp_path / "run", [], ["a"])
+    out = io.StringIO()
+    show.print_table(run, Console(file=out, width=100))
+    assert "No trial of this run has finished yet." in out.getvalue()
+    assert show.as_json(run) == []

@@ -1,0 +1,159 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""``nandlab trace`` on the board: a known command, traced from end to end."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+
+import pytest
+
+from nandlab.board.qemu import QemuBoard, open_board
+from nandlab.catalog.board import BoardModel
+from nandlab.catalog.files import load
+from nandlab.cli import trace as cli_trace
+from nandlab.trace import job, tables, writer
+from nandlab.trace.folder import TraceFolder
+from nandlab.trace.job import Request
+
+pytestmark = pytest.mark.board
+
+BEFORE = (
+    "dd if=/dev/urandom of=f bs=4k count=16 2>/dev/null; sync; "
+    "echo 128 > /sys/class/bdi/mtd-0/read_ahead_kb; echo 3 > /proc/sys/vm/drop_caches"
+)
+COMMAND = "dd if=f of=/dev/null bs=4k count=7; dd if=/dev/urandom of=g bs=4k count=5; sync"
+
+
+def traced(board: QemuBoard, fs: str, path: Path, **more: object) -> TraceFolder:
+    spec = cli_trace._spec(
+        board=board.machine.model.name,
+        workload={"name": "ffsmark"},
+        filesystem={"name": fs, "compression": "none"},
+        chip={"part": "apf27", "partition_mib": 8 if fs == "jffs2" else 16},
+        state={"name": "fresh"},
+        seed=1,
+    )
+    wanted = Request(spec, tracers=("vfs", "flash", "func"), **more)  # type: ignore[arg-type]
+    record = asyncio.run(board.run(job.job(wanted)))
+    writer.write(path, wanted, record, job.outcome(wanted, record), board.identity)
+    return TraceFolder(path)
+
+
+def accounted(trace: TraceFolder) -> None:
+    """The trace has what the chip counted, and each of it has a cause, a file and a call."""
+    s = trace.summary
+    assert s["warnings"] == []  # among them: the flash of the trace is not the chip's
+    total = s["flash"]["ns"]
+    assert total > 0
+    for key in ("flash_by_cause", "flash_by_file"):
+        assert sum(row["ns"] for row in s[key]) == total
+    assert sum(row["layers_ns"]["chip"] for row in s["calls"]) == total
+    assert all(sum(row["layers_ns"].values()) == row["ns"] for row in s["calls"])
+
+
+def test_a_sequential_read_reads_ahead(board: QemuBoard, tmp_path: Path) -> None:
+    trace = traced(board, "jffs2", tmp_path / "t", command=COMMAND, before=BEFORE)
+    accounted(trace)
+    events = tables.query(
+        trace.events,
+        "SELECT event, \"offset\", size, extra FROM events WHERE task = 'dd' AND path = '/f' "
+        "AND event SIMILAR TO 'VFS_READ|PC_.*|.*RA.*|FS_READ_PAGE' ORDER BY seq",
+    )
+    page = 4096
+    # the first page is missed, four are read, with a mark on the second; and that is then hit
+    assert events[:5] == [
+        ("VFS_READ", 0, page, 0),
+        ("PC_MISS", 0, 1, 0),
+        ("SYNC_RA", 0, 1, 0),
+        ("RA_SUBMIT", 0, 4, 3),
+        ("FS_READ_PAGE", 0, page, 0),
+    ]
+    assert [e[1] for e in events[4:8]] == [0, page, 2 * page, 3 * page]
+    assert events[8:10] == [("VFS_READ", page, page, 1), ("PC_HIT", 1, 1, 0)]
+    cache = trace.summary["cache"]
+    assert (cache["hits"], cache["misses"]) == (6, 1)
+    # windows of 4, 8 and 16 pages, the last cut off by the file's end; 6 of the others are found
+    assert (cache["ahead"], cache["used"]) == (15, 6)
+    amplification = trace.summary["amplification"]
+    assert amplification["read"]["program_bytes"] == 7 * page
+    assert amplification["write"]["program_bytes"] == 5 * page
+    paths = {row["path"] for row in trace.summary["flash_by_file"]}
+    assert {"/f", "/g"} <= paths
+    assert trace.meta["rc"] == 0
+
+
+def test_a_mount_is_traced_and_has_its_causes(board: QemuBoard, tmp_path: Path) -> None:
+    command = "dd if=/dev/urandom of=g bs=4k count=5 2>/dev/null"
+    trace = traced(board, "ubifs", tmp_path / "t", command=command, with_mount=True)
+    accounted(trace)
+    causes = {row["cause"] for row in trace.summary["flash_by_cause"]}
+    assert {"mount_scan", "write_back"} <= causes
+    assert {"VFS_MOUNT", "VFS_UNMOUNT"} <= {row["name"] for row in trace.summary["calls"]}
+
+
+def test_what_a_command_leaves_to_the_background_is_traced(
+    board: QemuBoard, tmp_path: Path
+) -> None:
+    trace = traced(
+        board,
+        "ubifs",
+        tmp_path / "t",
+        before="dd if=/dev/urandom of=f bs=64k count=80 2>/dev/null; sync",
+        command="rm f; sync",
+    )
+    accounted(trace)
+    after = (
+        "SELECT count(*) FROM events WHERE event = 'FLASH_ERASE' AND task LIKE 'ubi_bgt%' AND "
+        "seq > (SELECT seq FROM events WHERE text = 'command ended')"
+    )
+    assert tables.query(trace.events, after)[0][0] > 0
+
+
+@pytest.mark.parametrize("fs", ["jffs2", "ubifs"])
+def test_what_comes_before_an_open_has_its_cause(board: QemuBoard, tmp_path: Path, fs: str) -> None:
+    trace = traced(
+        board,
+        fs,
+        tmp_path / "t",
+        # the second time it also drops what was in use lately
+        before="filecalls k create:7:0:1:1; sync; "
+        "for i in 1 2; do echo 3 > /proc/sys/vm/drop_caches; done",
+        command="for k in k?; do test -f $k || exit 1; done; filecalls n create:199:0:1:1",
+    )
+    accounted(trace)
+    calls = dict(tables.query(trace.events, "SELECT event, count(*) FROM events GROUP BY event"))
+    # each new name is looked up before it is created; filecalls creates the file n too
+    assert (calls["FS_LOOK_UP"], calls["FS_CREATE"]) == (7 + 1 + 199, 1 + 199)
+    causes = {row["cause"]: row for row in trace.summary["flash_by_cause"]}
+    # many of their nodes are in one page, which the read buffer then has
+    assert causes["look_up"]["reads"] > 0
+    assert causes["look_up"]["reads"] + causes["look_up"]["buffer_hits"] >= 7
+    assert causes["create"]["programs"] > 0
+    outside = "SELECT count(*) FROM events WHERE cause = 'outside' AND task IN ('sh', 'filecalls')"
+    assert tables.query(trace.events, outside) == [(0,)]
+
+
+@pytest.mark.parametrize(
+    ("name", "records"), [("apf27-trace", 1 << 20), ("apf27-trace-8m", 8 << 20)]
+)
+def test_the_boards_for_long_traces_keep_what_they_say(
+    tmp_path: Path, name: str, records: int
+) -> None:
+    board = open_board(load("boards", name, BoardModel))
+    trace = traced(board, "jffs2", tmp_path / "t", command="cat /proc/meminfo", records=records)
+    assert trace.meta["tracer_status"]["records_per_cpu"] == str(records)
+    available = dict(line.split(":") for line in trace.meta["stdout"].splitlines())["MemAvailable"]
+    # near what the study's board has, so that write-back begins as early
+    assert 33_000 <= int(available.split()[0]) <= 42_000
+    assert trace.summary["warnings"] == []
+
+
+def test_files_have_the_names_that_they_were_given(board: QemuBoard, tmp_path: Path) -> None:
+    odd = "\"$(printf '\\377 a\\nb')\""
+    command = f'for n in é {odd}; do dd if=/dev/urandom of="$n" bs=4k count=3; done; sync; echo é'
+    trace = traced(board, "jffs2", tmp_path / "t", command=command)
+    accounted(trace)
+    paths = {row["path"] for row in trace.summary["flash_by_file"]}
+    assert {"/é", "/\\xff a\\x0ab"} <= paths
+    assert trace.meta["stdout"] == "é\n"

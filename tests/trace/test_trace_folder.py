@@ -1,0 +1,333 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""From a board's answers to a trace's folder, its page and its Perfetto file, without a board."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import re
+import shutil
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from playwright.sync_api import sync_playwright
+from rich.console import Console
+from test_trace_summary import ERASE, GC, page_read, program
+from tracemade import Made, ev
+from typer.testing import CliRunner
+
+from nandlab.base.errors import NandlabError, UsageError
+from nandlab.board.fake import Answer, FakeBoard
+from nandlab.board.job import Job
+from nandlab.cli import trace as cli_trace
+from nandlab.cli.main import app
+from nandlab.report import trace as page
+from nandlab.trace import job, show, tables, timeline, tree, writer
+from nandlab.trace.folder import TraceFolder
+from nandlab.trace.job import Request
+from nandlab.trace.records import RECORD_BYTES, Names, Type
+
+CHIP = dict.fromkeys(job.CHIP_COUNTS, 5)
+STATUS = (
+    "mode overwrite\nwritten 12\nlost 0\nmissed 0\nabsent FS_READAHEAD the file system has none:\n"
+)
+BEGIN, END, INSTANT = 1, 2, 3
+"""Types of Perfetto's TrackEvent, by its protocol."""
+PROC_NAMES = "task 7 7 user cat\ntask 8 8 kernel gcd\nfunction 0 jffs2_garbage_collect_pass\n"
+
+
+def request(**more: Any) -> Request:
+    spec = cli_trace._spec(
+        board="apf27",
+        workload={"name": "ffsmark"},
+        filesystem={"name": "jffs2"},
+        chip={"part": "apf27", "partition_mib": 16},
+        state={"name": "fresh"},
+        seed=1,
+    )
+    return Request(spec, more.pop("command", "true"), ("vfs", "flash", "func"), **more)
+
+
+def made() -> Made:
+    erase = ev(Type.FLASH_ERASE, 500, extra=2, object=128)
+    write = ev(Type.VFS_WRITE, 90, program(), GC(20, program(), ERASE(5, erase)), object=17)
+    read = ev(Type.VFS_READ, 50, ev(Type.PC_MISS, size=1), page_read(), object=17)
+    return Made().task(7, ev(Type.MARK, text=b"begin"), write, read).task(8, GC(9, page_read()))
+
+
+def counters(**more: int) -> Answer:
+    return Answer("".join(f"{k} {v + more.get(k, 0)}\n" for k, v in CHIP.items()))
+
+
+def listed(names: dict[int, bytes]) -> str:
+    """As treelist tells of a folder."""
+    rest = {"mode": 0o100644, "uid": 0, "gid": 0, "bytes": 0, "mtime_s": 0}
+    entries = ({"path_hex": name.hex(), **rest, "inode": inode} for inode, name in names.items())
+    return "".join(f"{json.dumps(entry)}\n" for entry in entries)
+
+
+def board(**answers: Answer) -> FakeBoard:
+    given: dict[str, Answer | Callable[[Job], Answer]] = {
+        s.name: Answer() for s in job.job(request()).steps
+    }
+    given |= {
+        "chip-before": counters(),
+        "always-chip": counters(reads=2, programs=2, erases=1),
+        "always-settle": Answer('{"settled": true}'),
+        "always-status": Answer(STATUS),
+        "always-names": Answer(PROC_NAMES),
+        "always-paths": Answer(listed({1: b"", 17: b"a b", 18: b"\xc3\xa9\xff\n"}) + '{"path_h'),
+    }
+    given.update({k.replace("_", "-"): v for k, v in answers.items()})
+    return FakeBoard(answers=given, kernel="6.1.0-44-amd64", brings=lambda job: made().file())
+
+
+def traced(to: Path, given: FakeBoard | None = None) -> TraceFolder:
+    given = given or board()
+    record = asyncio.run(given.run(job.job(request())))
+    writer.write(to, request(), record, job.outcome(request(), record), given.identity)
+    return TraceFolder(to)
+
+
+def test_a_folder_has_all_of_a_trace(tmp_path: Path) -> None:
+    trace = traced(tmp_path / "t")
+    assert sorted(p.name for p in trace.path.iterdir()) == [
+        "events.csv", "events.parquet", "meta.json", "summary.json", "trace.pftrace",
+    ]  # fmt: skip
+    assert trace.summary["warnings"] == []
+    assert trace.summary["not_traced"][0] == "event FS_READAHEAD: the file system has none:"
+    causes = {row["cause"]: row["ns"] for row in trace.summary["flash_by_cause"]}
+    assert causes == {"vfs_write": 220, "garbage_collection": 220 + 500 + 25, "vfs_read": 25}
+    rows = tables.query(trace.events, "SELECT seq, parent, event, cause, path, text FROM events")
+    assert rows[0] == (1, 0, "MARK", "", "", "begin")
+    assert rows[2] == (3, 2, "FLASH_PROGRAM", "vfs_write", "/a b", "")
+    assert len(rows) == len(made().written)
+    with pytest.raises(UsageError, match="is there already"):
+        traced(tmp_path / "t")
+
+
+def test_a_trace_that_differs_from_the_chip_says_so(tmp_path: Path) -> None:
+    trace = traced(tmp_path / "t", board(always_chip=counters(reads=3, programs=2, erases=1)))
+    assert trace.summary["warnings"] == ["flash reads: 2 in the trace, but the chip counted 3"]
+
+
+def test_names_are_the_bytes_that_they_are(tmp_path: Path) -> None:
+    command = Answer(stdout="é\udcff")
+    given = board(command=command)
+    record = asyncio.run(given.run(job.job(request())))
+    assert job.outcome(request(), record).paths[18] == "/é\\xff\\x0a"
+    assert traced(tmp_path / "t", given).meta["stdout"] == command.stdout
+
+
+def test_output_that_was_cut_is_told(tmp_path: Path) -> None:
+    given = board(command=Answer(stdout="x", stdout_bytes=9_000_000))
+    told = "step command printed 9000000 bytes on stdout; the first 8388608 are kept"
+    assert traced(tmp_path / "t", given).summary["warnings"] == [told]
+
+
+def test_a_trace_ages_the_chip_for_any_workload() -> None:
+    spec = cli_trace._spec(
+        board="apf27",
+        workload={"name": "lifetime"},
+        filesystem={"name": "jffs2"},
+        chip={"part": "apf27", "partition_mib": 16},
+        state={"name": "aged", "valid": 0.5, "invalid": 0.25, "mix": 1.0},
+        seed=1,
+    )
+    steps = [s.name for s in job.job(Request(spec, None, ("flash",))).steps]
+    assert steps.index("fill") < steps.index("command")
+
+
+def test_the_energy_of_a_trace_is_the_chips_and_null_where_its_data_sheet_does_not_tell(
+    tmp_path: Path,
+) -> None:
+    assert traced(tmp_path / "t").summary["chip"]["energy_nj"] is None
+    before, after = (Answer(counters().stdout + f"energy_nj {n}\n") for n in (4000, 4700))
+    told = traced(tmp_path / "u", board(chip_before=before, always_chip=after))
+    assert told.summary["chip"]["energy_nj"] == 700
+
+
+def test_a_flash_that_does_not_come_to_rest_is_told(tmp_path: Path) -> None:
+    trace = traced(tmp_path / "t", board(always_settle=Answer('{"settled": false}')))
+    limit_s = request().spec.filesystem.settle.limit_s
+    told = f"the flash was still at work {limit_s} s after the command: "
+    assert trace.summary["warnings"][0].startswith(told)
+
+
+def test_lost_records_and_failed_commands_are_told(tmp_path: Path) -> None:
+    lost = STATUS.replace("lost 0", "lost 3").replace("missed 0", "missed 4")
+    given = board(always_status=Answer(lost), command=Answer(stderr="no such", rc=3))
+    warnings = traced(tmp_path / "t", given).summary["warnings"]
+    assert re.match("3 records were overwritten .* raise --records above 131072", warnings[0])
+    assert warnings[1].startswith("4 events were seen by no probe")
+    assert warnings[2] == "the command failed: step command exited with 3: no such"
+
+
+def test_what_cannot_be_traced_is_an_error_of_its_own() -> None:
+    record = asyncio.run(
+        board(tracers=Answer(stderr="no function x", rc=2)).run(job.job(request()))
+    )
+    with pytest.raises(UsageError, match=r"nothing was traced: step tracers .*: no function x"):
+        job.outcome(request(), record)
+    record = asyncio.run(board(mount=Answer(rc=1)).run(job.job(request())))
+    with pytest.raises(NandlabError, match="step mount exited"):
+        job.outcome(request(), record)
+    full = board(always_records=Answer(stderr="no room", rc=1))
+    with pytest.raises(NandlabError, match=r"trace is lost: step always-records .*: no room"):
+        job.outcome(request(), asyncio.run(full.run(job.job(request()))))
+    silent = board()
+    silent.brings = lambda job: None
+    with pytest.raises(NandlabError, match="trace is lost: the board brought no records"):
+        job.outcome(request(), asyncio.run(silent.run(job.job(request()))))
+
+
+def test_perfetto_gets_every_event_on_nested_tracks(tmp_path: Path) -> None:
+    trace = timeline.read(traced(tmp_path / "t").path / "trace.pftrace")
+    tracks = {
+        p.track_descriptor.uuid: p.track_descriptor.name or p.track_descriptor.thread.thread_name
+        for p in trace.packet
+        if p.HasField("track_descriptor")
+    }
+    assert set(timeline.GROUPS) | {"cat", "gcd"} == set(tracks.values())
+    kinds: Counter[tuple[int, int]] = Counter()
+    open_now: Counter[int] = Counter()
+    events = [p for p in trace.packet if p.HasField("track_event")]
+    for packet in sorted(events, key=lambda p: p.timestamp):
+        event = packet.track_event
+        kinds[event.track_uuid, event.type] += 1
+        open_now[event.track_uuid] += {BEGIN: 1, END: -1}.get(event.type, 0)
+        assert open_now[event.track_uuid] >= 0
+    assert not any(open_now.values())
+    cat, gcd = (timeline.TASKS_UUID + pid for pid in (7, 8))
+    # the mark and the miss are instants
+    assert (kinds[cat, BEGIN], kinds[cat, INSTANT], kinds[gcd, BEGIN]) == (8, 2, 2)
+    assert kinds[timeline.LAYERS_UUID + (timeline.FLASH << 32), BEGIN] == 5
+    collector = timeline.LAYERS_UUID + (timeline.COLLECTOR << 32) + 1
+    assert (kinds[collector + 7, BEGIN], kinds[collector + 8, BEGIN]) == (1, 1)
+
+
+def test_perfetto_gets_what_a_record_tells(tmp_path: Path) -> None:
+    failed = ev(Type.VFS_WRITE, 5, object=7, offset=2**63 + 1, size=3, result=-28)
+    made = Made().task(7, failed, ev(Type.VFS_READ, 5, object=8, result=2)).recording()
+    none = Names()
+    timeline.write(made, none, tree.of(made, none, {}), {}, tmp_path / "t")
+    packets = timeline.read(tmp_path / "t").packet
+    events = [p.track_event for p in packets if p.track_event.type == BEGIN]
+    told = [{n.name: n.int_value for n in e.debug_annotations} for e in events]
+    first = {"object": 7, "offset": 1, "size": 3, "result": -28, "extra": 0}
+    then = {"object": 8, "offset": 0, "size": 0, "result": 2, "extra": 0}
+    assert told == [first, first, then, then]  # on the task's track and on the layer's
+
+
+def test_the_summary_prints(tmp_path: Path) -> None:
+    console = Console(record=True, width=120, file=(tmp_path / "out").open("w"))
+    show.print_summary(traced(tmp_path / "t"), console)
+    text = console.export_text()
+    assert re.search(r"garbage collection +0\.001 +\S+ % +1 +1 +1\n", text)
+    assert re.search(r"/a b +0\.001", text)
+    assert "page cache: 0 of 1 pages hit (0.0 %)" in text
+    assert re.search(r"call of the VFS +2 +[\d,]+ +[\d,]+ *\n", text)
+    assert re.search(r"tracing cost [\d,]+ instructions$", text, re.MULTILINE)
+
+
+@pytest.mark.browser
+@pytest.mark.parametrize("width", [1280, 400])
+def test_the_page_draws_the_timeline_and_the_chip(tmp_path: Path, width: int) -> None:
+    path = page.write(traced(tmp_path / "t"))
+    with sync_playwright() as p:
+        browser = p.chromium.launch(executable_path=shutil.which("chromium"), args=["--no-sandbox"])
+        view = browser.new_page(viewport={"width": width, "height": 900}, offline=True)
+        errors: list[str] = []
+        view.on("pageerror", lambda e: errors.append(str(e)))
+        view.goto(path.as_uri())
+        pixels = """id => { const c = document.getElementById(id);
+            const d = c.getContext('2d').getImageData(0, 0, c.width, c.height).data;
+            const seen = {}; for (let i = 0; i < d.length; i += 4) if (d[i+3] === 255)
+              { const k = [d[i], d[i+1], d[i+2]]; seen[k] = (seen[k] || 0) + 1; }
+            return seen; }"""
+        view.wait_for_timeout(200)
+        before = view.evaluate(pixels, "time")
+        red = "200,85,61"  # of programs
+        assert before[red] > 50
+        assert view.evaluate(pixels, "chip")[red] > 20
+        view.click("[data-do=in]")
+        view.wait_for_timeout(100)
+        assert view.evaluate(pixels, "time")[red] != before[red]
+        assert view.evaluate("document.documentElement.scrollWidth") <= width
+        assert not errors
+        browser.close()
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["--fs", "ext4", "--", "true"], "--fs: no 'ext4'"),
+        (["--fs", "jffs2", "--chip", "none", "--", "true"], "--chip: no 'none'"),
+        (["--fs", "jffs2", "--set", "colour=red", "--", "true"], "no option 'colour'"),
+        (["--fs", "jffs2", "--set", "colour", "--", "true"], "must be NAME=VALUE"),
+        (["--fs", "jffs2", "--tracers", "vfs,x", "--", "true"], "tracers: x"),
+        (["--fs", "jffs2", "--records", "0", "--", "true"], "--records 0"),
+        (["--fs", "jffs2", "--state", "old", "--", "true"], "--state old"),
+        (["--fs", "jffs2", "--param", "files=3", "--", "true"], "--param is for a workload"),
+        (["--fs", "jffs2", "--param", "files=x", "--", "ffsmark"], "files"),
+        (["--fs", "jffs2", "--board", "none", "--", "true"], "--board: no 'none'"),
+        (["--fs", "jffs2", "-o", "/tmp", "--", "true"], "is there already"),
+        (["show", "/nowhere"], "not a trace's folder"),
+        (["report", "/nowhere"], "not a trace's folder"),
+    ],
+)
+def test_bad_input_is_a_usage_error(words: list[str], said: str) -> None:
+    with pytest.raises(UsageError, match=re.escape(said)):
+        CliRunner().invoke(app, ["trace", *words], catch_exceptions=False)
+
+
+def test_the_command_s_words_keep_their_edges() -> None:
+    assert job.shell_line(["cat a > b; sync"]) == "cat a > b; sync"
+    assert job.shell_line(["cat", "a b"]) == "cat 'a b'"
+    assert job.is_workload(["ffsmark"], ["ffsmark"])
+    assert not job.is_workload(["ffsmark", "x"], ["ffsmark"])
+
+
+def test_the_job_prepares_the_state_before_it_traces() -> None:
+    wanted = request(before="echo x > a", with_mount=True, functions=("jffs2_scan_medium",))
+    aged = wanted.spec.model_copy(
+        update={"state": wanted.spec.state.model_copy(update={"valid": 0.5, "mix": 1.0})}
+    )
+    todo = job.job(Request(aged, None, ("flash",), with_mount=True, before="echo x > a"))
+    names = [s.name for s in todo.steps]
+    order = ["settle", "fill", "before", "unmount-before", "tracers", "mount-traced", "command",
+             "always-ended", "unmount-traced", "always-settle", "always-pause",
+             "always-records"]  # fmt: skip
+    assert [n for n in names if n in order] == order
+    assert b"fill creation valid 50\n" in todo.files["fill.cfg"]
+    assert b"fill creation valid 0\n" in todo.files["ffsmark.cfg"]
+    assert "vfsmon" not in todo.files["tracers.sh"].decode()
+    assert "jffs2_scan_medium" in job.job(wanted).files["tracers.sh"].decode()
+
+
+def test_all_records_that_may_be_asked_for_have_room_or_are_refused() -> None:
+    small = request().spec
+    most = job.records_max(small.board)
+    hold = job.job(request(records=most)).cargo
+    assert hold is not None
+    assert hold.room >= (most + 1) * RECORD_BYTES
+    with pytest.raises(UsageError, match=f"must be 1 to {most} on board {small.board.name}"):
+        request(records=most + 1)
+    small = small.model_copy(
+        update={"board": small.board.model_copy(update={"chip_store_mib": 40})}
+    )
+    with pytest.raises(UsageError, match="keeps 40 MiB for the chip and what is carried"):
+        job.job(Request(small, "true", ("flash",), records=most))
+
+
+def test_a_corrupt_folder_is_an_error(tmp_path: Path) -> None:
+    trace = traced(tmp_path / "t")
+    (trace.path / "summary.json").write_text("{")
+    with pytest.raises(NandlabError, match="corrupt"):
+        TraceFolder(trace.path)
+    (trace.path / "summary.json").write_text(json.dumps({"format": 99}))
+    with pytest.raises(UsageError, match="of another version"):
+        TraceFolder(trace.path)

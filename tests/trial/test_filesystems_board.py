@@ -1,0 +1,198 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Every file system of the catalog on the real kernel: each value of each option mounts, files are
+there after a remount, a full disk gives its space back, and the kernel's log stays clean."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator
+from contextlib import suppress
+from typing import Any
+
+import pytest
+from chipsteps import numbers
+from smalltrial import CHIP, planned, spec
+
+from nandlab.base.errors import UsageError
+from nandlab.board.job import ALWAYS, Job, JobRecord, Step
+from nandlab.board.qemu import QemuBoard
+from nandlab.catalog import files as catalog
+from nandlab.catalog.filesystem import FilesystemModel
+from nandlab.plan.matrix import ChipChoice
+from nandlab.plan.study import TrialSpec
+from nandlab.results.record import Trial
+from nandlab.trial import one, outcome
+from nandlab.trial import steps as trial
+from nandlab.trial.run import refuse_what_the_kernel_lacks
+
+pytestmark = pytest.mark.board
+
+LARGE_PAGES = ChipChoice(part="apf27", partition_mib=8)
+"""For values of options that small pages cannot have."""
+NAMES = catalog.names("filesystems")
+
+VALUES = [
+    (name, key, value)
+    for name in NAMES
+    for key, option in catalog.load("filesystems", name, FilesystemModel).options.items()
+    for value, what in option.values.items()
+    if not what.refused
+]
+
+
+def run(board: QemuBoard, made: TrialSpec, *commands: str) -> JobRecord:
+    """Mounts the file system, runs the commands one by one, and looks at the kernel's log."""
+    steps = [Step(f"c{i}", command, deadline_s=3600) for i, command in enumerate(commands)]
+    end = Step(ALWAYS + "kernel-log", "dmesg -r")
+    record = asyncio.run(board.run(Job((*trial.setup(made), *steps, end))))
+    failed = record.failed()
+    assert failed is None, failed.failure()
+    assert outcome.kernel_log(made, record) == []
+    return record
+
+
+def command(step: Step) -> str:
+    return step.command
+
+
+def offered(board: QemuBoard, name: str, key: str, value: str) -> Iterator[TrialSpec]:
+    """Trials with the value, on the chips that can have it, if the kernel can."""
+    for chip in (CHIP, LARGE_PAGES):
+        with suppress(UsageError):
+            made = planned(board, name, chip, **{key: value})
+            refuse_what_the_kernel_lacks([made], board.kernel_config, "here")
+            yield made
+
+
+@pytest.mark.parametrize(("name", "key", "value"), VALUES)
+def test_every_value_of_every_option_runs_or_is_refused(
+    board: QemuBoard, name: str, key: str, value: str
+) -> None:
+    made = next(offered(board, name, key, value), None)
+    if made is None:
+        return
+    words = made.filesystem.options[key].values[value].mount
+    copied = "head -c 90000 /bin/busybox > /tmp/x; cp /tmp/x /mnt && sync && cmp /tmp/x /mnt/x"
+    record = run(board, made, "grep /mnt /proc/mounts", copied, command(trial.unmount(made)))
+    mounted = record["c0"].stdout.split()[3]
+    assert set(filter(None, words.split(","))) <= set(mounted.split(","))
+
+
+# More than the partition holds is written, so collectors and folds have moved what stays.
+CHURN = (
+    "cd /mnt && mkdir kept && for i in $(seq 1 24); do "
+    "head -c $((i * 997)) /dev/urandom > kept/$i || exit 1; "
+    "for j in 1 2 3; do head -c 140000 /dev/urandom > churn$j && sync || exit 1; done; done; "
+    "find . -type f | sort | xargs md5sum > /tmp/sums && wc -l < /tmp/sums"
+)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_file_is_there_after_a_remount_with_its_checksum(board: QemuBoard, name: str) -> None:
+    made = spec(board, name)
+    record = run(
+        board,
+        made,
+        CHURN,
+        command(trial.unmount(made)),
+        command(trial.mount(made)),
+        "cd /mnt && md5sum -c /tmp/sums | grep -c OK; find . -type f | wc -l",
+        "cat /sys/kernel/debug/simnand/counters",
+        command(trial.unmount(made)),
+    )
+    assert record["c0"].stdout.split() == ["27"]
+    assert record["c3"].stdout.split() == ["27", "27"]
+    counters = numbers(record["c4"].stdout)
+    assert counters["programs"] > counters["partition_pages"]
+    assert counters["illegal"] == 0
+
+
+# dd of older busybox does not say why a write came out short; cat does.
+FILL = (
+    "cd /mnt && echo precious > kept && sync && i=0; "
+    "while dd if=/dev/urandom of=f$i bs=50000 count=1 conv=fsync 2> /dev/null; "
+    "do i=$((i + 1)); done; "
+    "cat /dev/urandom 2> /tmp/said > f-last; "
+    "head -n 1 /tmp/said; echo $i; cat kept"
+)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_full_disk_says_so_loses_nothing_and_gives_its_space_back(
+    board: QemuBoard, name: str
+) -> None:
+    made = spec(board, name)
+    again = f"{command(trial.unmount(made))} && {command(trial.mount(made))}"
+    record = run(board, made, FILL, "rm /mnt/f*; sync", FILL, again, "cat /mnt/kept")
+    first, second = (record[c].stdout.splitlines() for c in ("c0", "c2"))
+    for said, files, kept in (first, second):
+        assert "No space left on device" in said
+        assert int(files) * 50000 > 3 << 20
+        assert kept == "precious"
+    assert int(second[1]) >= int(first[1]) * 9 // 10
+    assert record["c4"].stdout == "precious\n"
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_trial_repeats_to_the_nanosecond(board: QemuBoard, name: str) -> None:
+    made = spec(board, name)
+
+    def figures() -> dict[str, Any]:
+        return asyncio.run(one.run(made, board, "test")).model_dump(exclude={"host"})
+
+    assert figures() == figures()
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_memory_is_told_repeats_to_the_byte_and_none_is_lost(board: QemuBoard, name: str) -> None:
+    made = spec(board, name).model_copy(update={"measure": ["memory"]})
+    first, second = (asyncio.run(one.run(made, board, "test")) for _ in range(2))
+    assert (first.error, first.kernel_log) == (None, [])
+    assert {w.code for w in first.warnings} == {"memory_measured"}
+    m = first.memory
+    assert m is not None
+    assert second.memory == m
+    assert 0 < m.mounted <= m.peak
+    assert m.unmounted < m.end <= m.peak
+    assert m.slab + m.kmalloc + m.vmalloc == m.end
+    assert first.counters == second.counters
+    again = [
+        command(trial.mount(made)),
+        "cp /bin/busybox /mnt/x && sync && rm /mnt/x",
+        command(trial.unmount(made)),
+        f"cat {trial.FSRAM}",
+    ]
+    record = run(board, made, *again[2:], *again * 2)
+    left = [numbers(record[c].stdout) for c in ("c1", "c5", "c9")]
+    assert {now["bytes"] for now in left} == {m.unmounted}
+    assert left[0]["allocations"] < left[1]["allocations"] < left[2]["allocations"]
+
+
+def test_what_file_systems_count_agrees_with_others(board: QemuBoard) -> None:
+    """Each against an instrument of ours that saw the same work."""
+
+    def told(name: str) -> tuple[Trial, dict[str, int]]:
+        made = spec(board, name).model_copy(update={"measure": ["memory"]})
+        found = asyncio.run(one.run(made, board, "test"))
+        return found, found.counters or {}
+
+    ubifs, counters = told("ubifs")
+    assert ubifs.per_block is not None
+    assert counters["ubi_max_ec"] == max(ubifs.per_block.erases)
+    assert counters["ubi_total_eraseblocks"] == ubifs.chip.blocks
+    assert counters["ubi_bad_peb_count"] == 0
+    yaffs, counters = told("yaffs2")
+    assert yaffs.memory is not None
+    # Its own sum is of the core alone; the port's few structures come on top.
+    assert 0 <= yaffs.memory.end - counters["memory_bytes"] < 16384
+    assert told("jffs2")[0].counters is None
+
+
+def test_sectors_given_to_nftl_are_counted_exactly(board: QemuBoard) -> None:
+    made = spec(board, "nftl-fat32")
+    look = made.filesystem.counters
+    assert look
+    raw = "dd if=/dev/urandom of=/dev/nftla bs=4096 count=13 conv=fsync 2> /dev/null"
+    record = run(board, made, f"umount /mnt && {look}", raw, look)
+    before, after = (numbers(record[c].stdout) for c in ("c0", "c2"))
+    assert after["nftla_sectors_written"] - before["nftla_sectors_written"] == 13 * 8

@@ -1,0 +1,194 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""A workload may print anything: a trial has its result, with place and reason of what is wrong."""
+
+from __future__ import annotations
+
+import asyncio
+import copy
+import json
+import tomllib
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from test_run import MEASURED, TEXT, fake
+
+from nandlab.board.fake import Answer
+from nandlab.plan import study
+from nandlab.plan.study import Study, TrialSpec
+from nandlab.results.record import Trial
+from nandlab.trial import one
+
+COUNTS = {"reads": 1, "programs": 2, "erases": 3}
+FLASH = {
+    "phases": {"creation": COUNTS, "fill": None},
+    "sync": {"creation": COUNTS},
+    "erases_per_block": {"mean": 0.5, "stddev": 0.1, "min": 0, "max": 1},
+    "per_block": {"reads": [1, 2], "programs": [3, 4], "erases": [0, 1]},
+}
+LATENCY = {"count": 1, "min": 1, "median": 1, "p95": 1, "p99": 1, "p99_9": 1, "max": 1}
+LOAD: dict[str, Any] = {**MEASURED, "flash": FLASH, "latency_ns": {"create": LATENCY, "read": None}}
+ROUND = {"t_ns": 1, "bytes_written": 2, "programs": 3, "erases": 4, "dead_blocks": 0}
+LIFE: dict[str, Any] = {
+    "rounds": [ROUND],
+    "end": ROUND,
+    "gave_up": "disk full",
+    "per_block": FLASH["per_block"],
+    "warnings": [],
+}
+
+
+def spec() -> TrialSpec:
+    return study.plan(Study.model_validate(tomllib.loads(TEXT)))[0]
+
+
+SPEC = spec()
+
+
+def told(printed: str, **more: Answer) -> Trial:
+    """The result of a trial whose workload printed this; as it is after it was kept."""
+    board = fake(**{"workload": Answer(printed), **more})
+    result = asyncio.run(one.run(SPEC, board, "small"))
+    kept = Trial.model_validate_json(result.model_dump_json())
+    assert kept == result
+    return kept
+
+
+def put(base: dict[str, Any], path: str, value: object) -> dict[str, Any]:
+    """A copy of base with the value at a dotted path; KeyError takes the member away."""
+    changed = copy.deepcopy(base)
+    at: Any = changed
+    *way, last = path.split(".")
+    for key in way:
+        at = at[int(key) if isinstance(at, list) else key]
+    if value is KeyError:
+        del at[last]
+    else:
+        at[int(last) if isinstance(at, list) else last] = value
+    return changed
+
+
+def test_what_is_right_is_read() -> None:
+    load, life = told(f"talk\n{json.dumps(LOAD)}\n"), told(json.dumps(LIFE))
+    assert (load.status, life.status) == ("ok", "ok")
+    assert load.flash is not None and load.flash["creation"] is not None
+    assert load.flash["creation"].model_dump() == COUNTS
+    assert load.erases_per_block is not None and load.per_block is not None
+    assert load.state.obtained is not None and load.state.obtained.valid == 0.51
+    assert [w.code for w in load.warnings] == ["workload", "state_missed"]
+    assert life.lifetime is not None and life.lifetime.gave_up == "disk full"
+
+
+def test_a_chip_that_does_not_tell_of_its_blocks_is_null() -> None:
+    blind = told(
+        json.dumps(put(put(LOAD, "flash.per_block", None), "flash.erases_per_block", None))
+    )
+    assert blind.ok
+    assert (blind.per_block, blind.erases_per_block) == (None, None)
+
+
+@pytest.mark.parametrize(
+    ("base", "path", "value", "said"),
+    [
+        (LOAD, "warnings", KeyError, "warnings: Field required"),
+        (LOAD, "warnings", {"a": 1}, "warnings: Input should be a valid array"),
+        (LOAD, "phase_ns.creation", "5", "phase_ns.creation: Input should be a valid integer"),
+        (LOAD, "phase_ns.creation", -1, "phase_ns.creation: Input should be greater than or"),
+        (LOAD, "flash", [1], "flash: Input should be an object"),
+        (LOAD, "flash.erases_per_block.mean", float("nan"), "mean: Input should be a finite num"),
+        (LOAD, "flash.per_block.reads.1", 1e300, "per_block.reads.1: Input should be a valid int"),
+        (LOAD, "latency_ns.create.p99", 10**40, "latency_ns.create.p99: Input should be less"),
+        (LOAD, "state.obtained.valid", 10**400, "state.obtained.valid: "),
+        (LOAD, "bytes.read", True, "bytes.read: Input should be a valid integer"),
+        (LIFE, "end", KeyError, "end: Field required"),
+        (LIFE, "rounds", 7, "rounds: Input should be a valid array"),
+        (LIFE, "gave_up", 7, "gave_up: Input should be a valid string"),
+    ],
+)
+def test_what_is_wrong_is_a_failed_trial_with_its_place(
+    base: dict[str, Any], path: str, value: object, said: str
+) -> None:
+    result = told(json.dumps(put(base, path, value)))
+    assert result.status == "trial_failed"
+    assert result.error is not None
+    assert result.error.startswith("ffsmark printed no result that nandlab understands: ")
+    assert said in result.error
+    assert result.phase_ns is None and result.lifetime is None
+
+
+@pytest.mark.parametrize(
+    ("printed", "said"),
+    [
+        ("", "the last line is not JSON"),
+        ("Segmentation fault\n", "the last line is not JSON"),
+        (json.dumps(LOAD)[:100], "the last line is not JSON"),
+        ("[" * 10_000, "the last line is not JSON"),
+        ("[1]", "the last line is list, not an object of JSON"),
+        (json.dumps(put(LIFE, "gave_up", "\ud800")), "the last line is not JSON"),
+        (json.dumps(put(LOAD, "bytes.read", 10**4000)).replace("0" * 4000, "0" * 5000), "not JSON"),
+        ("{}", "sync_ns: Field required; ops: Field required; and 4 more"),
+    ],
+)
+def test_what_is_no_result_at_all_is_told(printed: str, said: str) -> None:
+    result = told(printed)
+    assert result.status == "trial_failed"
+    assert result.error is not None and said in result.error
+
+
+def test_many_mistakes_are_counted_and_not_listed() -> None:
+    result = told(json.dumps(put(LOAD, "flash.per_block.reads", ["x"] * 1009)))
+    assert result.error is not None and result.error.endswith("; and 1006 more")
+
+
+@pytest.mark.parametrize(("step", "printed"), [("settle", "busy"), ("settle", '{"settled": 1}')])
+def test_a_step_of_ours_that_tells_nonsense_fails_the_trial(step: str, printed: str) -> None:
+    result = told(json.dumps(LOAD), **{step: Answer(printed)})
+    assert result.status == "trial_failed"
+    assert result.error is not None and result.error.startswith(f"step {step}: ")
+
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(),
+    lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner),
+    max_leaves=20,
+)
+
+
+def paths(value: object, above: str = "") -> list[str]:
+    """The dotted path of every member."""
+    pairs: list[tuple[object, object]] = []
+    if isinstance(value, dict):
+        pairs = list(value.items())
+    elif isinstance(value, list):
+        pairs = list(enumerate(value))
+    found = []
+    for key, inner in pairs:
+        found += [f"{above}{key}", *paths(inner, f"{above}{key}.")]
+    return found
+
+
+@given(JSON)
+def test_any_json_yields_a_result(value: object) -> None:
+    assert told(json.dumps(value)).status == "trial_failed"
+
+
+@given(st.data())
+def test_any_json_in_place_of_any_member_yields_a_result(data: st.DataObject) -> None:
+    base = data.draw(st.sampled_from([LOAD, LIFE]))
+    path = data.draw(st.sampled_from(paths(base)))
+    changed = json.dumps(put(base, path, data.draw(JSON)), ensure_ascii=data.draw(st.booleans()))
+    result = told(changed)
+    assert result.status in ("ok", "trial_failed")
+    assert (result.error is None) == result.ok
+
+
+@given(st.binary())
+def test_any_bytes_yield_a_result(printed: bytes) -> None:
+    assert told(printed.decode(errors="surrogateescape")).status == "trial_failed"
+
+
+def test_bytes_that_are_no_text_do_not_cost_the_result() -> None:
+    printed = json.dumps(put(LIFE, "gave_up", "open XX: full")).encode().replace(b"XX", b"\xff")
+    life = told(printed.decode(errors="surrogateescape")).lifetime
+    assert life is not None and life.gave_up == "open \ufffd: full"

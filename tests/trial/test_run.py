@@ -1,0 +1,315 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Runs on the fake board: what fails is a result, what is finished stays, the rest is done."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from pathlib import Path
+
+import pytest
+
+from nandlab.base.errors import UsageError
+from nandlab.board.fake import Answer, FakeBoard
+from nandlab.board.job import Job
+from nandlab.catalog import files as catalog
+from nandlab.catalog.chip import ChipModel
+from nandlab.cli.progress import Pace, Silent, in_words
+from nandlab.plan import study
+from nandlab.plan.study import Study, TrialSpec
+from nandlab.results.folder import RunFolder
+from nandlab.results.record import OPERATIONS, PHASES, WARNINGS, Trial
+from nandlab.trial import run as runner
+from nandlab.trial.steps import job
+
+TEXT = """
+name = "small"
+question = "Which?"
+board = "apf27"
+[matrix]
+workloads = [{ name = "ffsmark", files = 10 }]
+filesystems = [{ name = "jffs2" }, { name = "ubifs" }]
+chips = [{ part = "apf27", partition_mib = 8 }]
+states = [{ name = "aged", valid = 0.5, invalid = 0.25, mix = 1 }]
+seeds = [1, 2]
+"""
+MEASURED = {
+    "phase_ns": dict.fromkeys(PHASES, 5),
+    "sync_ns": dict.fromkeys(PHASES, 1),
+    "ops": {op: {"total": 1} for op in OPERATIONS},
+    "bytes": {"read": 1, "written": 2},
+    "latency_ns": dict.fromkeys(OPERATIONS),
+    "flash": None,
+    "state": {
+        "asked": {"valid": 0.5, "invalid": 0.25, "mix": 1.0},
+        "obtained": {"before": 0.0, "valid": 0.51, "invalid": 0.21, "programmed": 0.72},
+    },
+    "warnings": ["careful: sentence", "fill-off-target: invalid pages"],
+}
+LOG = (
+    "<4>[    1.0] before the job\n<6>[    9.5] info\n<4>[    9.6] jffs2: oops\n<3>[   10.0] worse\n"
+)
+
+
+@pytest.fixture
+def specs(tmp_path: Path) -> list[TrialSpec]:
+    return study.plan(read(tmp_path))
+
+
+def read(folder: Path) -> Study:
+    path = folder / "small.toml"
+    path.write_text(TEXT)
+    return study.read(path)
+
+
+def fake(**answers: Answer) -> FakeBoard:
+    given = {
+        **{
+            name: Answer() for name in ("load", "modules", "format", "mount", "counters", "unmount")
+        },
+        "settle": Answer('{"settled":true}\n'),
+        "workload": Answer(f"Some report\n{json.dumps(MEASURED)}\n"),
+        "always-kernel-log": Answer(),
+    }
+    return FakeBoard(answers={**given, **answers})
+
+
+def execute(tmp_path: Path, board: FakeBoard, specs: list[TrialSpec]) -> list[Trial]:
+    tmp_path.mkdir(exist_ok=True)
+    folder = runner.open_folder(runner.head(read(tmp_path), specs, board), tmp_path / "run")
+    asyncio.run(runner.execute(folder, specs, board, 2, Silent()))
+    return list(folder.trials())
+
+
+def test_every_trial_has_its_result(tmp_path: Path, specs: list[TrialSpec]) -> None:
+    trials = execute(tmp_path, fake(), specs)
+    assert [t.id for t in trials] == [s.id for s in specs]
+    assert all(t.ok and t.phase_ns == MEASURED["phase_ns"] for t in trials)
+    assert trials[0].flash is None
+    assert trials[0].latency_ns == dict.fromkeys(OPERATIONS)
+    codes = [w.code for w in trials[0].warnings]
+    assert codes == ["workload", "state_missed"]
+
+
+def test_the_latencies_asked_for_reach_the_chip_and_the_result(
+    tmp_path: Path, specs: list[TrialSpec]
+) -> None:
+    chip = catalog.load("chips", "NAND256W3A", ChipModel)
+    (typical, maximum) = (
+        specs[0].model_copy(update={"chip": chip, "latency": which})
+        for which in ("typical", "maximum")
+    )
+    assert " t_r_ns=12000 t_prog_ns=200000 t_bers_ns=2000000 " in job(typical).steps[0].command
+    assert " t_r_ns=12000 t_prog_ns=500000 t_bers_ns=3000000 " in job(maximum).steps[0].command
+    results = execute(tmp_path, fake(), [typical, maximum])
+    assert [t.chip.latency for t in results] == ["typical", "maximum"]
+
+
+def test_a_failed_step_is_a_failed_trial_with_its_reason(
+    tmp_path: Path, specs: list[TrialSpec]
+) -> None:
+    board = fake(workload=Answer(stderr="ffsmark: disk full\n", rc=1))
+    trials = execute(tmp_path, board, specs[:1])
+    assert trials[0].status == "trial_failed"
+    assert trials[0].error == "step workload exited with 1: ffsmark: disk full"
+    assert trials[0].phase_ns is None
+
+
+def test_a_lost_board_is_a_result_and_the_run_goes_on(
+    tmp_path: Path, specs: list[TrialSpec]
+) -> None:
+    board = fake()
+    board.lose_at = "mount"
+    trials = execute(tmp_path, board, specs)
+    assert [t.status for t in trials] == ["board_lost"] * len(specs)
+    assert trials[0].console_tail == ["fake console"]
+
+
+def test_the_kernels_warnings_of_this_job_are_kept(tmp_path: Path, specs: list[TrialSpec]) -> None:
+    board = fake(**{"always-kernel-log": Answer(LOG)})
+    (trial,) = execute(tmp_path, board, specs[:1])
+    assert trial.kernel_log == ["[    9.6] jffs2: oops", "[   10.0] worse"]
+    assert "kernel_log" in [w.code for w in trial.warnings]
+
+
+def test_what_is_no_text_is_kept_in_a_form_that_is(tmp_path: Path, specs: list[TrialSpec]) -> None:
+    said = b"<4>[    9.6] jffs2: \xc3\xa9 \xff\n".decode(errors="surrogateescape")
+    board = fake(
+        **{"always-kernel-log": Answer(said), "workload": Answer(stderr="no \udcff", rc=1)}
+    )
+    (trial,) = execute(tmp_path, board, specs[:1])
+    assert trial.kernel_log == ["[    9.6] jffs2: é \\xff"]
+    assert trial.error == "step workload exited with 1: no \\xff"
+    counters = next(s for s in specs if s.filesystem.name == "ubifs")
+    board = fake(counters=Answer("a\udcff 7\n"))
+    (trial,) = execute(tmp_path / "counters", board, [counters])
+    assert trial.counters == {"a\\xff": 7}
+
+
+def test_output_that_was_cut_is_a_doubt(tmp_path: Path, specs: list[TrialSpec]) -> None:
+    log = Answer(stdout="x", stdout_bytes=9_000_000)
+    (trial,) = execute(tmp_path, fake(**{"always-kernel-log": log}), specs[:1])
+    assert trial.ok
+    (doubt,) = [w for w in trial.warnings if w.code == "output_cut"]
+    assert doubt.code in WARNINGS
+    assert "step always-kernel-log printed 9000000 bytes" in doubt.text
+
+
+def test_a_board_that_does_not_repeat_is_doubted(tmp_path: Path, specs: list[TrialSpec]) -> None:
+    board = fake()
+    board.deterministic = False
+    assert execute(tmp_path, board, specs[:1])[0].warnings[0].code == "not_deterministic"
+
+
+def test_a_run_resumes_with_what_is_missing_and_rewrites_nothing(
+    tmp_path: Path, specs: list[TrialSpec]
+) -> None:
+    execute(tmp_path, fake(), specs)
+    folder = RunFolder(tmp_path / "run")
+    kept = folder.trial_path(specs[0].id)
+    before = kept.stat().st_mtime_ns
+    folder.trial_path(specs[2].id).unlink()
+    board = fake()
+    execute(tmp_path, board, specs)
+    assert len(board.jobs) == 1
+    assert kept.stat().st_mtime_ns == before
+    assert not folder.missing()
+    with pytest.raises(FileExistsError):
+        folder.save(next(folder.trials()))
+
+
+def test_a_folder_of_another_run_is_refused(tmp_path: Path, specs: list[TrialSpec]) -> None:
+    execute(tmp_path, fake(), specs)
+    other = fake()
+    other.kernel = "newer"
+    with pytest.raises(UsageError, match="holds another run"):
+        execute(tmp_path, other, specs)
+
+
+def test_the_job_says_what_the_study_asked(specs: list[TrialSpec]) -> None:
+    made: Job = job(specs[0])
+    config = made.files["ffsmark.cfg"].decode().splitlines()
+    for line in ("set number 10", "set seed 1", "set fill creation valid 50", "set fill mix 1"):
+        assert line in config
+    commands = {s.name: s.command for s in made.steps}
+    assert "partition_blocks=64" in commands["load"]
+    assert commands["mount"] == "mount -t jffs2 -o rw mtd0 /mnt"
+    assert all("{" not in command for command in commands.values())
+
+
+def test_members_are_run_one_after_another_and_the_rest_stays_to_be_run(
+    tmp_path: Path, specs: list[TrialSpec]
+) -> None:
+    members = read(tmp_path).members()
+    assert members == [(1, 0.0), (2, 0.0)]
+    assert [s.seed for s in runner.order(specs, members)] == [1, 1, 2, 2]
+    trials = execute(tmp_path, fake(), runner.order(specs, members[:1]))
+    assert [t.seed for t in trials] == [1, 1]
+    folder = runner.open_folder(runner.head(read(tmp_path), specs, fake()), tmp_path / "whole")
+    asyncio.run(runner.execute(folder, specs[:1], fake(), 1, Silent()))
+    assert folder.missing() == [s.id for s in specs[1:]]
+
+
+def test_the_time_left_goes_by_what_the_same_configuration_took(specs: list[TrialSpec]) -> None:
+    jffs2, jffs2_again, ubifs, ubifs_again = specs
+    pace = Pace(specs, {}, jobs=1)
+    assert pace.left_s(0.0) is None
+    pace.begins(jffs2, 0.0)
+    pace.ends(jffs2, 10.0)
+    assert pace.left_s(10.0) == 30.0  # the only one that is known stands for all
+    pace.begins(ubifs, 10.0)
+    assert pace.left_s(14.0) == 26.0  # 6 of this one and two more
+    pace.ends(ubifs, 90.0)
+    assert pace.left_s(100.0) == 10.0 + 90.0
+    pace.begins(jffs2_again, 100.0)
+    assert pace.left_s(200.0) == 0.1 * 100.0 + 90.0  # late: never done at once
+    resumed = Pace([ubifs_again], {ubifs.configuration(): [80.0]}, jobs=2)
+    assert resumed.left_s(0.0) == 80.0  # one trial keeps one core busy
+    assert in_words(80.0) == "about 80 s left"
+    assert in_words(3900.0) == "about 1 h 5 min left"
+    assert in_words(None) == "time left unknown"
+
+
+def test_a_folder_is_run_by_one_process_at_a_time(tmp_path: Path, specs: list[TrialSpec]) -> None:
+    folder = runner.open_folder(runner.head(read(tmp_path), specs, fake()), tmp_path / "run")
+    other = RunFolder(folder.path)
+    with folder.held(), pytest.raises(UsageError, match="another nandlab"), other.held():
+        pytest.fail("held twice")
+    with other.held():
+        assert other.missing()
+
+
+USAGE = "bytes {0}\npeak_bytes 900\nslab_bytes 1\nkmalloc_bytes 2\nvmalloc_bytes 3\nlost {1}\n"
+
+
+def test_memory_is_measured_where_asked_for_and_its_cost_is_a_doubt(
+    tmp_path: Path, specs: list[TrialSpec]
+) -> None:
+    spec = specs[0].model_copy(update={"measure": ["memory"]})
+    assert spec.id != specs[0].id
+    names = [s.name for s in job(spec).steps]
+    assert names.index("memory-watch") < names.index("modules")
+    assert names.index("memory-begin") == names.index("mount") - 1
+    assert names.index("memory-end") < names.index("unmount") < names.index("memory-unmounted")
+    board = fake(
+        **{
+            "memory-watch": Answer(),
+            "memory-begin": Answer(),
+            "memory-mounted": Answer(USAGE.format(700, 0)),
+            "memory-end": Answer(USAGE.format(800, 5)),
+            "memory-unmounted": Answer(USAGE.format(100, 5)),
+        }
+    )
+    (trial,) = execute(tmp_path, board, [spec])
+    assert trial.memory is not None
+    assert list(trial.memory.model_dump().values()) == [700, 900, 800, 100, 1, 2, 3]
+    assert {"memory_measured", "memory_lost"} <= {w.code for w in trial.warnings}
+    assert not any(step.startswith("memory") for step in trial.step_ns)
+
+
+def test_memory_that_was_not_told_fails_the_trial(tmp_path: Path, specs: list[TrialSpec]) -> None:
+    spec = specs[0].model_copy(update={"measure": ["memory"]})
+    names = ("watch", "begin", "mounted", "end", "unmounted")
+    board = fake(**{f"memory-{n}": Answer(f"bytes {'9' * 30}\n") for n in names})
+    (trial,) = execute(tmp_path, board, [spec])
+    assert trial.status == "trial_failed"
+    assert trial.error == "step memory-mounted: printed no bytes"
+
+
+def test_memory_of_a_file_system_whose_modules_are_not_known_is_null(
+    tmp_path: Path, specs: list[TrialSpec]
+) -> None:
+    unknown = specs[0].filesystem.model_copy(update={"memory_of": []})
+    spec = specs[0].model_copy(update={"measure": ["memory"], "filesystem": unknown})
+    (trial,) = execute(tmp_path, fake(), [spec])
+    assert (trial.status, trial.memory) == ("ok", None)
+    assert not any(w.code.startswith("memory") for w in trial.warnings)
+
+
+def test_what_a_file_system_counts_is_kept_and_what_it_does_not_is_null(
+    tmp_path: Path, specs: list[TrialSpec]
+) -> None:
+    board = fake(counters=Answer("collections 7\nnot a counter\n"))
+    trials = execute(tmp_path, board, specs)
+    assert {t.filesystem: t.counters for t in trials} == {
+        "jffs2": None,
+        "ubifs": {"collections": 7},
+    }
+    assert all(t.memory is None for t in trials)
+
+
+def test_a_run_with_other_steps_is_another_run(tmp_path: Path, specs: list[TrialSpec]) -> None:
+    """Steps hang on the catalog too: trials of an old one are not gone on with by a new one."""
+
+    def changed(**to: object) -> list[TrialSpec]:
+        fs = specs[0].filesystem
+        return [specs[0].model_copy(update={"filesystem": fs.model_copy(update=to)}), *specs[1:]]
+
+    def run_id(planned: list[TrialSpec]) -> str:
+        return runner.head(read(tmp_path), planned, fake()).id
+
+    settle = specs[0].filesystem.settle
+    longer = changed(settle=settle.model_copy(update={"limit_s": settle.limit_s + 1}))
+    reworded = changed(summary="said in other words")
+    assert [s.id for s in longer] == [s.id for s in specs]
+    assert run_id(longer) != run_id(specs) == run_id(reworded)

@@ -1,0 +1,141 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The whole spine on the real board: from a study file to results that repeat exactly."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from pathlib import Path
+
+import pytest
+from busyhost import busy
+
+from nandlab.analysis.compare import compare
+from nandlab.board.job import Job, Step
+from nandlab.board.qemu import QemuBoard
+from nandlab.cli.progress import Silent
+from nandlab.plan import study
+from nandlab.plan.study import Study, TrialSpec
+from nandlab.results.folder import RunFolder
+from nandlab.results.record import PHASES, Trial
+from nandlab.trial import one
+from nandlab.trial import run as runner
+from nandlab.trial import steps as trial
+
+pytestmark = pytest.mark.board
+
+TEXT = """
+name = "spine"
+question = "Does it repeat?"
+board = "apf27"
+[matrix]
+workloads = [{ name = "ffsmark", files = 59, transactions = 211, subdirectories = 3 }]
+filesystems = [
+    { name = "jffs2", compression = "none" },
+    { name = "ubifs", compression = "none" },
+    { name = "ubifs", compression = "zstd", writeback = "off" },
+    { name = "jffs2", compression = "zlib" },
+]
+chips = [{ part = "apf27", partition_mib = 16 }]
+states = [{ name = "fresh" }]
+seeds = [7]
+phase_offsets_ms = [3.5]
+"""
+AGED = '[{ name = "aged", valid = 0.2, invalid = 0.1, mix = 1 }]'
+
+
+def read(folder: Path, text: str = TEXT) -> Study:
+    path = folder / "spine.toml"
+    path.write_text(text)
+    return study.read(path)
+
+
+def execute(board: QemuBoard, made: Study, out: Path) -> RunFolder:
+    specs = study.plan(made)
+    folder = runner.open_folder(runner.head(made, specs, board), out)
+    asyncio.run(runner.execute(folder, specs, board, 2, Silent()))
+    return folder
+
+
+def test_a_run_repeats_to_the_nanosecond_beside_a_busy_core(
+    board: QemuBoard, tmp_path: Path
+) -> None:
+    made = read(tmp_path)
+    alone = execute(board, made, tmp_path / "alone")
+    with busy(1):
+        beside = execute(board, made, tmp_path / "beside")
+    trials = list(alone.trials())
+    assert [t.error for t in trials] == [None] * 4
+    assert compare(alone, beside) == []
+    for t in trials:
+        check_sound(t)
+
+
+def check_sound(t: Trial) -> None:
+    """What must hold of any good trial, whatever the file system."""
+    assert t.ops is not None
+    assert t.phase_ns is not None
+    assert t.flash is not None
+    assert t.per_block is not None
+    assert t.erases_per_block is not None
+    assert t.ops["create"]["creation"] == 59
+    assert t.ops["read"]["total"] + t.ops["append"]["total"] <= 211
+    assert t.ops["delete"]["total"] == t.ops["create"]["total"]
+    assert all(t.phase_ns[p] for p in PHASES[1:])
+    assert t.kernel_log == []
+    assert t.warnings == []
+    timed = [counts for phase in PHASES[1:] if (counts := t.flash[phase])]
+    assert len(t.per_block.erases) == t.chip.blocks == 128
+    assert sum(t.per_block.programs) >= sum(c.programs for c in timed) > 0
+    assert sum(t.per_block.erases) >= sum(c.erases for c in timed)
+    assert t.erases_per_block.max == max(t.per_block.erases)
+
+
+@pytest.mark.parametrize("index", [0, 1])
+def test_the_state_asked_for_is_obtained(board: QemuBoard, tmp_path: Path, index: int) -> None:
+    made = read(tmp_path, TEXT.replace('[{ name = "fresh" }]', AGED))
+    spec = study.plan(made)[index]
+    result = asyncio.run(one.run(spec, board, made.name))
+    assert result.error is None
+    obtained = result.state.obtained
+    assert obtained is not None
+    assert obtained.valid == pytest.approx(0.2, abs=0.02)
+    assert obtained.invalid == pytest.approx(0.1, abs=0.02)
+
+
+def counters(board: QemuBoard, spec: TrialSpec, after: str) -> dict[str, int]:
+    """The chip's counts once a trial's own job has come to its step ``after``."""
+    job = trial.job(spec)
+    names = [s.name for s in job.steps]
+    steps = job.steps[: names.index(after) + 1]
+    look = Step("look", "cat /sys/kernel/debug/simnand/counters")
+    record = asyncio.run(board.run(Job((*steps, look), job.files)))
+    assert record.failed() is None
+    return {k: int(v) for k, v in (row.split() for row in record["look"].stdout.splitlines())}
+
+
+def test_settle_waits_for_jffs2_to_erase_the_whole_chip(board: QemuBoard, tmp_path: Path) -> None:
+    spec = study.plan(read(tmp_path))[0]
+    assert counters(board, spec, "settle")["erases"] == spec.partition_blocks == 128
+    assert counters(board, spec, "settle")["oob_programs"] == 128
+
+
+def test_a_full_disk_fails_the_trial_and_says_so(board: QemuBoard, tmp_path: Path) -> None:
+    made = read(tmp_path, TEXT.replace("files = 59", "files = 5900"))
+    result = asyncio.run(one.run(study.plan(made)[0], board, made.name))
+    assert result.status == "trial_failed"
+    assert result.error is not None
+    assert "space" in result.error.lower()
+    assert result.phase_ns is None
+
+
+def test_results_tell_what_made_them(board: QemuBoard, tmp_path: Path) -> None:
+    made = read(tmp_path)
+    result = asyncio.run(one.run(study.plan(made)[1], board, made.name))
+    told = json.loads(result.model_dump_json())["provenance"]
+    assert told["kernel"] == board.machine.packages.release
+    assert "QEMU emulator" in told["qemu"]
+    assert {"init", "ffsmark", "settle", "simnand.ko"} <= told["parts"].keys()
+    assert all(len(sha) == 64 for sha in told["parts"].values())
+    assert told["chip"]["sources"]
+    assert "compr=none" in told["steps"]["mount"]

@@ -68,8 +68,9 @@ class Place:
         return _spec(self, self.mib or size)
 
     def differs(self) -> frozenset[str]:
-        """What its catalog file declares."""
-        return frozenset(self.spec.filesystem.differs)
+        """What its catalog file declares for this part."""
+        figures = self.spec.chip.figures(self.spec.partition_blocks)
+        return frozenset(self.spec.filesystem.differing(figures))
 
     def run(
         self, board: Board, *steps: Step, files: dict[str, bytes] | None = None

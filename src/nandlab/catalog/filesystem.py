@@ -34,8 +34,8 @@ Figure = Literal[
 BUILT_IN_WORDS = ("mtd", "mountpoint", "options")
 
 
-class ChipNeed(Strict):
-    """A bound on the chips that a file system, or an option's value, works on."""
+class ChipBound(Strict):
+    """Chips, by one of their figures."""
 
     figure: Figure = Field(
         description="geometry's key (in_order is 0 or 1), or the partition's blocks, in all or in "
@@ -43,6 +43,16 @@ class ChipNeed(Strict):
     )
     min: int | None = Field(default=None, description="least that will do")
     max: int | None = Field(default=None, description="greatest that will do")
+
+    def holds(self, figures: Mapping[str, int]) -> bool:
+        """Whether a chip of these figures is among them."""
+        has = figures[self.figure]
+        return (self.min is None or has >= self.min) and (self.max is None or has <= self.max)
+
+
+class ChipNeed(ChipBound):
+    """A bound on the chips that a file system, or an option's value, works on."""
+
     why: str = Field(description="in a clause: what comes of it otherwise")
 
     def unmet(self, figures: Mapping[str, int]) -> str | None:
@@ -217,6 +227,9 @@ class FilesystemModel(Noun):
     differs: dict[Difference, str] = Field(
         default_factory=dict, description="what it truly does otherwise than tmpfs, in a sentence"
     )
+    differs_only: dict[Difference, ChipBound] = Field(
+        default_factory=dict, description="the chips on which it differs so; absent: on all"
+    )
     image: ImageTools = Field(default=ImageTools(), description="how an image is made")
     names: Names | None = Field(default=None, description="absent: any name")
     link_bytes_max: int | None = Field(
@@ -328,6 +341,14 @@ class FilesystemModel(Noun):
                 unmet = need.unmet(figures)
                 found.append(unmet and f"{key} = {chosen[key]!r}: {unmet}")
         return [text for text in found if text]
+
+    def differing(self, figures: Mapping[str, int]) -> dict[Difference, str]:
+        """What it does otherwise than tmpfs on a chip of these figures, by ChipModel.figures."""
+        return {
+            name: told
+            for name, told in self.differs.items()
+            if name not in self.differs_only or self.differs_only[name].holds(figures)
+        }
 
     def kernel_needs(self, chosen: Mapping[str, str]) -> list[tuple[str, str]]:
         """Each of ``kernel``, the file system's and its options', and what asks for it."""

@@ -7,29 +7,30 @@ hit harder by ageing, YAFFS2 hit hardest.
 
 from __future__ import annotations
 
+import json
 import random
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from nandlab.results import format1
 from nandlab.results.folder import RunFolder
 from nandlab.results.record import (
-    PHASES,
     Chip,
     Counts,
     Doubt,
     EraseSpread,
     Host,
     Latency,
-    Lifetime,
-    Memory,
     PerBlock,
-    Round,
     Run,
     Shares,
     State,
     Trial,
 )
+
+PHASES = ("fill", "creation", "transactions", "deletion")
+Round = dict[str, int]
 
 CHIP = Chip(
     part="MT29F2G08ABAEAWP", partition_mib=100, pages_per_block=64, blocks=800, writesize=2048
@@ -93,7 +94,13 @@ def trial(
     }
     values.update(change)
     values["provenance"].setdefault("filesystem", {"title": TITLES.get(filesystem, filesystem)})
-    return Trial(**values)
+    return as_today(values)
+
+
+def as_today(values: dict[str, Any]) -> Trial:
+    """A trial from the keys of format 1, as an old run's is read."""
+    new, sources = format1.trial(json.loads(json.dumps(values, default=lambda v: v.model_dump())))
+    return Trial.model_validate(new).knowing(sources)
 
 
 def _times(slow: float, rng: random.Random) -> dict[str, Any]:
@@ -190,15 +197,15 @@ def failed(filesystem: str = "ubifs", state: State = AGED, seed: int = 90) -> Tr
     )
 
 
-MEMORY = Memory(
-    mounted=424 << 10,
-    peak=512 << 10,
-    end=480 << 10,
-    unmounted=332 << 10,
-    slab=30 << 10,
-    kmalloc=100 << 10,
-    vmalloc=350 << 10,
-)
+MEMORY = {
+    "mounted": 424 << 10,
+    "peak": 512 << 10,
+    "end": 480 << 10,
+    "unmounted": 332 << 10,
+    "slab": 30 << 10,
+    "kmalloc": 100 << 10,
+    "vmalloc": 350 << 10,
+}
 
 
 def board_lost(filesystem: str = "yaffs2", state: State = AGED, seed: int = 91) -> Trial:
@@ -223,7 +230,7 @@ def study(seeds: int = 5) -> list[Trial]:
         for state in (FRESH, AGED)
         for seed in range(1, seeds + 1)
     ]
-    good[-1] = good[-1].model_copy(update={"flash": None, "flash_sync": None, "per_block": None})
+    good[-1] = trial("yaffs2", AGED, seeds, flash=None, flash_sync=None, per_block=None)
     doubt = Doubt(code="state_missed", text="asked 25 % invalid, the chip held 19 %")
     log = Doubt(code="kernel_log", text="2 lines")
     good[-2] = good[-2].model_copy(
@@ -291,15 +298,15 @@ def lifetime_trial(
         programs = int(n * ROUND_BYTES * amplification / WORN.writesize)
         erases = programs / WORN.pages_per_block
         rounds.append(
-            Round(
-                t_ns=n * 9_000_000_000,
-                bytes_written=n * ROUND_BYTES,
-                programs=programs,
-                erases=int(erases),
-                dead_blocks=sum(
+            {
+                "t_ns": n * 9_000_000_000,
+                "bytes_written": n * ROUND_BYTES,
+                "programs": programs,
+                "erases": int(erases),
+                "dead_blocks": sum(
                     s < p * erases / WORN.blocks for s, p in zip(stands, pace, strict=True)
                 ),
-            )
+            }
         )
     each = [min(int(s), round(p * erases / WORN.blocks)) for s, p in zip(stands, pace, strict=True)]
     empty = dict.fromkeys(
@@ -314,7 +321,7 @@ def lifetime_trial(
         **empty,
         "erases_per_block": None,
         "per_block": PerBlock(reads=each, programs=[64 * e for e in each], erases=each),
-        "lifetime": Lifetime(rounds=rounds, gave_up=None if alive else GAVE_UP[filesystem]),
+        "lifetime": {"rounds": rounds, "gave_up": None if alive else GAVE_UP[filesystem]},
     }
     lived = trial(filesystem, FRESH, seed, **{**values, **change})
     return lived.model_copy(update={"state": FRESH.model_copy(update={"obtained": None})})

@@ -14,9 +14,10 @@ import samples
 
 from nandlab.analysis import advice, groups, limits
 from nandlab.analysis.limits import Limits
+from nandlab.analysis.views import view
 from nandlab.base.errors import UsageError
 from nandlab.cli.advise import share, size, time_ns
-from nandlab.results.record import EraseSpread, Memory, State, Trial
+from nandlab.results.record import EraseSpread, State, Trial
 
 S = 1_000_000_000
 MIB = 1 << 20
@@ -44,7 +45,7 @@ def pair(
 
 def advised(trials: list[Trial], asked: Limits | None = None) -> advice.Advice:
     (setting,) = groups.group(trials)
-    found = advice.advise(setting, asked)
+    found = view(setting).advise(setting, asked)
     assert found is not None
     return found
 
@@ -70,7 +71,7 @@ def test_a_lifetime_is_in_doubt_between_worst_block_and_even_wear(
     years: float, outcome: str
 ) -> None:
     (setting,) = groups.group(pair("jffs2", 10))  # 6.69 years by the worst block, 13.4 if even
-    (judged,) = limits.judge(setting.ensembles[0], Limits(years=years, daily=1 << 30))
+    (judged,) = limits.judge(setting, setting.ensembles[0], Limits(years=years, daily=1 << 30))
     assert judged.outcome == outcome
 
 
@@ -136,17 +137,17 @@ def test_a_state_that_was_not_run_leaves_a_subject_unproven() -> None:
 def test_limits_are_met_or_broken_in_every_trial() -> None:
     (setting,) = groups.group(pair("jffs2", 10))
     ensemble = setting.ensembles[0]
-    p99s = [p for t in ensemble.ok if (p := limits.p99_write(t)) is not None]
+    p99 = setting.figure("latency.writes.p99")
+    p99s = [p for t in ensemble.ok if (p := p99(t)) is not None]
     for most, outcome in ((max(p99s), "met"), (min(p99s) - 1, "broken"), (min(p99s), "in doubt")):
-        (judged,) = limits.judge(ensemble, Limits(p99_write_ns=int(most)))
+        (judged,) = limits.judge(setting, ensemble, Limits(p99_write_ns=int(most)))
         assert judged.outcome == outcome
-    (judged,) = limits.judge(ensemble, Limits(flash_reserve=0.01))
+    (judged,) = limits.judge(setting, ensemble, Limits(flash_reserve=0.01))
     assert judged.outcome == "met"
 
 
 def test_ram_is_judged_by_the_peak_where_a_trial_has_it() -> None:
-    zero = dict.fromkeys(Memory.model_fields, 0)
-    memory = Memory.model_validate({**zero, "peak": 5 * MIB, "end": 2 * MIB})
+    memory = {**samples.MEMORY, "peak": 5 * MIB, "end": 2 * MIB}
     measured = pair("jffs2", 10, memory=memory)
     for most, fitness in ((5 * MIB, "fit"), (5 * MIB - 1, "unfit")):
         assert advised(measured, Limits(ram=most)).subjects[0].fitness == fitness

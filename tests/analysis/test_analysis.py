@@ -11,8 +11,11 @@ from hypothesis import strategies as st
 from nandlab.analysis import answers, figures, groups, lifetime
 from nandlab.analysis.ranking import Finding
 from nandlab.analysis.spread import Spread, quotient, spread, unended
+from nandlab.analysis.views import view
+from nandlab.analysis.words import of as words_of
 from nandlab.base import units
-from nandlab.results.record import Counts, Lifetime, Round, Trial
+from nandlab.base.errors import UsageError
+from nandlab.results.record import Counts, Trial
 
 VALUES = st.lists(st.floats(min_value=0, max_value=1e15), min_size=1, max_size=12)
 POSITIVE = st.lists(st.floats(min_value=1e-3, max_value=1e12), min_size=1, max_size=8)
@@ -80,34 +83,50 @@ def test_derived_figures_of_one_trial() -> None:
             "deletion": None,
         },
     )
-    assert figures.total_ns(trial, "transactions") == 5_000_000_000
-    assert figures.total_ns(trial, "deletion") is None
-    assert figures.transactions_per_s(trial) == 3000
-    assert figures.operations(trial, "transactions") == 12
-    assert figures.operations_per_s(trial, "creation") == 10
-    assert figures.bytes_per_s(trial, "read") == 2000
-    assert figures.chip_total(trial, "erases") == 7
-    assert figures.write_amplification(trial) == 4000 * 2048 / 4096_000
+    assert {name: figure(trial, name) for name in DERIVED} == DERIVED
+
+
+DERIVED = {
+    "phase.transactions": 5_000_000_000,
+    "phase.transactions.sync": 1_000_000_000,
+    "phase.deletion": None,
+    "time": None,
+    "own.transactions_per_s": 3000,
+    "phase.transactions.per_s": 12 / 5,
+    "phase.creation.per_s": 10,
+    "bytes.read": 16_000,
+    "bytes.read.per_s": 2000,
+    "phase.fill.programs": 9_000_000,
+    "chip.erases": 7,
+    "chip.amplification": 4000 * 2048 / 4096_000,
+    "step.mount": 50_000_000,
+    "step.mount.erases": None,
+}
+"""Of the trial above; what prepares is in no total."""
+
+
+def figure(trial: Trial, name: str) -> float | None:
+    return figures.find(name, words_of([trial]))(trial)
 
 
 def test_what_was_not_measured_is_none_and_never_zero() -> None:
     bare = samples.failed()
-    found = [
-        figures.total_ns(bare, "creation"),
-        figures.transactions_per_s(bare),
-        figures.bytes_per_s(bare, "read"),
-        figures.chip_total(bare, "erases"),
-        figures.write_amplification(bare),
-        figures.wear_spread(bare),
-        figures.latency_ns(bare, "read", "p99"),
-        figures.operations(bare, "creation"),
-    ]
-    assert found == [None] * len(found)
+    names = [*DERIVED, "wear.spread", "latency.read.p99", "latency.writes.p99", "memory.peak"]
+    assert {name: figure(bare, name) for name in names} == dict.fromkeys(names)
 
 
-def test_transactions_without_a_parameter_are_the_reads_and_appends() -> None:
-    trial = samples.trial(parameters={}, phase_ns={"transactions": 10**9}, sync_ns=None)
-    assert figures.transactions_per_s(trial) == 15000
+@pytest.mark.parametrize("name", ["", "phase.create.worst", "own.x", "chip.y", "latency.read", "z"])
+def test_a_figure_that_is_none_is_refused_with_those_that_are(name: str) -> None:
+    with pytest.raises(UsageError, match=rf"no figure '{name}': .*phase.transactions, .*own.trans"):
+        figure(samples.trial(), name)
+
+
+def test_a_phase_without_words_is_called_by_its_name() -> None:
+    trial = samples.trial(provenance={}, workload="mine", phase_ns={"bulk_load": 7}, sync_ns=None)
+    (setting,) = groups.group([trial])
+    assert setting.words.phases[0].title == "bulk load"
+    assert setting.headline.name == "phase.bulk_load"
+    assert figure(trial, "phase.bulk_load") == 7
 
 
 def test_trials_are_grouped_by_all_but_seed_and_phase_offset() -> None:
@@ -158,7 +177,7 @@ def timed(filesystem: str, seconds: list[float]) -> list[Trial]:
 
 def time_finding(trials: list[Trial]) -> Finding:
     (setting,) = groups.group(trials)
-    return answers.answers(setting)[0].findings[0]
+    return view(setting).answers(setting)[0].findings[0]
 
 
 def test_ranges_apart_give_an_order_with_factors() -> None:
@@ -211,18 +230,18 @@ def test_an_order_is_stated_only_if_no_range_touches_the_first(times: list[list[
     trials = [t for i, ts in enumerate(times) for t in timed(f"fs{i}", [min(x, 1e6) for x in ts])]
     found = time_finding(trials)
     (setting,) = groups.group(trials)
-    spreads = [e.spread(lambda t: figures.total_ns(t, "transactions")) for e in setting.ensembles]
+    spreads = [e.spread(setting.headline) for e in setting.ensembles]
     order = sorted((s for s in spreads if s), key=lambda s: s.median)
     assert found.firm == all(order[0].told_apart(s) for s in order[1:])
 
 
 def test_ageing_names_who_suffers_most_with_its_range() -> None:
     (setting,) = groups.group(samples.study())
-    fresh, aged = answers.answers(setting)
+    fresh, aged = view(setting).answers(setting)
     assert [f.topic for f in fresh.findings] == ["Time", "Wear", "Evenness", "Tail latency"]
     ageing = [f for f in aged.findings if f.topic == "Ageing, time"]
     assert ageing[0].firm
-    assert ageing[0].text.startswith("YAFFS2 suffers most: its transactions take 14.")
+    assert ageing[0].text.startswith("YAFFS2 suffers most: its transaction time is 14.")
 
 
 def test_absent_trials_come_first_among_the_caveats() -> None:
@@ -262,10 +281,15 @@ def test_other_faults_make_another_setting() -> None:
     assert [s.title.partition("endurance ")[2] for s in settings] == ["50 ± 20 %", "90"]
 
 
-def after(mib: int, dead: int = 0) -> Round:
-    return Round(
-        t_ns=mib, bytes_written=mib << 20, programs=mib * 1024, erases=mib * 16, dead_blocks=dead
-    )
+def after(mib: int, dead: int = 0) -> dict[str, int]:
+    totals = {"bytes_written": mib << 20, "programs": mib * 1024, "erases": mib * 16}
+    return {"t_ns": mib, **totals, "dead_blocks": dead}
+
+
+def life_of(
+    rounds: list[dict[str, int]], gave_up: str | None, end: dict[str, int] | None = None
+) -> dict[str, object]:
+    return {"rounds": rounds, "gave_up": gave_up, "end": end}
 
 
 def lived(filesystem: str, *lives: int, alive: tuple[int, ...] = ()) -> list[Trial]:
@@ -274,9 +298,9 @@ def lived(filesystem: str, *lives: int, alive: tuple[int, ...] = ()) -> list[Tri
         samples.lifetime_trial(
             filesystem,
             i,
-            lifetime=Lifetime(
-                rounds=[after(mib // 2), after(mib * 3 // 4, 2), after(mib, 5)],
-                gave_up=None if mib in alive else "no  room\nleft",
+            lifetime=life_of(
+                [after(mib // 2), after(mib * 3 // 4, 2), after(mib, 5)],
+                None if mib in alive else "no  room\nleft",
             ),
         )
         for i, mib in enumerate(lives)
@@ -285,37 +309,36 @@ def lived(filesystem: str, *lives: int, alive: tuple[int, ...] = ()) -> list[Tri
 
 def test_figures_of_a_life() -> None:
     (trial,) = lived("jffs2", 400)
-    assert figures.life_written(trial) == 400 << 20
-    assert figures.first_death(trial) == 300 << 20
-    assert figures.life_total(trial, "dead_blocks") == 5
-    assert figures.life_amplification(trial) == 2
-    assert figures.wear_used(trial) == 400 * 16 / (128 * 50)
-    assert figures.wear_spread(trial) is not None
-    assert figures.wear_used(trial.model_copy(update={"chip": samples.CHIP})) is None
+    assert figure(trial, "life.written") == 400 << 20
+    assert figure(trial, "life.first_death") == 300 << 20
+    assert figure(trial, "life.dead_blocks") == 5
+    assert figure(trial, "life.amplification") == 2
+    assert figure(trial, "life.wear_used") == 400 * 16 / (128 * 50)
+    assert figure(trial, "wear.spread") is not None
+    assert figure(trial.model_copy(update={"chip": samples.CHIP}), "life.wear_used") is None
 
 
 def test_the_round_that_fails_counts_but_for_its_bytes() -> None:
     (trial,) = lived("jffs2", 400)
-    assert trial.lifetime
-    more = trial.lifetime.rounds[-1].model_copy(update={"programs": 999_999, "dead_blocks": 42})
-    ended = trial.lifetime.model_copy(update={"end": more})
-    longer = trial.model_copy(update={"lifetime": ended})
-    assert figures.life_total(longer, "dead_blocks") == 42
-    assert figures.life_total(longer, "programs") == 999_999
-    assert figures.life_written(longer) == figures.life_written(trial)
-    assert figures.life_amplification(longer) == figures.life_amplification(trial)
+    rounds = [after(200), after(300, 2), after(400, 5)]
+    end = {**rounds[-1], "programs": 999_999, "dead_blocks": 42}
+    longer = samples.lifetime_trial("jffs2", 0, lifetime=life_of(rounds, "no room", end))
+    assert figure(longer, "life.dead_blocks") == 42
+    assert figure(longer, "life.programs") == 999_999
+    for name in ("life.written", "life.amplification", "life.rounds"):
+        assert figure(longer, name) == figure(trial, name)
 
 
 def test_a_life_without_a_whole_round_wrote_nothing() -> None:
-    none = samples.lifetime_trial(lifetime=Lifetime(rounds=[], gave_up="no room"))
-    assert figures.life_written(none) == 0
-    assert figures.life_total(none, "erases") is None
-    assert figures.life_amplification(none) is None
+    none = samples.lifetime_trial(lifetime=life_of([], "no room"))
+    assert figure(none, "life.written") == 0
+    assert figure(none, "life.erases") is None
+    assert figure(none, "life.amplification") is None
     end = after(0, 7)
-    none = samples.lifetime_trial(lifetime=Lifetime(rounds=[], end=end, gave_up="no room"))
-    assert figures.life_total(none, "dead_blocks") == 7
-    assert figures.first_death(none) == 0
-    assert figures.life_written(samples.trial()) is None
+    none = samples.lifetime_trial(lifetime=life_of([], "no room", end))
+    assert figure(none, "life.dead_blocks") == 7
+    assert figure(none, "life.first_death") == 0
+    assert figure(samples.trial(), "life.written") is None
     found = life_finding([none, *lived("ubifs", 4, 5)], "Block deaths")
     assert (
         "JFFS2: the first block dies after 0 B; at the end 7 blocks of 128 are dead." in found.text
@@ -324,7 +347,7 @@ def test_a_life_without_a_whole_round_wrote_nothing() -> None:
 
 def life_finding(trials: list[Trial], topic: str) -> Finding:
     (setting,) = groups.group(trials)
-    (answer,) = answers.answers(setting)
+    (answer,) = view(setting).answers(setting)
     (found,) = [f for f in answer.findings if f.topic == topic]
     return found
 
@@ -366,7 +389,7 @@ def test_how_it_ended_is_in_one_line_and_cut() -> None:
     )
     said = ["write f000123: ENOSPC", "write f000987: ENOSPC", "error 28", "error 30"]
     trials = [
-        samples.lifetime_trial(seed=i, lifetime=Lifetime(rounds=[after(1)], gave_up=text))
+        samples.lifetime_trial(seed=i, lifetime=life_of([after(1)], text))
         for i, text in enumerate(said)
     ]
     (setting,) = groups.group(trials)

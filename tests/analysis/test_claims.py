@@ -45,7 +45,7 @@ def timed(state: State, seconds: list[float], **change: Any) -> list[Trial]:
 
 
 def part(**change: Any) -> Part:
-    given = {"label": "aged / fresh", "figure": "transactions_ns", "of": AGED, "over": FRESH}
+    given = {"label": "aged / fresh", "figure": "phase.transactions", "of": AGED, "over": FRESH}
     return Part.model_validate({**given, "direction": "above 1", **change})
 
 
@@ -96,7 +96,7 @@ def test_a_verdict_follows_the_rules(
 
 
 def test_one_part_that_goes_the_other_way_decides() -> None:
-    plain = {"label": "fresh", "figure": "transactions_ns", "of": FRESH, "direction": "none"}
+    plain = {"label": "fresh", "figure": "phase.transactions", "of": FRESH, "direction": "none"}
     number = Part.model_validate({**plain, "paper": 10.0 * S})
     assert row(paper(part(), number), [10, 10], [13, 14]).verdict == "reproduced"
     assert row(paper(part(), number), [20, 20], [26, 28]).verdict == "same direction"

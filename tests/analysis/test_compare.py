@@ -49,9 +49,10 @@ def test_a_run_does_not_differ_from_a_repetition_on_another_host(tmp_path: Path)
 
 
 def nudged(trial: Trial) -> Trial:
-    assert trial.phase_ns is not None
-    slower = {**trial.phase_ns, "transactions": (trial.phase_ns["transactions"] or 0) + 1}
-    return trial.model_copy(update={"phase_ns": slower})
+    slower = [
+        p.model_copy(update={"ns": (p.ns or 0) + (p.name == "transactions")}) for p in trial.phases
+    ]
+    return trial.model_copy(update={"phases": slower})
 
 
 def test_one_nanosecond_is_found_with_its_path_and_both_values(tmp_path: Path) -> None:
@@ -59,7 +60,7 @@ def test_one_nanosecond_is_found_with_its_path_and_both_values(tmp_path: Path) -
     changed = [trials[0], nudged(trials[1])]
     a, b = samples.folder(tmp_path / "a", trials), samples.folder(tmp_path / "b", changed)
     (found,) = compare(a, b)
-    assert found.path == f"trials.{trials[1].id}.phase_ns.transactions"
+    assert found.path == f"trials.{trials[1].id}.phases.transactions.ns"
     assert isinstance(found.a, int)
     assert found.b == found.a + 1
     assert str(found) == f"{found.path}: {found.a} / {found.b}"

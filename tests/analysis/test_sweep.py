@@ -8,7 +8,8 @@ from pathlib import Path
 import samples
 
 from nandlab import report
-from nandlab.analysis import advice, groups, sweep
+from nandlab.analysis import groups, sweep
+from nandlab.analysis.views import view
 from nandlab.results.record import State, Trial
 
 S = 1_000_000_000
@@ -51,7 +52,7 @@ def test_a_cliff_is_where_time_passes_twice_the_fresh_time() -> None:
 def test_cliffs_are_told_in_words_the_first_to_fall_first() -> None:
     jffs2, ubifs = sweep.findings(swept())
     assert jffs2.topic == "Cliff of JFFS2"
-    assert "None dead: from 80 % valid its transactions take more than 2 times" in jffs2.text
+    assert "None dead: from 80 % valid its transaction time is more than 2 times" in jffs2.text
     assert "at 90 % valid no trial ends well (no space left)" in jffs2.text
     assert "25 % dead, mixed: from 40 % valid" in jffs2.text
     assert ubifs.text == "None dead: no cliff up to 90 % valid."
@@ -73,7 +74,8 @@ def test_a_state_in_which_some_trials_fail_is_told_and_starred(tmp_path: Path) -
 
 
 def test_advice_on_a_sweep_is_where_the_cliffs_are() -> None:
-    found = advice.advise(swept())
+    setting = swept()
+    found = view(setting).advise(setting, None)
     assert found is not None
     assert not found.subjects
     assert found.sentences[0].startswith("Cliff of JFFS2: None dead: from 80 % valid")

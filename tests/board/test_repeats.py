@@ -51,4 +51,4 @@ def test_ten_repeats_are_one(board: QemuBoard, tmp_path: Path, filesystem: str) 
             assert figures(spec, now) == first
     later = spec.model_copy(update={"phase_offset_ms": 377.0})
     for other in (another, later):
-        assert figures(other, board)["phase_ns"] != first["phase_ns"]
+        assert figures(other, board)["phases"] != first["phases"]

@@ -69,13 +69,12 @@ def test_a_bad_study_runs_nothing_and_leaves_nothing(tmp_path: Path) -> None:
 def test_compare_exits_1_on_a_single_nanosecond(tmp_path: Path) -> None:
     a, b = (samples.folder(tmp_path / name, samples.study()) for name in "ab")
     assert nandlab("compare", a.path, b.path).returncode == 0
-    trial = next(t for t in b.trials() if t.phase_ns)
+    trial = next(t for t in b.trials() if t.phases)
     path = b.trial_path(trial.id)
-    assert trial.phase_ns is not None
-    old = trial.phase_ns["transactions"]
+    old = trial.phases[2].ns
     assert old is not None
     path.write_text(path.read_text().replace(str(old), str(old + 1), 1))
     done = nandlab("compare", a.path, b.path)
     assert done.returncode == 1
-    assert "phase_ns.transactions" in done.stdout
+    assert "phases.transactions.ns" in done.stdout
     assert str(old + 1) in done.stdout

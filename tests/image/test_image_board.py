@@ -94,7 +94,7 @@ def a_trial_begins_from_it_and_repeats(board: QemuBoard, source: Path, image: Pa
     assert (result.status, result.error, result.kernel_log) == ("ok", None, [])
     assert result.image is not None
     assert (result.image.name, result.image.sha256) == ("image.nand", chipfile.head(image).digest())
-    assert "format" not in result.step_ns
+    assert result.step("format") is None
     pages = chipfile.used(chipfile.read(image)[1]).pages
     assert result.state.obtained is not None
     assert result.state.obtained.before is not None

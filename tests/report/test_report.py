@@ -25,10 +25,11 @@ from hypothesis import strategies as st
 from playwright.sync_api import Browser, Page, sync_playwright
 
 from nandlab import report
-from nandlab.analysis import figures, groups
+from nandlab.analysis import figures, groups, life
 from nandlab.base import units
-from nandlab.report import html, layout, pngmap, specs, tables
-from nandlab.results.record import Lifetime, Trial
+from nandlab.report import html, layout, pngmap, readings
+from nandlab.report.charts import Chart
+from nandlab.results.record import Trial
 
 pytestmark = pytest.mark.xdist_group("report")
 CHROMIUM = shutil.which("chromium")
@@ -256,18 +257,21 @@ def test_a_life_is_told_with_its_end(life_path: Path) -> None:
     assert "No transaction time was measured." not in text
 
 
+def charts(setting: groups.Setting) -> list[Chart]:
+    return [drawn.chart for drawn in readings.drawn(setting)]
+
+
 def test_a_line_of_deaths_keeps_every_bend_and_its_end() -> None:
     """Rounds left out of the line are those that a step line draws anyway."""
     trials = samples.lifetime_study()
     (setting,) = groups.group(trials)
-    (chart,) = [c for c in specs.charts(setting) if c.name == "lifetime-deaths"]
+    (chart,) = [c for c in charts(setting) if c.name == "lifetime-deaths"]
     for trial in trials:
         points = [d for d in chart.datasets["trials"] if d["trial"] == trial.id]
-        assert trial.lifetime
-        for r in trial.lifetime.rounds:
+        for r in life.points(trial):
             at = [p["dead"] for p in points if p["written"] <= r.bytes_written / 2**20]
             assert at[-1] == r.dead_blocks
-        assert points[-1]["written"] == trial.lifetime.rounds[-1].bytes_written / 2**20
+        assert points[-1]["written"] == life.points(trial)[-1].bytes_written / 2**20
         assert len({p["colour"] for p in points}) == 1
     shades = [d["shade"] for d in chart.datasets["ends"]]
     assert shades == [1, 1, 1, 1, 0, 1]
@@ -276,15 +280,15 @@ def test_a_line_of_deaths_keeps_every_bend_and_its_end() -> None:
 def test_configurations_of_one_file_system_differ_by_their_dash() -> None:
     options = [{"compr": "none"}, {"compr": "lzo"}]
     (setting,) = groups.group([samples.lifetime_trial("ubifs", options=o) for o in options])
-    (chart,) = [c for c in specs.charts(setting) if c.name == "lifetime-deaths"]
+    (chart,) = [c for c in charts(setting) if c.name == "lifetime-deaths"]
     looks = {(d["colour"], str(d["dash"])) for d in chart.datasets["trials"]}
     assert len(looks) == 2
 
 
 def test_a_life_without_a_whole_round_has_no_line() -> None:
-    life = Lifetime(rounds=[], gave_up="no room")
-    (setting,) = groups.group([samples.lifetime_trial(lifetime=life, per_block=None)])
-    assert specs.charts(setting) == []
+    none = {"rounds": [], "gave_up": "no room"}
+    (setting,) = groups.group([samples.lifetime_trial(lifetime=none, per_block=None)])
+    assert charts(setting) == []
 
 
 def test_what_is_assumed_of_the_chip_is_told(page_path: Path) -> None:
@@ -312,16 +316,16 @@ def test_charts_stand_beside_the_page_and_out_is_obeyed(tmp_path: Path) -> None:
 def test_steps_and_ram_stand_in_the_tables_where_they_were_measured(tmp_path: Path) -> None:
     memory = [samples.trial(memory=samples.MEMORY, counters={"x": 1})]
     (with_memory,), (without,) = groups.group(memory), groups.group([samples.trial()])
-    table = tables.overview(with_memory)
+    table = readings.overview(with_memory)
     told = dict(zip(table.head, table.rows[0].cells, strict=True))
     assert told["memory, mounted"].text == "424 KiB"
     assert told["memory, peak"].text == "512 KiB"
     assert told["mount"].text == "50 ms"
-    assert not any("memory" in title for title in tables.overview(without).head)
-    table = tables.behind(without, "time")
+    assert not any("memory" in title for title in readings.overview(without).head)
+    table = next(d.table for d in readings.drawn(without) if d.chart.name == "ffsmark-time")
     told = dict(zip(table.head, table.rows[0].cells, strict=True))
-    steps = [told[step].text for step in ("format", "settle", "unmount")]
-    assert steps == ["200 ms", "2 s", units.MISSING]
+    assert [told[step].text for step in ("format", "settle")] == ["200 ms", "2 s"]
+    assert "unmount" not in told
 
 
 def test_what_was_not_measured_has_no_chart(tmp_path: Path) -> None:
@@ -340,16 +344,16 @@ def test_a_run_without_a_finished_trial_says_so(tmp_path: Path) -> None:
 
 def test_a_row_without_figures_says_so_in_the_chart() -> None:
     (setting,) = groups.group([samples.trial(), samples.failed("ubifs")])
-    chart = specs.charts(setting)[0]
+    chart = charts(setting)[0]
     assert {d["text"] for d in chart.datasets["absent"]} == {"no trial ended well"}
 
 
 def test_the_median_never_stands_without_range_and_trials() -> None:
     (setting,) = groups.group(samples.study(seeds=3))
-    for chart in specs.charts(setting):
+    for chart in charts(setting):
         for item in chart.datasets.get("summary", []):
             assert item["low"] <= item["mid"] <= item["high"]
-    chart = specs.charts(setting)[0]
+    chart = charts(setting)[0]
     assert len(chart.datasets["trials"]) == 3 * 6 * 3
 
 

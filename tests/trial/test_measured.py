@@ -17,7 +17,7 @@ from test_run import MEASURED, TEXT, fake
 from nandlab.board.fake import Answer
 from nandlab.plan import study
 from nandlab.plan.study import Study, TrialSpec
-from nandlab.results.record import Trial
+from nandlab.results.record import Latency, Trial
 from nandlab.trial import one
 
 COUNTS = {"reads": 1, "programs": 2, "erases": 3}
@@ -39,6 +39,16 @@ LIFE: dict[str, Any] = {
 }
 
 
+OWN: dict[str, Any] = {
+    "phases": [{"name": "bulk_load", "ns": 7, "chip": COUNTS}, {"name": "queries", "ns": 9}],
+    "operations": {"insert": 4},
+    "latency_ns": {"insert": LATENCY},
+    "figures": {"queries_per_s": 3.5},
+    "series": [{"name": "ram", "unit": "bytes", "t_ns": [1, 2], "values": [10, 20]}],
+}
+"""What a workload prints that is not FFSMark; all of it is by choice."""
+
+
 def spec() -> TrialSpec:
     return study.plan(Study.model_validate(tomllib.loads(TEXT)))[0]
 
@@ -50,7 +60,7 @@ def told(printed: str, **more: Answer) -> Trial:
     """The result of a trial whose workload printed this; as it is after it was kept."""
     board = fake(**{"workload": Answer(printed), **more})
     result = asyncio.run(one.run(SPEC, board, "small"))
-    kept = Trial.model_validate_json(result.model_dump_json())
+    kept = Trial.model_validate_json(result.model_dump_json()).knowing(result.sources)
     assert kept == result
     return kept
 
@@ -72,12 +82,30 @@ def put(base: dict[str, Any], path: str, value: object) -> dict[str, Any]:
 def test_what_is_right_is_read() -> None:
     load, life = told(f"talk\n{json.dumps(LOAD)}\n"), told(json.dumps(LIFE))
     assert (load.status, life.status) == ("ok", "ok")
-    assert load.flash is not None and load.flash["creation"] is not None
-    assert load.flash["creation"].model_dump() == COUNTS
+    creation = load.phase("creation")
+    assert creation is not None and creation.chip is not None
+    assert creation.chip.model_dump() == COUNTS
+    assert load.latency_ns == {"create": Latency.model_validate(LATENCY), "read": None}
     assert load.erases_per_block is not None and load.per_block is not None
     assert load.state.obtained is not None and load.state.obtained.valid == 0.51
     assert [w.code for w in load.warnings] == ["workload", "state_missed"]
-    assert life.lifetime is not None and life.lifetime.gave_up == "disk full"
+    assert life.texts == {"gave_up": "disk full"}
+    assert {s.name: s.values for s in life.series} == {
+        "bytes_written": [2, 2],
+        "programs": [3, 3],
+        "erases": [4, 4],
+        "dead_blocks": [0, 0],
+    }
+
+
+def test_words_of_a_workloads_own_are_kept_as_they_are() -> None:
+    own = told(json.dumps(OWN))
+    assert own.ok
+    assert [p.name for p in own.phases] == ["bulk_load", "queries"]
+    assert own.figures == {"queries_per_s": 3.5}
+    assert own.series[0].values == [10, 20]
+    (least,) = (told(json.dumps({"figures": {"x": 1}})),)
+    assert least.ok
 
 
 def test_a_chip_that_does_not_tell_of_its_blocks_is_null() -> None:
@@ -101,6 +129,10 @@ def test_a_chip_that_does_not_tell_of_its_blocks_is_null() -> None:
         (LOAD, "latency_ns.create.p99", 10**40, "latency_ns.create.p99: Input should be less"),
         (LOAD, "state.obtained.valid", 10**400, "state.obtained.valid: "),
         (LOAD, "bytes.read", True, "bytes.read: Input should be a valid integer"),
+        (OWN, "phases.0.name", KeyError, "phases.0.name: Field required"),
+        (OWN, "phases.0.ns", 1.5, "phases.0.ns: Input should be a valid integer"),
+        (OWN, "figures.queries_per_s", float("inf"), "figures.queries_per_s.float: Input should"),
+        (OWN, "series.0.values", [1], "series.0: Value error, 2 times and 1 values"),
         (LIFE, "end", KeyError, "end: Field required"),
         (LIFE, "rounds", 7, "rounds: Input should be a valid array"),
         (LIFE, "gave_up", 7, "gave_up: Input should be a valid string"),
@@ -114,7 +146,7 @@ def test_what_is_wrong_is_a_failed_trial_with_its_place(
     assert result.error is not None
     assert result.error.startswith("ffsmark printed no result that nandlab understands: ")
     assert said in result.error
-    assert result.phase_ns is None and result.lifetime is None
+    assert result.phases == [] and result.series == []
 
 
 @pytest.mark.parametrize(
@@ -127,7 +159,8 @@ def test_what_is_wrong_is_a_failed_trial_with_its_place(
         ("[1]", "the last line is list, not an object of JSON"),
         (json.dumps(put(LIFE, "gave_up", "\ud800")), "the last line is not JSON"),
         (json.dumps(put(LOAD, "bytes.read", 10**4000)).replace("0" * 4000, "0" * 5000), "not JSON"),
-        ("{}", "sync_ns: Field required; ops: Field required; and 4 more"),
+        ("{}", "it has no phases, figures, series or latencies"),
+        ('{"phase_ns": {}}', "sync_ns: Field required; ops: Field required; bytes: Field requir"),
     ],
 )
 def test_what_is_no_result_at_all_is_told(printed: str, said: str) -> None:
@@ -175,7 +208,7 @@ def test_any_json_yields_a_result(value: object) -> None:
 
 @given(st.data())
 def test_any_json_in_place_of_any_member_yields_a_result(data: st.DataObject) -> None:
-    base = data.draw(st.sampled_from([LOAD, LIFE]))
+    base = data.draw(st.sampled_from([LOAD, LIFE, OWN]))
     path = data.draw(st.sampled_from(paths(base)))
     changed = json.dumps(put(base, path, data.draw(JSON)), ensure_ascii=data.draw(st.booleans()))
     result = told(changed)
@@ -190,5 +223,5 @@ def test_any_bytes_yield_a_result(printed: bytes) -> None:
 
 def test_bytes_that_are_no_text_do_not_cost_the_result() -> None:
     printed = json.dumps(put(LIFE, "gave_up", "open XX: full")).encode().replace(b"XX", b"\xff")
-    life = told(printed.decode(errors="surrogateescape")).lifetime
-    assert life is not None and life.gave_up == "open \ufffd: full"
+    life = told(printed.decode(errors="surrogateescape"))
+    assert life.texts["gave_up"] == "open \ufffd: full"

@@ -18,10 +18,12 @@ from nandlab.cli.progress import Pace, Silent, in_words
 from nandlab.plan import study
 from nandlab.plan.study import Study, TrialSpec
 from nandlab.results.folder import RunFolder
-from nandlab.results.record import OPERATIONS, PHASES, WARNINGS, Trial
+from nandlab.results.record import WARNINGS, Trial
 from nandlab.trial import run as runner
 from nandlab.trial.steps import job
 
+PHASES = ("fill", "creation", "transactions", "deletion")
+OPERATIONS = ("create", "read", "append", "delete")
 TEXT = """
 name = "small"
 question = "Which?"
@@ -84,8 +86,11 @@ def execute(tmp_path: Path, board: FakeBoard, specs: list[TrialSpec]) -> list[Tr
 def test_every_trial_has_its_result(tmp_path: Path, specs: list[TrialSpec]) -> None:
     trials = execute(tmp_path, fake(), specs)
     assert [t.id for t in trials] == [s.id for s in specs]
-    assert all(t.ok and t.phase_ns == MEASURED["phase_ns"] for t in trials)
-    assert trials[0].flash is None
+    for t in trials:
+        assert t.ok
+        assert [(p.name, p.ns, p.sync_ns, p.chip) for p in t.phases] == [
+            (name, 5, 1, None) for name in PHASES
+        ]
     assert trials[0].latency_ns == dict.fromkeys(OPERATIONS)
     codes = [w.code for w in trials[0].warnings]
     assert codes == ["workload", "state_missed"]
@@ -112,7 +117,7 @@ def test_a_failed_step_is_a_failed_trial_with_its_reason(
     trials = execute(tmp_path, board, specs[:1])
     assert trials[0].status == "trial_failed"
     assert trials[0].error == "step workload exited with 1: ffsmark: disk full"
-    assert trials[0].phase_ns is None
+    assert trials[0].phases == []
 
 
 def test_a_lost_board_is_a_result_and_the_run_goes_on(
@@ -143,7 +148,7 @@ def test_what_is_no_text_is_kept_in_a_form_that_is(tmp_path: Path, specs: list[T
     counters = next(s for s in specs if s.filesystem.name == "ubifs")
     board = fake(counters=Answer("a\udcff 7\n"))
     (trial,) = execute(tmp_path / "counters", board, [counters])
-    assert trial.counters == {"a\\xff": 7}
+    assert trial.measured["counters"] == {"a\\xff": 7}
 
 
 def test_output_that_was_cut_is_a_doubt(tmp_path: Path, specs: list[TrialSpec]) -> None:
@@ -261,10 +266,9 @@ def test_memory_is_measured_where_asked_for_and_its_cost_is_a_doubt(
         }
     )
     (trial,) = execute(tmp_path, board, [spec])
-    assert trial.memory is not None
-    assert list(trial.memory.model_dump().values()) == [700, 900, 800, 100, 1, 2, 3]
+    assert list(trial.measured["memory"].values()) == [700, 900, 800, 100, 1, 2, 3]
     assert {"memory_measured", "memory_lost"} <= {w.code for w in trial.warnings}
-    assert not any(step.startswith("memory") for step in trial.step_ns)
+    assert not any(step.startswith("memory") for step in (s.name for s in trial.steps))
 
 
 def test_memory_that_was_not_told_fails_the_trial(tmp_path: Path, specs: list[TrialSpec]) -> None:
@@ -282,7 +286,7 @@ def test_memory_of_a_file_system_whose_modules_are_not_known_is_null(
     unknown = specs[0].filesystem.model_copy(update={"memory_of": []})
     spec = specs[0].model_copy(update={"measure": ["memory"], "filesystem": unknown})
     (trial,) = execute(tmp_path, fake(), [spec])
-    assert (trial.status, trial.memory) == ("ok", None)
+    assert (trial.status, trial.measured) == ("ok", {})
     assert not any(w.code.startswith("memory") for w in trial.warnings)
 
 
@@ -291,11 +295,10 @@ def test_what_a_file_system_counts_is_kept_and_what_it_does_not_is_null(
 ) -> None:
     board = fake(counters=Answer("collections 7\nnot a counter\n"))
     trials = execute(tmp_path, board, specs)
-    assert {t.filesystem: t.counters for t in trials} == {
-        "jffs2": None,
-        "ubifs": {"collections": 7},
+    assert {t.filesystem: t.measured for t in trials} == {
+        "jffs2": {},
+        "ubifs": {"counters": {"collections": 7}},
     }
-    assert all(t.memory is None for t in trials)
 
 
 def test_a_run_with_other_steps_is_another_run(tmp_path: Path, specs: list[TrialSpec]) -> None:

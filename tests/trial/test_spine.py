@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import asyncio
-import json
 from pathlib import Path
 
 import pytest
@@ -17,7 +16,7 @@ from nandlab.cli.progress import Silent
 from nandlab.plan import study
 from nandlab.plan.study import Study, TrialSpec
 from nandlab.results.folder import RunFolder
-from nandlab.results.record import PHASES, Trial
+from nandlab.results.record import Trial
 from nandlab.trial import one
 from nandlab.trial import run as runner
 from nandlab.trial import steps as trial
@@ -73,18 +72,16 @@ def test_a_run_repeats_to_the_nanosecond_beside_a_busy_core(
 
 def check_sound(t: Trial) -> None:
     """What must hold of any good trial, whatever the file system."""
-    assert t.ops is not None
-    assert t.phase_ns is not None
-    assert t.flash is not None
+    assert [p.name for p in t.phases] == ["fill", "creation", "transactions", "deletion"]
     assert t.per_block is not None
     assert t.erases_per_block is not None
-    assert t.ops["create"]["creation"] == 59
-    assert t.ops["read"]["total"] + t.ops["append"]["total"] <= 211
-    assert t.ops["delete"]["total"] == t.ops["create"]["total"]
-    assert all(t.phase_ns[p] for p in PHASES[1:])
+    assert t.phases[1].operations["create"] == 59
+    assert t.operations["read"] + t.operations["append"] <= 211
+    assert t.operations["delete"] == t.operations["create"]
+    assert all(p.ns for p in t.phases[1:])
     assert t.kernel_log == []
     assert t.warnings == []
-    timed = [counts for phase in PHASES[1:] if (counts := t.flash[phase])]
+    timed = [p.chip for p in t.phases[1:] if p.chip]
     assert len(t.per_block.erases) == t.chip.blocks == 128
     assert sum(t.per_block.programs) >= sum(c.programs for c in timed) > 0
     assert sum(t.per_block.erases) >= sum(c.erases for c in timed)
@@ -126,16 +123,20 @@ def test_a_full_disk_fails_the_trial_and_says_so(board: QemuBoard, tmp_path: Pat
     assert result.status == "trial_failed"
     assert result.error is not None
     assert "space" in result.error.lower()
-    assert result.phase_ns is None
+    assert result.phases == []
 
 
 def test_results_tell_what_made_them(board: QemuBoard, tmp_path: Path) -> None:
     made = read(tmp_path)
     result = asyncio.run(one.run(study.plan(made)[1], board, made.name))
-    told = json.loads(result.model_dump_json())["provenance"]
+    told = result.about("board")
     assert told["kernel"] == board.machine.packages.release
     assert "QEMU emulator" in told["qemu"]
     assert {"init", "ffsmark", "settle", "simnand.ko"} <= told["parts"].keys()
     assert all(len(sha) == 64 for sha in told["parts"].values())
-    assert told["chip"]["sources"]
-    assert "compr=none" in told["steps"]["mount"]
+    assert result.about("chip")["sources"]
+    mount = result.step("mount")
+    assert mount is not None
+    assert mount.command is not None
+    assert "compr=none" in mount.command
+    assert "set number 59" in result.files["ffsmark.cfg"]

@@ -4,34 +4,29 @@
 A subject is judged in every flash state of its setting, for a product passes through them all. It
 is *unfit* when a trial of it did not end well or a limit is broken in some state, *unproven* when a
 limit is in doubt or could not be judged or a state of the setting was not run, else *fit*. The fit
-come first, then the unproven; within each by the median transaction time in the state where that is
-longest. To be avoided is what is unfit, and what takes in some state at least :data:`FAR` times the
-time or the erases of the first, where the ranges do not touch.
+come first, then the unproven; within each by the median of the workload's headline figure in the
+state where that is worst. To be avoided is what is unfit, and what takes in some state at least
+:data:`FAR` times the headline or the erases of the first, where the ranges do not touch.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Literal
 
-from nandlab.analysis import figures, sweep
+from nandlab.analysis import sweep
+from nandlab.analysis.figures import Figure
 from nandlab.analysis.groups import Ensemble, Setting
 from nandlab.analysis.limits import Judgement, Limits, judge
 from nandlab.analysis.ranking import joined
 from nandlab.base import units
-from nandlab.results.record import Trial
 
 Fitness = Literal["fit", "unproven", "unfit"]
 ORDER: tuple[Fitness, ...] = ("fit", "unproven", "unfit")
 FAR = 3.0
 """Times the first one's time or erases from which on a file system is to be avoided."""
-
-COSTS: tuple[tuple[str, Callable[[Trial], float | None], units.Form], ...] = (
-    ("transaction time", partial(figures.total_ns, phase="transactions"), units.time),
-    ("block erases", partial(figures.chip_total, operation="erases"), units.count),
-)
 
 
 @dataclass(frozen=True)
@@ -40,8 +35,8 @@ class Subject:
 
     name: str
     fitness: Fitness
-    worst_ns: float | None
-    """Median transaction time in the state where it is longest."""
+    worst: float | None
+    """Median of the workload's headline figure in the state where it is worst."""
     worst_state: str | None
     not_run: tuple[str, ...]
     """States of the setting in which it has no trial."""
@@ -70,36 +65,42 @@ class Advice:
         return [s for s in (_take(self), *_avoid(self), _unknown(self)) if s]
 
 
-def advise(setting: Setting, limits: Limits | None = None) -> Advice | None:
-    """None for chips that were worn out: their lives are told elsewhere.
-
-    A sweep goes on until nothing fits, so that every subject fails in some state of it: it tells
-    how far each may be filled, and has no ranking.
-    """
-    if setting.lifetime:
-        return None
-    if sweep.is_sweep(setting):
-        cliffs = (f"{f.topic}: {f.text}" for f in sweep.findings(setting))
-        return Advice(setting, (), tuple(cliffs))
+def by_limits(setting: Setting, limits: Limits | None = None) -> Advice:
+    """Every subject judged; the best first."""
     limits = limits or Limits()
     found = [_subject(setting, name, limits) for name in setting.subjects]
-    found.sort(key=_place)
+    found.sort(key=partial(_place, setting.headline.better == "more"))
     if found[0].fitness != "unfit":
         first = found[0].name
         found[1:] = [replace(s, avoid=(*s.avoid, *_far(setting, first, s.name))) for s in found[1:]]
     return Advice(setting, tuple(found))
 
 
-def _place(subject: Subject) -> tuple[int, int, bool, float]:
+def by_cliffs(setting: Setting, limits: Limits | None = None) -> Advice:
+    """How far each subject may be filled.
+
+    A sweep goes on until nothing fits, so that every subject fails in some state of it: there is no
+    ranking, and no limit to hold.
+    """
+    cliffs = (f"{f.topic}: {f.text}" for f in sweep.findings(setting))
+    return Advice(setting, (), tuple(cliffs))
+
+
+def none(setting: Setting, limits: Limits | None = None) -> None:
+    """For settings that are read otherwise than by limits."""
+
+
+def _place(greatest: bool, subject: Subject) -> tuple[int, int, bool, float]:
     """A time of fewer states is no match for one of all."""
     place = ORDER.index(subject.fitness)
-    return place, len(subject.not_run), subject.worst_ns is None, subject.worst_ns or 0.0
+    worst = subject.worst or 0.0
+    return place, len(subject.not_run), subject.worst is None, -worst if greatest else worst
 
 
 def _subject(setting: Setting, name: str, limits: Limits) -> Subject:
     ensembles = [e for e in setting.ensembles if e.subject == name]
     failures = [f for e in ensembles if (f := _failure(e)) is not None]
-    judged = [(e.state, j) for e in ensembles if e.ok for j in judge(e, limits)]
+    judged = [(e.state, j) for e in ensembles if e.ok for j in judge(setting, e, limits)]
     broken = _told(judged, "broken")
     doubtful = _told(judged, "in doubt")
     unknown = _told(judged, "unknown")
@@ -110,12 +111,14 @@ def _subject(setting: Setting, name: str, limits: Limits) -> Subject:
         fitness = "unfit"
     elif doubtful or unknown or not_run:
         fitness = "unproven"
-    times = [(s.median, e.state) for e in ensembles if (s := e.spread(COSTS[0][1])) is not None]
-    worst_ns, worst_state = max(times, default=(None, None))
+    headline = setting.headline
+    seen = [(s.median, e.state) for e in ensembles if (s := e.spread(headline)) is not None]
+    last = min if headline.better == "more" else max
+    worst, worst_state = last(seen, default=(None, None))
     return Subject(
         name,
         fitness,
-        worst_ns,
+        worst,
         worst_state,
         not_run,
         against=(*failures, *broken, *doubtful),
@@ -144,47 +147,58 @@ def _failure(ensemble: Ensemble) -> str | None:
 
 def _far(setting: Setting, first: str, name: str) -> list[str]:
     """Of each cost, the state in which it is furthest from the first one's."""
+    costs = [(setting.words.headline.noun, setting.headline)]
+    costs.append(("block erases", setting.figure("chip.erases")))
     found = []
-    for what, figure, form in COSTS:
+    for what, figure in costs:
         factors = []
         for e in setting.ensembles:
             best = setting.find(first, e.state)
             own, other = e.spread(figure), best.spread(figure) if best else None
-            if e.subject != name or own is None or other is None or other.median <= 0:
+            if e.subject != name or own is None or other is None:
                 continue
-            if own.median >= FAR * other.median and not own.overlaps(other):
-                factors.append((own.median / other.median, e.state, own, other))
+            factor = _times_worse(figure, own.median, other.median)
+            if factor >= FAR and not own.overlaps(other):
+                factors.append((factor, e.state, own, other))
         if factors:
             factor, state, own, other = max(factors, key=lambda f: f[0])
             alone = ", single trials" if min(own.n, other.n) == 1 else ""
+            ratio = own.median / other.median if figure.better == "less" else 1 / factor
             found.append(
-                f"{state}: {units.figures3(factor)} times the {what} of {first} "
-                f"({form(own.median)} against {form(other.median)}{alone})"
+                f"{state}: {units.figures3(ratio)} times the {what} of {first} "
+                f"({figure.form(own.median)} against {figure.form(other.median)}{alone})"
             )
     return found
 
 
+def _times_worse(figure: Figure, own: float, first: float) -> float:
+    """By how much a median is worse than the first one's; 0 where there is no factor."""
+    worse, better = (first, own) if figure.better == "more" else (own, first)
+    return worse / better if better > 0 else 0.0
+
+
 def _take(advice: Advice) -> str:
-    measured = [s for s in advice.subjects if s.worst_ns is not None]
+    measured = [s for s in advice.subjects if s.worst is not None]
     able = [s for s in measured if s.fitness == "fit"]
     if not able:
         maybe = [s for s in measured if s.fitness == "unproven"]
         if not maybe:
             return "None that was measured is fit."
-        open_points = [*maybe[0].against, *maybe[0].unknown, *_gaps(maybe[0])]
+        best = maybe[0]
+        open_points = [*best.against, *best.unknown, *_gaps(best)]
         return (
-            f"None is proven fit. The first to look into is {maybe[0].name}: {_time(maybe[0])}; "
-            f"open: {'; '.join(open_points)}."
+            f"None is proven fit. The first to look into is {best.name}: "
+            f"{_told_worst(advice, best)}; open: {'; '.join(open_points)}."
         )
     first, rest = able[0], [s for s in able[1:] if not s.avoid]
-    told = f"Take {first.name}: {_time(first)}"
+    told = f"Take {first.name}: {_told_worst(advice, first)}"
     if first.met:
         told += f"; {'; '.join(first.met)}"
     alike = [s.name for s in rest if not _apart(advice.setting, first, s)]
     if alike:
         told += f". The trials do not tell {joined(alike)} from it"
     elif rest:
-        told += f". Next: {rest[0].name}, {_time(rest[0])}"
+        told += f". Next: {rest[0].name}, {_told_worst(advice, rest[0])}"
     return told + "."
 
 
@@ -192,16 +206,20 @@ def _gaps(subject: Subject) -> list[str]:
     return [f"no trial on {joined(subject.not_run)} flash"] if subject.not_run else []
 
 
-def _time(subject: Subject) -> str:
-    return f"transactions take {units.time(subject.worst_ns)} at worst ({subject.worst_state})"
+def _told_worst(advice: Advice, subject: Subject) -> str:
+    """``transactions take 3.21 s at worst (aged)``."""
+    words, headline = advice.setting.words.headline, advice.setting.headline
+    value = units.MISSING if subject.worst is None else headline.form(subject.worst)
+    told = words.told or f"{words.noun} {{v}}"
+    return f"{told.format(v=value)} at worst ({subject.worst_state})"
 
 
 def _apart(setting: Setting, a: Subject, b: Subject) -> bool:
-    """Whether the ranges of their longest transaction times do not touch."""
+    """Whether the ranges of their worst headline figures do not touch."""
     spreads = []
     for subject in (a, b):
         e = setting.find(subject.name, subject.worst_state or "")
-        spreads.append(e.spread(COSTS[0][1]) if e else None)
+        spreads.append(e.spread(setting.headline) if e else None)
     one, other = spreads
     return one is not None and other is not None and one.told_apart(other)
 
@@ -229,8 +247,12 @@ def lines(advice: Advice) -> list[str]:
     """For a terminal: the advice in words, then each subject with all that is known of it."""
     told = [f"{advice.setting.title}:", *(f"  {s}" for s in advice.sentences), ""]
     for i, s in enumerate(advice.subjects, 1):
-        time = _time(s) if s.worst_ns is not None else "no transaction time"
-        told.append(f"  {i}. {s.name}: {s.fitness}; {time}")
+        worst = (
+            _told_worst(advice, s)
+            if s.worst is not None
+            else f"no {advice.setting.words.headline.noun}"
+        )
+        told.append(f"  {i}. {s.name}: {s.fitness}; {worst}")
         told += [f"     against: {text}" for text in s.against]
         told += [f"     not known: {text}" for text in (*s.unknown, *_gaps(s))]
         told += [f"     met: {text}" for text in s.met]

@@ -1,23 +1,23 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What a run answers, in words, by rules: no sentence says more than the ranges carry.
+"""What a run answers of phases in flash states, in words, and what limits any answer.
 
-``ranking`` puts an order into words, ``lifetime`` has the topics of chips that were worn out.
-Trials that failed or are missing are no part of any figure, and are named before every other
-sentence.
+No sentence says more than the ranges carry: ``ranking`` puts an order into words. Trials that
+failed or are missing are no part of any figure, and are named before every other sentence.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
-from nandlab.analysis import figures, lifetime, ranking, sweep
+from nandlab.analysis import ranking
+from nandlab.analysis.figures import Figure
 from nandlab.analysis.groups import Ensemble, Setting
 from nandlab.analysis.ranking import Entry, Finding, Ranking
-from nandlab.analysis.spread import Spread, quotient, spread
+from nandlab.analysis.spread import Spread, quotient
 from nandlab.base import units
-from nandlab.results.record import OPERATIONS, WARNINGS, Run, Trial
+from nandlab.results.record import WARNINGS, Run, Trial
 
 ASSUMED = "Assumed:"
 """How the catalog begins the source of a figure that has none."""
@@ -31,14 +31,20 @@ class Answer:
     findings: tuple[Finding, ...]
 
 
-_TIME = Ranking(
-    "Time",
-    "transaction times",
-    "finishes the transactions first",
-    "{v}",
-    "takes {r} times as long",
-    units.time,
-)
+def _headline(setting: Setting) -> Ranking:
+    """The order by what this workload is ranked by, in its own words."""
+    words, figure = setting.words.headline, setting.headline
+    return Ranking(
+        "Time" if figure.quantity.name == "time" else words.noun.capitalize(),
+        f"{words.noun}s",
+        words.best,
+        "{v}",
+        words.more,
+        figure.form,
+        greatest=figure.better == "more",
+    )
+
+
 _ERASES = Ranking(
     "Wear",
     "erase counts",
@@ -57,19 +63,14 @@ _EVEN = Ranking(
 )
 
 
-def answers(setting: Setting) -> list[Answer]:
+def state_answers(setting: Setting) -> list[Answer]:
     """For each flash state: the order of its subjects, and how far it is from the fresh state."""
-    if sweep.is_sweep(setting):
-        return [Answer("swept", tuple(sweep.findings(setting)))]
     aged = aged_states(setting)
     found = []
     for state in setting.states:
         here = [e for e in setting.ensembles if e.state == state]
-        if setting.lifetime:
-            found.append(Answer(state, lifetime.findings(here)))
-            continue
         grown = ageing(setting, state) if state in aged else []
-        found.append(Answer(state, (*_state_findings(here), *grown)))
+        found.append(Answer(state, (*_state_findings(setting, here), *grown)))
     return found
 
 
@@ -83,7 +84,7 @@ def caveats(run: Run, trials: Sequence[Trial], missing: Sequence[str]) -> list[s
         )
     single = singles(trials)
     if single:
-        has = "configuration has" if single == 1 else "configurations have"
+        has = _verb(single, "configuration has", "configurations have")
         lines.append(
             f"{single} {has} a single trial: how far the figures spread is unknown, so there is no "
             "order to state. Give the study more seeds."
@@ -92,17 +93,25 @@ def caveats(run: Run, trials: Sequence[Trial], missing: Sequence[str]) -> list[s
     codes.pop("not_deterministic", None)
     for code, n in sorted(codes.items()):
         advice = WARNINGS.get(code, "See the trial files.")
-        lines.append(f"{_trials(n)} of {len(trials)} carr{_y(n)} the doubt {code}. {advice}")
-    alive = sum(figures.still_lives(t) for t in trials if t.ok)
+        carry = _verb(n, "carries", "carry")
+        lines.append(f"{_trials(n)} of {len(trials)} {carry} the doubt {code}. {advice}")
+    alive = sum(t.open_ended for t in trials if t.ok)
     if alive:
         lines.append(
             f"{_trials(alive)} still lived when the rounds ended: what was written until then is "
             "less than the whole life. Give the workload more rounds, or the chip less endurance."
         )
-    uncounted = sum(1 for t in trials if t.ok and t.flash is None and t.lifetime is None)
+    uncounted = sum(1 for t in trials if t.ok and not _counted(t))
     if uncounted:
-        lines.append(f"{_trials(uncounted)} ha{_s(uncounted)} no counts of chip operations.")
+        has = _verb(uncounted, "has", "have")
+        lines.append(f"{_trials(uncounted)} {has} no counts of chip operations.")
     return lines
+
+
+def _counted(trial: Trial) -> bool:
+    """Whether anything says what the chip did."""
+    counts = [*(p.chip for p in trial.phases), *(s.chip for s in trial.steps)]
+    return any(c is not None for c in counts) or trial.line("erases") is not None
 
 
 def assumed(setting: Setting) -> list[tuple[str, str]]:
@@ -110,8 +119,7 @@ def assumed(setting: Setting) -> list[tuple[str, str]]:
 
     The catalog marks them, and each trial holds the catalog's file that it was run with.
     """
-    chip = setting.ensembles[0].first.provenance.get("chip", {})
-    sources: dict[str, str] = chip.get("sources", {})
+    sources: dict[str, str] = setting.ensembles[0].first.about("chip").get("sources", {})
     return [
         (figure, text.removeprefix(ASSUMED).strip())
         for figure, text in sources.items()
@@ -133,14 +141,14 @@ def _absences(run: Run, trials: Sequence[Trial], missing: Sequence[str]) -> list
         for n, text in (
             (failed, f"{failed} failed"),
             (lost, f"{lost} lost the board"),
-            (len(missing), f"{len(missing)} {'has' if len(missing) == 1 else 'have'} not been run"),
+            (len(missing), f"{len(missing)} {_verb(len(missing), 'has', 'have')} not been run"),
         )
         if n
     ]
     absent = failed + lost + len(missing)
     if not absent:
         return []
-    are = "is" if absent == 1 else "are"
+    are = _verb(absent, "is", "are")
     return [
         f"{absent} of {_trials(len(run.trials))} {are} not in the figures: {', '.join(parts)}. "
         "What they would have shown is unknown."
@@ -159,47 +167,38 @@ def incomplete(setting: Setting) -> list[str]:
     return lines
 
 
-def _state_findings(ensembles: list[Ensemble]) -> list[Finding]:
-    """Time, wear, evenness and tail of the subjects in one state."""
+def _state_findings(setting: Setting, ensembles: list[Ensemble]) -> list[Finding]:
+    """Headline, wear, evenness and tail of the subjects in one state."""
+    topics = (
+        (_headline(setting), setting.headline, f"No {setting.words.headline.noun} was measured."),
+        (_ERASES, setting.figure("chip.erases"), "No erases were counted."),
+        (_EVEN, setting.figure("wear.spread"), "No wear per block was recorded."),
+    )
+    return [*(_ranked(ensembles, *topic) for topic in topics), _tail(setting, ensembles)]
 
-    def entries(figure: Callable[[Trial], float | None]) -> list[Entry]:
-        spreads = ((e.subject, e.spread(figure)) for e in ensembles)
-        return [(name, s) for name, s in spreads if s is not None]
 
-    time = entries(_transactions_ns)
-    erases = entries(_erases)
-    uneven = entries(figures.wear_spread)
-    return [
-        ranking.rank(time, _TIME)
-        if time
-        else ranking.no_order("Time", "No transaction time was measured."),
-        ranking.rank(erases, _ERASES)
-        if erases
-        else ranking.no_order("Wear", "No erases were counted."),
-        ranking.rank(uneven, _EVEN)
-        if uneven
-        else ranking.no_order("Evenness", "No wear per block was recorded."),
-        _tail(ensembles),
-    ]
+def _ranked(ensembles: Sequence[Ensemble], words: Ranking, figure: Figure, nothing: str) -> Finding:
+    entries = [(e.subject, s) for e in ensembles if (s := e.spread(figure)) is not None]
+    return ranking.rank(entries, words) if entries else ranking.no_order(words.topic, nothing)
 
 
 Tail = tuple[str, Spread]
 """A kind of operation and the spread of its p99, in ns."""
 
 
-def worst_tail(ensemble: Ensemble) -> Tail | None:
+def worst_tail(setting: Setting, ensemble: Ensemble) -> Tail | None:
     """The kind of operation with the greatest median p99."""
     tails: list[Tail] = []
-    for operation in OPERATIONS:
-        found = spread(figures.latency_ns(t, operation, "p99") for t in ensemble.ok)
+    for operation in setting.words.operations:
+        found = ensemble.spread(setting.figure(f"latency.{operation.name}.p99"))
         if found is not None:
-            tails.append((operation, found))
+            tails.append((operation.name, found))
     return max(tails, key=lambda t: t[1].median) if tails else None
 
 
-def _tail(ensembles: list[Ensemble]) -> Finding:
+def _tail(setting: Setting, ensembles: list[Ensemble]) -> Finding:
     """The subject whose worst kind of operation has the greatest p99."""
-    known = [(e.subject, tail) for e in ensembles if (tail := worst_tail(e)) is not None]
+    known = [(e.subject, tail) for e in ensembles if (tail := worst_tail(setting, e)) is not None]
     if not known:
         return ranking.no_order("Tail latency", "No latencies were recorded.")
     known.sort(key=lambda k: -k[1][1].median)
@@ -223,9 +222,7 @@ def _tail(ensembles: list[Ensemble]) -> Finding:
     return Finding("Tail latency", text, firm=True)
 
 
-def ageing_ratio(
-    setting: Setting, subject: str, state: str, figure: Callable[[Trial], float | None]
-) -> Spread | None:
+def ageing_ratio(setting: Setting, subject: str, state: str, figure: Figure) -> Spread | None:
     """A figure in a state / the same figure in the state that asked for no data (fresh)."""
     fresh = next((e for e in setting.ensembles if e.subject == subject and e.reference), None)
     aged = setting.find(subject, state)
@@ -246,28 +243,23 @@ def aged_states(setting: Setting) -> list[str]:
 
 
 def ageing(setting: Setting, state: str) -> list[Finding]:
-    """By how much time and erases grow from fresh; the subject that suffers most first."""
+    """By how much headline and erases grow from fresh; the subject that suffers most first."""
+    words = setting.words.headline
+    topics = (
+        ("Ageing, time", f"its {words.noun} is {{r}} times that of fresh flash", setting.headline),
+        (
+            "Ageing, wear",
+            "it needs {r} times the block erases of fresh flash",
+            setting.figure("chip.erases"),
+        ),
+    )
     found = []
-    for topic, lead, figure in AGEING_FIGURES:
+    for topic, lead, figure in topics:
         ratios = [(s, ageing_ratio(setting, s, state, figure)) for s in setting.subjects]
         known = [(s, r) for s, r in ratios if r is not None]
         if known:
             found.append(_ageing_finding(topic, lead, known))
     return found
-
-
-def _transactions_ns(trial: Trial) -> float | None:
-    return figures.total_ns(trial, "transactions")
-
-
-def _erases(trial: Trial) -> float | None:
-    return figures.chip_total(trial, "erases")
-
-
-AGEING_FIGURES = (
-    ("Ageing, time", "its transactions take {r} times as long as on fresh flash", _transactions_ns),
-    ("Ageing, wear", "it needs {r} times the block erases of fresh flash", _erases),
-)
 
 
 def _ageing_finding(topic: str, lead: str, known: list[Entry]) -> Finding:
@@ -298,9 +290,5 @@ def _trials(n: int) -> str:
     return f"{n} trial" if n == 1 else f"{n} trials"
 
 
-def _s(n: int) -> str:
-    return "s" if n == 1 else "ve"
-
-
-def _y(n: int) -> str:
-    return "ies" if n == 1 else "y"
+def _verb(n: int, one: str, many: str) -> str:
+    return one if n == 1 else many

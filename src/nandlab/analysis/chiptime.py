@@ -33,9 +33,10 @@ class Accounts:
 
 def accounts(trial: Trial, phase: str) -> Accounts | None:
     """None where the phase, its counts or the chip's latencies are not in the trial."""
-    total, counts = figures.total_ns(trial, phase), (trial.flash or {}).get(phase)
-    chip: dict[str, Any] | None = trial.provenance.get("chip")
-    if total is None or counts is None or not chip or "timing" not in chip:
+    total, found = figures.total_ns(trial, phase), trial.phase(phase)
+    counts = found.chip if found else None
+    chip: dict[str, Any] = trial.about("chip")
+    if total is None or counts is None or "timing" not in chip:
         return None
     g, t = chip["geometry"], chip["timing"]
     longest = "_max_ns" if trial.chip.latency == "maximum" else "_ns"

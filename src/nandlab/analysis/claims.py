@@ -10,32 +10,19 @@ only the sides agree; *different* when a quotient is on the other side in every 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
 from typing import Literal
 
-from nandlab.analysis import figures, sweep
+from nandlab.analysis import sweep, words
 from nandlab.analysis.chiptime import Accounts, accounts
+from nandlab.analysis.figures import find
 from nandlab.analysis.spread import Spread, spread
 from nandlab.base import units
-from nandlab.catalog.paper import Claim, FigureName, PaperModel, Part, Selector
+from nandlab.catalog.paper import Claim, PaperModel, Part, Selector
 from nandlab.results.record import Trial
 
-Figure = Callable[[Trial], float | None]
 Verdict = Literal["reproduced", "same direction", "different", "not decided", "not measured"]
-
-FIGURES: dict[FigureName, tuple[Figure, units.Form]] = {
-    "transactions_ns": (partial(figures.total_ns, phase="transactions"), units.time),
-    "creation_ns": (partial(figures.total_ns, phase="creation"), units.time),
-    "written_per_s": (partial(figures.bytes_per_s, direction="written"), units.rate),
-    "erases": (partial(figures.chip_total, operation="erases"), units.count),
-    "programs": (partial(figures.chip_total, operation="programs"), units.count),
-    "reads": (partial(figures.chip_total, operation="reads"), units.count),
-    "wear_spread": (figures.wear_spread, units.count),
-    "mean_erases": (figures.mean_erases, units.count),
-}
-"""What a claim may name, and how it is written."""
 
 
 @dataclass(frozen=True)
@@ -86,15 +73,16 @@ def _meant(paper: PaperModel, of: Selector, trial: Trial) -> bool:
 
 def _options_are(trial: Trial, named: Mapping[str, str]) -> bool:
     """The named ones as named, the others as the catalog's file leaves them."""
-    described = (trial.provenance.get("filesystem") or {}).get("options", {})
+    described = trial.about("filesystem").get("options", {})
     meant = {k: o["default"] for k, o in described.items()} | dict(named)
     return all(trial.options.get(k) == v for k, v in meant.items())
 
 
 def _row(paper: PaperModel, claim: Claim, trials: Sequence[Trial]) -> Row:
     found = [_measured(paper, part, trials) for part in claim.parts]
+    of = words.of(trials)
     numbers = tuple(
-        Number(p.label, s, _said(p), units.ratio if p.over else FIGURES[p.figure][1])
+        Number(p.label, s, _said(p), units.ratio if p.over else find(p.figure, of).form)
         for p, s in zip(claim.parts, found, strict=True)
     )
     sides = [s for p in claim.parts for s in (p.over, p.of) if s is not None]
@@ -113,11 +101,12 @@ def _row(paper: PaperModel, claim: Claim, trials: Sequence[Trial]) -> Row:
 
 
 def _measured(paper: PaperModel, part: Part, trials: Sequence[Trial]) -> Spread | None:
-    figure = FIGURES[part.figure][0]
+    of = words.of(trials)
+    figure = find(part.figure, of)
     above = {_member(t): figure(t) for t in chosen(paper, part.of, trials)}
     if part.over is None:
         return spread(above.values())
-    divisor = FIGURES[part.over_figure or part.figure][0]
+    divisor = find(part.over_figure or part.figure, of)
     below = {_member(t): divisor(t) for t in chosen(paper, part.over, trials)}
     pairs = ((above[m], below[m]) for m in above if m in below)
     return spread(a / b if a is not None and b else None for a, b in pairs)
@@ -176,19 +165,26 @@ def name(of: Selector, trial: Trial) -> str:
     return f"{trial.filesystem_title} {options}".strip() + f", {of.state}"
 
 
+COSTS = (
+    ("chip.programs", "page programs"),
+    ("chip.erases", "erases"),
+    ("chip.amplification", "page bytes programmed a byte written"),
+)
+"""What all phases cost the chip."""
+
+
 def _counted(of: Selector, trials: Sequence[Trial]) -> str:
-    """Where the transactions' time went by the chip's counts, and what all phases cost it."""
-    parts = [a for t in trials if (a := accounts(t, "transactions")) is not None]
+    """Where the headline phase's time went by the chip's counts, and what all phases cost it."""
+    said = words.of(trials)
+    phase = said.headline.figure.removeprefix("phase.")
+    parts = [a for t in trials if (a := accounts(t, phase)) is not None]
     costs = []
-    for figure, what in (
-        (FIGURES["programs"], "page programs"),
-        (FIGURES["erases"], "erases"),
-        ((figures.write_amplification, units.ratio), "page bytes programmed a byte written"),
-    ):
-        found = spread(figure[0](t) for t in trials)
+    for figure, what in ((find(name, said), what) for name, what in COSTS):
+        found = spread(figure(t) for t in trials)
         if found is not None:
-            costs.append(f"{figure[1](found.median)} {what}")
-    told = f"{_split(parts)}all phases {', '.join(costs) or 'not counted'}"
+            costs.append(f"{figure.form(found.median)} {what}")
+    split = _split(said.phase(phase).title, parts)
+    told = f"{split}all phases {', '.join(costs) or 'not counted'}"
     return f"{name(of, trials[0])}{_held(trials)}: {told}."
 
 
@@ -216,7 +212,7 @@ def _held(trials: Sequence[Trial]) -> str:
     )
 
 
-def _split(parts: Sequence[Accounts]) -> str:
+def _split(title: str, parts: Sequence[Accounts]) -> str:
     if not parts:
         return ""
 
@@ -225,7 +221,7 @@ def _split(parts: Sequence[Accounts]) -> str:
         return units.MISSING if found is None else units.time(found.median)
 
     return (
-        f"transactions {middle('total_ns')}, of which reading pages {middle('reads_ns')}, "
+        f"{title} {middle('total_ns')}, of which reading pages {middle('reads_ns')}, "
         f"programming {middle('programs_ns')}, erasing {middle('erases_ns')}, processor and "
         f"the rest {middle('rest_ns')}; "
     )

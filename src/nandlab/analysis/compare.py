@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final
 
 from nandlab.results.folder import RunFolder
 from nandlab.results.record import Trial
@@ -61,7 +61,20 @@ def compare_trials(a: Trial | None, b: Trial | None, trial_id: str) -> Iterable[
         return []
     if a is None or b is None:
         return [Difference(path, _brief(a), _brief(b))]
-    return differences(a.model_dump(), b.model_dump(), path)
+    return differences(_told(a), _told(b), path)
+
+
+def _told(trial: Trial) -> dict[str, Any]:
+    """All of a trial, with what it ran with; lists of named things by their names."""
+    told = trial.model_dump() | {"provenance": trial.sources}
+    return {key: _by_name(value) for key, value in told.items()}
+
+
+def _by_name(value: Any) -> Any:
+    if not isinstance(value, list) or not all(isinstance(v, dict) and "name" in v for v in value):
+        return value
+    named = {v["name"]: v for v in value}
+    return named if len(named) == len(value) else value
 
 
 def differences(a: object, b: object, path: str) -> Iterator[Difference]:

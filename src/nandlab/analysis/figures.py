@@ -1,96 +1,145 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The figures of one trial. Each returns None when what it needs was not measured."""
+"""The one registry of figures: a name, and with it title, quantity, which end is better, and how it
+is read from a trial.
+
+Tables, charts, rankings, limits, claims and papers take figures by name from :func:`find`:
+
+    phase.NAME[.sync|.per_s|.reads|.programs|.erases]   a phase of the workload, its sync included
+    time                                                all phases that count
+    step.NAME[.reads|.programs|.erases]                 a step of the trial: format, mount, ...
+    chip.reads|programs|erases|amplification            the phases that count together
+    wear.spread|mean|stddev|least|most                  erases per block over them
+    bytes.read|written[.per_s]                          what the workload moved
+    latency.KIND.median|p95|p99|p99_9|max               of a kind of operation; KIND writes: the
+                                                        greatest of those that write
+    state.before|valid|invalid|programmed               what the chip held when they began
+    life.written|first_death|dead_blocks|amplification|wear_used|rounds|t_ns|programs|erases
+    own.NAME                                            the workload's own
+    INSTRUMENT.KEY                                      memory.peak, counters.ubi_max_ec, ...
+
+A figure is None where what it needs was not measured.
+"""
 
 from __future__ import annotations
 
 import statistics
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
 
-from nandlab.results.record import OPERATIONS, EraseSpread, Round, Trial
+from nandlab.analysis import life, words
+from nandlab.analysis.words import PERCENTILES, Words
+from nandlab.base.errors import UsageError
+from nandlab.base.units import QUANTITIES, Quantity
+from nandlab.results.record import EraseSpread, Trial
 
-TIMED = ("creation", "transactions", "deletion")
-"""The phases that count; ``fill`` only prepares the flash."""
-CHIP_OPERATIONS = ("reads", "programs", "erases")
+Read = Callable[[Trial], float | None]
+CHIP_OPERATIONS = {"reads": "page reads", "programs": "page programs", "erases": "block erases"}
 STEPS = ("format", "mount", "settle", "unmount")
 """What else a file system takes time for, in order."""
-PERCENTILES = ("median", "p95", "p99", "p99_9", "max")
+OF_BYTES = {"memory"}
+"""Instruments whose figures are bytes; those of others are counts."""
+SHORT = {"memory.peak": "RAM"}
+"""Titles of instruments' figures where there is room for ten letters."""
+WRITES = "writes"
+"""Stands for all kinds of operation that write."""
 
 
-def sync_ns(trial: Trial, phase: str) -> int | None:
-    """Time of the sync that ends the phase, in ns; None when the phase has no sync."""
-    return (trial.sync_ns or {}).get(phase)
+@dataclass(frozen=True)
+class Figure:
+    """A figure of a trial."""
+
+    name: str
+    title: str
+    quantity: Quantity
+    read: Read
+    better: str = "less"
+    """less, more, or nothing where neither end is better."""
+    short: str = ""
+    """The title where there is room for ten letters."""
+    open_ended: bool = False
+    """Of a trial whose load was ended before its end it is a lower bound."""
+
+    def __call__(self, trial: Trial) -> float | None:
+        return self.read(trial)
+
+    def form(self, value: float) -> str:
+        """A value in words."""
+        return self.quantity.form(value)
+
+
+def find(name: str, of: Words) -> Figure:
+    """The figure of this name; UsageError if there is none."""
+    family, _, rest = name.partition(".")
+    made = FAMILIES[family](rest, of) if family in FAMILIES else _measured(family, rest)
+    if made is None:
+        raise UsageError(f"no figure {name!r}: {_known(of)}")
+    return made
+
+
+def _known(of: Words) -> str:
+    phases = ", ".join(f"phase.{p.name}" for p in of.phases)
+    own = ", ".join(f"own.{name}" for name in of.figures)
+    return f"its workload has {', '.join(filter(None, [phases, own])) or 'no phases'}"
 
 
 def total_ns(trial: Trial, phase: str) -> int | None:
     """Phase and its sync, in ns of the board's clock: the time until its data is on the flash."""
-    phase_ns = (trial.phase_ns or {}).get(phase)
-    return None if phase_ns is None else phase_ns + (sync_ns(trial, phase) or 0)
-
-
-def operations(trial: Trial, phase: str, kinds: tuple[str, ...] = OPERATIONS) -> int | None:
-    """File operations of these kinds made in the phase.
-
-    A kind that is counted in total and by no phase (reads, appends) belongs to the transactions.
-    """
-    if trial.ops is None:
+    found = trial.phase(phase)
+    if found is None or found.ns is None:
         return None
-    return sum(_in_phase(trial.ops.get(kind, {}), phase) for kind in kinds)
+    return found.ns + (found.sync_ns or 0)
 
 
-def _in_phase(counts: dict[str, int], phase: str) -> int:
-    if phase == "transactions" and set(counts) == {"total"}:
-        return counts["total"]
-    return counts.get(phase, 0)
+def sync_ns(trial: Trial, phase: str) -> int | None:
+    """Time of the sync that ends the phase, in ns; None when the phase has no sync."""
+    found = trial.phase(phase)
+    return None if found is None else found.sync_ns
 
 
-def operations_per_s(trial: Trial, phase: str) -> float | None:
-    """File operations of the phase / (phase + sync), per virtual second."""
-    return _per_s(operations(trial, phase), total_ns(trial, phase))
+def operations(trial: Trial, phase: str) -> int | None:
+    """Operations made in the phase, of all kinds."""
+    found = trial.phase(phase)
+    return None if found is None or not trial.operations else sum(found.operations.values())
 
 
-def transactions_per_s(trial: Trial) -> float | None:
-    """Transactions / (transactions phase + sync), per virtual second.
-
-    Their number is the workload's parameter ``transactions``; without one, the reads and appends
-    of that phase, since a transaction makes one of the two.
-    """
-    asked = trial.parameters.get("transactions")
-    if isinstance(asked, int | str) and str(asked).isdecimal():
-        done: int | None = int(asked)
-    else:
-        done = operations(trial, "transactions", ("read", "append"))
-    return _per_s(done, total_ns(trial, "transactions"))
-
-
-def bytes_per_s(trial: Trial, direction: str) -> float | None:
-    """Bytes ``read`` or ``written`` by the workload / (creation + transactions, syncs included)."""
-    moved = (trial.bytes or {}).get(direction)
-    parts = [total_ns(trial, p) for p in ("creation", "transactions")]
-    known = [p for p in parts if p is not None]
-    return _per_s(moved, sum(known) if len(known) == len(parts) else None)
+def timed(trial: Trial) -> list[str]:
+    """The phases that count, by name: those of the trial that do not only prepare."""
+    of = words.of([trial])
+    return [p.name for p in trial.phases if of.phase(p.name).timed]
 
 
 def chip_operations(trial: Trial, phase: str, operation: str) -> int | None:
     """Page reads, page programs or block erases of the chip in the phase, its sync included."""
-    counts = (trial.flash or {}).get(phase)
-    return None if counts is None else int(getattr(counts, operation))
+    found = trial.phase(phase)
+    return None if found is None or found.chip is None else int(getattr(found.chip, operation))
 
 
 def chip_total(trial: Trial, operation: str) -> int | None:
-    """The same over creation, transactions and deletion; None when none of them was counted."""
-    parts = [chip_operations(trial, p, operation) for p in TIMED]
+    """The same over the phases that count; None when none of them was counted."""
+    parts = [chip_operations(trial, name, operation) for name in timed(trial)]
     known = [p for p in parts if p is not None]
     return sum(known) if known else None
 
 
 def write_amplification(trial: Trial) -> float | None:
-    """Pages programmed in the timed phases x writesize / bytes written by the workload."""
-    programs, written = chip_total(trial, "programs"), (trial.bytes or {}).get("written")
+    """Pages programmed in the phases that count x writesize / bytes written by the workload."""
+    programs, written = chip_total(trial, "programs"), trial.bytes.get("written")
     return programs * trial.chip.writesize / written if programs is not None and written else None
 
 
+def bytes_per_s(trial: Trial, direction: str) -> float | None:
+    """Bytes ``read`` or ``written`` / the phases that move data, their syncs included."""
+    of = words.of([trial])
+    parts = [total_ns(trial, n) for n in timed(trial) if of.phase(n).moves_data]
+    known = [p for p in parts if p is not None]
+    whole = sum(known) if len(known) == len(parts) else None
+    return _per_s(trial.bytes.get(direction), whole)
+
+
 def erases_per_block(trial: Trial) -> EraseSpread | None:
-    """As the trial has it; of a lifetime, from the counts of each block."""
-    if trial.erases_per_block or trial.lifetime is None or trial.per_block is None:
+    """As the trial has it, or from the counts of each block."""
+    if trial.erases_per_block or trial.per_block is None:
         return trial.erases_per_block
     erases = trial.per_block.erases
     return EraseSpread(
@@ -101,99 +150,185 @@ def erases_per_block(trial: Trial) -> EraseSpread | None:
     )
 
 
-def wear_spread(trial: Trial) -> int | None:
-    """Erases of the most erased block - erases of the least erased block.
-
-    Over the timed phases; of a lifetime, over the life.
-    """
-    wear = erases_per_block(trial)
-    return None if wear is None else wear.max - wear.min
-
-
-def mean_erases(trial: Trial) -> float | None:
-    """Erases per block of the partition, over the timed phases; of a lifetime, over the life."""
-    wear = erases_per_block(trial)
-    return None if wear is None else wear.mean
-
-
-def step_ns(trial: Trial, step: str) -> int | None:
-    """A step of the job outside the workload: ``format``, ``mount``, ``settle``, ``unmount``."""
-    return trial.step_ns.get(step)
-
-
-def memory(trial: Trial, key: str) -> int | None:
-    """Bytes that the file system's modules held: ``mounted``, ``peak``, ``end``, ..."""
-    return None if trial.memory is None else int(getattr(trial.memory, key))
-
-
-def latency_ns(trial: Trial, operation: str, percentile: str) -> int | None:
-    """A latency percentile of one kind of operation, in ns."""
-    latency = (trial.latency_ns or {}).get(operation)
-    return None if latency is None else int(getattr(latency, percentile))
-
-
-def still_lives(trial: Trial) -> bool:
-    """A lifetime trial whose rounds ended before its file system gave up."""
-    return trial.lifetime is not None and trial.lifetime.gave_up is None
-
-
-def life_end(trial: Trial) -> Round | None:
-    """The totals of a life at its end: the round that failed counts, but for its bytes."""
-    if trial.lifetime is None:
-        return None
-    return trial.lifetime.end or last_round(trial)
-
-
-def last_round(trial: Trial) -> Round | None:
-    """The totals of a life after its last whole round."""
-    return trial.lifetime.rounds[-1] if trial.lifetime and trial.lifetime.rounds else None
-
-
 def host_memory(trial: Trial, share: float) -> int | None:
     """Bytes of the host's memory that the board held when so much of its time had passed, 0..1."""
     held = trial.host.memory if trial.host else []
     return held[round(share * (len(held) - 1))] if held else None
 
 
-def rounds(trial: Trial) -> int | None:
-    """Rounds of the load that were whole."""
-    return None if trial.lifetime is None else len(trial.lifetime.rounds)
-
-
-def life_written(trial: Trial) -> int | None:
-    """Bytes that the load wrote in its life; 0 when it failed before a round was whole."""
-    if trial.lifetime is None:
-        return None
-    last = last_round(trial)
-    return 0 if last is None else last.bytes_written
-
-
-def life_total(trial: Trial, total: str) -> int | None:
-    """``t_ns``, ``programs``, ``erases`` or ``dead_blocks`` at the end of a life."""
-    end = life_end(trial)
-    return None if end is None else int(getattr(end, total))
-
-
-def first_death(trial: Trial) -> int | None:
-    """Bytes written by the end of the round in which the first block died; None if none did."""
-    end = life_end(trial)
-    lived = [*trial.lifetime.rounds, *([end] if end else [])] if trial.lifetime else []
-    return next((r.bytes_written for r in lived if r.dead_blocks), None)
-
-
-def life_amplification(trial: Trial) -> float | None:
-    """Pages programmed in the whole rounds x writesize / bytes that the load wrote in them."""
-    last = last_round(trial)
-    if last is None or not last.bytes_written:
-        return None
-    return last.programs * trial.chip.writesize / last.bytes_written
-
-
-def wear_used(trial: Trial) -> float | None:
-    """Erases in the life / (blocks x endurance); None where the chip has no endurance."""
-    erases, endurance = life_total(trial, "erases"), trial.chip.faults.get("endurance")
-    return erases / (trial.chip.blocks * endurance) if erases is not None and endurance else None
+def host(share: float, title: str) -> Figure:
+    """:func:`host_memory` as a figure; it depends on the host, so no name stands for it."""
+    return Figure("", title, QUANTITIES["bytes"], partial(host_memory, share=share), "")
 
 
 def _per_s(amount: float | None, ns: float | None) -> float | None:
     return amount * 1e9 / ns if amount is not None and ns else None
+
+
+def _phase(rest: str, of: Words) -> Figure | None:
+    name, _, what = rest.partition(".")
+    said = of.phase(name)
+    make = partial(_made, f"phase.{rest}")
+    if not what:
+        return make(said.title, "time", partial(total_ns, phase=name), short=said.short)
+    if what == "sync":
+        return make(f"{said.title}'s sync", "time", partial(sync_ns, phase=name))
+    if what == "per_s":
+        read: Read = lambda t: _per_s(operations(t, name), total_ns(t, name))  # noqa: E731
+        return make(f"{said.title}, operations/s", "per_s", read, better="more")
+    if what in CHIP_OPERATIONS:
+        title = f"{said.title}: {CHIP_OPERATIONS[what]}"
+        return make(title, "count", partial(chip_operations, phase=name, operation=what))
+    return None
+
+
+def _time(rest: str, of: Words) -> Figure | None:
+    def read(trial: Trial) -> float | None:
+        parts = [total_ns(trial, name) for name in timed(trial)]
+        known = [p for p in parts if p is not None]
+        return sum(known) if known and len(known) == len(parts) else None
+
+    return None if rest else _made("time", "time", "time", read)
+
+
+def _step(rest: str, of: Words) -> Figure | None:
+    name, _, what = rest.partition(".")
+
+    def read(trial: Trial) -> float | None:
+        step = trial.step(name)
+        if step is None or not what:
+            return None if step is None else step.ns
+        return None if step.chip is None else int(getattr(step.chip, what))
+
+    if what and what not in CHIP_OPERATIONS:
+        return None
+    title = f"{name}: {CHIP_OPERATIONS[what]}" if what else name
+    return _made(f"step.{rest}", title, "count" if what else "time", read)
+
+
+def _chip(rest: str, of: Words) -> Figure | None:
+    if rest == "amplification":
+        return _made("chip.amplification", "write amplification", "ratio", write_amplification)
+    if rest not in CHIP_OPERATIONS:
+        return None
+    read = partial(chip_total, operation=rest)
+    return _made(f"chip.{rest}", CHIP_OPERATIONS[rest], "count", read, short=rest)
+
+
+WEAR: dict[str, tuple[str, Callable[[EraseSpread], float]]] = {
+    "spread": ("wear spread", lambda w: w.max - w.min),
+    "mean": ("per block: mean", lambda w: w.mean),
+    "stddev": ("per block: standard deviation", lambda w: w.stddev),
+    "least": ("per block: least", lambda w: w.min),
+    "most": ("per block: most", lambda w: w.max),
+}
+
+
+def _wear(rest: str, of: Words) -> Figure | None:
+    if rest not in WEAR:
+        return None
+    title, value = WEAR[rest]
+
+    def read(trial: Trial) -> float | None:
+        wear = erases_per_block(trial)
+        return None if wear is None else value(wear)
+
+    return _made(f"wear.{rest}", title, "count", read, short="spread" if rest == "spread" else "")
+
+
+def _bytes(rest: str, of: Words) -> Figure | None:
+    direction, _, per_s = rest.partition(".")
+    if direction not in ("read", "written") or per_s not in ("", "per_s"):
+        return None
+    if per_s:
+        read = partial(bytes_per_s, direction=direction)
+        return _made(f"bytes.{rest}", f"data {direction}", "bytes_per_s", read, better="more")
+    return _made(
+        f"bytes.{rest}", f"data {direction}", "bytes", lambda t: t.bytes.get(direction), better=""
+    )
+
+
+def _latency(rest: str, of: Words) -> Figure | None:
+    kind, _, percentile = rest.partition(".")
+    if percentile not in PERCENTILES:
+        return None
+    shown = percentile.replace("_", ".")
+    if kind == WRITES:
+        kinds = [o.name for o in of.operations if o.writes]
+        title = f"{shown} of writes"
+    else:
+        kinds, title = [kind], f"{of.operation(kind).title or kind} {shown}"
+
+    def read(trial: Trial) -> float | None:
+        found = [trial.latency_ns.get(k) for k in kinds]
+        known = [float(getattr(f, percentile)) for f in found if f is not None]
+        return max(known) if known and len(known) == len(kinds) else None
+
+    return _made(f"latency.{rest}", title, "time", read)
+
+
+def _state(rest: str, of: Words) -> Figure | None:
+    if rest not in ("before", "valid", "invalid", "programmed"):
+        return None
+
+    def read(trial: Trial) -> float | None:
+        shares = trial.state.obtained
+        value = None if shares is None else getattr(shares, rest)
+        return None if value is None else float(value)
+
+    return _made(f"state.{rest}", f"obtained: {rest}", "share", read, better="")
+
+
+def _life(rest: str, of: Words) -> Figure | None:
+    if rest not in life.FIGURES:
+        return None
+    told = life.FIGURES[rest]
+    quantity = QUANTITIES[told.quantity]
+    name = f"life.{rest}"
+    return Figure(name, told.title, quantity, told.read, told.better, told.short, told.open_ended)
+
+
+def _own(rest: str, of: Words) -> Figure | None:
+    said = of.figures.get(rest)
+    if said is None:
+        return None
+    over = find(said.over, of) if said.over else None
+
+    def read(trial: Trial) -> float | None:
+        value = trial.parameters.get(said.parameter) if said.parameter else trial.figures.get(rest)
+        if isinstance(value, bool) or not isinstance(value, int | float):
+            return None
+        return _per_s(value, over(trial)) if over else value
+
+    quantity = QUANTITIES[said.unit]
+    name = f"own.{rest}"
+    return Figure(name, said.title, quantity, read, said.better, said.short, said.open_ended)
+
+
+def _measured(instrument: str, key: str) -> Figure | None:
+    def read(trial: Trial) -> float | None:
+        return trial.measured.get(instrument, {}).get(key)
+
+    quantity = "bytes" if instrument in OF_BYTES else "count"
+    name, title = f"{instrument}.{key}", f"{instrument}, {key}"
+    return _made(name, title, quantity, read, short=SHORT.get(name, "")) if key else None
+
+
+FAMILIES: dict[str, Callable[[str, Words], Figure | None]] = {
+    "phase": _phase,
+    "time": _time,
+    "step": _step,
+    "chip": _chip,
+    "wear": _wear,
+    "bytes": _bytes,
+    "latency": _latency,
+    "state": _state,
+    "life": _life,
+    "own": _own,
+}
+
+
+def _made(
+    name: str, title: str, quantity: str, read: Read, *, better: str = "less", short: str = ""
+) -> Figure:
+    return Figure(name, title, QUANTITIES[quantity], read, better, short)

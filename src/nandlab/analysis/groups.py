@@ -8,10 +8,13 @@ its options. Ensemble: a subject in one flash state, all its seeds and phase off
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass
 
-from nandlab.analysis.spread import Spread, spread
+from nandlab.analysis import words
+from nandlab.analysis.figures import Figure, find
+from nandlab.analysis.spread import Spread, spread, unended
+from nandlab.analysis.words import Words
 from nandlab.results.record import Chip, State, Trial
 
 StateKey = tuple[str, float, float, float]
@@ -36,8 +39,10 @@ class Ensemble:
     def ok(self) -> tuple[Trial, ...]:
         return tuple(t for t in self.trials if t.ok)
 
-    def spread(self, figure: Callable[[Trial], float | None]) -> Spread | None:
+    def spread(self, figure: Figure) -> Spread | None:
         """Spread of a figure over the trials that ended well."""
+        if figure.open_ended:
+            return unended((figure(t), t.open_ended) for t in self.ok)
         return spread(figure(t) for t in self.ok)
 
     @property
@@ -53,17 +58,25 @@ class Setting:
     title: str
     workload: str
     chip: Chip
+    words: Words
     ensembles: tuple[Ensemble, ...]
 
-    @property
-    def lifetime(self) -> bool:
-        """Whether chips were worn out here: such trials have a life and no phases."""
-        return any(t.lifetime for e in self.ensembles for t in e.trials)
+    def figure(self, name: str) -> Figure:
+        """A figure of the registry, in the words of this workload."""
+        return find(name, self.words)
 
     @property
-    def has_memory(self) -> bool:
-        """Whether the RAM that file systems hold was measured here."""
-        return any(t.memory for e in self.ensembles for t in e.trials)
+    def headline(self) -> Figure:
+        """What subjects are ranked and advised by."""
+        return self.figure(self.words.headline.figure)
+
+    @property
+    def trials(self) -> tuple[Trial, ...]:
+        return tuple(t for e in self.ensembles for t in e.trials)
+
+    def measured(self, instrument: str) -> bool:
+        """Whether an instrument measured anything here."""
+        return any(instrument in t.measured for t in self.trials)
 
     @property
     def states(self) -> tuple[str, ...]:
@@ -91,7 +104,16 @@ def group(trials: Iterable[Trial]) -> list[Setting]:
         slug = "".join(c if c.isalnum() else "-" for c in first.workload.lower())
         slugs[slug] = slugs.get(slug, 0) + 1
         slug = slug if slugs[slug] == 1 else f"{slug}-{slugs[slug]}"
-        settings.append(Setting(slug, title, first.workload, first.chip, _ensembles(members)))
+        settings.append(
+            Setting(
+                slug,
+                title,
+                first.workload,
+                first.chip,
+                words.of(members),
+                _ensembles(members),
+            )
+        )
     return settings
 
 

@@ -11,16 +11,20 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from nandlab.analysis import figures
-from nandlab.analysis.groups import Ensemble
+from nandlab.analysis.figures import Figure, erases_per_block
+from nandlab.analysis.groups import Ensemble, Setting
 from nandlab.analysis.spread import spread
 from nandlab.base import units
 from nandlab.results.record import Trial
 
 Outcome = Literal["met", "broken", "in doubt", "unknown"]
 DAYS_A_YEAR = 365.25
-WRITES = ("create", "append")
-"""The kinds of operations that write."""
+AT_MOST = (
+    ("RAM", "ram", "memory.peak"),
+    ("flash reserve", "flash_reserve", "state.before"),
+    ("p99 of writes", "p99_write_ns", "latency.writes.p99"),
+)
+"""What a figure may be at most: how it is called, its key in Limits, and the figure."""
 
 
 @dataclass(frozen=True)
@@ -48,36 +52,17 @@ class Judgement:
     text: str
 
 
-def judge(ensemble: Ensemble, limits: Limits) -> list[Judgement]:
+def judge(setting: Setting, ensemble: Ensemble, limits: Limits) -> list[Judgement]:
     """Every limit that was asked for."""
-    found = []
-    if limits.ram is not None:
-        found.append(_most(ensemble, "RAM", peak_ram, limits.ram, units.size))
-    if limits.flash_reserve is not None:
-        found.append(_most(ensemble, "flash reserve", reserve, limits.flash_reserve, units.percent))
-    if limits.p99_write_ns is not None:
-        found.append(_most(ensemble, "p99 of writes", p99_write, limits.p99_write_ns, units.time))
+    asked = ((limit, getattr(limits, key), name) for limit, key, name in AT_MOST)
+    found = [
+        _most(ensemble, limit, setting.figure(name), most)
+        for limit, most, name in asked
+        if most is not None
+    ]
     if limits.years is not None and limits.daily is not None:
         found.append(_lifetime(ensemble, limits.years, limits.daily))
     return found
-
-
-def peak_ram(trial: Trial) -> float | None:
-    """The most bytes that the file system's modules held; None where it was not measured."""
-    return figures.memory(trial, "peak")
-
-
-def reserve(trial: Trial) -> float | None:
-    """Share of the partition's pages that the file system programmed before any file was there."""
-    shares = trial.state.obtained
-    return None if shares is None else shares.before
-
-
-def p99_write(trial: Trial) -> float | None:
-    """The greater p99 of creating and of appending, ns; None unless both are there."""
-    both = [figures.latency_ns(trial, operation, "p99") for operation in WRITES]
-    known = [v for v in both if v is not None]
-    return max(known) if len(known) == len(both) else None
 
 
 def worst_block_years(trial: Trial, daily: int) -> float | None:
@@ -86,17 +71,18 @@ def worst_block_years(trial: Trial, daily: int) -> float | None:
     pe_cycles / (most erases of a block / bytes written x daily x 365.25): the block goes on being
     erased as often as in the trial for each byte written.
     """
-    wear = figures.erases_per_block(trial)
+    wear = erases_per_block(trial)
     return _years(trial, daily, None if wear is None else float(wear.max))
 
 
 def even_years(trial: Trial, daily: int) -> float | None:
     """The same if every block were erased as often as the mean: no wear levelling can do better."""
-    return _years(trial, daily, figures.mean_erases(trial))
+    wear = erases_per_block(trial)
+    return _years(trial, daily, None if wear is None else wear.mean)
 
 
 def _years(trial: Trial, daily: int, erases: float | None) -> float | None:
-    cycles, written = pe_cycles(trial), (trial.bytes or {}).get("written")
+    cycles, written = pe_cycles(trial), trial.bytes.get("written")
     if erases is None or cycles is None or not written or not daily:
         return None
     if erases == 0:
@@ -106,26 +92,20 @@ def _years(trial: Trial, daily: int, erases: float | None) -> float | None:
 
 def pe_cycles(trial: Trial) -> int | None:
     """The endurance that the chip's catalog file promises."""
-    chip = trial.provenance.get("chip") or {}
-    endurance = chip.get("endurance") or {}
+    endurance = trial.about("chip").get("endurance") or {}
     cycles = endurance.get("pe_cycles")
     return None if cycles is None else int(cycles)
 
 
-def _most(
-    ensemble: Ensemble,
-    limit: str,
-    figure: Callable[[Trial], float | None],
-    most: float,
-    form: units.Form,
-) -> Judgement:
+def _most(ensemble: Ensemble, limit: str, figure: Figure, most: float) -> Judgement:
     """A figure that may be ``most`` at most, in every trial."""
     found = ensemble.spread(figure)
     if found is None or found.n < len(ensemble.ok):
         return Judgement(limit, "unknown", f"{limit}: not measured")
     outcome: Outcome = "met" if found.max <= most else "broken" if found.min > most else "in doubt"
     sign = {"met": "within", "broken": "above", "in doubt": "on both sides of"}[outcome]
-    return Judgement(limit, outcome, f"{limit} {found.text(form)}, {sign} {form(most)}")
+    text = f"{limit} {found.text(figure.form)}, {sign} {figure.form(most)}"
+    return Judgement(limit, outcome, text)
 
 
 def _lifetime(ensemble: Ensemble, years: float, daily: int) -> Judgement:

@@ -2,7 +2,7 @@
 """Many flash states of one setting as a surface, and where a file system falls off its cliff.
 
 The cliff of a line (one invalid share, one mix, valid share growing) is the smallest valid share
-whose median transaction time is more than :data:`CLIFF` times that of the same subject on fresh
+whose median headline figure is more than :data:`CLIFF` times that of the same subject on fresh
 flash. Where no trial ended well there is no figure: the load had no room, or the file system broke.
 Where some did not, the median is of those that did, and it is told.
 """
@@ -12,9 +12,7 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import partial
 
-from nandlab.analysis import figures
 from nandlab.analysis.groups import Ensemble, Setting
 from nandlab.analysis.ranking import Finding
 from nandlab.analysis.spread import quotient
@@ -23,7 +21,6 @@ from nandlab.base import units
 CLIFF = 2.0
 SWEEP = 5
 """Valid shares from which on the states of a setting are a sweep."""
-_time = partial(figures.total_ns, phase="transactions")
 
 Line = tuple[float, float]
 """Invalid share and mix."""
@@ -60,9 +57,9 @@ class Cliff:
     highest: float
     """The greatest valid share that was asked for."""
     at: float | None
-    """Valid share at which the time first passes :data:`CLIFF` times fresh; None: it never does."""
+    """Valid share at which it first passes :data:`CLIFF` times fresh; None: it never does."""
     ratio: float | None
-    """Time there against fresh."""
+    """The headline figure there against fresh."""
     some_fail: Failing | None
     """The smallest valid share at which some trials did not end well, though others did."""
     all_fail: Failing | None
@@ -71,7 +68,7 @@ class Cliff:
 
 def is_sweep(setting: Setting) -> bool:
     """Whether its states are to be read as a surface rather than one by one."""
-    return not setting.lifetime and len({valid(e) for e in setting.ensembles}) >= SWEEP
+    return len({valid(e) for e in setting.ensembles}) >= SWEEP
 
 
 def valid(e: Ensemble) -> float:
@@ -118,8 +115,8 @@ def cliffs(setting: Setting) -> list[Cliff]:
 
 def _cliff(setting: Setting, subject: str, of: Line, members: Sequence[Ensemble]) -> Cliff:
     reference = fresh(setting, subject)
-    base = reference.spread(_time) if reference else None
-    ratios = [(valid(e), quotient(e.spread(_time), base)) for e in members]
+    base = reference.spread(setting.headline) if reference else None
+    ratios = [(valid(e), quotient(e.spread(setting.headline), base)) for e in members]
     past = next(((v, r.median) for v, r in ratios if r and r.median > CLIFF), None)
     failing = [e for e in members if len(e.ok) < len(e.trials)]
     some = next((e for e in failing if e.ok), None)
@@ -142,7 +139,11 @@ def findings(setting: Setting) -> list[Finding]:
         by_subject.setdefault(c.subject, []).append(c)
     ordered = sorted(by_subject.items(), key=lambda s: min(_falls(c) for c in s[1]))
     return [
-        Finding(f"Cliff of {subject}", " ".join(_said(c) for c in found), firm=_known(found))
+        Finding(
+            f"Cliff of {subject}",
+            " ".join(_said(c, setting.words.headline.noun) for c in found),
+            firm=_known(found),
+        )
         for subject, found in ordered
     ]
 
@@ -163,12 +164,12 @@ def _known(found: Sequence[Cliff]) -> bool:
     return any(c.at is not None or c.some_fail or c.all_fail for c in found)
 
 
-def _said(c: Cliff) -> str:
+def _said(c: Cliff, noun: str) -> str:
     parts = []
     if c.at is not None:
         parts.append(
-            f"from {c.at * 100:g} % valid its transactions take more than {CLIFF:g} times as long "
-            f"as on fresh flash ({units.ratio(c.ratio)} times there)"
+            f"from {c.at * 100:g} % valid its {noun} is more than {CLIFF:g} times that of fresh "
+            f"flash ({units.ratio(c.ratio)} times there)"
         )
     parts += [str(f) for f in (c.some_fail, c.all_fail) if f]
     if not parts:

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from dataclasses import dataclass
 
 Form = Callable[[float], str]
 """How a value in its base unit is written."""
@@ -75,3 +76,33 @@ def ratio(value: float | None) -> str:
 def percent(share: float | None) -> str:
     """A share 0..1 as a percentage with one decimal: 24.9 %."""
     return MISSING if share is None else f"{share * 100:.1f} %"
+
+
+@dataclass(frozen=True)
+class Quantity:
+    """What a figure is an amount of: its unit, and how it is written."""
+
+    name: str
+    """As catalog files name it."""
+    form: Form
+    sizes: Units
+    """The units of its axis and its columns; of one without name, the number stands alone."""
+    axis: str
+    """Of a chart; ``{u}`` is the unit, ``{title}`` the figure's own title."""
+
+
+PLAIN: Units = ((1.0, ""),)
+SHARE: Units = ((0.01, "%"),)
+QUANTITIES = {
+    q.name: q
+    for q in (
+        Quantity("time", time, TIME_UNITS, "board time, {u}"),
+        Quantity("bytes", size, BYTE_UNITS, "{u}"),
+        Quantity("bytes_per_s", rate, BYTE_UNITS, "{u}/s"),
+        Quantity("per_s", count, PLAIN, "{title} per s"),
+        Quantity("count", count, PLAIN, "{title}"),
+        Quantity("ratio", ratio, PLAIN, "{title}"),
+        Quantity("share", percent, SHARE, "{title}, {u}"),
+    )
+}
+"""By name; a workload's figures are of these."""

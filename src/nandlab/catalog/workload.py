@@ -1,16 +1,19 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""A workload of the catalog: what exercises a file system, and how it is told what to do."""
+"""A workload of the catalog: what exercises a file system, and the words for what it measures."""
 
 from __future__ import annotations
 
 from string import Formatter
+from typing import Literal
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from nandlab.base.errors import UsageError
+from nandlab.base.units import QUANTITIES
 from nandlab.catalog.noun import Noun, Strict
 
 Scalar = bool | int | float | str
+NAME = r"^[a-z][a-z0-9_]*$"
 
 
 class Parameter(Strict):
@@ -36,8 +39,81 @@ class Parameter(Strict):
         return None
 
 
-class WorkloadModel(Noun):
-    """A program that exercises a file system, and how to write its configuration.
+class PhaseWords(Strict):
+    """A phase that the workload tells of."""
+
+    name: str = Field(pattern=NAME)
+    title: str = Field(description="in a word or two, as tables and charts show it")
+    short: str = Field(default="", description="the same in ten letters; empty: the title")
+    timed: bool = Field(default=True, description="false: it prepares, and no total has it")
+    moves_data: bool = Field(
+        default=True,
+        description="whether bytes a second are over its time too",
+    )
+
+
+class OperationWords(Strict):
+    """A kind of operation that the workload tells of."""
+
+    name: str = Field(pattern=NAME)
+    title: str = Field(default="", description="as tables show it; empty: its name")
+    writes: bool = Field(
+        default=False, description="whether a limit on the latency of writes is about it"
+    )
+
+
+class OwnFigure(Strict):
+    """A figure that the workload prints, or a parameter's number over a figure of time."""
+
+    title: str = Field(description="in a few words, as tables show it")
+    short: str = Field(default="", description="the same in ten letters; empty: the title")
+    unit: str = Field(description="what it is an amount of: time, bytes, per_s, count, ...")
+    better: Literal["less", "more", ""] = Field(
+        default="", description="which end is the better one; empty: neither, it is not ranked"
+    )
+    parameter: str = Field(
+        default="", description="it is this parameter's number; empty: the program prints it"
+    )
+    over: str = Field(default="", description="a figure of time: the number is per second of it")
+    open_ended: bool = Field(
+        default=False, description="where the load was ended before its end it is a lower bound"
+    )
+
+    @model_validator(mode="after")
+    def _is_of_a_known_quantity(self) -> OwnFigure:
+        if self.unit not in QUANTITIES:
+            raise ValueError(f"unit {self.unit!r} is none of {', '.join(QUANTITIES)}")
+        return self
+
+
+class Headline(Strict):
+    """The figure that file systems are ranked and advised by."""
+
+    figure: str = Field(description="its name, such as phase.transactions or own.queries")
+    noun: str = Field(description="what it is, in words: transaction time")
+    best: str = Field(description="what the best one does: finishes the transactions first")
+    more: str = Field(
+        default="takes {r} times as long", description="what another one does; {r}: the factor"
+    )
+    told: str = Field(default="", description="a value of it in a sentence: transactions take {v}")
+
+
+class WorkloadWords(Strict):
+    """What a workload tells, in words: all of it may be left out."""
+
+    phases: list[PhaseWords] = Field(default=[], description="in the order in which they come")
+    operations: list[OperationWords] = Field(default=[], description="in the order of tables")
+    figures: dict[str, OwnFigure] = Field(
+        default={}, description="its own figures, by name; elsewhere they are own.NAME"
+    )
+    headline: Headline | None = Field(default=None, description="absent: the first timed phase")
+    view: Literal["phases", "lifetime"] = Field(
+        default="phases", description="how its results are read: docs/workloads.md"
+    )
+
+
+class WorkloadModel(Noun, WorkloadWords):
+    """A program that exercises a file system, how it is configured, and what it tells.
 
     ``command`` and ``config`` may use the parameters by name, and ``{seed}``, ``{mountpoint}``,
     ``{valid_percent}``, ``{invalid_percent}``, ``{mix}``.

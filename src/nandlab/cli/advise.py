@@ -86,6 +86,7 @@ def advise(
     """
     from nandlab.analysis import advice, groups
     from nandlab.analysis.limits import Limits
+    from nandlab.analysis.views import view
     from nandlab.results.folder import RunFolder
 
     if (lifetime_years is None) != (daily_write is None):
@@ -100,7 +101,7 @@ def advise(
     folder = RunFolder(run)
     folder.head()
     settings = groups.group(folder.trials())
-    found = [a for s in settings if (a := advice.advise(s, limits)) is not None]
+    found = [a for s in settings if (a := view(s).advise(s, limits)) is not None]
     if as_json:
         told = [
             {

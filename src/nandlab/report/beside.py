@@ -7,28 +7,17 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from nandlab.analysis import claims
+from nandlab.analysis import claims, words
+from nandlab.analysis.figures import find
 from nandlab.analysis.groups import Ensemble
-from nandlab.base import units
 from nandlab.catalog.files import load
-from nandlab.catalog.paper import Causes, Drawn, FigureName, PaperModel
+from nandlab.catalog.paper import Causes, Drawn, PaperModel
 from nandlab.report import layout, specs, tables
 from nandlab.report.causes import CauseTable, cause_table
 from nandlab.report.charts import Chart
-from nandlab.report.layout import Panel, Row
+from nandlab.report.layout import Row
 from nandlab.results.record import Run, Trial
 
-AXES: dict[FigureName, tuple[str, units.Units | None]] = {
-    "transactions_ns": ("board time, {u}", units.TIME_UNITS),
-    "creation_ns": ("board time, {u}", units.TIME_UNITS),
-    "written_per_s": ("{u}/s", units.BYTE_UNITS),
-    "erases": ("block erases", None),
-    "programs": ("page programs", None),
-    "reads": ("page reads", None),
-    "wear_spread": ("erases, most less least", None),
-    "mean_erases": ("erases per block", None),
-}
-"""Axis of each figure, and the units it is written in."""
 ORDER: tuple[claims.Verdict, ...] = (
     "reproduced",
     "same direction",
@@ -46,7 +35,7 @@ class Beside:
     rows: list[claims.Row]
     tally: str
     """How many claims had which verdict, in words."""
-    figures: list[tuple[Drawn, Chart, tables.Table]]
+    figures: list[tuple[Drawn, specs.Drawn]]
     causes: list[tuple[Causes, CauseTable]]
 
 
@@ -63,14 +52,12 @@ def beside(run: Run, trials: Sequence[Trial]) -> Beside | None:
     for drawn in paper.drawn:
         found = _redrawn(paper, drawn, trials)
         if found is not None:
-            figures.append((drawn, *found))
+            figures.append((drawn, found))
     causes = [(shown, cause_table(paper.name, shown)) for shown in paper.causes]
     return Beside(paper, rows, tally, figures, causes)
 
 
-def _redrawn(
-    paper: PaperModel, drawn: Drawn, trials: Sequence[Trial]
-) -> tuple[Chart, tables.Table] | None:
+def _redrawn(paper: PaperModel, drawn: Drawn, trials: Sequence[Trial]) -> specs.Drawn | None:
     """The figure over the configurations that were measured; None when none was."""
     ensembles = [
         Ensemble(bar.label, bar.of.state, bar.of.state == "fresh", tuple(members))
@@ -89,18 +76,11 @@ def _redrawn(
         )
         for i, e in enumerate(ensembles)
     ]
-    panels = [_panel(rows, p.title, p.figure) for p in drawn.panels]
+    of = words.of(t for e in ensembles for t in e.trials)
+    figures = {p.title: find(p.figure, of) for p in drawn.panels}
+    panels = [specs.panel(rows, f, title=title) for title, f in figures.items()]
     wide, narrow, data = layout.panels_chart(rows, panels)
     caption = f"{drawn.title}, from this run. {specs.RANGE}"
     chart = Chart(f"paper-{drawn.id}", drawn.title, caption, data, wide, narrow)
-    columns: list[tables.Column] = [
-        (p.title, tables.cell(*claims.FIGURES[p.figure])) for p in drawn.panels
-    ]
-    return chart, tables.table(ensembles, columns)
-
-
-def _panel(rows: Sequence[Row], title: str, name: FigureName) -> Panel:
-    figure, form = claims.FIGURES[name]
-    axis, sizes = AXES[name]
-    panel = Panel(name, title, axis, figure, form)
-    return specs.in_unit(rows, panel, sizes) if sizes else panel
+    columns = [tables.figure(f, title) for title, f in figures.items()]
+    return specs.Drawn(chart, tables.table(ensembles, columns))

@@ -7,14 +7,16 @@ import textwrap
 from collections.abc import Sequence
 from typing import Any
 
-from nandlab.analysis import figures
+from nandlab.analysis import figures, life, lifetime
 from nandlab.analysis.groups import Setting
+from nandlab.analysis.life import Point
 from nandlab.analysis.lifetime import shortened
 from nandlab.base import units
-from nandlab.report import layout
+from nandlab.report import layout, tables
 from nandlab.report.charts import Chart, Spec
 from nandlab.report.layout import LETTER, NARROW, STEP, WIDE, Data, Row
-from nandlab.results.record import Round, Trial
+from nandlab.report.specs import Drawn
+from nandlab.results.record import Trial
 
 MIB = 2.0**20
 AXIS_ROOM = 52
@@ -32,20 +34,33 @@ CAPTION = (
 )
 
 
-def chart(setting: Setting, rows: Sequence[Row]) -> Chart | None:
+def drawn(setting: Setting) -> Drawn | None:
     """None when no trial has a round to draw."""
-    drawn = [(r, t) for r in rows for t in r.ensemble.ok if figures.life_end(t)]
-    if not drawn:
+    rows = layout.rows(setting)
+    lives = [(r, t) for r in rows for t in r.ensemble.ok if life.end(t)]
+    if not lives:
         return None
     dashes = _dashes(rows)
     data: Data = {
-        "trials": [point for r, t in drawn for point in _line(r, t, dashes[r.key])],
-        "ends": [_end(r, t) for r, t in drawn],
-        "key_wide": _key(rows, drawn, dashes, WIDE),
-        "key_narrow": _key(rows, drawn, dashes, NARROW),
+        "trials": [point for r, t in lives for point in _line(r, t, dashes[r.key])],
+        "ends": [_end(r, t) for r, t in lives],
+        "key_wide": _key(rows, lives, dashes, WIDE),
+        "key_narrow": _key(rows, lives, dashes, NARROW),
     }
     wide, narrow = _spec("key_wide", WIDE, data), _spec("key_narrow", NARROW, data)
-    return Chart(f"{setting.slug}-deaths", "Block deaths", CAPTION, data, wide, narrow)
+    chart = Chart(f"{setting.slug}-deaths", "Block deaths", CAPTION, data, wide, narrow)
+    names = ("written", "first_death", "dead_blocks", "amplification", "wear_used", "rounds")
+    totals = ("t_ns", "programs", "erases")
+    columns = [
+        *(tables.figure(setting.figure(f"life.{name}")) for name in (*names, *totals)),
+        *(
+            tables.figure(figures.host(share, f"host memory, {when}"))
+            for when, share in (("halfway", 0.5), ("at the end", 1.0))
+        ),
+        ("gave up", tables.text_cell(lifetime.ended)),
+        ("how it ended", tables.text_cell(lambda e: "; ".join(lifetime.endings(e)))),
+    ]
+    return Drawn(chart, tables.table(setting.ensembles, columns))
 
 
 def _dashes(rows: Sequence[Row]) -> dict[str, list[int]]:
@@ -67,46 +82,44 @@ def _line(row: Row, trial: Trial, dash: list[int]) -> list[dict[str, Any]]:
     return [{**base, "at": i, "written": x, "dead": y} for i, (x, y) in enumerate(points)]
 
 
-def _bends(trial: Trial) -> list[Round]:
-    end = figures.life_end(trial)
-    rounds = [*trial.lifetime.rounds, *([end] if end else [])] if trial.lifetime else []
-    before = [0, *(r.dead_blocks for r in rounds)]
-    last = len(rounds) - 1
-    return [r for i, r in enumerate(rounds) if i == last or r.dead_blocks != before[i]]
+def _bends(trial: Trial) -> list[Point]:
+    points = life.points(trial)
+    before = [0, *(p.dead_blocks for p in points)]
+    last = len(points) - 1
+    return [p for i, p in enumerate(points) if i == last or p.dead_blocks != before[i]]
 
 
 def _end(row: Row, trial: Trial) -> dict[str, Any]:
-    last, life = figures.life_end(trial), trial.lifetime
+    last, gave_up = life.end(trial), life.gave_up(trial)
     assert last is not None
-    assert life is not None
-    how = "still lived" if life.gave_up is None else f"gave up with “{shortened(life.gave_up)}”"
+    how = "still lived" if gave_up is None else f"gave up with “{shortened(gave_up)}”"
     dead = f"{last.dead_blocks} dead block{'' if last.dead_blocks == 1 else 's'}"
     return {
         "written": last.bytes_written / MIB,
         "dead": last.dead_blocks,
         "colour": row.colour,
-        "shade": 0.0 if life.gave_up is None else 1.0,
+        "shade": 0.0 if gave_up is None else 1.0,
         "tip": f"{trial.id}: {units.size(last.bytes_written)}, {dead}, {how}",
     }
 
 
 def _key(
     rows: Sequence[Row],
-    drawn: Sequence[tuple[Row, Trial]],
+    lives: Sequence[tuple[Row, Trial]],
     dashes: dict[str, list[int]],
     width: float,
 ) -> list[dict[str, Any]]:
     """The lines of the key: a sample and a name for each row, then what the marks mean."""
     chars = int((width - SAMPLE - layout.EDGE - 20) / (LETTER * 1.08))
     lines: list[dict[str, Any]] = []
-    for row in (r for r in rows if any(r is d for d, _ in drawn)):
+    for row in (r for r in rows if any(r is d for d, _ in lives)):
         text = f"{row.ensemble.label}, n={len(row.ensemble.ok)}"
         for i, part in enumerate(textwrap.wrap(text, chars)):
             looks = {"colour": row.colour, "dash": dashes[row.key]}
             sample = {"from": 0, "to": SAMPLE - 6, **looks} if i == 0 else {}
             lines.append({"line": len(lines), "text": part, **sample})
     for mark, words, alive in MARKS:
-        if any(figures.still_lives(t) is alive for _, t in drawn):
+        if any(t.open_ended is alive for _, t in lives):
             lines.append({"line": len(lines), "text": words, "mark": mark})
     return lines
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 import os
-import tempfile
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,11 +15,14 @@ from pathlib import Path
 import jinja2
 
 from nandlab import __version__
-from nandlab.analysis import advice, answers, groups
+from nandlab.analysis import answers, groups
 from nandlab.analysis.groups import Setting
-from nandlab.report import charts, layout, specs, tables
+from nandlab.analysis.views import view
+from nandlab.base.files import write_whole
+from nandlab.report import charts, layout, readings, tables
 from nandlab.report.beside import Beside, beside
 from nandlab.report.charts import Chart
+from nandlab.report.specs import Drawn
 from nandlab.results.folder import RunFolder
 from nandlab.results.record import WARNINGS, Trial
 
@@ -37,7 +39,7 @@ class Section:
     answers: list[answers.Answer]
     incomplete: list[str]
     overview: tables.Table
-    figures: list[tuple[Chart, tables.Table]]
+    figures: list[Drawn]
     options: list[str]
     assumed: list[tuple[str, str]]
 
@@ -60,13 +62,12 @@ def write(run_folder: RunFolder, out: Path | None = None) -> Path:
 
 
 def _section(setting: Setting) -> Section:
-    drawn = specs.charts(setting)
     return Section(
         setting,
-        answers.answers(setting),
+        view(setting).answers(setting),
         answers.incomplete(setting),
-        tables.overview(setting),
-        [(c, tables.behind(setting, c.name.removeprefix(f"{setting.slug}-"))) for c in drawn],
+        readings.overview(setting),
+        readings.drawn(setting),
         _options(setting),
         answers.assumed(setting),
     )
@@ -88,8 +89,8 @@ def _options(setting: Setting) -> list[str]:
 
 def _drawn(sections: list[Section], paper: Beside | None) -> list[Chart]:
     """Every chart of the page."""
-    redrawn = [chart for _, chart, _ in paper.figures] if paper else []
-    return [*redrawn, *(chart for s in sections for chart, _ in s.figures)]
+    redrawn = [found.chart for _, found in paper.figures] if paper else []
+    return [*redrawn, *(d.chart for s in sections for d in s.figures)]
 
 
 def _page(
@@ -112,7 +113,7 @@ def _page(
         caveats=answers.caveats(run, trials, missing),
         sections=sections,
         paper=paper,
-        advice=[a for s in sections if (a := advice.advise(s.setting)) is not None],
+        advice=[a for s in sections if (a := view(s.setting).advise(s.setting, None)) is not None],
         singles=answers.singles(trials),
         missing=missing,
         finished=len(trials),
@@ -151,14 +152,3 @@ def flat(value: object, path: str = "") -> Iterator[tuple[str, str]]:
 def script_json(value: object) -> str:
     """JSON that may stand inside a script element."""
     return json.dumps(value, separators=(",", ":")).replace("<", "\\u003c")
-
-
-def write_whole(path: Path, content: bytes) -> None:
-    """A reader sees the old file or the new one, never a part."""
-    with tempfile.NamedTemporaryFile(dir=path.parent, prefix=".part-", delete=False) as out:
-        out.write(content)
-        out.flush()
-        os.fsync(out.fileno())
-    part = Path(out.name)
-    part.chmod(0o644)
-    part.replace(path)

@@ -4,16 +4,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import partial
 from typing import Any
 
-from nandlab.analysis import figures
 from nandlab.analysis.groups import Setting
 from nandlab.base import units
-from nandlab.report import layout
+from nandlab.report import layout, tables
 from nandlab.report.charts import Chart, Spec
 from nandlab.report.layout import Axis, Data, Row
-from nandlab.results.record import OPERATIONS
+from nandlab.report.specs import Drawn, capital
 
 NAMES = {"median": "median", "p95": "p95", "p99": "p99", "p99_9": "p99.9", "max": "max"}
 SHAPES = {
@@ -47,37 +45,42 @@ CAPTION = (
 )
 
 
-def chart(setting: Setting, rows: Sequence[Row]) -> Chart | None:
+def drawn(setting: Setting) -> Drawn | None:
     """One panel per kind of operation that any trial recorded."""
-    data = _data(rows)
+    rows = layout.rows(setting)
+    data = _data(setting, rows)
     if not data["summary"]:
         return None
     measured = {d["panel"] for d in data["summary"]}
-    operations = [o for o in OPERATIONS if o in measured]
+    operations = [o for o in setting.words.operations if o.name in measured]
 
     def build(axis: Axis, width: float) -> Spec:
         per_line = 1 if width == layout.NARROW else min(2, len(operations))
         each = (width - axis.room - layout.GAP * (per_line - 1) - layout.EDGE) / per_line
         views = [
-            _panel(o, axis.at_column(i % per_line), each, data["summary"])
+            _panel(o.name, o.title or o.name, axis.at_column(i % per_line), each, data["summary"])
             for i, o in enumerate(operations)
         ]
         return layout.concat(views, per_line)
 
     wide, narrow, headers = layout.both_widths(rows, build)
     name = f"{setting.slug}-latency"
-    return Chart(name, "Latency", CAPTION, {**data, **headers}, wide, narrow)
+    chart = Chart(name, "Latency", CAPTION, {**data, **headers}, wide, narrow)
+    columns = [
+        tables.figure(setting.figure(f"latency.{o.name}.{p}")) for o in operations for p in NAMES
+    ]
+    return Drawn(chart, tables.table(setting.ensembles, columns))
 
 
-def _data(rows: Sequence[Row]) -> Data:
+def _data(setting: Setting, rows: Sequence[Row]) -> Data:
     """``summary``: a percentile of an operation in a row; ``whole``: from median to max."""
     data: Data = {"summary": [], "whole": []}
     for row in rows:
-        for operation in OPERATIONS:
+        for operation in (o.name for o in setting.words.operations):
             base = {"panel": operation, **row.looks()}
             middles = []
             for percentile, name in NAMES.items():
-                figure = partial(figures.latency_ns, operation=operation, percentile=percentile)
+                figure = setting.figure(f"latency.{operation}.{percentile}")
                 found = row.ensemble.spread(figure)
                 if found is None:
                     continue
@@ -90,7 +93,9 @@ def _data(rows: Sequence[Row]) -> Data:
     return data
 
 
-def _panel(operation: str, axis: Axis, width: float, summary: list[dict[str, Any]]) -> Spec:
+def _panel(
+    operation: str, title: str, axis: Axis, width: float, summary: list[dict[str, Any]]
+) -> Spec:
     own = [d for d in summary if d["panel"] == operation]
     low, high = (f(d[end] for d in own) for f, end in ((min, "low"), (max, "high")))
     domain = [max(1, low) * 0.8, max(1, high) * 1.25]
@@ -124,8 +129,7 @@ def _panel(operation: str, axis: Axis, width: float, summary: list[dict[str, Any
         {**summary_data, "mark": thick, "encoding": ends},
         {**summary_data, "mark": point, "encoding": marks},
     ]
-    title = operation.capitalize()
-    return {"title": title, "width": width, "height": axis.height(), "layer": layers}
+    return {"title": capital(title), "width": width, "height": axis.height(), "layer": layers}
 
 
 def log_ticks(low: float, high: float) -> list[float]:

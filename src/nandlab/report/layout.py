@@ -14,10 +14,10 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
+from nandlab.analysis.figures import Figure
 from nandlab.analysis.groups import Ensemble, Setting
 from nandlab.analysis.spread import Spread
 from nandlab.report.charts import Spec
-from nandlab.results.record import Trial
 
 WIDE, NARROW = 940, 340
 """Widths in px of the two forms; the page shows the narrow one where the wide does not fit."""
@@ -105,10 +105,10 @@ class Panel:
     key: str
     title: str
     axis: str
-    figure: Callable[[Trial], float | None]
+    figure: Figure
     form: Callable[[float], str]
     """Of a value in the unit of ``axis``."""
-    part: Callable[[Trial], float | None] | None = None
+    part: Figure | None = None
     """A part of the figure (a phase's sync), drawn darker at the end of a bar from 0."""
     whole: Callable[[Ensemble], Spread | None] | None = None
     """Where a figure belongs to no single trial (a ratio): its spread, and no points."""

@@ -1,48 +1,34 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The charts of one setting. A chart whose data was not measured is left out, never drawn empty."""
+"""Charts of figures over the rows of a setting, each with its table.
+
+A chart whose data was not measured is left out, and so is a panel: never drawn empty.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 
-from nandlab.analysis import answers, figures
+from nandlab.analysis import answers
+from nandlab.analysis.figures import CHIP_OPERATIONS, STEPS, Figure
 from nandlab.analysis.groups import Ensemble, Setting
 from nandlab.analysis.spread import Spread
 from nandlab.base import units
-from nandlab.report import deaths, latency, layout, surface, wear
+from nandlab.report import layout, tables
 from nandlab.report.charts import Chart
 from nandlab.report.layout import Panel, Row
+from nandlab.report.tables import Column, Table
 from nandlab.results.record import Trial
 
-Figure = Callable[[Trial], float | None]
-
-PHASE_TITLES = {"creation": "Creation", "transactions": "Transactions", "deletion": "Deletion"}
-OPERATION_TITLES = {"reads": "page reads", "programs": "page programs", "erases": "block erases"}
 RANGE = "Each point is a trial, the line their range, the bar across it their median (written out)."
 
 
-def charts(setting: Setting) -> list[Chart]:
-    """The charts that the trials of this setting have data for, in the order of the report.
+@dataclass(frozen=True)
+class Drawn:
+    """A chart and the table of all that it shows."""
 
-    Of a sweep over many states, its surface alone: rows for each state would fill metres.
-    """
-    swept = surface.chart(setting)
-    if swept is not None:
-        return [swept]
-    rows = layout.rows(setting)
-    built = [
-        _times(setting, rows),
-        _throughput(setting, rows),
-        _flash(setting, rows),
-        latency.chart(setting, rows),
-        deaths.chart(setting, rows),
-        *wear.charts(setting, rows),
-        _ageing(setting, rows),
-        _states(setting, rows),
-    ]
-    return [chart for chart in built if chart is not None]
+    chart: Chart
+    table: Table
 
 
 @dataclass(frozen=True)
@@ -54,25 +40,43 @@ class About:
     caption: str
 
 
-def _chart(
-    setting: Setting, rows: Sequence[Row], panels: Sequence[Panel], about: About
-) -> Chart | None:
+def drawn(
+    setting: Setting,
+    about: About,
+    rows: Sequence[Row],
+    panels: Sequence[Panel],
+    columns: Sequence[Column],
+) -> Drawn | None:
+    """Panels over rows; None where nothing has a value."""
+    if not panels:
+        return None
     wide, narrow, data = layout.panels_chart(rows, panels)
     if not data["summary"]:
         return None
-    return Chart(f"{setting.slug}-{about.name}", about.title, about.caption, data, wide, narrow)
+    name = f"{setting.slug}-{about.name}"
+    chart = Chart(name, about.title, about.caption, data, wide, narrow)
+    return Drawn(chart, tables.table(setting.ensembles, columns))
 
 
-def in_unit(rows: Sequence[Row], panel: Panel, sizes: units.Units) -> Panel:
-    """The panel, its ns or bytes in the unit that fits the largest; ``{u}`` in ``axis`` is it."""
-    values = [v for r in rows for t in r.ensemble.ok if (v := panel.figure(t)) is not None]
-    unit, name = units.unit_for(max(values, default=0), sizes)
+def capital(text: str) -> str:
+    """With its first letter as a title has it; the others are left as they are."""
+    return text[:1].upper() + text[1:]
+
+
+def panel(
+    rows: Sequence[Row], figure: Figure, *, title: str = "", part: Figure | None = None
+) -> Panel:
+    """A figure in the unit that fits its largest value."""
+    axis = figure.quantity.axis.replace("{title}", figure.title)
+    shown = Panel(figure.name, title or capital(figure.title), axis, figure, figure.form, part=part)
+    values = [v for r in rows for t in r.ensemble.ok if (v := figure(t)) is not None]
+    unit, name = units.unit_for(max(values, default=0), figure.quantity.sizes)
     return replace(
-        panel,
-        axis=panel.axis.format(u=name),
-        figure=_scaled(panel.figure, unit),
-        form=lambda v: panel.form(v * unit),
-        part=_scaled(panel.part, unit) if panel.part else None,
+        shown,
+        axis=axis.format(u=name),
+        figure=_scaled(figure, unit),
+        form=lambda v: figure.form(v * unit),
+        part=_scaled(part, unit) if part else None,
     )
 
 
@@ -81,122 +85,131 @@ def _scaled(figure: Figure, unit: float) -> Figure:
         v = figure(trial)
         return None if v is None else v / unit
 
-    return value
+    return replace(figure, read=value)
 
 
-def plain(key: str, title: str, axis: str, figure: Figure) -> Panel:
-    return Panel(key, title, axis, figure, units.count)
+def _there(rows: Sequence[Row], figures: Sequence[Figure]) -> list[Figure]:
+    """Those that any trial has."""
+    return [f for f in figures if any(f(t) is not None for r in rows for t in r.ensemble.ok)]
 
 
-def _times(setting: Setting, rows: list[Row]) -> Chart | None:
-    panels = [
-        Panel(
-            phase,
-            title,
-            "board time, {u}",
-            partial(figures.total_ns, phase=phase),
-            units.time,
-            part=partial(figures.sync_ns, phase=phase),
-        )
-        for phase, title in PHASE_TITLES.items()
-    ]
+def times(setting: Setting) -> Drawn | None:
+    """Each phase with its sync; its table has the steps outside the load too."""
+    rows = layout.rows(setting)
+    phases = _there(rows, [setting.figure(f"phase.{p.name}") for p in setting.words.timed])
+    syncs = {f.name: setting.figure(f"{f.name}.sync") for f in phases}
+    panels = [panel(rows, f, part=syncs[f.name]) for f in phases]
+    columns: list[Column] = []
+    for f in phases:
+        columns += [tables.figure(f, f"{f.title} + sync"), tables.figure(syncs[f.name])]
+    columns += [tables.figure(setting.figure(f"step.{name}")) for name in STEPS]
     caption = f"Time of each phase with its sync; the darker end of a bar is the sync. {RANGE}"
-    panels = [in_unit(rows, p, units.TIME_UNITS) for p in panels]
-    return _chart(setting, rows, panels, About("time", "Phase times", caption))
+    return drawn(setting, About("time", "Phase times", caption), rows, panels, columns)
 
 
-def _throughput(setting: Setting, rows: list[Row]) -> Chart | None:
-    data = [
-        Panel(key, title, "{u}/s", partial(figures.bytes_per_s, direction=key), units.rate)
-        for key, title in (("read", "Data read"), ("written", "Data written"))
-    ]
-    panels = [
-        plain("transactions", "Transactions", "transactions per s", figures.transactions_per_s),
-        *(in_unit(rows, p, units.BYTE_UNITS) for p in data),
-    ]
+def throughput(setting: Setting) -> Drawn | None:
+    """Rates: the workload's own, and the data that it moved."""
+    rows = layout.rows(setting)
+    figures = _there(rows, [*_own(setting, rates=True), *_moved(setting)])
+    phases = [setting.figure(f"phase.{p.name}.per_s") for p in setting.words.timed]
+    columns = [tables.figure(f) for f in [*_own(setting, rates=True), *phases, *_moved(setting)]]
     caption = (
-        "Per second of the board's clock. Transactions over the transactions phase; data over "
-        f"creation and transactions; syncs included. {RANGE}"
+        "Per second of the board's clock, syncs included; data over the phases that move it. "
+        f"{RANGE}"
     )
-    return _chart(setting, rows, panels, About("throughput", "Throughput", caption))
+    panels = [panel(rows, f) for f in figures]
+    return drawn(setting, About("throughput", "Throughput", caption), rows, panels, columns)
 
 
-def _flash(setting: Setting, rows: list[Row]) -> Chart | None:
-    panels = [
-        plain(
-            f"{phase}-{operation}",
-            f"{title}: {words}",
-            words,
-            partial(figures.chip_operations, phase=phase, operation=operation),
-        )
-        for phase, title in PHASE_TITLES.items()
-        for operation, words in OPERATION_TITLES.items()
-    ]
+def _moved(setting: Setting) -> list[Figure]:
+    return [setting.figure(f"bytes.{way}.per_s") for way in ("read", "written")]
+
+
+def _own(setting: Setting, *, rates: bool) -> list[Figure]:
+    """The workload's own figures: those a second, or all others."""
+    own = [setting.figure(f"own.{name}") for name in setting.words.figures]
+    return [f for f in own if f.quantity.name.endswith("per_s") == rates]
+
+
+def own(setting: Setting) -> Drawn | None:
+    """The workload's own figures that are no rates."""
+    rows = layout.rows(setting)
+    figures = _there(rows, _own(setting, rates=False))
+    panels = [panel(rows, f) for f in figures]
+    about = About("own", f"What {setting.workload} tells", RANGE)
+    return drawn(setting, about, rows, panels, [tables.figure(f) for f in figures])
+
+
+def flash(setting: Setting) -> Drawn | None:
+    """What the chip did in each phase."""
+    rows = layout.rows(setting)
+    names = [f"phase.{p.name}.{o}" for p in setting.words.timed for o in CHIP_OPERATIONS]
+    figures = _there(rows, [setting.figure(n) for n in names])
+    amplification = tables.figure(setting.figure("chip.amplification"))
+    columns = [*(tables.figure(f) for f in figures), amplification]
     caption = (
         "What the chip did in each phase, its sync included. Every panel has its own scale. "
         f"{RANGE}"
     )
-    return _chart(setting, rows, panels, About("flash", "Flash operations", caption))
+    panels = [panel(rows, f) for f in figures]
+    return drawn(setting, About("flash", "Flash operations", caption), rows, panels, columns)
 
 
-def _states(setting: Setting, rows: list[Row]) -> Chart | None:
+def states(setting: Setting) -> Drawn | None:
     """Obtained shares as points; what was asked is written in the row's value."""
-    if not any(t.state.obtained for r in rows for t in r.ensemble.ok):
+    if not any(t.state.obtained for t in setting.trials if t.ok):
         return None
+    rows = layout.rows(setting)
     panels = [
-        Panel(
-            part,
-            f"{part.capitalize()} pages",
-            "% of the partition's pages",
-            partial(_obtained, part=part),
-            units.count,
+        replace(
+            panel(rows, setting.figure(f"state.{part}"), title=f"{part.capitalize()} pages"),
+            key=part,
+            axis="% of the partition's pages",
             room=150,
             top=100,
         )
         for part in ("valid", "invalid")
     ]
-    wide, narrow, data = layout.panels_chart(rows, panels)
-    by_key = {r.key: r.ensemble.first.state for r in rows}
-    for item in data["summary"]:
-        asked = getattr(by_key[item["row"]], item["panel"]) * 100
-        item["text"] = f"{item['mid']:.1f} %, asked {asked:g} %"
     caption = (
         "What the chip held before the timed phases, beside what was asked. The figures belong to "
         f"the obtained state. {RANGE}"
     )
-    return Chart(f"{setting.slug}-state", "Asked and obtained state", caption, data, wide, narrow)
+    about = About("state", "Asked and obtained state", caption)
+    shown = drawn(setting, about, rows, panels, tables.states(setting))
+    if shown is not None:
+        by_key = {r.key: r.ensemble.first.state for r in rows}
+        for item in shown.chart.datasets["summary"]:
+            asked = getattr(by_key[item["row"]], item["panel"]) * 100
+            item["text"] = f"{item['mid']:.1f} %, asked {asked:g} %"
+    return shown
 
 
-def _obtained(trial: Trial, part: str) -> float | None:
-    shares = trial.state.obtained
-    return None if shares is None else float(getattr(shares, part)) * 100
-
-
-def _ageing(setting: Setting, rows: list[Row]) -> Chart | None:
+def ageing(setting: Setting) -> Drawn | None:
     """Ratios have no trials of their own: a range that the two ensembles' ranges allow."""
     if not answers.aged_states(setting):
         return None
-    aged = [r for r in rows if not r.ensemble.reference]
+    aged = [r for r in layout.rows(setting) if not r.ensemble.reference]
+    figures = [setting.headline, *(setting.figure(f"chip.{o}") for o in ("programs", "erases"))]
+    titles = [setting.words.headline.noun, *(f.title for f in figures[1:])]
     panels = [
         Panel(
-            name,
-            title,
+            f.name.replace(".", "-"),
+            capital(title),
             "times the fresh figure",
-            _no_trial,
+            replace(f, read=_no_trial),
             units.ratio,
-            whole=_ratio_of(setting, figure),
+            whole=_ratio_of(setting, f),
         )
-        for name, title, figure in (
-            ("time", "Transaction time", partial(figures.total_ns, phase="transactions")),
-            ("programs", "Page programs", partial(figures.chip_total, operation="programs")),
-            ("erases", "Block erases", partial(figures.chip_total, operation="erases")),
-        )
+        for f, title in zip(figures, titles, strict=True)
+    ]
+    columns = [
+        tables.against_fresh(setting, f, title) for f, title in zip(figures, titles, strict=True)
     ]
     caption = (
         "Each figure over the same file system's figure on fresh flash; 1 is no change. The line "
         "is the widest range that both ensembles allow, the bar across it the ratio of the medians."
     )
-    return _chart(setting, aged, panels, About("ageing", "Ageing", caption))
+    return drawn(setting, About("ageing", "Ageing", caption), aged, panels, columns)
 
 
 def _ratio_of(setting: Setting, figure: Figure) -> Callable[[Ensemble], Spread | None]:

@@ -3,17 +3,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import partial
 from typing import Any
 
-from nandlab.analysis import figures, sweep
+from nandlab.analysis import sweep
+from nandlab.analysis.figures import Figure
 from nandlab.analysis.groups import Ensemble, Setting
 from nandlab.base import units
-from nandlab.report import layout
+from nandlab.report import layout, specs, tables
 from nandlab.report.charts import Chart, Spec
-from nandlab.results.record import Trial
+from nandlab.report.specs import Drawn
 
 CELL = 24
 """Height of a cell in px."""
@@ -27,8 +27,14 @@ class Surface:
 
     key: str
     title: str
-    figure: Callable[[Trial], float | None]
-    form: units.Form
+    figure: Figure
+    unit: float
+    """Size of the unit in which a cell has it."""
+    shift: int = 0
+    """Added for the colour, whose scale is logarithmic: 1 where a figure is often 0."""
+
+    def form(self, value: float) -> str:
+        return _short(value / self.unit)
 
 
 def _short(value: float) -> str:
@@ -40,28 +46,27 @@ def _short(value: float) -> str:
     return f"{value:.0f}" if value >= 10 or value == int(value) else f"{value:.1f}"
 
 
-SURFACES = (
-    Surface(
-        "time",
-        "Transaction time, s",
-        partial(figures.total_ns, phase="transactions"),
-        lambda ns: _short(ns / 1e9),
-    ),
-    Surface(
-        "erases",
-        "Block erases",
-        partial(figures.chip_total, operation="erases"),
-        _short,
-    ),
-    Surface("amplification", "Write amplification", figures.write_amplification, _short),
-    Surface("spread", "Wear spread, erases", figures.wear_spread, _short),
-)
+def _surfaces(setting: Setting) -> list[Surface]:
+    """The headline in one unit, then what the chip did."""
+    headline = setting.headline
+    medians = [s.median for e in setting.ensembles if (s := e.spread(headline)) is not None]
+    unit, name = units.unit_for(max(medians, default=0), headline.quantity.sizes)
+    title = specs.capital(setting.words.headline.noun) + (f", {name}" if name else "")
+    others = {
+        "chip.erases": "Block erases",
+        "chip.amplification": "Write amplification",
+        "wear.spread": "Wear spread, erases",
+    }
+    more = [
+        Surface(k.replace(".", "-"), t, setting.figure(k), 1, int(k == "wear.spread"))
+        for k, t in others.items()
+    ]
+    return [Surface("headline", title, headline, unit), *more]
 
 
-def chart(setting: Setting) -> Chart | None:
-    """A panel a figure; None if the states are no sweep or nothing was measured."""
-    if not sweep.is_sweep(setting):
-        return None
+def drawn(setting: Setting) -> Drawn | None:
+    """A panel a figure; None if nothing was measured."""
+    surfaces = _surfaces(setting)
     rows = [
         (subject, of, f"{subject}, {sweep.in_words(of)}")
         for subject in setting.subjects
@@ -69,7 +74,7 @@ def chart(setting: Setting) -> Chart | None:
     ]
     cells = [
         item
-        for surface in SURFACES
+        for surface in surfaces
         for subject, of, label in rows
         for e in sweep.lines(setting, subject)[of]
         for item in [_cell(surface, e, label)]
@@ -84,14 +89,18 @@ def chart(setting: Setting) -> Chart | None:
         "colour its logarithm; a star stands where some trials did not end well and are not in it, "
         "a cross where none did. The table has the state that each obtained."
     )
-    return Chart(
+    chart = Chart(
         f"{setting.slug}-surface",
         "Response to the state of the flash",
         caption,
         {"cells": cells},
-        _spec(labels, layout.WIDE),
-        _spec(labels, layout.NARROW),
+        _spec(surfaces, labels, layout.WIDE),
+        _spec(surfaces, labels, layout.NARROW),
     )
+    names = ("chip.erases", "wear.spread", "chip.amplification")
+    figures = [setting.headline, *(setting.figure(name) for name in names)]
+    columns = [*(tables.figure(f) for f in figures), *tables.states(setting)]
+    return Drawn(chart, tables.table(setting.ensembles, columns))
 
 
 def _cell(surface: Surface, e: Ensemble, label: str) -> dict[str, Any]:
@@ -109,17 +118,17 @@ def _cell(surface: Surface, e: Ensemble, label: str) -> dict[str, Any]:
         "row": label,
         "valid": f"{sweep.valid(e) * 100:g}",
         "value": None if found is None else found.median,
-        "colour": None if found is None else max(found.median, 1e-9) + (surface.key == "spread"),
+        "colour": None if found is None else max(found.median, 1e-9) + surface.shift,
         "text": text,
         "tip": f"{e.label}: {surface.title} {told}",
     }
 
 
-def _spec(labels: list[str], width: float) -> Spec:
+def _spec(surfaces: Sequence[Surface], labels: list[str], width: float) -> Spec:
     """Panels below one another; in the narrow form the labels stand above their cells."""
     room = max(len(label) for label in labels) * layout.LETTER + 12
     narrow = width == layout.NARROW
-    views = [_panel(s, labels, width - (150 if narrow else room) - 30, narrow) for s in SURFACES]
+    views = [_panel(s, labels, width - (150 if narrow else room) - 30, narrow) for s in surfaces]
     return {
         "$schema": layout.SCHEMA,
         "config": layout.CONFIG,

@@ -4,49 +4,32 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from functools import partial
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from nandlab.analysis import answers, figures, lifetime
+from nandlab.analysis import answers, lifetime
+from nandlab.analysis.figures import Figure
 from nandlab.analysis.groups import Ensemble, Setting, group
 from nandlab.analysis.spread import Spread
+from nandlab.analysis.views import view
 from nandlab.base import units
 from nandlab.results.folder import RunFolder
 from nandlab.results.record import Trial
 
 FIELDS = (
-    "id",
-    "status",
-    "filesystem",
-    "options",
-    "chip",
-    "state",
-    "image",
-    "workload",
-    "parameters",
-    "seed",
-    "phase_offset_ms",
-    "phase_ns",
-    "sync_ns",
-    "ops",
-    "bytes",
-    "latency_ns",
-    "flash",
-    "erases_per_block",
-    "lifetime",
-    "step_ns",
-    "memory",
-    "counters",
-    "warnings",
-    "error",
+    *("id", "status", "filesystem", "options", "chip", "state", "image", "workload"),
+    *("parameters", "seed", "phase_offset_ms", "steps", "phases", "operations", "bytes"),
+    *("latency_ns", "figures", "texts", "series", "open_ended", "measured", "erases_per_block"),
+    *("artefacts", "warnings", "error"),
 )
 """Keys of a trial in the JSON, always all of them and in this order; what is missing is null."""
+WIDTH, STATE_WIDTH = 80, 12
+LEAST_COLUMN, MOST_COLUMN = 11, 16
+"""Letters: tables of several subjects stand in line, within 80 columns."""
 
 
 def as_json(run_folder: RunFolder) -> list[dict[str, Any]]:
@@ -77,70 +60,30 @@ def print_table(run_folder: RunFolder, console: Console) -> None:
 
 
 def _print_setting(setting: Setting, console: Console) -> None:
-    """Its tables; of worn-out chips also how each file system ended."""
-    note, columns = (LIFE_NOTE, LIFE_COLUMNS) if setting.lifetime else (NOTE, COLUMNS)
+    """Its tables, by its view; where chips were worn out also how each file system ended."""
+    read = view(setting)
     console.print(f"\n[bold]{escape(setting.title)}[/bold]")
-    console.print(f"[dim]{note}[/dim]")
-    for i, subject in enumerate(setting.subjects):
-        console.print(_table(setting, subject, columns, with_head=i == 0))
-    console.print(f"[dim]{STEP_NOTE}[/dim]")
-    columns = STEP_COLUMNS + MEMORY_COLUMNS * setting.has_memory
-    for i, subject in enumerate(setting.subjects):
-        console.print(_table(setting, subject, columns, with_head=i == 0))
-    for e in setting.ensembles:
+    for block in read.blocks(setting):
+        console.print(f"[dim]{block.note}[/dim]")
+        columns = [setting.figure(name) for name in block.figures]
+        for part in _parts(columns):
+            for i, subject in enumerate(setting.subjects):
+                console.print(_table(setting, subject, part, with_head=i == 0))
+    for e in setting.ensembles if read.ends else ():
         for ending in lifetime.endings(e):
             console.print(f"{escape(e.label)}: {escape(ending)}")
 
 
-@dataclass(frozen=True)
-class Column:
-    """Title, width, and the cell of an ensemble; the table's first column names its state."""
-
-    title: str
-    width: int
-    cell: Callable[[Ensemble], str]
-
-
-def _column(
-    title: str,
-    width: int,
-    figure: Callable[[Trial], float | None],
-    sizes: units.Units = ((1.0, ""),),
-) -> Column:
-    return Column(title, width, lambda e: _lines(e.spread(figure), sizes))
+def _parts(columns: Sequence[Figure]) -> Iterator[Sequence[Figure]]:
+    """As many columns at a time as a line has room for, as evenly as may be."""
+    fit = (WIDTH - STATE_WIDTH) // LEAST_COLUMN
+    lines = max(1, -(-len(columns) // fit))
+    each = -(-len(columns) // lines)
+    for i in range(0, len(columns), each):
+        yield columns[i : i + each]
 
 
-STATE_WIDTH = 12
-NOTE = "Median, and the range below it; a phase with its sync."
-COLUMNS = (
-    *(
-        _column(title, 12, partial(figures.total_ns, phase=phase), units.TIME_UNITS)
-        for title, phase in zip(("creation", "transact.", "deletion"), figures.TIMED, strict=True)
-    ),
-    _column("trans./s", 11, figures.transactions_per_s),
-    _column("erases", 13, partial(figures.chip_total, operation="erases")),
-    _column("spread", 8, figures.wear_spread),
-)
-"""Titles and widths: tables of several subjects stand in line, within 80 columns."""
-
-STEP_NOTE = "Outside the load: make, mount (empty), come to rest, unmount; RAM held at its peak."
-STEP_COLUMNS = tuple(
-    _column(step, 13, partial(figures.step_ns, step=step), units.TIME_UNITS)
-    for step in figures.STEPS
-)
-MEMORY_COLUMNS = (_column("RAM", 13, partial(figures.memory, key="peak"), units.BYTE_UNITS),)
-
-LIFE_NOTE = "Median, and the range below it, over the life; +: or more, a trial lived on."
-LIFE_COLUMNS = (
-    Column("written", 14, lambda e: _lines(lifetime.written(e), units.BYTE_UNITS)),
-    Column("first death", 14, lambda e: _lines(lifetime.first_death(e), units.BYTE_UNITS)),
-    Column("dead", 10, lambda e: _lines(lifetime.dead_blocks(e))),
-    _column("erases", 16, partial(figures.life_total, total="erases")),
-    Column("gave up", 12, lifetime.ended),
-)
-
-
-def _table(setting: Setting, subject: str, columns: Sequence[Column], *, with_head: bool) -> Table:
+def _table(setting: Setting, subject: str, columns: Sequence[Figure], *, with_head: bool) -> Table:
     """The states of a subject under its name."""
     table = Table(
         title=escape(subject),
@@ -151,12 +94,15 @@ def _table(setting: Setting, subject: str, columns: Sequence[Column], *, with_he
         show_header=with_head,
         header_style="dim",
     )
+    width = min(MOST_COLUMN, (WIDTH - STATE_WIDTH) // len(columns))
     table.add_column("", width=STATE_WIDTH, overflow="fold")
-    for column in columns:
-        table.add_column(column.title, width=column.width, justify="right", overflow="fold")
+    for figure in columns:
+        title = figure.short or figure.title
+        table.add_column(title, width=width, justify="right", overflow="fold")
     for e in setting.ensembles:
         if e.subject == subject:
-            table.add_row(_state(e), *(column.cell(e) for column in columns))
+            cells = (_lines(e.spread(f), f.quantity.sizes) for f in columns)
+            table.add_row(_state(e), *cells)
     return table
 
 
@@ -166,7 +112,7 @@ def _state(e: Ensemble) -> str:
     return f"  {escape(e.state)}\n  [dim]n = {n}[/dim]"
 
 
-def _lines(found: Spread | None, sizes: units.Units = ((1.0, ""),)) -> str:
+def _lines(found: Spread | None, sizes: units.Units) -> str:
     """Median with its unit, and below it the range in the same unit."""
     if found is None:
         return units.MISSING

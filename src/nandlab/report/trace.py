@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nandlab import __version__
+from nandlab.base.files import write_whole
 from nandlab.report import html, pngmap
 from nandlab.trace import show, tables
 from nandlab.trace.folder import TraceFolder
@@ -35,7 +36,7 @@ DEPTHS = 32
 def write(trace: TraceFolder, out: Path | None = None) -> Path:
     """Writes ``report.html`` into the trace's folder, or to ``out``; returns its path."""
     page = out or trace.path / "report.html"
-    html.write_whole(page, _page(trace).encode())
+    write_whole(page, _page(trace).encode())
     return page
 
 

@@ -4,17 +4,19 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
 from nandlab.analysis.groups import Setting
 from nandlab.analysis.spread import spread
+from nandlab.analysis.views import view
 from nandlab.base import units
-from nandlab.report import layout, pngmap
+from nandlab.report import layout, pngmap, tables
 from nandlab.report.charts import Chart, Spec
 from nandlab.report.layout import Axis, Data, Row
+from nandlab.report.specs import Drawn
 from nandlab.results.record import Trial
 
 BINS_MAX = 24
@@ -22,12 +24,27 @@ MAP_STEP = 24
 """Height in px of a map row; its trials share it."""
 
 
-def charts(setting: Setting, rows: Sequence[Row]) -> list[Chart | None]:
-    """Both charts, or None for each when no trial kept its counts per block."""
+def drawn_map(setting: Setting) -> Drawn | None:
+    """A map of erases; None when no trial kept its counts per block."""
+    return _drawn(setting, _map)
+
+
+def drawn_histogram(setting: Setting) -> Drawn | None:
+    """Blocks by erases; None as above."""
+    return _drawn(setting, _histogram)
+
+
+def _drawn(
+    setting: Setting, draw: Callable[[Setting, Sequence[Row], dict[str, list[Trial]]], Chart]
+) -> Drawn | None:
+    rows = layout.rows(setting)
     kept = {r.key: _kept(r) for r in rows}
     if not any(kept.values()):
-        return [None, None]
-    return [_map(setting, rows, kept), _histogram(setting, rows, kept)]
+        return None
+    names = ("mean", "stddev", "least", "most", "spread")
+    figures = [view(setting).erases, *(f"wear.{name}" for name in names)]
+    columns = [tables.figure(setting.figure(name)) for name in figures]
+    return Drawn(draw(setting, rows, kept), tables.table(setting.ensembles, columns))
 
 
 def _kept(row: Row) -> list[Trial]:
@@ -44,7 +61,8 @@ def _map(setting: Setting, rows: Sequence[Row], kept: dict[str, list[Trial]]) ->
     """A strip a configuration, a line of pixels a trial, one colour scale for all."""
     erases = [n for trials in kept.values() for t in trials for n in _erases(t)]
     largest = max(erases)
-    least = min((n for n in erases if n), default=1) if setting.lifetime else 1
+    read = view(setting)
+    least = min((n for n in erases if n), default=1) if read.worn else 1
     images, absent, step = [], [], 1
     for row in rows:
         if not kept[row.key]:
@@ -65,9 +83,8 @@ def _map(setting: Setting, rows: Sequence[Row], kept: dict[str, list[Trial]]) ->
 
     wide, narrow, headers = layout.both_widths(rows, build)
     coarse = f" A column is the most erased of {step} neighbouring blocks." if step > 1 else ""
-    over = "its life" if setting.lifetime else "the timed phases"
     caption = (
-        f"Erases of each block over {over}: a strip is a configuration, each line of "
+        f"Erases of each block over {read.span}: a strip is a configuration, each line of "
         f"pixels in it a trial, left to right the blocks of the partition.{coarse} Grey was never "
         "erased."
     )

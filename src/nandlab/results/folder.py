@@ -1,19 +1,25 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The folder of a run: written whole, read back, resumed."""
+"""The folder of a run: written whole, read back, resumed.
+
+``run.json`` is the run's head: the study as it was read and the ids of all its trials.
+``trials/<id>.json`` is a file per trial, written once, whole, and never again; a trial is done when
+its file exists and validates. ``provenance/<hash>.json`` is what trials ran with, once per content.
+"""
 
 from __future__ import annotations
 
 import fcntl
-import os
-import tempfile
+import json
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from pydantic import BaseModel, ValidationError
 
 from nandlab.base.errors import UsageError
+from nandlab.base.files import write_whole
+from nandlab.results import format1
 from nandlab.results.record import Run, Trial
 
 T = TypeVar("T", bound=BaseModel)
@@ -24,6 +30,7 @@ class RunFolder:
 
     def __init__(self, path: Path) -> None:
         self.path = path
+        self._sources: dict[str, dict[str, Any]] = {}
 
     @classmethod
     def create(cls, path: Path, run: Run) -> RunFolder:
@@ -37,7 +44,7 @@ class RunFolder:
                 )
             return folder
         (path / "trials").mkdir(parents=True, exist_ok=True)
-        _write_whole(path / "run.json", run.model_dump_json(indent=1))
+        write_whole(path / "run.json", run.model_dump_json(indent=1).encode())
         return folder
 
     @contextmanager
@@ -52,21 +59,46 @@ class RunFolder:
 
     def head(self) -> Run:
         """The run's head; UsageError if this is no run folder."""
-        return _read(self.path / "run.json", Run)
+        path = self.path / "run.json"
+        told = _json(path)
+        return _as(path, format1.run(told) if told.get("format") == format1.FORMAT else told, Run)
 
     def trial_path(self, trial_id: str) -> Path:
         return self.path / "trials" / f"{trial_id}.json"
 
+    def source_path(self, sha256: str) -> Path:
+        """Where what trials ran with is kept, a file for each content."""
+        return self.path / "provenance" / f"{sha256}.json"
+
     def save(self, trial: Trial) -> None:
+        """Writes a finished trial, after what it ran with."""
         path = self.trial_path(trial.id)
         if path.exists():
             raise FileExistsError(f"{path}: a finished trial is never rewritten")
-        _write_whole(path, trial.model_dump_json())
+        for what, source in trial.sources.items():
+            kept = self.source_path(trial.provenance[what])
+            if not kept.exists():
+                kept.parent.mkdir(exist_ok=True)
+                write_whole(kept, json.dumps(source, indent=1).encode())
+        write_whole(path, trial.model_dump_json().encode())
 
     def load(self, trial_id: str) -> Trial | None:
         """A finished trial, or None when it has not been run."""
         path = self.trial_path(trial_id)
-        return _read(path, Trial) if path.exists() else None
+        if not path.exists():
+            return None
+        told = _json(path)
+        if told.get("format") == format1.FORMAT:
+            told, sources = format1.trial(told)
+        else:
+            kept = told.get("provenance") or {}
+            sources = {what: self._source(sha256) for what, sha256 in kept.items()}
+        return _as(path, told, Trial).knowing(sources)
+
+    def _source(self, sha256: str) -> dict[str, Any]:
+        if sha256 not in self._sources:
+            self._sources[sha256] = _json(self.source_path(sha256))
+        return self._sources[sha256]
 
     def trials(self) -> Iterator[Trial]:
         """The finished trials in the order of the plan."""
@@ -79,20 +111,20 @@ class RunFolder:
         return [t for t in self.head().trials if not self.trial_path(t).exists()]
 
 
-def _write_whole(path: Path, text: str) -> None:
-    with tempfile.NamedTemporaryFile("w", dir=path.parent, prefix=".part-", delete=False) as out:
-        out.write(text + "\n")
-        out.flush()
-        os.fsync(out.fileno())
-    part = Path(out.name)
-    part.chmod(0o644)
-    part.rename(path)
-
-
-def _read(path: Path, model: type[T]) -> T:
+def _json(path: Path) -> dict[str, Any]:
     try:
-        return model.model_validate_json(path.read_text())
+        told = json.loads(path.read_bytes())
     except FileNotFoundError:
         raise UsageError(f"{path.parent}: not a run of nandlab (no {path.name} in it)") from None
+    except ValueError as e:
+        raise UsageError(f"{path}: not a result this nandlab reads: {e}") from None
+    if not isinstance(told, dict):
+        raise UsageError(f"{path}: not a result this nandlab reads: it is no object of JSON")
+    return told
+
+
+def _as(path: Path, told: dict[str, Any], model: type[T]) -> T:
+    try:
+        return model.model_validate(told)
     except ValidationError as e:
         raise UsageError(f"{path}: not a result this nandlab reads: {e}") from None

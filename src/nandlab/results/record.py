@@ -1,10 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What a run leaves on disk, and nothing about how it came there.
+"""What a trial and a run are on disk, and nothing about how they came there.
 
-A run is a folder: ``run.json`` (:class:`Run`: the study as it was read and the ids of all its
-trials) and ``trials/<id>.json`` (:class:`Trial`), one file per trial, written once, whole, and
-never again. A trial is done when its file exists and validates. Times are in ns of the board's
-clock unless the key says otherwise; missing is null, never 0.
+Nothing here knows any workload: phases, kinds of operation and figures have the names that the
+workload gives them, and its catalog file has their titles. Times are in ns of the board's clock
+unless the key says otherwise; missing is null or absent, never 0.
 """
 
 from __future__ import annotations
@@ -12,16 +11,17 @@ from __future__ import annotations
 import json
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, PrivateAttr, model_validator
 
-FORMAT: Literal[1] = 1
+from nandlab.base.digest import digest
 
-PHASES = ("fill", "creation", "transactions", "deletion")
-
-OPERATIONS = ("create", "read", "append", "delete")
+FORMAT: Literal[2] = 2
 
 Count = Annotated[int, Field(ge=0, lt=1 << 63)]
 """What is counted, or timed in ns."""
+
+HASH_LETTERS = 20
+"""Letters of a hash that name what it is of."""
 
 Status = Literal["ok", "trial_failed", "board_lost"]
 
@@ -132,38 +132,53 @@ class Image(_Model):
     sha256: str = Field(description="of its cells and its sidecar")
 
 
-class Round(_Model):
-    """A lifetime run's state after one more round of its load; all are totals since it began."""
+class Phase(_Model):
+    """A part of a workload, by the workload's own name."""
 
-    t_ns: Count = Field(description="the board's clock")
-    bytes_written: Count = Field(description="by the load's own writes")
-    programs: Count = Field(description="page programs of the chip")
-    erases: Count = Field(description="block erases of the chip")
-    dead_blocks: Count = Field(description="blocks that have failed")
-
-
-class Lifetime(_Model):
-    """A chip worn by rounds of one load until its file system gave up or the rounds ended."""
-
-    rounds: list[Round]
-    end: Round | None = Field(
-        default=None,
-        description="after the round that failed too, but for the bytes that it wrote; null: a "
-        "result of before this was told",
+    name: str
+    ns: Count | None = Field(default=None, description="without its sync; null: it did not come")
+    sync_ns: Count | None = Field(default=None, description="the sync that ends it; null: none")
+    operations: dict[str, Count] = Field(default={}, description="made in it, by kind")
+    bytes: dict[str, Count] = Field(
+        default={}, description="read, written in it; empty: the workload tells them in all only"
     )
-    gave_up: str | None = Field(description="what the last round failed with; null: it still lives")
+    chip: Counts | None = Field(default=None, description="its sync included; null: not counted")
+    chip_sync: Counts | None = Field(default=None, description="the part that is its sync's")
 
 
-class Memory(_Model):
-    """Bytes that the file system's modules held, as the allocators round them up."""
+class StepTaken(_Model):
+    """A step of the trial's job."""
 
-    mounted: int = Field(description="once it was mounted and at rest")
-    peak: int = Field(description="the most at any time from the mount to the workload's end")
-    end: int = Field(description="after the workload, still mounted")
-    unmounted: int = Field(description="after the unmount; what its modules keep by themselves")
-    slab: int = Field(description="of end: objects of slab caches")
-    kmalloc: int = Field(description="of end: by kmalloc()")
-    vmalloc: int = Field(description="of end: by vmalloc()")
+    name: str
+    ns: int = Field(description="of the board's clock")
+    chip: Counts | None = Field(default=None, description="null: not counted")
+    command: str | None = Field(
+        default=None, description="what the board was given; null: a result of before this was told"
+    )
+
+
+class Series(_Model):
+    """A figure over the time of the trial."""
+
+    name: str
+    unit: str = Field(description="as nandlab.base.units has quantities: bytes, count, ...")
+    t_ns: list[Count] = Field(description="the board's clock, ascending")
+    values: list[int | float] = Field(description="one for each time")
+
+    @model_validator(mode="after")
+    def _is_whole(self) -> Series:
+        if len(self.t_ns) != len(self.values):
+            raise ValueError(f"{len(self.t_ns)} times and {len(self.values)} values")
+        return self
+
+
+class Artefact(_Model):
+    """A file that the trial left: kept once per content in the run's folder ``artefacts``."""
+
+    name: str = Field(description="in the trial")
+    kind: str = Field(description="chip image, trace, dump, ...")
+    sha256: str
+    bytes: Count
 
 
 class Host(_Model):
@@ -181,7 +196,7 @@ class Host(_Model):
 class Trial(_Model):
     """One workload on one configuration with one seed."""
 
-    format: Literal[1] = FORMAT
+    format: Literal[2] = FORMAT
     id: str
     study: str
     status: Status
@@ -200,43 +215,41 @@ class Trial(_Model):
     seed: int
     phase_offset_ms: float
 
-    phase_ns: dict[str, Count | None] | None = Field(
-        default=None, description="fill, creation, transactions, deletion; each without its sync"
+    steps: list[StepTaken] = Field(default=[], description="of the job, in order, those that ran")
+    files: dict[str, str] = Field(default={}, description="that the job was given, by name")
+    phases: list[Phase] = Field(default=[], description="of the workload, in order")
+    operations: dict[str, Count] = Field(default={}, description="in all, by kind")
+    bytes: dict[str, Count] = Field(default={}, description="read, written in all")
+    latency_ns: dict[str, Latency | None] = Field(
+        default={}, description="by kind of operation; null: none was made"
     )
-    sync_ns: dict[str, Count | None] | None = Field(
-        default=None, description="the sync that ends each phase"
+    figures: dict[str, int | float] = Field(
+        default={}, description="the workload's own, as its catalog file names them"
     )
-    step_ns: dict[str, int] = Field(
-        default_factory=dict, description="the job's steps: load, format, mount, settle, ..."
+    texts: dict[str, str] = Field(default={}, description="what the workload says in words")
+    series: list[Series] = []
+    open_ended: bool = Field(
+        default=False, description="the load was ended before it came to its end by itself"
     )
-    ops: dict[str, dict[str, Count]] | None = Field(
-        default=None, description="create, read, append, delete: total and per phase"
-    )
-    bytes: dict[str, Count] | None = Field(default=None, description="read, written")
-    latency_ns: dict[str, Latency | None] | None = None
-    flash: dict[str, Counts | None] | None = Field(
-        default=None, description="chip operations per phase, its sync included"
-    )
-    flash_sync: dict[str, Counts | None] | None = Field(
-        default=None, description="the part of flash that belongs to each phase's sync"
+    measured: dict[str, dict[str, int | float]] = Field(
+        default={}, description="by instrument, what it measured beside the load"
     )
     erases_per_block: EraseSpread | None = None
     per_block: PerBlock | None = None
-    lifetime: Lifetime | None = None
-
-    memory: Memory | None = Field(default=None, description="null: not asked for, or not known")
-    counters: dict[str, int] | None = Field(
-        default=None, description="what the file system counts itself; null: it counts nothing"
-    )
+    artefacts: list[Artefact] = []
 
     kernel_log: list[str] = Field(
         default_factory=list, description="the kernel's lines of level warning and worse"
     )
     warnings: list[Doubt] = Field(default_factory=list)
-    provenance: dict[str, Any] = Field(
-        description="kernel, QEMU, hashes of modules and programs, catalog entries, job"
+    provenance: dict[str, str] = Field(
+        default={},
+        description="board, chip, filesystem, workload: the hash of what it was, which the run's "
+        "folder keeps once",
     )
     host: Host | None = None
+
+    _sources: dict[str, dict[str, Any]] = PrivateAttr(default_factory=dict)
 
     @property
     def ok(self) -> bool:
@@ -244,9 +257,35 @@ class Trial(_Model):
 
     @property
     def filesystem_title(self) -> str:
-        """The file system as people write it: the catalog's title, which the trial holds."""
-        title: str = self.provenance.get("filesystem", {}).get("title", self.filesystem)
+        """The file system as people write it: the catalog's title, which the run keeps."""
+        title: str = self.about("filesystem").get("title", self.filesystem)
         return title
+
+    def about(self, what: str) -> dict[str, Any]:
+        """What the trial ran with, whole: its board, chip, filesystem or workload."""
+        return self._sources.get(what, {})
+
+    def knowing(self, sources: dict[str, dict[str, Any]]) -> Trial:
+        """The trial with what its provenance stands for, which trials may share."""
+        hashes = {what: digest(source)[:HASH_LETTERS] for what, source in sources.items()}
+        copy = self.model_copy(update={"provenance": hashes})
+        copy._sources = sources
+        return copy
+
+    @property
+    def sources(self) -> dict[str, dict[str, Any]]:
+        """All that about() tells, by what it is of."""
+        return self._sources
+
+    def phase(self, name: str) -> Phase | None:
+        return next((p for p in self.phases if p.name == name), None)
+
+    def step(self, name: str) -> StepTaken | None:
+        return next((s for s in self.steps if s.name == name), None)
+
+    def line(self, name: str) -> Series | None:
+        """The series of this name."""
+        return next((s for s in self.series if s.name == name), None)
 
     def configuration(self) -> tuple[str, ...]:
         """What two members of one ensemble share: all but seed and phase offset."""
@@ -268,7 +307,7 @@ class Trial(_Model):
 class Run(_Model):
     """The head of a run: enough to resume it, and to report it without its study file."""
 
-    format: Literal[1] = FORMAT
+    format: Literal[2] = FORMAT
     id: str
     study: str
     question: str

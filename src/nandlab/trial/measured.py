@@ -14,14 +14,15 @@ from pydantic_core import from_json
 
 from nandlab.base.errors import NandlabError
 from nandlab.catalog.files import mistakes
+from nandlab.results import format1
 from nandlab.results.record import (
     Count,
     Counts,
     EraseSpread,
     Latency,
-    Lifetime,
     PerBlock,
-    Round,
+    Phase,
+    Series,
     Shares,
 )
 
@@ -35,7 +36,46 @@ class Unreadable(NandlabError):
 class _Told(BaseModel):
     """Members that nandlab has no use for are left aside."""
 
-    model_config = ConfigDict(extra="ignore", frozen=True)
+    model_config = ConfigDict(extra="ignore", frozen=True, allow_inf_nan=False)
+
+
+class _State(_Told):
+    obtained: Shares | None = None
+
+
+class Measured(_Told):
+    """What a workload may tell, all of it by choice: docs/workloads.md."""
+
+    phases: list[Phase] = []
+    operations: dict[str, Count] = {}
+    bytes: dict[str, Count] = {}
+    latency_ns: dict[str, Latency | None] = {}
+    figures: dict[str, int | float] = {}
+    texts: dict[str, str] = {}
+    series: list[Series] = []
+    open_ended: bool = False
+    erases_per_block: EraseSpread | None = None
+    per_block: PerBlock | None = None
+    state: _State = _State()
+    warnings: list[str] = []
+
+    @property
+    def obtained(self) -> Shares | None:
+        """What the chip held when the phases that count began."""
+        return self.state.obtained
+
+    def fields(self) -> dict[str, Any]:
+        """As fields of a result."""
+        return {k: getattr(self, k) for k in type(self).model_fields if k not in OTHERWISE}
+
+    @property
+    def nothing(self) -> bool:
+        """Whether no figure can be had from it."""
+        return not (self.phases or self.figures or self.series or self.latency_ns)
+
+
+OTHERWISE = ("state", "warnings")
+"""Members that a result has in another place."""
 
 
 class _Flash(_Told):
@@ -45,12 +85,8 @@ class _Flash(_Told):
     per_block: PerBlock | None
 
 
-class _State(_Told):
-    obtained: Shares | None = None
-
-
-class Load(_Told):
-    """A load in phases, as docs/ffsmark.md has it."""
+class _Load(_Told):
+    """A load in phases as FFSMark prints it: docs/ffsmark.md."""
 
     phase_ns: dict[str, Count | None]
     sync_ns: dict[str, Count | None]
@@ -61,37 +97,36 @@ class Load(_Told):
     state: _State = _State()
     warnings: list[str]
 
-    @property
-    def obtained(self) -> Shares | None:
-        """What the chip held when the timed phases began."""
-        return self.state.obtained
-
-    def figures(self) -> dict[str, Any]:
-        """As fields of a result."""
-        names = ("phase_ns", "sync_ns", "ops", "bytes", "latency_ns")
-        found: dict[str, Any] = {name: getattr(self, name) for name in names}
-        if self.flash:
-            found["flash"] = self.flash.phases
-            found["flash_sync"] = self.flash.sync
-            found["erases_per_block"] = self.flash.erases_per_block
-            found["per_block"] = self.flash.per_block
-        return found
+    def measured(self) -> Measured:
+        told = self.model_dump()
+        flash = told.pop("flash") or {}
+        told |= {"flash": flash.get("phases"), "flash_sync": flash.get("sync")}
+        blocks = {key: flash.get(key) for key in ("erases_per_block", "per_block")}
+        more = {**blocks, "state": told["state"], "warnings": self.warnings}
+        return Measured.model_validate({**format1.fields(told), **more})
 
 
-class Life(_Told):
-    """Rounds of a load until it failed."""
+class _Round(_Told):
+    t_ns: Count
+    bytes_written: Count
+    programs: Count
+    erases: Count
+    dead_blocks: Count
 
-    rounds: list[Round]
-    end: Round
+
+class _Life(_Told):
+    """Rounds of a load until it failed, as the program lifetime prints them."""
+
+    rounds: list[_Round]
+    end: _Round
     gave_up: str | None
     per_block: PerBlock
     warnings: list[str]
-    obtained: None = None
 
-    def figures(self) -> dict[str, Any]:
-        """As fields of a result."""
-        life = Lifetime(rounds=self.rounds, end=self.end, gave_up=self.gave_up)
-        return {"lifetime": life, "per_block": self.per_block}
+    def measured(self) -> Measured:
+        told = self.model_dump()
+        more = {"per_block": told["per_block"], "warnings": self.warnings}
+        return Measured.model_validate({**format1.life(told), **more})
 
 
 class _Settled(_Told):
@@ -101,10 +136,18 @@ class _Settled(_Told):
 M = TypeVar("M", bound=_Told)
 
 
-def read(printed: str) -> Load | Life:
+def read(printed: str) -> Measured:
     """The result of a workload, by all that it printed; Unreadable if there is none."""
     line = _last_line(printed)
-    return _as(Life, line) if "rounds" in _object(line) else _as(Load, line)
+    told = _object(line)
+    if "rounds" in told:
+        return _as(_Life, line).measured()
+    if "phase_ns" in told:
+        return _as(_Load, line).measured()
+    found = _as(Measured, line)
+    if found.nothing:
+        raise Unreadable("it has no phases, figures, series or latencies")
+    return found
 
 
 def settled(printed: str) -> bool:

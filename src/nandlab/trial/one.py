@@ -12,8 +12,8 @@ from nandlab.catalog.chip import MIB
 from nandlab.plan.study import TrialSpec
 from nandlab.results import record as results
 from nandlab.results.record import Chip, Doubt, Host, State
+from nandlab.trial import steps
 from nandlab.trial.outcome import outcome
-from nandlab.trial.steps import config, job
 
 
 async def run(
@@ -24,8 +24,8 @@ async def run(
 ) -> results.Trial:
     """Runs a trial; whatever becomes of the board, there is a result."""
     began = time.monotonic()
-    todo = job(spec)
-    common = _common(spec, study, board, todo)
+    todo = steps.job(spec)
+    common = _common(spec, study, todo)
     try:
         record = await board.run(todo, on_step)
     except BoardLost as lost:
@@ -36,16 +36,27 @@ async def run(
             "console_tail": lost.console_tail,
         }
     else:
-        found, memory = outcome(spec, record), record.host_memory
+        found, memory = outcome(spec, todo, record), record.host_memory
     doubts = list(found.pop("warnings", []))
     if not board.deterministic:
         doubts.insert(0, Doubt(code="not_deterministic", text="ran under KVM, on host time"))
     seconds = round(time.monotonic() - began, 3)
     host = Host(seconds=seconds, board=board.key, memory=list(memory))
-    return results.Trial.model_validate({**common, **found, "warnings": doubts, "host": host})
+    told = {**common, **found, "warnings": doubts, "host": host}
+    return results.Trial.model_validate(told).knowing(_sources(spec, board))
 
 
-def _common(spec: TrialSpec, study: str, board: Board, todo: Job) -> dict[str, Any]:
+def _sources(spec: TrialSpec, board: Board) -> dict[str, dict[str, Any]]:
+    """What the trial ran with, whole."""
+    return {
+        "board": board.identity,
+        "chip": spec.chip.model_dump(),
+        "filesystem": spec.filesystem.model_dump(),
+        "workload": spec.workload.model_dump(),
+    }
+
+
+def _common(spec: TrialSpec, study: str, todo: Job) -> dict[str, Any]:
     g = spec.chip.geometry
     return {
         "id": spec.id,
@@ -67,12 +78,5 @@ def _common(spec: TrialSpec, study: str, board: Board, todo: Job) -> dict[str, A
         "parameters": spec.parameters,
         "seed": spec.seed,
         "phase_offset_ms": spec.phase_offset_ms,
-        "provenance": {
-            **board.identity,
-            "chip": spec.chip.model_dump(),
-            "filesystem": spec.filesystem.model_dump(),
-            "workload": spec.workload.model_dump(),
-            "steps": {s.name: s.command for s in todo.steps},
-            "config": config(spec),
-        },
+        "files": {name: content.decode() for name, content in todo.files.items()},
     }

@@ -4,12 +4,11 @@
 from __future__ import annotations
 
 import re
-from functools import partial
 from typing import Any
 
-from nandlab.board.job import ALWAYS, JobRecord, printable
+from nandlab.board.job import ALWAYS, Job, JobRecord, printable
 from nandlab.plan.study import TrialSpec
-from nandlab.results.record import Doubt, Memory, State
+from nandlab.results.record import Doubt, State, StepTaken
 from nandlab.trial import measured
 from nandlab.trial.measured import Unreadable
 from nandlab.trial.steps import MEMORY, measures_memory
@@ -27,13 +26,18 @@ NUMBER = re.compile(r"[0-9]{1,18}")
 """What a step counted: no more than fits a result."""
 
 
-def outcome(spec: TrialSpec, record: JobRecord) -> dict[str, Any]:
+def outcome(spec: TrialSpec, job: Job, record: JobRecord) -> dict[str, Any]:
     """What the steps came to, as fields of a result."""
+    commands = {s.name: s.command for s in job.steps}
     log = kernel_log(spec, record)
     found: dict[str, Any] = {
         "status": "ok",
         "kernel_log": log,
-        "step_ns": {s.step: s.ns for s in record.steps if not s.step.startswith((ALWAYS, MEMORY))},
+        "steps": [
+            StepTaken(name=s.step, ns=s.ns, command=commands.get(s.step))
+            for s in record.steps
+            if not s.step.startswith((ALWAYS, MEMORY))
+        ],
         "warnings": [Doubt(code="output_cut", text=text) for text in record.cut()],
     }
     if log:
@@ -63,13 +67,13 @@ def _figures(spec: TrialSpec, record: JobRecord, doubts: list[Doubt]) -> dict[st
         name = spec.workload.name
         raise Unreadable(f"{name} printed no result that nandlab understands: {e}") from None
     state = State(**spec.state.model_dump(), obtained=told.obtained)
-    figures: dict[str, Any] = {**told.figures(), "state": state}
+    figures: dict[str, Any] = {**told.fields(), "state": state, "measured": {}}
     doubts += _doubts(told.warnings)
     if measures_memory(spec):
-        figures["memory"] = _held(record)
+        figures["measured"]["memory"] = _held(record)
         doubts += _memory_doubts(record)
     if spec.filesystem.counters:
-        figures["counters"] = _numbers(record, "counters")
+        figures["measured"]["counters"] = _numbers(record, "counters")
     return figures
 
 
@@ -87,19 +91,20 @@ def _number(record: JobRecord, step: str, name: str) -> int:
     return found[name]
 
 
-def _held(record: JobRecord) -> Memory:
-    mounted, end, unmounted = (
-        partial(_number, record, MEMORY + step) for step in ("mounted", "end", "unmounted")
-    )
-    return Memory(
-        mounted=mounted("bytes"),
-        peak=end("peak_bytes"),
-        end=end("bytes"),
-        unmounted=unmounted("bytes"),
-        slab=end("slab_bytes"),
-        kmalloc=end("kmalloc_bytes"),
-        vmalloc=end("vmalloc_bytes"),
-    )
+HELD = {
+    "mounted": ("mounted", "bytes"),
+    "peak": ("end", "peak_bytes"),
+    "end": ("end", "bytes"),
+    "unmounted": ("unmounted", "bytes"),
+    "slab": ("end", "slab_bytes"),
+    "kmalloc": ("end", "kmalloc_bytes"),
+    "vmalloc": ("end", "vmalloc_bytes"),
+}
+"""Bytes that the file system's modules held: the step that asked fsram, and its word for it."""
+
+
+def _held(record: JobRecord) -> dict[str, int]:
+    return {key: _number(record, MEMORY + step, word) for key, (step, word) in HELD.items()}
 
 
 def _memory_doubts(record: JobRecord) -> list[Doubt]:

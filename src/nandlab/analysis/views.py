@@ -1,0 +1,100 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Kinds of result: how the trials of a setting are read.
+
+A view is a value: what it answers, what it advises, and which figures its tables show. A setting
+has the first view that wants it; a workload names one in its catalog file, and a sweep is known by
+its many flash states. ``nandlab.report.specs`` has the charts of each.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from nandlab.analysis import advice, answers, lifetime, sweep
+from nandlab.analysis.advice import Advice
+from nandlab.analysis.answers import Answer
+from nandlab.analysis.figures import STEPS
+from nandlab.analysis.groups import Setting
+from nandlab.analysis.limits import Limits
+
+
+@dataclass(frozen=True)
+class Block:
+    """A table in the terminal: a note above it, and the figures that it shows."""
+
+    note: str
+    figures: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class View:
+    """How one kind of setting is read."""
+
+    name: str
+    wants: Callable[[Setting], bool]
+    answers: Callable[[Setting], list[Answer]]
+    advise: Callable[[Setting, Limits | None], Advice | None]
+    blocks: Callable[[Setting], list[Block]]
+    ends: bool = False
+    """Whether each subject's trials are told by how they ended."""
+    erases: str = "chip.erases"
+    """The figure of all erases."""
+    span: str = "the timed phases"
+    """What wear is over, in words."""
+    worn: bool = False
+    """Whether blocks are erased so often that colours begin at the least, not at one."""
+
+
+def view(setting: Setting) -> View:
+    """The first that wants it."""
+    return next(v for v in VIEWS if v.wants(setting))
+
+
+def _phase_blocks(setting: Setting) -> list[Block]:
+    words = setting.words
+    own = [f"own.{name}" for name in words.figures]
+    load = [*(f"phase.{p.name}" for p in words.timed), *own, "chip.erases", "wear.spread"]
+    outside = [f"step.{name}" for name in STEPS]
+    outside += ["memory.peak"] if setting.measured("memory") else []
+    return [
+        Block("Median, and the range below it; a phase with its sync.", tuple(load)),
+        Block(
+            "Outside the load: make, mount (empty), come to rest, unmount; RAM held at its peak.",
+            tuple(outside),
+        ),
+    ]
+
+
+def _life_blocks(setting: Setting) -> list[Block]:
+    life = ("life.written", "life.first_death", "life.dead_blocks", "life.erases")
+    return [
+        Block("Median, and the range below it, over the life; +: or more, a trial lived on.", life),
+        _phase_blocks(setting)[1],
+    ]
+
+
+def _swept(setting: Setting) -> list[Answer]:
+    return [Answer("swept", tuple(sweep.findings(setting)))]
+
+
+def _lives(setting: Setting) -> list[Answer]:
+    by_state = {s: [e for e in setting.ensembles if e.state == s] for s in setting.states}
+    return [Answer(s, lifetime.findings(setting, here)) for s, here in by_state.items()]
+
+
+LIFETIME = View(
+    "lifetime",
+    lambda s: s.words.view == "lifetime",
+    _lives,
+    advice.none,
+    _life_blocks,
+    ends=True,
+    erases="life.erases",
+    span="its life",
+    worn=True,
+)
+SWEEP = View("sweep", sweep.is_sweep, _swept, advice.by_cliffs, _phase_blocks)
+PHASES = View("phases", lambda s: True, answers.state_answers, advice.by_limits, _phase_blocks)
+VIEWS = (LIFETIME, SWEEP, PHASES)
+"""The last wants everything."""

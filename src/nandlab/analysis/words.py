@@ -1,0 +1,97 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The words for what a workload measures: its catalog file's, as the run keeps it.
+
+What a trial has and its workload never declared is there too, under its own name, so that no figure
+is hidden for want of a title.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+from pydantic import ValidationError
+
+from nandlab.catalog.workload import Headline, OperationWords, OwnFigure, PhaseWords, WorkloadWords
+from nandlab.results.record import Trial
+
+PERCENTILES = ("median", "p95", "p99", "p99_9", "max")
+
+
+@dataclass(frozen=True)
+class Words:
+    """Of one workload."""
+
+    phases: tuple[PhaseWords, ...]
+    operations: tuple[OperationWords, ...]
+    figures: dict[str, OwnFigure]
+    headline: Headline
+    view: str
+
+    @cached_property
+    def timed(self) -> tuple[PhaseWords, ...]:
+        """The phases that count; the others only prepare."""
+        return tuple(p for p in self.phases if p.timed)
+
+    def phase(self, name: str) -> PhaseWords:
+        """One without words of its own is called by its name."""
+        return next((p for p in self.phases if p.name == name), _phase(name))
+
+    def operation(self, name: str) -> OperationWords:
+        return next((o for o in self.operations if o.name == name), OperationWords(name=name))
+
+
+def of(trials: Iterable[Trial]) -> Words:
+    """Of trials of one workload: what is declared, then what is only there."""
+    seen = list(trials)
+    told = declared(seen[0]) if seen else WorkloadWords()
+    phases, operations = list(told.phases), list(told.operations)
+    for trial in seen:
+        known = {p.name for p in phases}
+        phases += [_phase(p.name) for p in trial.phases if p.name not in known]
+        kinds = {o.name for o in operations}
+        there = dict.fromkeys([*trial.operations, *trial.latency_ns])
+        operations += [OperationWords(name=kind) for kind in there if kind not in kinds]
+    return Words(
+        tuple(phases),
+        tuple(operations),
+        dict(told.figures),
+        told.headline or _headline(phases),
+        told.view,
+    )
+
+
+_READ: dict[str, WorkloadWords] = {}
+"""By hash: many trials share one file."""
+
+
+def declared(trial: Trial) -> WorkloadWords:
+    """What the workload's catalog file said when the trial ran; nothing where that is not known."""
+    key = trial.provenance.get("workload", "")
+    if key not in _READ:
+        told = trial.about("workload")
+        try:
+            words = {name: told[name] for name in WorkloadWords.model_fields if name in told}
+            _READ[key] = WorkloadWords.model_validate(words)
+        except ValidationError:
+            _READ[key] = WorkloadWords()
+    return _READ[key]
+
+
+def _phase(name: str) -> PhaseWords:
+    return PhaseWords.model_construct(name=name, title=name.replace("_", " "))
+
+
+def _headline(phases: Sequence[PhaseWords]) -> Headline:
+    """The first phase that counts."""
+    timed = [p for p in phases if p.timed]
+    if not timed:
+        return Headline(figure="time", noun="time", best="is fastest", told="it takes {v}")
+    first = timed[0]
+    return Headline(
+        figure=f"phase.{first.name}",
+        noun=f"time of {first.title}",
+        best=f"is fastest in {first.title}",
+        told=f"{first.title} takes {{v}}",
+    )

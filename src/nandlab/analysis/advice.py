@@ -207,7 +207,7 @@ def _gaps(subject: Subject) -> list[str]:
 
 
 def _told_worst(advice: Advice, subject: Subject) -> str:
-    """``transactions take 3.21 s at worst (aged)``."""
+    """The headline figure in words, where it is worst."""
     words, headline = advice.setting.words.headline, advice.setting.headline
     value = units.MISSING if subject.worst is None else headline.form(subject.worst)
     told = words.told or f"{words.noun} {{v}}"

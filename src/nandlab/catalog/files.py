@@ -1,13 +1,19 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """How the catalog's files are read: each is one TOML file, named after what it is.
 
-Adding one edits no other file. The models beside this file are their schema: every field has a
-sentence, unknown keys are refused, and every mistake of a file is reported at once.
+Adding one edits no other file, and a project has its own: beside its studies, or where
+NANDLAB_CATALOG says. No name may be in two folders: what a study means must not depend on where it
+is read. The models beside this file are their schema: every field has a sentence, unknown keys are
+refused, and every mistake of a file is reported at once.
 """
 
 from __future__ import annotations
 
+import os
 import tomllib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -20,20 +26,63 @@ from nandlab.catalog.noun import Noun
 M = TypeVar("M", bound=Noun)
 
 
+PROJECT = "catalog"
+"""The folder beside a study, or below the current one, that has a project's own nouns."""
+VARIABLE = "NANDLAB_CATALOG"
+"""Names further folders, as PATH does."""
+_study: ContextVar[Path | None] = ContextVar("study", default=None)
+
+
+@contextmanager
+def beside(folder: Path) -> Iterator[None]:
+    """Nouns are looked for beside a study in this folder, instead of in the current one."""
+    token = _study.set(folder)
+    try:
+        yield
+    finally:
+        _study.reset(token)
+
+
+def folders() -> list[Path]:
+    """Where nouns are looked for: the project's own, those of NANDLAB_CATALOG, the shipped."""
+    project = (_study.get() or Path()) / PROJECT
+    given = [Path(p) for p in os.environ.get(VARIABLE, "").split(os.pathsep) if p]
+    for folder in given:
+        if not folder.is_dir():
+            raise UsageError(f"{VARIABLE}: {folder}: no such folder")
+    found = [*([project] if project.is_dir() else []), *given, CATALOG]
+    return list(dict.fromkeys(folder.resolve() for folder in found))
+
+
+def place(kind: str, name: str) -> Path:
+    """The file of a noun; UsageError if there is none, or one in two folders."""
+    found = [p for f in folders() if (p := f / kind / f"{name}.toml").is_file()]
+    if not found:
+        raise UsageError(f"no {name!r} in catalog/{kind}; there are: {', '.join(names(kind))}")
+    if len(found) > 1:
+        raise UsageError(f"{name!r} is in {' and in '.join(map(str, found))}: rename one")
+    return found[0]
+
+
 def load(kind: str, name: str, model: type[M]) -> M:
     """The catalog's entry ``name`` of a kind ("boards", "chips", ...); UsageError if it is bad."""
-    path = CATALOG / kind / f"{name}.toml"
-    if not path.exists():
-        raise UsageError(f"no {name!r} in catalog/{kind}; there are: {', '.join(names(kind))}")
+    path = place(kind, name)
     entry = parse(path, model)
     if entry.name != name:
         raise UsageError(f"{path}: its name is {entry.name!r} but the file's is {name!r}")
+    entry._home = path.parents[2]
     return entry
 
 
 def names(kind: str) -> list[str]:
     """The names of a kind's entries, sorted."""
-    return sorted(p.stem for p in (CATALOG / kind).glob("*.toml"))
+    return sorted({p.stem for folder in folders() for p in (folder / kind).glob("*.toml")})
+
+
+def whence(kind: str, name: str) -> str:
+    """Where a noun is from that is not shipped, for lists; empty for those that are."""
+    path = place(kind, name)
+    return "" if path.is_relative_to(CATALOG.resolve()) else f"({path})"
 
 
 def parse(path: Path, model: type[M]) -> M:

@@ -3,7 +3,9 @@
 
 from __future__ import annotations
 
-from pydantic import BaseModel, ConfigDict, Field
+from pathlib import Path
+
+from pydantic import BaseModel, ConfigDict, Field, PrivateAttr
 
 
 class Strict(BaseModel):
@@ -15,5 +17,13 @@ class Strict(BaseModel):
 class Noun(Strict):
     """What every catalog file has."""
 
+    _home: Path | None = PrivateAttr(default=None)
+    """The folder that has the catalog which it is from; None: it is from no file."""
+
     name: str = Field(description="the file's own name, without .toml")
     summary: str = Field(description="in a sentence: what it is and where it is met")
+
+    @property
+    def home(self) -> Path | None:
+        """The folder that has the catalog which it is from; None: it is from no file."""
+        return self._home

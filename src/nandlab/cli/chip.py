@@ -11,7 +11,7 @@ import typer
 from pydantic import BaseModel
 
 from nandlab.catalog.chip import ChipModel
-from nandlab.catalog.files import load, names
+from nandlab.catalog.files import load, names, whence
 
 chip_app = typer.Typer(no_args_is_help=True, help="The NAND parts of the catalog.")
 
@@ -84,7 +84,9 @@ def list_chips() -> None:
         chip = load("chips", name, ChipModel)
         g = chip.geometry
         size = f"{g.blocks * g.erasesize >> 20} MiB"
-        print(f"{name:16} {chip.cell}  {size:>9}  {g.writesize:>5} + {g.oobsize:<4} {chip.summary}")
+        pages = f"{g.writesize:>5} + {g.oobsize:<4}"
+        line = f"{name:16} {chip.cell}  {size:>9}  {pages} {chip.summary} {whence('chips', name)}"
+        print(line.rstrip())
 
 
 @chip_app.command()

@@ -220,10 +220,11 @@ def shell(
 def list_boards() -> None:
     """List the boards of the catalog."""
     from nandlab.catalog.board import BoardModel
-    from nandlab.catalog.files import load, names
+    from nandlab.catalog.files import load, names, whence
 
     for name in names("boards"):
-        print(f"{name:12} {load('boards', name, BoardModel).summary}")
+        summary = load("boards", name, BoardModel).summary
+        print(f"{name:12} {summary} {whence('boards', name)}".rstrip())
 
 
 def _version(wanted: bool) -> None:

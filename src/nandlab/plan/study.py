@@ -19,7 +19,7 @@ from nandlab.base.errors import UsageError
 from nandlab.base.paths import STUDIES
 from nandlab.catalog.board import BoardModel
 from nandlab.catalog.chip import MIB, ChipModel, Latency
-from nandlab.catalog.files import load, names, read_toml, validate
+from nandlab.catalog.files import beside, load, names, read_toml, validate
 from nandlab.catalog.filesystem import FilesystemModel
 from nandlab.catalog.noun import Noun, Strict
 from nandlab.catalog.workload import Scalar, WorkloadModel
@@ -173,7 +173,11 @@ def plan(study: Study, where: str | None = None, *, made_before: bool = False) -
 
     made_before: the flash state is made before the workload, which then need not make it.
     """
-    c = _Collector(where or study.name)
+    with beside(study._folder):
+        return _planned(study, _Collector(where or study.name), made_before)
+
+
+def _planned(study: Study, c: _Collector, made_before: bool) -> list[TrialSpec]:
     board = c.load("boards", study.board, BoardModel, "board")
     if study.paper and study.paper not in names("papers"):
         there = ", ".join(names("papers"))

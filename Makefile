@@ -12,7 +12,7 @@ MEMBERS :=
 # the bare Debian of `make fresh`, and what it runs there
 RELEASE := bookworm
 COMMANDS := make demo && make test
-C_SOURCES := $(shell find target tests -name '*.[ch]')
+C_SOURCES := $(shell find target tests docs/examples -name '*.[ch]')
 
 .PHONY: help setup build demo study test test-long test-kernels fresh lint clean packages packages-test
 

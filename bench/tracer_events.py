@@ -29,9 +29,9 @@ from nandlab.catalog.board import BoardModel
 from nandlab.catalog.chip import ChipModel
 from nandlab.catalog.files import load
 from nandlab.catalog.filesystem import FilesystemModel
+from nandlab.chip.simulated import chip_parameters
 from nandlab.trace import cost
 from nandlab.trace.setup import FOLDER, tracer_commands
-from nandlab.trial.steps import chip_parameters
 
 EVENT_COLUMN = 7
 HOOKED = {"block_erase": "kretprobe"}

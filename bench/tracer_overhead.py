@@ -32,8 +32,8 @@ from nandlab.catalog.chip import ChipModel
 from nandlab.catalog.files import load
 from nandlab.catalog.filesystem import FilesystemModel
 from nandlab.catalog.workload import WorkloadModel
+from nandlab.chip.simulated import chip_parameters
 from nandlab.trace.setup import tracer_commands
-from nandlab.trial.steps import chip_parameters
 
 CASES = ("none", "flashmon", "all", "tracefs")
 START_S = 40

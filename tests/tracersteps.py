@@ -7,9 +7,9 @@ import asyncio
 from collections import Counter
 from collections.abc import Iterable
 
-from nandlab.board.job import ALWAYS, Job, JobRecord, Step
+from nandlab.board.job import Job, JobRecord, Step
 from nandlab.board.qemu import QemuBoard
-from nandlab.plan.study import TrialSpec
+from nandlab.plan.study import MOUNTPOINT, TrialSpec
 from nandlab.trace.setup import FOLDER, tracer_commands
 from nandlab.trial import outcome
 from nandlab.trial import steps as trial
@@ -38,7 +38,7 @@ def run(
     expected_in_log: what lines may say, beside the tracers' refusals.
     """
     setup = trial.setup(made) if made else []
-    end = Step(ALWAYS + "kernel-log", "dmesg -r")
+    end = Step("kernel-log", "dmesg -r", always=True)
     more = {**(trial.job(made).files if made else {}), **(files or {})}
     record = asyncio.run(board.run(Job((*setup, *steps, end), more)))
     failed = record.failed()
@@ -51,7 +51,7 @@ def run(
 
 def start(made: TrialSpec, functions: Iterable[str] = (), records: int = 65536) -> dict[str, bytes]:
     """The script tracers.sh, a job's file: it loads the tracers and starts them."""
-    lines = tracer_commands(made.filesystem, trial.MOUNTPOINT, functions=functions, records=records)
+    lines = tracer_commands(made.filesystem, MOUNTPOINT, functions=functions, records=records)
     return {"tracers.sh": "\n".join([*lines, ""]).encode()}
 
 

@@ -7,12 +7,12 @@ import asyncio
 
 from chipsteps import modprobe
 
-from nandlab.board.job import ALWAYS, Job, JobRecord, Step
+from nandlab.board.job import Job, JobRecord, Step
 from nandlab.board.qemu import QemuBoard
 from nandlab.catalog import files as catalog
 from nandlab.catalog.chip import ChipModel
+from nandlab.chip.simulated import chip_parameters
 from nandlab.trial.outcome import EXPECTED_IN_LOG
-from nandlab.trial.steps import chip_parameters
 
 SIM = "/sys/kernel/debug/simnand"
 LOAD = "modprobe yaffs2"
@@ -50,7 +50,7 @@ def load(board: QemuBoard, chip: str = "apf27", blocks: int = 128, **more: int |
 
 def run(board: QemuBoard, *steps: Step, told: tuple[str, ...] = ()) -> JobRecord:
     """Runs the steps; all succeed, and the kernel warns of nothing but what is told."""
-    log = Step(ALWAYS + "log", "dmesg -r")
+    log = Step("log", "dmesg -r", always=True)
     record = asyncio.run(board.run(Job((*steps, log))))
     failed = record.failed()
     assert failed is None, failed.failure()

@@ -23,9 +23,9 @@ from nandlab.board.kvm import QEMU, boots
 from nandlab.board.qemu import QemuBoard, open_board
 from nandlab.catalog import files as catalog
 from nandlab.catalog.chip import ChipModel
+from nandlab.chip.simulated import chip_parameters
 from nandlab.trial import one
 from nandlab.trial import steps as trial
-from nandlab.trial.steps import chip_parameters
 
 pytestmark = pytest.mark.board
 S = 1_000_000_000
@@ -74,11 +74,11 @@ def test_a_board_that_hangs_is_lost_at_its_deadline(board: QemuBoard) -> None:
 def test_orphans_do_not_put_a_deadline_off(board: QemuBoard) -> None:
     """Each of them ends, and wakes init, before the deadline since the one before has passed."""
     left = "for i in 1 2 3 4 5 6; do (sleep $i &); done"
-    job = Job((Step("it", f"{left}; sleep 7", deadline_s=3), Step("always-next", "true")))
+    job = Job((Step("it", f"{left}; sleep 7", deadline_s=3), Step("next", "true", always=True)))
     record = asyncio.run(board.run(job))
     assert record["it"].timed_out
     assert 3 * S <= record["it"].ns < 3.1 * S
-    assert not record["always-next"].timed_out
+    assert not record["next"].timed_out
 
 
 def test_a_step_that_is_killed_at_its_deadline_is_no_longer_waited_for(board: QemuBoard) -> None:

@@ -43,10 +43,18 @@ def test_times_do_not_overlap(any_board: Board) -> None:
     assert a.start_ns < a.end_ns <= b.start_ns < b.end_ns
 
 
+def test_a_step_that_may_fail_ends_nothing_and_says_so(any_board: Board) -> None:
+    may = Step("may", "echo why; exit 3", may_fail=True)
+    record = run(any_board, may, Step("then", "true"))
+    assert [(s.step, s.rc) for s in record.steps] == [("may", 0), ("then", 0)]
+    assert record["may"].stdout == "why\n"
+    assert record["may"].stderr == "it may fail, and exited with 3\n"
+
+
 def test_a_failure_skips_to_the_steps_that_always_run(any_board: Board) -> None:
-    steps = Step("bad", "echo why >&2; exit 3"), Step("not", "true"), Step("always-last", "true")
-    record = run(any_board, *steps)
-    assert [s.step for s in record.steps] == ["bad", "always-last"]
+    last = Step("last", "true", always=True)
+    record = run(any_board, Step("bad", "echo why >&2; exit 3"), Step("not", "true"), last)
+    assert [s.step for s in record.steps] == ["bad", "last"]
     failed = record.failed()
     assert failed is not None
     assert failed.failure() == "step bad exited with 3: why"

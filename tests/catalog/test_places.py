@@ -58,11 +58,11 @@ def test_the_current_folder_and_the_variable_have_nouns_too(
     assert {"here", "there", "apf27"} <= set(names("boards"))
     assert load("boards", "there", BoardModel).name == "there"
     monkeypatch.setenv("NANDLAB_CATALOG", str(tmp_path / "nowhere"))
-    with pytest.raises(UsageError, match="NANDLAB_CATALOG: .*nowhere: no such folder"):
+    with pytest.raises(UsageError, match=r"NANDLAB_CATALOG: .*nowhere: no such folder"):
         names("boards")
 
 
 def test_two_of_one_name_are_refused(tmp_path: Path) -> None:
     own(tmp_path / "catalog", "chips", "apf27", "apf27")
-    with beside(tmp_path), pytest.raises(UsageError, match="'apf27' is in .* and in .*: rename"):
+    with beside(tmp_path), pytest.raises(UsageError, match=r"'apf27' is in .* and in .*: rename"):
         load("chips", "apf27", BoardModel)

@@ -11,7 +11,7 @@ from sequences import CUT
 from smalltrial import skip_where_refused
 
 from nandlab.base.errors import UsageError
-from nandlab.board.job import ALWAYS, Board, Job, JobRecord, Step
+from nandlab.board.job import Board, Job, JobRecord, Step
 from nandlab.catalog.files import names
 from nandlab.plan import study
 from nandlab.plan.study import Study, TrialSpec
@@ -78,7 +78,7 @@ class Place:
         """Makes and mounts it, runs the steps, unmounts; and what the kernel complained of."""
         skip_where_refused(self.spec, board)
         load, *mount = trial.setup(self.spec)
-        log = Step(ALWAYS + "kernel-log", "dmesg -r")
+        log = Step("kernel-log", "dmesg -r", always=True)
         todo = (replace(load, command=self.load()), *mount, *steps, trial.unmount(self.spec), log)
         record = asyncio.run(board.run(Job(todo, files or {})))
         return record, outcome.kernel_log(self.spec, record)

@@ -11,7 +11,7 @@ from place import Place
 from sequences import Sequence, closed
 
 from nandlab.board.job import Board, BoardLost, JobRecord, Step
-from nandlab.trial.steps import MOUNTPOINT
+from nandlab.plan.study import MOUNTPOINT
 
 REFERENCE = "/tmp/reference"
 BATCH = 40

@@ -11,7 +11,7 @@ from compare import outcomes
 from place import Place, places
 
 from nandlab.board.job import Board, JobRecord, Step
-from nandlab.trial.steps import MOUNTPOINT
+from nandlab.plan.study import MOUNTPOINT
 
 pytestmark = [pytest.mark.board, pytest.mark.timeout(1200)]
 

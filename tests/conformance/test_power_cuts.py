@@ -15,7 +15,7 @@ from replay import REFERENCE, files_of, said
 from sequences import CUT, Sequence
 
 from nandlab.board.job import Board, JobRecord, Step
-from nandlab.trial.steps import MOUNTPOINT
+from nandlab.plan.study import MOUNTPOINT
 
 pytestmark = pytest.mark.board
 

@@ -300,11 +300,13 @@ def test_cargo_lies_after_the_chip_and_before_the_firmware() -> None:
 
 
 def test_cargo_crosses_by_memory() -> None:
-    hold = Cargo(MIB, b"there", 8 * MIB)
+    hold = Cargo(MIB, (b"there", b"and here"), 8 * MIB)
     with SharedMemory(8 * MIB) as memory:
         assert memory.unload(hold) is None
         memory.load(hold)
-        assert memory.unload(Cargo(MIB, b"", 8 * MIB)) == b"there"
+        assert memory.unload(Cargo(MIB, (), 8 * MIB)) == b"there"
+        assert memory.unload(Cargo(MIB, (b"x",), 8 * MIB)) == b"and here"
+        assert hold.get(1) == f"ferry get {2 * MIB:#x}"
 
 
 STUDY = """

@@ -142,7 +142,7 @@ def test_what_goes_in_comes_out(board: QemuBoard, tmp_path: Path, fs: str) -> No
 
 def test_more_than_the_room_for_it_is_refused_on_the_board(board: QemuBoard) -> None:
     start = board.machine.model.store_start
-    hold = Cargo(start, b"", start + (3 << 20))
+    hold = Cargo(start, (), start + (3 << 20))
     steps = (
         Step("fits", f"head -c {1 << 20} /dev/zero | {hold.put()}"),
         Step("not", f"head -c {3 << 20} /dev/zero | {hold.put()}"),

@@ -9,10 +9,7 @@ import pytest
 
 from nandlab.base.errors import UsageError
 from nandlab.base.paths import STUDIES
-from nandlab.catalog import files as catalog
-from nandlab.catalog.workload import WorkloadModel
 from nandlab.plan import study
-from nandlab.plan.matrix import StateChoice
 
 GOOD = """
 name = "small"
@@ -149,31 +146,3 @@ states = [{ name = "fresh" }]
         study.read(write(tmp_path, GOOD + lzo.replace(', compression = "lzo"', "")))
     with pytest.raises(UsageError, match=r"beside\.0\.filesystems\.0: no 'ext4'"):
         study.read(write(tmp_path, GOOD + lzo.replace('"jffs2", compression = "lzo"', '"ext4"')))
-
-
-def test_a_state_that_the_workload_does_not_make_is_refused(tmp_path: Path) -> None:
-    """Else a chip that nothing aged would be told as aged."""
-    worn = ('{ name = "ffsmark", files = 10 }', '{ name = "lifetime" }')
-    (told,) = errors(tmp_path, worn)
-    assert told == (
-        f"{tmp_path}/small.toml: matrix.states.1: lifetime would run on fresh flash: its "
-        "configuration takes no valid, invalid; take a state without them, or a workload that ages "
-        "the chip (ffsmark)"
-    )
-    beside = ("[matrix]", '[[beside]]\nworkloads = [{ name = "lifetime" }]\n[matrix]')
-    (told,) = errors(tmp_path, beside)
-    assert "beside.0.states.1: lifetime would run on fresh flash" in told
-    fresh = GOOD.replace(*worn).replace(', { name = "aged", valid = 0.5, invalid = 0.25 }', "")
-    assert study.plan(study.read(write(tmp_path, fresh)))
-
-
-def test_what_a_state_asks_for_is_looked_for_in_the_workloads_file() -> None:
-    model = catalog.load("workloads", "ffsmark", WorkloadModel)
-    assert study.unmade(model, StateChoice(name="a", valid=0.5, invalid=0.2, mix=1)) == []
-    simple = model.model_copy(update={"config": "fill {valid_percent}"})
-    assert study.unmade(simple, StateChoice(name="a", valid=0.5)) == []
-    assert study.unmade(simple, StateChoice(name="a", valid=0.5, invalid=0.2, mix=1)) == [
-        "invalid",
-        "mix",
-    ]
-    assert study.unmade(simple, StateChoice(name="fresh", mix=1)) == []

@@ -58,7 +58,7 @@ def test_the_table_fits_and_holds_medians_ranges_and_doubts(tmp_path: Path, widt
 
 def test_ram_has_a_column_where_it_was_measured(tmp_path: Path) -> None:
     text = printed(tmp_path / "run", None, 80)
-    assert "mount settle unmount" in " ".join(text.split())
+    assert "format mount settle" in " ".join(text.split())
     assert "RAM\n" not in text
     assert "50 ms" in text
     measured = printed(tmp_path / "memory", [samples.trial(memory=samples.MEMORY)], 80)

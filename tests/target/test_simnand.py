@@ -13,7 +13,7 @@ from nandlab.board.job import Job, Step
 from nandlab.board.qemu import QemuBoard
 from nandlab.catalog import files as catalog
 from nandlab.catalog.chip import ChipModel
-from nandlab.trial.steps import chip_parameters
+from nandlab.chip.simulated import chip_parameters
 
 pytestmark = pytest.mark.board
 
@@ -81,12 +81,14 @@ def test_the_kernel_keeps_its_ram_whatever_the_chip(board: QemuBoard) -> None:
 def test_bad_parameters_are_refused_with_the_reason(board: QemuBoard) -> None:
     record = asyncio.run(
         board.run(
-            Job((Step("load", "modprobe simnand writesize=1000"), Step("always-log", "dmesg")))
+            Job(
+                (Step("load", "modprobe simnand writesize=1000"), Step("log", "dmesg", always=True))
+            )
         )
     )
     assert record["load"].rc != 0
-    assert "simnand: " in record["always-log"].stdout
-    assert "writesize" in record["always-log"].stdout
+    assert "simnand: " in record["log"].stdout
+    assert "writesize" in record["log"].stdout
 
 
 def test_the_controller_knows_the_chips_commands_and_no_other(board: QemuBoard) -> None:

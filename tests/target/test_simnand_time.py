@@ -16,7 +16,7 @@ from nandlab.board.job import Job, JobRecord, Step
 from nandlab.board.qemu import QemuBoard
 from nandlab.catalog import files as catalog
 from nandlab.catalog.chip import ChipModel
-from nandlab.trial.steps import chip_parameters
+from nandlab.chip.simulated import chip_parameters
 
 pytestmark = pytest.mark.board
 
@@ -42,6 +42,9 @@ late_ns stays where it is."""
 WITHIN_TICK_NS = 3_500_000
 FIRING_NS = 40_000
 """What an interrupt's latency may be where a timer is due, tracing of both included."""
+BRANCH_NS = 12
+"""Three instructions: built by gcc 14 the module takes them or not on pages of 4096 bytes, built by
+gcc 12 never."""
 TIMER_LATE_NS = 300_000
 """The bound stated in docs/time.md for a program's timer beside one that writes page by page."""
 TRACEFS = "/sys/kernel/tracing"
@@ -122,8 +125,9 @@ def test_under_warp_a_latency_is_in_the_clock_to_the_ns(
         took_ns(run(board, load(board, chip, warp_slice_ns=10**9, **{term: ns}), it), "it")
         for ns in (usual, usual + more)
     )
-    # A ns each way: the TSC's cycles at 999.999 MHz are rounded to ns at both ends.
-    assert abs(after - before - count * more) <= 1
+    # A ns each way: the TSC's cycles at 999.999 MHz are rounded to ns at both ends. What the module
+    # itself computes of a latency may branch by its value.
+    assert abs(after - before - count * more) <= 1 + count * BRANCH_NS
 
 
 def firing_late_ns(trace: str) -> list[int]:

@@ -13,7 +13,7 @@ from nandlab.board.job import Step
 from nandlab.board.qemu import QemuBoard
 from nandlab.catalog import files as catalog
 from nandlab.catalog.chip import ChipModel
-from nandlab.trial.steps import chip_parameters
+from nandlab.chip.simulated import chip_parameters
 
 pytestmark = pytest.mark.board
 

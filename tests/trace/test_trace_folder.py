@@ -75,11 +75,11 @@ def board(**answers: Answer) -> FakeBoard:
     }
     given |= {
         "chip-before": counters(),
-        "always-chip": counters(reads=2, programs=2, erases=1),
-        "always-settle": Answer('{"settled": true}'),
-        "always-status": Answer(STATUS),
-        "always-names": Answer(PROC_NAMES),
-        "always-paths": Answer(listed({1: b"", 17: b"a b", 18: b"\xc3\xa9\xff\n"}) + '{"path_h'),
+        "chip-after": counters(reads=2, programs=2, erases=1),
+        "settle-after": Answer('{"settled": true}'),
+        "status": Answer(STATUS),
+        "names": Answer(PROC_NAMES),
+        "paths": Answer(listed({1: b"", 17: b"a b", 18: b"\xc3\xa9\xff\n"}) + '{"path_h'),
     }
     given.update({k.replace("_", "-"): v for k, v in answers.items()})
     return FakeBoard(answers=given, kernel="6.1.0-44-amd64", brings=lambda job: made().file())
@@ -110,7 +110,7 @@ def test_a_folder_has_all_of_a_trace(tmp_path: Path) -> None:
 
 
 def test_a_trace_that_differs_from_the_chip_says_so(tmp_path: Path) -> None:
-    trace = traced(tmp_path / "t", board(always_chip=counters(reads=3, programs=2, erases=1)))
+    trace = traced(tmp_path / "t", board(chip_after=counters(reads=3, programs=2, erases=1)))
     assert trace.summary["warnings"] == ["flash reads: 2 in the trace, but the chip counted 3"]
 
 
@@ -146,12 +146,12 @@ def test_the_energy_of_a_trace_is_the_chips_and_null_where_its_data_sheet_does_n
 ) -> None:
     assert traced(tmp_path / "t").summary["chip"]["energy_nj"] is None
     before, after = (Answer(counters().stdout + f"energy_nj {n}\n") for n in (4000, 4700))
-    told = traced(tmp_path / "u", board(chip_before=before, always_chip=after))
+    told = traced(tmp_path / "u", board(chip_before=before, chip_after=after))
     assert told.summary["chip"]["energy_nj"] == 700
 
 
 def test_a_flash_that_does_not_come_to_rest_is_told(tmp_path: Path) -> None:
-    trace = traced(tmp_path / "t", board(always_settle=Answer('{"settled": false}')))
+    trace = traced(tmp_path / "t", board(settle_after=Answer('{"settled": false}')))
     limit_s = request().spec.filesystem.settle.limit_s
     told = f"the flash was still at work {limit_s} s after the command: "
     assert trace.summary["warnings"][0].startswith(told)
@@ -159,7 +159,7 @@ def test_a_flash_that_does_not_come_to_rest_is_told(tmp_path: Path) -> None:
 
 def test_lost_records_and_failed_commands_are_told(tmp_path: Path) -> None:
     lost = STATUS.replace("lost 0", "lost 3").replace("missed 0", "missed 4")
-    given = board(always_status=Answer(lost), command=Answer(stderr="no such", rc=3))
+    given = board(status=Answer(lost), command=Answer(stderr="no such", rc=3))
     warnings = traced(tmp_path / "t", given).summary["warnings"]
     assert re.match("3 records were overwritten .* raise --records above 131072", warnings[0])
     assert warnings[1].startswith("4 events were seen by no probe")
@@ -175,8 +175,8 @@ def test_what_cannot_be_traced_is_an_error_of_its_own() -> None:
     record = asyncio.run(board(mount=Answer(rc=1)).run(job.job(request())))
     with pytest.raises(NandlabError, match="step mount exited"):
         job.outcome(request(), record)
-    full = board(always_records=Answer(stderr="no room", rc=1))
-    with pytest.raises(NandlabError, match=r"trace is lost: step always-records .*: no room"):
+    full = board(records=Answer(stderr="no room", rc=1))
+    with pytest.raises(NandlabError, match=r"trace is lost: step records .*: no room"):
         job.outcome(request(), asyncio.run(full.run(job.job(request()))))
     silent = board()
     silent.brings = lambda job: None
@@ -299,8 +299,8 @@ def test_the_job_prepares_the_state_before_it_traces() -> None:
     todo = job.job(Request(aged, None, ("flash",), with_mount=True, before="echo x > a"))
     names = [s.name for s in todo.steps]
     order = ["settle", "fill", "before", "unmount-before", "tracers", "mount-traced", "command",
-             "always-ended", "unmount-traced", "always-settle", "always-pause",
-             "always-records"]  # fmt: skip
+             "ended", "unmount-traced", "settle-after", "pause",
+             "records"]  # fmt: skip
     assert [n for n in names if n in order] == order
     assert b"fill creation valid 50\n" in todo.files["fill.cfg"]
     assert b"fill creation valid 0\n" in todo.files["ffsmark.cfg"]

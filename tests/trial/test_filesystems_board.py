@@ -14,10 +14,11 @@ from chipsteps import numbers
 from smalltrial import CHIP, planned, spec
 
 from nandlab.base.errors import UsageError
-from nandlab.board.job import ALWAYS, Job, JobRecord, Step
+from nandlab.board.job import Job, JobRecord, Step
 from nandlab.board.qemu import QemuBoard
 from nandlab.catalog import files as catalog
 from nandlab.catalog.filesystem import FilesystemModel
+from nandlab.measure import memory
 from nandlab.plan.matrix import ChipChoice
 from nandlab.plan.study import TrialSpec
 from nandlab.results.record import Trial
@@ -43,7 +44,7 @@ VALUES = [
 def run(board: QemuBoard, made: TrialSpec, *commands: str) -> JobRecord:
     """Mounts the file system, runs the commands one by one, and looks at the kernel's log."""
     steps = [Step(f"c{i}", command, deadline_s=3600) for i, command in enumerate(commands)]
-    end = Step(ALWAYS + "kernel-log", "dmesg -r")
+    end = Step("kernel-log", "dmesg -r", always=True)
     record = asyncio.run(board.run(Job((*trial.setup(made), *steps, end))))
     failed = record.failed()
     assert failed is None, failed.failure()
@@ -158,7 +159,7 @@ def test_memory_is_told_repeats_to_the_byte_and_none_is_lost(board: QemuBoard, n
         command(trial.mount(made)),
         "cp /bin/busybox /mnt/x && sync && rm /mnt/x",
         command(trial.unmount(made)),
-        f"cat {trial.FSRAM}",
+        f"cat {memory.USAGE}",
     ]
     record = run(board, made, *again[2:], *again * 2)
     left = [numbers(record[c].stdout) for c in ("c1", "c5", "c9")]

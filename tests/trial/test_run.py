@@ -71,7 +71,7 @@ def fake(**answers: Answer) -> FakeBoard:
         },
         "settle": Answer('{"settled":true}\n'),
         "workload": Answer(f"Some report\n{json.dumps(MEASURED)}\n"),
-        "always-kernel-log": Answer(),
+        "kernel-log": Answer(),
     }
     return FakeBoard(answers={**given, **answers})
 
@@ -131,7 +131,7 @@ def test_a_lost_board_is_a_result_and_the_run_goes_on(
 
 
 def test_the_kernels_warnings_of_this_job_are_kept(tmp_path: Path, specs: list[TrialSpec]) -> None:
-    board = fake(**{"always-kernel-log": Answer(LOG)})
+    board = fake(**{"kernel-log": Answer(LOG)})
     (trial,) = execute(tmp_path, board, specs[:1])
     assert trial.kernel_log == ["[    9.6] jffs2: oops", "[   10.0] worse"]
     assert "kernel_log" in [w.code for w in trial.warnings]
@@ -139,9 +139,7 @@ def test_the_kernels_warnings_of_this_job_are_kept(tmp_path: Path, specs: list[T
 
 def test_what_is_no_text_is_kept_in_a_form_that_is(tmp_path: Path, specs: list[TrialSpec]) -> None:
     said = b"<4>[    9.6] jffs2: \xc3\xa9 \xff\n".decode(errors="surrogateescape")
-    board = fake(
-        **{"always-kernel-log": Answer(said), "workload": Answer(stderr="no \udcff", rc=1)}
-    )
+    board = fake(**{"kernel-log": Answer(said), "workload": Answer(stderr="no \udcff", rc=1)})
     (trial,) = execute(tmp_path, board, specs[:1])
     assert trial.kernel_log == ["[    9.6] jffs2: é \\xff"]
     assert trial.error == "step workload exited with 1: no \\xff"
@@ -153,11 +151,11 @@ def test_what_is_no_text_is_kept_in_a_form_that_is(tmp_path: Path, specs: list[T
 
 def test_output_that_was_cut_is_a_doubt(tmp_path: Path, specs: list[TrialSpec]) -> None:
     log = Answer(stdout="x", stdout_bytes=9_000_000)
-    (trial,) = execute(tmp_path, fake(**{"always-kernel-log": log}), specs[:1])
+    (trial,) = execute(tmp_path, fake(**{"kernel-log": log}), specs[:1])
     assert trial.ok
     (doubt,) = [w for w in trial.warnings if w.code == "output_cut"]
     assert doubt.code in WARNINGS
-    assert "step always-kernel-log printed 9000000 bytes" in doubt.text
+    assert "step kernel-log printed 9000000 bytes" in doubt.text
 
 
 def test_a_board_that_does_not_repeat_is_doubted(tmp_path: Path, specs: list[TrialSpec]) -> None:

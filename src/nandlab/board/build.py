@@ -59,6 +59,16 @@ def programs() -> Path:
     return entry("programs", {"sources": sources, "compiler": compiler()}, make)
 
 
+def program(folder: Path) -> Path:
+    """The static program that a folder of C sources makes with ours of ``programs/lib``."""
+
+    def make(work: Path) -> None:
+        _make(TARGET / "programs", f"OUT={work}", f"FROM={folder.parent}", f"{work}/{folder.name}")
+
+    sources = {"own": tree_digest(folder), "lib": tree_digest(TARGET / "programs" / "lib")}
+    return entry("program", {"sources": sources, "compiler": compiler()}, make) / folder.name
+
+
 def modules(
     folder: str, packages: Packages, foreign: Mapping[str, Path] | None = None
 ) -> list[Path]:

@@ -32,45 +32,49 @@ def _whole_mib(count: int) -> int:
 
 @dataclass(frozen=True)
 class Cargo:
-    """Bytes for a job, and room for what it brings back. Made by :func:`cargo`."""
+    """Contents for a job, and room for what it brings back. Made by :func:`cargo`."""
 
     address: int
-    """Physical address of what the job gets, a multiple of 1 MiB."""
-    content: bytes
+    """Physical address of the first content, a multiple of 1 MiB."""
+    contents: tuple[bytes, ...]
     end: int
     """Physical address past the last byte that may be used."""
+
+    def at(self, index: int) -> int:
+        """Physical address of a content, or past the last of them, a multiple of 1 MiB."""
+        return self.address + sum(_room_of(content) for content in self.contents[:index])
 
     @property
     def back_address(self) -> int:
         """Physical address of what the job brings back."""
-        return (
-            _whole_mib(self.address + HEAD_BYTES + len(self.content))
-            if self.content
-            else (self.address)
-        )
+        return self.at(len(self.contents))
 
     @property
     def room(self) -> int:
         """Bytes that the job may bring back."""
         return self.end - self.back_address - HEAD_BYTES
 
-    def get(self) -> str:
-        """The board's command that writes the content to its standard output."""
-        return f"ferry get {self.address:#x}"
+    def get(self, index: int = 0) -> str:
+        """The board's command that writes a content to its standard output."""
+        return f"ferry get {self.at(index):#x}"
 
     def put(self) -> str:
         """The board's command that takes its standard input for the host."""
         return f"ferry put {self.back_address:#x} {self.room}"
 
 
-def cargo(board: BoardModel, chip_bytes: int, content: bytes = b"", back_bytes: int = 0) -> Cargo:
+def _room_of(content: bytes) -> int:
+    return _whole_mib(HEAD_BYTES + len(content))
+
+
+def cargo(board: BoardModel, chip_bytes: int, *contents: bytes, back_bytes: int = 0) -> Cargo:
     """Cargo after a chip whose cells take chip_bytes; UsageError if the board's memory is short.
 
     back_bytes: what the job may bring back at most.
     """
     start = board.store_start
     end = start + board.chip_store_mib * MIB - FIRMWARE_BYTES
-    made = Cargo(start + _whole_mib(chip_bytes), content, end)
+    made = Cargo(start + _whole_mib(chip_bytes), contents, end)
     # ferry moves whole MiB
     short = _whole_mib(back_bytes) + MIB - made.room
     if short > 0:
@@ -108,10 +112,10 @@ class SharedMemory:
         """Puts a job's cargo in place, into a board just restored."""
         # A restored board has zeros there, and QEMU has read them all: they need not be kept.
         self._map.madvise(mmap.MADV_REMOVE, load.address, load.end - load.address)
-        if load.content:
-            at = load.address + HEAD_BYTES
-            self._map[load.address : load.address + HEAD.size] = HEAD.pack(MAGIC, len(load.content))
-            self._map[at : at + len(load.content)] = load.content
+        for i, content in enumerate(load.contents):
+            head, at = load.at(i), load.at(i) + HEAD_BYTES
+            self._map[head : head + HEAD.size] = HEAD.pack(MAGIC, len(content))
+            self._map[at : at + len(content)] = content
 
     def unload(self, load: Cargo) -> bytes | None:
         """What the job brought back; None: nothing."""

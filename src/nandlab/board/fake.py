@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from nandlab.board.job import ALWAYS, OUTPUT_MAX, BoardLost, Job, JobRecord, Step, StepRecord
+from nandlab.board.job import OUTPUT_MAX, BoardLost, Job, JobRecord, Step, StepRecord
 
 BOOTED_NS = 9_000_000_000
 STEP_NS = 1_000_000
@@ -63,7 +63,7 @@ class FakeBoard:
                 (Path(scratch) / name).write_bytes(content)
             now = BOOTED_NS + job.start_offset_ns
             for step in job.steps:
-                if failed and not step.name.startswith(ALWAYS):
+                if failed and not step.always:
                     continue
                 if on_step:
                     on_step(step.name)
@@ -91,7 +91,7 @@ class FakeBoard:
 
 async def _shell(step: Step, folder: str) -> tuple[int, int, bool, Answer]:
     process = await asyncio.create_subprocess_exec(
-        *("sh", "-c", step.command),
+        *("sh", "-c", step.shell()),
         cwd=folder,
         stdin=asyncio.subprocess.DEVNULL,
         stdout=asyncio.subprocess.PIPE,

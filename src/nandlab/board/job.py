@@ -22,7 +22,7 @@ OUTPUT_MAX = 8 << 20
 TOLD_LINES = 6
 """Of what a failed step said, the lines that are told."""
 ALWAYS = "always-"
-"""Steps so named run after a failure too."""
+"""What init knows steps by that run after a failure too; here it is Step.always."""
 
 
 @dataclass(frozen=True)
@@ -33,6 +33,22 @@ class Step:
     command: str
     deadline_s: int = 600
     """Limit of the board's own time, in seconds; a step past it is killed."""
+    always: bool = False
+    """Whether it runs after a failure too."""
+    may_fail: bool = False
+    """Whether what comes after it runs all the same; what it ended with is in what it said."""
+    beside: bool = False
+    """Whether it looks or measures only, and is no part of what is done."""
+
+    def shell(self) -> str:
+        """What the board's shell is given."""
+        ended = 'echo "it may fail, and exited with $?" >&2'
+        return f"( {self.command} ) || {ended}" if self.may_fail else self.command
+
+    def line(self) -> str:
+        """As init reads it."""
+        name = ALWAYS + self.name if self.always else self.name
+        return f"{name}\t{self.deadline_s}\t{self.shell()}\n"
 
 
 @dataclass(frozen=True)
@@ -56,7 +72,7 @@ class Job:
             cpio.file(name, content, 0o755)
         cpio.file("start", b"%d\n" % self.start_offset_ns)
         if self.steps:
-            lines = [f"{s.name}\t{s.deadline_s}\t{s.command}\n" for s in self.steps]
+            lines = [step.line() for step in self.steps]
             if any(line.count("\n") != 1 for line in lines):
                 raise ValueError("a step's command must be one line")
             cpio.file("steps", "".join(lines).encode())
@@ -126,7 +142,7 @@ class StepRecord:
 
 @dataclass(frozen=True)
 class JobRecord:
-    """The steps that ran, in order. A failed step is last but for the "always-" ones."""
+    """The steps that ran, in order. A failed step is last but for those that always run."""
 
     steps: tuple[StepRecord, ...]
     host_memory: tuple[int, ...] = field(default=(), compare=False)
@@ -208,7 +224,7 @@ def _decoded(line: bytes) -> tuple[str, Any]:
             return "failed", f"init on the board: {what}: {record['why']}"
         tells: dict[str, Callable[[], Any]] = {
             "ready": lambda: record["kernel"],
-            "begin": lambda: record["step"],
+            "begin": lambda: record["step"].removeprefix(ALWAYS),
             "end": lambda: _step_record(record),
             "done": lambda: None,
         }
@@ -219,7 +235,7 @@ def _decoded(line: bytes) -> tuple[str, Any]:
 
 def _step_record(record: dict[str, Any]) -> StepRecord:
     streams = {name: _as_printed(record[name]) for name in ("stdout", "stderr")}
-    return StepRecord(**record | streams)
+    return StepRecord(**record | streams | {"step": record["step"].removeprefix(ALWAYS)})
 
 
 def _as_printed(text: str) -> str:

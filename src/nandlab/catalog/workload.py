@@ -4,9 +4,9 @@
 from __future__ import annotations
 
 from string import Formatter
-from typing import Literal
+from typing import Any, Literal
 
-from pydantic import Field, model_validator
+from pydantic import Field, ValidationError, model_validator
 
 from nandlab.base.errors import UsageError
 from nandlab.base.units import QUANTITIES
@@ -98,6 +98,58 @@ class Headline(Strict):
     told: str = Field(default="", description="a value of it in a sentence: transactions take {v}")
 
 
+Do = Literal["run", "mount", "unmount", "remount", "drop", "sync", "rest", "fill"]
+TIMED: tuple[Do, ...] = ("run", "mount", "unmount", "remount", "sync")
+"""What counts unless it says otherwise; the others prepare."""
+STATE_WORDS = ("valid_percent", "invalid_percent")
+"""Words of a template that make the flash state in the workload itself."""
+
+
+class StepWords(Strict):
+    """A step of a workload that is a list of them: one of its phases."""
+
+    do: Do = Field(
+        description="run a command; mount, unmount, remount the file system; drop the caches; "
+        "sync; rest until the chip is quiet; fill the flash to the state that is asked for"
+    )
+    name: str = Field(
+        default="", pattern=r"^$|" + NAME, description="its phase; empty: what it does"
+    )
+    title: str = Field(default="", description="as tables show it; empty: its name")
+    command: str = Field(
+        default="", description="of run: the command, a template, in the job's folder"
+    )
+    options: str = Field(default="", description="of remount: what mount -o remount, gets, as ro")
+    tells: bool = Field(
+        default=False, description="of run: its last line tells phases and figures of its own"
+    )
+    timed: bool | None = Field(
+        default=None, description="whether totals have it; absent: run, mount, unmount and sync"
+    )
+    may_fail: bool = Field(default=False, description="whether the trial goes on if it fails")
+    always: bool = Field(default=False, description="whether it runs after a failure too")
+
+    @property
+    def phase(self) -> str:
+        """Its phase's name."""
+        return self.name or self.do
+
+    @property
+    def counts(self) -> bool:
+        """Whether totals have it."""
+        return self.do in TIMED if self.timed is None else self.timed
+
+    @model_validator(mode="after")
+    def _has_what_it_needs(self) -> StepWords:
+        if (self.do == "run") != bool(self.command):
+            raise ValueError("a command belongs to do = run, which needs one")
+        if self.tells and self.do != "run":
+            raise ValueError("tells is of do = run")
+        if (self.do == "remount") != bool(self.options):
+            raise ValueError("options belong to do = remount, which needs them: ro, rw, ...")
+        return self
+
+
 class WorkloadWords(Strict):
     """What a workload tells, in words: all of it may be left out."""
 
@@ -113,20 +165,67 @@ class WorkloadWords(Strict):
 
 
 class WorkloadModel(Noun, WorkloadWords):
-    """A program that exercises a file system, how it is configured, and what it tells.
+    """What exercises a file system, a command or a list of steps; its configuration; its words.
 
-    ``command`` and ``config`` may use the parameters by name, and ``{seed}``, ``{mountpoint}``,
+    Commands and ``config`` may use the parameters by name, and ``{seed}``, ``{mountpoint}``,
     ``{valid_percent}``, ``{invalid_percent}``, ``{mix}``.
     """
 
-    command: str = Field(description="the command, a template, run where the configuration file is")
-    config_file: str = Field(description="the configuration file's name")
-    config: str = Field(description="the configuration file's text, a template")
-    parameters: dict[str, Parameter]
+    command: str = Field(
+        default="", description="the command, a template, run where the configuration file is"
+    )
+    steps: list[StepWords] = Field(
+        default=[],
+        description="what is done instead of one command, in order, from a file system that is "
+        "made and not mounted; each is a phase",
+    )
+    programs: list[str] = Field(
+        default=[],
+        description="folders of C sources in programs/ beside the catalog, built and brought along",
+    )
+    config_file: str = Field(default="", description="the configuration file's name; empty: none")
+    config: str = Field(default="", description="the configuration file's text, a template")
+    parameters: dict[str, Parameter] = Field(default={})
+
+    @model_validator(mode="before")
+    @classmethod
+    def _steps_are_phases(cls, data: Any) -> Any:
+        """Those that tell nothing of their own, unless the file has words for them."""
+        if not isinstance(data, dict) or not isinstance(data.get("steps"), list):
+            return data
+        given = [p for p in data.get("phases") or [] if isinstance(p, dict)]
+        known = {p.get("name") for p in given}
+        made = [
+            {"name": step.phase, "title": step.title or _spaced(step.phase), "timed": step.counts}
+            for step in _steps(data["steps"])
+            if not step.tells and step.phase not in known
+        ]
+        return {**data, "phases": [*given, *made]}
+
+    @model_validator(mode="after")
+    def _can_be_done(self) -> WorkloadModel:
+        if bool(self.command) == bool(self.steps):
+            raise ValueError("it is a command or a list of steps: give one of the two")
+        if bool(self.config) != bool(self.config_file):
+            raise ValueError("config and config_file go together")
+        names = [step.phase for step in self.steps]
+        twice = sorted({name for name in names if names.count(name) > 1})
+        if twice:
+            raise ValueError(f"steps of one name: {', '.join(twice)}; give each a name")
+        wrong = _unmounted(self.steps)
+        if wrong:
+            raise ValueError(wrong)
+        return self
+
+    def makes_state(self) -> bool:
+        """Whether the workload brings the flash to the state that is asked for by itself."""
+        fills = any(step.do == "fill" for step in self.steps)
+        return fills or set(STATE_WORDS) <= self.words()
 
     def words(self) -> set[str]:
         """The words that its templates use."""
-        parts = (part for t in (self.command, self.config) for part in Formatter().parse(t))
+        templates = (self.command, self.config, *(step.command for step in self.steps))
+        parts = (part for t in templates for part in Formatter().parse(t))
         return {name for _, name, _, _ in parts if name}
 
     def chosen(self, given: dict[str, Scalar], where: str) -> dict[str, Scalar]:
@@ -143,3 +242,30 @@ class WorkloadModel(Noun, WorkloadWords):
         if wrong:
             raise UsageError("\n".join(wrong))
         return {key: given.get(key, p.default) for key, p in self.parameters.items()}
+
+
+def _steps(given: list[Any]) -> list[StepWords]:
+    """Those that are whole; what is wrong with others is told where they are checked."""
+    found = []
+    for step in given:
+        try:
+            found.append(StepWords.model_validate(step))
+        except ValidationError:
+            continue
+    return found
+
+
+def _unmounted(steps: list[StepWords]) -> str | None:
+    """The first step that finds the file system mounted, or not, where it must be otherwise."""
+    mounted = False
+    for step in steps:
+        if step.do == "mount" and mounted:
+            return f"step {step.phase}: it is mounted already"
+        if step.do in ("unmount", "remount", "run") and not mounted:
+            return f"step {step.phase}: it is not mounted then; a mount must come before"
+        mounted = step.do == "mount" or (mounted and step.do != "unmount")
+    return None
+
+
+def _spaced(name: str) -> str:
+    return name.replace("_", " ")

@@ -255,7 +255,7 @@ def _spec(
     }
     data = {"name": "trace", "question": "-", "board": board, "matrix": matrix}
     try:
-        return plan(validate(data, Study, "trace"), made_before=True)[0]
+        return plan(validate(data, Study, "trace"))[0]
     except UsageError as e:
         text = str(e)
         for place, option in PLACES.items():

@@ -27,9 +27,10 @@ from nandlab.catalog.filesystem import FilesystemModel
 from nandlab.chip import image as chipimage
 from nandlab.chip.file import Counts, Made
 from nandlab.chip.image import ChipImage
+from nandlab.chip.simulated import chip_parameters, load_step
 from nandlab.image import tree
 from nandlab.image.tree import Tree
-from nandlab.trial.steps import chip_parameters, load_step, modules_step
+from nandlab.trial.steps import modules_step
 
 MOUNTPOINT = "/mnt"
 SAVED = "/sys/kernel/debug/simnand/image"
@@ -65,10 +66,13 @@ class Medium:
 
     def cargo(self, content: bytes, back_bytes: int) -> Cargo:
         """Cargo beside the chip's cells."""
-        return cargo(self.board, self.chip.cells_bytes(self.blocks), content, back_bytes)
+        return cargo(self.board, self.chip.cells_bytes(self.blocks), content, back_bytes=back_bytes)
 
-    def load(self, image: Cargo | None = None) -> list[Step]:
-        """Puts the chip in, erased or of an image, and the file system's modules."""
+    def load(self, image: str | None = None) -> list[Step]:
+        """Puts the chip in, and the file system's modules.
+
+        image: the board's command that gives the chip's image; none: it is erased.
+        """
         parameters = chip_parameters(self.chip, self.blocks, self.board.store_start)
         parameters |= {str(k): v for k, v in self.filesystem.chip_parameters.items()}
         parameters["wait"] = self.board.wait
@@ -220,7 +224,7 @@ def _read_out(on: Medium, image: ChipImage, command: str, board: Board) -> bytes
     """What a command says of the mounted image."""
     hold = on.cargo(chipimage.encode(image), MIB)
     steps = (
-        *on.load(hold),
+        *on.load(hold.get()),
         Step("mount", on.commands(on.filesystem.mount), DEADLINE_S),
         _piped("read", command, hold.put()),
     )

@@ -108,12 +108,6 @@ class StateChoice(Strict):
             raise ValueError("valid and invalid together must leave room: keep their sum under 1")
         return self
 
-    def asked(self) -> dict[str, str]:
-        """What is to be made, by the word that a workload's templates have for it."""
-        words = {"valid_percent": "valid", "invalid_percent": "invalid", "mix": "mix"}
-        holds = self.valid or self.invalid
-        return {w: key for w, key in words.items() if holds and getattr(self, key)}
-
 
 class Matrix(Strict):
     """What is crossed with what: every combination is a trial."""

@@ -40,6 +40,8 @@ N = TypeVar("N", bound=Noun)
 F = TypeVar("F", FilesystemModel, WorkloadModel)
 
 
+MOUNTPOINT = "/mnt"
+"""Where a board has the file system of a trial."""
 Measure = Literal["memory"]
 """memory: the RAM that the file system's modules hold, mounted, at the peak and at the end."""
 
@@ -93,6 +95,16 @@ class TrialSpec(Strict):
     @property
     def member(self) -> Member:
         return self.seed, self.phase_offset_ms
+
+    @property
+    def aged(self) -> bool:
+        """Whether the flash is to hold data before the workload."""
+        return bool(self.state.valid or self.state.invalid)
+
+    def commands(self, templates: list[str]) -> str:
+        """Commands of the file system's catalog file as one, its options filled in."""
+        words = self.filesystem.words(self.options, mtd="0", mountpoint=MOUNTPOINT)
+        return " && ".join(templates).format(**words)
 
     def configuration(self) -> str:
         """What the members of one ensemble share."""
@@ -168,16 +180,13 @@ class _Collector:
         self.wrong += str(error).splitlines()
 
 
-def plan(study: Study, where: str | None = None, *, made_before: bool = False) -> list[TrialSpec]:
-    """Every trial of a study, in order; UsageError lists all that cannot be.
-
-    made_before: the flash state is made before the workload, which then need not make it.
-    """
+def plan(study: Study, where: str | None = None) -> list[TrialSpec]:
+    """Every trial of a study, in order; UsageError lists all that cannot be."""
     with beside(study._folder):
-        return _planned(study, _Collector(where or study.name), made_before)
+        return _planned(study, _Collector(where or study.name))
 
 
-def _planned(study: Study, c: _Collector, made_before: bool) -> list[TrialSpec]:
+def _planned(study: Study, c: _Collector) -> list[TrialSpec]:
     board = c.load("boards", study.board, BoardModel, "board")
     if study.paper and study.paper not in names("papers"):
         there = ", ".join(names("papers"))
@@ -186,8 +195,6 @@ def _planned(study: Study, c: _Collector, made_before: bool) -> list[TrialSpec]:
     matrices |= {f"beside.{i}": b.within(study.matrix) for i, b in enumerate(study.beside)}
     trials = []
     for at, matrix in matrices.items():
-        if not made_before:
-            _note_unmade_states(c, matrix, at)
         trials += _expand(c, study, matrix, board, at)
     if c.wrong:
         raise UsageError("\n".join(dict.fromkeys(c.wrong)))
@@ -196,26 +203,6 @@ def _planned(study: Study, c: _Collector, made_before: bool) -> list[TrialSpec]:
     if twice:
         raise UsageError(f"{c.where}: matrix: the same trial more than once: {', '.join(twice)}")
     return trials
-
-
-def unmade(workload: WorkloadModel, state: StateChoice) -> list[str]:
-    """What of a flash state the workload would not make."""
-    return [key for word, key in state.asked().items() if word not in workload.words()]
-
-
-def _note_unmade_states(c: _Collector, m: Matrix, at: str) -> None:
-    """A chip that nothing aged must not be told as aged."""
-    known = {w: load("workloads", w, WorkloadModel) for w in names("workloads")}
-    for workload in (known[w.name] for w in m.workloads if w.name in known):
-        for i, state in enumerate(m.states):
-            lacks = unmade(workload, state)
-            able = [w for w, model in known.items() if not unmade(model, state)]
-            if lacks:
-                c.wrong.append(
-                    f"{c.where}: {at}.states.{i}: {workload.name} would run on fresh flash: its "
-                    f"configuration takes no {', '.join(lacks)}; take a state without them, or a "
-                    f"workload that ages the chip ({', '.join(able)})"
-                )
 
 
 def _expand(

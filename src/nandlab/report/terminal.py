@@ -64,14 +64,21 @@ def _print_setting(setting: Setting, console: Console) -> None:
     read = view(setting)
     console.print(f"\n[bold]{escape(setting.title)}[/bold]")
     for block in read.blocks(setting):
+        columns = [f for name in block.figures if _known(f := setting.figure(name), setting)]
+        if not columns:
+            continue
         console.print(f"[dim]{block.note}[/dim]")
-        columns = [setting.figure(name) for name in block.figures]
         for part in _parts(columns):
             for i, subject in enumerate(setting.subjects):
                 console.print(_table(setting, subject, part, with_head=i == 0))
     for e in setting.ensembles if read.ends else ():
         for ending in lifetime.endings(e):
             console.print(f"{escape(e.label)}: {escape(ending)}")
+
+
+def _known(figure: Figure, setting: Setting) -> bool:
+    """Whether any trial has it."""
+    return any(figure(t) is not None for t in setting.trials if t.ok)
 
 
 def _parts(columns: Sequence[Figure]) -> Iterator[Sequence[Figure]]:

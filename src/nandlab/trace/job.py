@@ -12,21 +12,21 @@ from dataclasses import dataclass, replace
 
 from nandlab.base.errors import NandlabError, UsageError
 from nandlab.board.cargo import Cargo, cargo
-from nandlab.board.job import ALWAYS, Job, JobRecord, Step, printable
+from nandlab.board.job import Job, JobRecord, Step, printable
 from nandlab.catalog.board import BoardModel
 from nandlab.catalog.chip import MIB
 from nandlab.catalog.filesystem import CAUSES
+from nandlab.chip.simulated import COUNTERS
 from nandlab.image import tree
-from nandlab.plan.study import TrialSpec
+from nandlab.plan.study import MOUNTPOINT, TrialSpec
 from nandlab.trace import cost, records
 from nandlab.trace.records import Names, Recording
 from nandlab.trace.setup import FOLDER, tracer_commands
-from nandlab.trial.steps import MOUNTPOINT, filled, mount, setup, unmount
+from nandlab.trial.steps import fill, fill_files, filled, mount, setup, unmount
 
 DEADLINE_S = 24 * 3600
 ENDED = "mark command ended"
-SETTLED = ALWAYS + "settle"
-COUNTERS = "/sys/kernel/debug/simnand/counters"
+SETTLED = "settle-after"
 CHIP_COUNTS = (
     *("reads", "programs", "erases", "oob_reads", "oob_programs", "subpage_programs"),
     *(
@@ -82,8 +82,8 @@ def job(request: Request) -> Job:
     settle = next(s for s in setup(spec) if s.name == "settle")
     steps, files = [*setup(spec)], {"tracers.sh": _start(request).encode()}
     if spec.state.valid or spec.state.invalid:
-        files["fill.cfg"] = _fill(spec).encode()
-        steps.append(Step("fill", "ffsmark --json fill.cfg", DEADLINE_S))
+        files |= fill_files(spec)
+        steps.append(fill(spec))
     if request.before:
         files["before.sh"] = request.before.encode()
         steps.append(Step("before", f"cd {MOUNTPOINT} && sh /job/before.sh", DEADLINE_S))
@@ -92,12 +92,15 @@ def job(request: Request) -> Job:
     steps += [Step("tracers", "sh ./tracers.sh"), Step("chip-before", f"cat {COUNTERS}")]
     if request.with_mount:
         steps.append(mount(spec, "mount-traced"))
-    steps += [_command(request, files), Step(ALWAYS + "ended", f"echo {ENDED} > {FOLDER}/control")]
+    steps += [
+        _command(request, files),
+        Step("ended", f"echo {ENDED} > {FOLDER}/control", always=True),
+    ]
     if request.with_mount:
         steps.append(unmount(spec, "unmount-traced"))
     # what the command left to threads in the background is its doing too; and then nothing
     # happens between the tracers' last record and the reading of the chip's counters
-    steps.append(replace(settle, name=SETTLED))
+    steps.append(replace(settle, name=SETTLED, always=True))
     hold = _hold(request)
     offset_ns = round(spec.phase_offset_ms * 1_000_000)
     return Job((*steps, *_handed_over(hold)), files, offset_ns, hold)
@@ -125,17 +128,6 @@ def _command(request: Request, files: dict[str, bytes]) -> Step:
 EMPTY = {"valid": 0.0, "invalid": 0.0}
 
 
-def _fill(spec: TrialSpec) -> str:
-    """A run of FFSMark that leaves the flash state that is asked for, and next to no files."""
-    state = spec.state
-    return (
-        f"set location {MOUNTPOINT}\nset number 1\nset transactions 0\nset seed {spec.seed}\n"
-        f"set buffering false\nset fill creation valid {state.valid * 100:g}\n"
-        f"set fill creation invalid {state.invalid * 100:g}\nset fill mix {state.mix:g}\n"
-        "set fill keep true\nrun\nquit\n"
-    )
-
-
 def _start(request: Request) -> str:
     """A script that loads the tracers and starts them, and says what it could not do."""
     fs = request.spec.filesystem
@@ -156,16 +148,16 @@ def _start(request: Request) -> str:
 
 
 def _handed_over(hold: Cargo) -> Iterator[Step]:
-    yield Step(ALWAYS + "pause", f"echo pause > {FOLDER}/control")
-    yield Step(ALWAYS + "chip", f"cat {COUNTERS}")
-    yield Step(ALWAYS + "status", f"cat {FOLDER}/status")
-    yield Step(ALWAYS + "stop", f"echo stop > {FOLDER}/control")
-    yield Step(ALWAYS + "names", f"cat {FOLDER}/names")
+    yield Step("pause", f"echo pause > {FOLDER}/control", always=True)
+    yield Step("chip-after", f"cat {COUNTERS}", always=True)
+    yield Step("status", f"cat {FOLDER}/status", always=True)
+    yield Step("stop", f"echo stop > {FOLDER}/control", always=True)
+    yield Step("names", f"cat {FOLDER}/names", always=True)
     brought = f"set -o pipefail; cat {FOLDER}/records | {hold.put()}"
-    yield Step(ALWAYS + "records", brought, DEADLINE_S)
+    yield Step("records", brought, DEADLINE_S, always=True)
     mounted = f"grep -q ' {MOUNTPOINT} ' /proc/mounts"
-    yield Step(ALWAYS + "paths", f"! {mounted} || treelist {MOUNTPOINT}", DEADLINE_S)
-    yield Step(ALWAYS + "kernel-log", "dmesg -r")
+    yield Step("paths", f"! {mounted} || treelist {MOUNTPOINT}", DEADLINE_S, always=True)
+    yield Step("kernel-log", "dmesg -r", always=True)
 
 
 @dataclass(frozen=True)
@@ -192,16 +184,16 @@ def outcome(request: Request, record: JobRecord) -> Outcome:
         assert failed is not None
         error = UsageError if failed.step == "tracers" and failed.rc == 2 else NandlabError
         raise error(f"nothing was traced: {failed.failure()}")
-    status = record[ALWAYS + "status"].stdout
+    status = record["status"].stdout
     recording = records.decode(_brought(record), "the board's trace")
-    before, after = (_numbers(record[s].stdout) for s in ("chip-before", ALWAYS + "chip"))
+    before, after = (_numbers(record[s].stdout) for s in ("chip-before", "chip-after"))
     return Outcome(
         recording,
-        records.names(printable(record[ALWAYS + "names"].stdout)),
+        records.names(printable(record["names"].stdout)),
         dict(line.split(" ", 1) for line in status.splitlines() if line.count(" ") == 1),
         absent(request, status),
         cost.probe_kinds(status),
-        paths(record[ALWAYS + "paths"].stdout),
+        paths(record["paths"].stdout),
         {
             **{key: after[key] - before[key] for key in CHIP_COUNTS},
             ENERGY: after[ENERGY] - before[ENERGY] if ENERGY in before else None,
@@ -210,7 +202,7 @@ def outcome(request: Request, record: JobRecord) -> Outcome:
 
 
 def _brought(record: JobRecord) -> bytes:
-    step = record[ALWAYS + "records"]
+    step = record["records"]
     if not step.ok or record.cargo is None:
         said = "the board brought no records" if step.ok else step.failure()
         raise NandlabError(f"the trace is lost: {said}")

@@ -12,8 +12,8 @@ from typing import Any, TypeVar
 from pydantic import BaseModel, ConfigDict, ValidationError
 from pydantic_core import from_json
 
-from nandlab.base.errors import NandlabError
 from nandlab.catalog.files import mistakes
+from nandlab.measure.instrument import Unreadable
 from nandlab.results import format1
 from nandlab.results.record import (
     Count,
@@ -26,11 +26,8 @@ from nandlab.results.record import (
     Shares,
 )
 
+T = TypeVar("T")
 MISTAKES_TOLD = 3
-
-
-class Unreadable(NandlabError):
-    """A program's line is not what it should be; says at which place, and why."""
 
 
 class _Told(BaseModel):
@@ -67,6 +64,30 @@ class Measured(_Told):
     def fields(self) -> dict[str, Any]:
         """As fields of a result."""
         return {k: getattr(self, k) for k in type(self).model_fields if k not in OTHERWISE}
+
+    def called(self, prefix: str) -> Measured:
+        """The same, each name of its own after a prefix: two programs may use one name."""
+
+        def named(told: dict[str, T]) -> dict[str, T]:
+            return {f"{prefix}_{name}": value for name, value in told.items()}
+
+        def name(of: str) -> dict[str, str]:
+            return {"name": f"{prefix}_{of}"}
+
+        own = ("figures", "texts", "latency_ns", "operations")
+        phases = [p.model_copy(update=name(p.name)) for p in self.phases]
+        series = [s.model_copy(update=name(s.name)) for s in self.series]
+        more = {key: named(getattr(self, key)) for key in own}
+        return self.model_copy(update={"phases": phases, "series": series, **more})
+
+    def with_(self, more: Measured) -> Measured:
+        """Both together; bytes add up, wear per block is the later one's."""
+        ways = {**self.bytes, **more.bytes}
+        moved = {way: self.bytes.get(way, 0) + more.bytes.get(way, 0) for way in ways}
+        own = ("figures", "texts", "latency_ns", "operations")
+        both = {key: {**getattr(self, key), **getattr(more, key)} for key in own}
+        series = [*self.series, *more.series]
+        return more.model_copy(update={"bytes": moved, "series": series, **both})
 
     @property
     def nothing(self) -> bool:

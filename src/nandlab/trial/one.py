@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable
 from typing import Any
 
+from nandlab.base.digest import file_digest
 from nandlab.board.job import Board, BoardLost, Job
 from nandlab.catalog.chip import MIB
 from nandlab.plan.study import TrialSpec
@@ -48,7 +49,10 @@ async def run(
 
 def _sources(spec: TrialSpec, board: Board) -> dict[str, dict[str, Any]]:
     """What the trial ran with, whole."""
+    brought = {name: file_digest(path) for name, path in steps.programs(spec).items()}
+    more = {"programs": brought} if brought else {}
     return {
+        **more,
         "board": board.identity,
         "chip": spec.chip.model_dump(),
         "filesystem": spec.filesystem.model_dump(),

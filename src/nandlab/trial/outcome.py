@@ -4,39 +4,39 @@
 from __future__ import annotations
 
 import re
-from typing import Any
+from collections.abc import Callable
+from typing import Any, TypeVar
 
-from nandlab.board.job import ALWAYS, Job, JobRecord, printable
+from nandlab.board.job import Job, JobRecord, printable
+from nandlab.catalog.workload import StepWords
+from nandlab.chip import simulated
+from nandlab.measure.every import wanted
+from nandlab.measure.instrument import Unreadable
 from nandlab.plan.study import TrialSpec
-from nandlab.results.record import Doubt, State, StepTaken
+from nandlab.results.record import Counts, Doubt, Phase, Shares, State, StepTaken
 from nandlab.trial import measured
-from nandlab.trial.measured import Unreadable
-from nandlab.trial.steps import MEMORY, measures_memory
+from nandlab.trial.measured import Measured
+from nandlab.trial.steps import LOOK
 
 WORKLOAD_DOUBTS = {"fill-off-target": "state_missed"}
 """Codes of a workload's warnings that have a code of their own in results.WARNINGS."""
-
 KERNEL_WARNING = 4
 """The kernel's log level "warning"; lower is worse."""
-
 EXPECTED_IN_LOG = ("taints kernel.", "tainting kernel")
 """What the kernel says of any module built outside its tree, ours among them."""
-
-NUMBER = re.compile(r"[0-9]{1,18}")
-"""What a step counted: no more than fits a result."""
 
 
 def outcome(spec: TrialSpec, job: Job, record: JobRecord) -> dict[str, Any]:
     """What the steps came to, as fields of a result."""
-    commands = {s.name: s.command for s in job.steps}
+    commands = {s.name: s.command for s in job.steps if not (s.beside or s.always)}
     log = kernel_log(spec, record)
     found: dict[str, Any] = {
         "status": "ok",
         "kernel_log": log,
         "steps": [
-            StepTaken(name=s.step, ns=s.ns, command=commands.get(s.step))
+            StepTaken(name=s.step, ns=s.ns, command=commands[s.step])
             for s in record.steps
-            if not s.step.startswith((ALWAYS, MEMORY))
+            if s.step in commands
         ],
         "warnings": [Doubt(code="output_cut", text=text) for text in record.cut()],
     }
@@ -54,66 +54,84 @@ def outcome(spec: TrialSpec, job: Job, record: JobRecord) -> dict[str, Any]:
 
 def _figures(spec: TrialSpec, record: JobRecord, doubts: list[Doubt]) -> dict[str, Any]:
     """What was measured, as fields of a result, and its doubts; Unreadable if it was not told."""
-    try:
-        settled = measured.settled(record["settle"].stdout)
-    except Unreadable as e:
-        raise Unreadable(f"step settle: {e}") from None
-    if not settled:
-        text = f"the chip was still busy after {spec.filesystem.settle.limit_s} s"
-        doubts.append(Doubt(code="not_settled", text=text))
-    try:
-        told = measured.read(record["workload"].stdout)
-    except Unreadable as e:
-        name = spec.workload.name
-        raise Unreadable(f"{name} printed no result that nandlab understands: {e}") from None
-    state = State(**spec.state.model_dump(), obtained=told.obtained)
-    figures: dict[str, Any] = {**told.fields(), "state": state, "measured": {}}
-    doubts += _doubts(told.warnings)
-    if measures_memory(spec):
-        figures["measured"]["memory"] = _held(record)
-        doubts += _memory_doubts(record)
-    if spec.filesystem.counters:
-        figures["measured"]["counters"] = _numbers(record, "counters")
+    limit_s = spec.filesystem.settle.limit_s
+    for name in ("settle", "rest", *(s.phase for s in spec.workload.steps if s.do == "rest")):
+        if record.get(name) and not _said(name, measured.settled, record):
+            text = f"{name}: the chip was still busy after {limit_s} s"
+            doubts.append(Doubt(code="not_settled", text=text))
+    obtained = _obtained(spec, record, doubts)
+    if spec.workload.steps:
+        figures = _of_steps(spec, record, doubts)
+    else:
+        told = _told(spec, record, "workload", doubts)
+        figures, obtained = told.fields(), obtained or told.obtained
+    figures["state"] = State(**spec.state.model_dump(), obtained=obtained)
+    figures["measured"] = {i.name: i.read(record) for i in wanted(spec)}
+    doubts += [doubt for i in wanted(spec) for doubt in i.doubts(record)]
     return figures
 
 
-def _numbers(record: JobRecord, step: str) -> dict[str, int]:
-    """A step's lines ``name value``; what is otherwise is left out."""
-    rows = (line.split() for line in printable(record[step].stdout).splitlines())
-    return {row[0]: int(row[1]) for row in rows if len(row) == 2 and NUMBER.fullmatch(row[1])}
+T = TypeVar("T")
 
 
-def _number(record: JobRecord, step: str, name: str) -> int:
-    """One of a step's numbers; Unreadable if it printed none of the name."""
-    found = _numbers(record, step)
-    if name not in found:
-        raise Unreadable(f"step {step}: printed no {name}")
-    return found[name]
+def _said(step: str, read: Callable[[str], T], record: JobRecord) -> T:
+    """What one of our own steps tells; Unreadable names it."""
+    try:
+        return read(record[step].stdout)
+    except Unreadable as e:
+        raise Unreadable(f"step {step}: {e}") from None
 
 
-HELD = {
-    "mounted": ("mounted", "bytes"),
-    "peak": ("end", "peak_bytes"),
-    "end": ("end", "bytes"),
-    "unmounted": ("unmounted", "bytes"),
-    "slab": ("end", "slab_bytes"),
-    "kmalloc": ("end", "kmalloc_bytes"),
-    "vmalloc": ("end", "vmalloc_bytes"),
-}
-"""Bytes that the file system's modules held: the step that asked fsram, and its word for it."""
+def _told(spec: TrialSpec, record: JobRecord, step: str, doubts: list[Doubt]) -> Measured:
+    """What the workload's program tells; its warnings become doubts."""
+    try:
+        told = measured.read(record[step].stdout)
+    except Unreadable as e:
+        who = spec.workload.name if step == "workload" else f"{spec.workload.name}, step {step},"
+        raise Unreadable(f"{who} printed no result that nandlab understands: {e}") from None
+    doubts += _doubts(told.warnings)
+    return told
 
 
-def _held(record: JobRecord) -> dict[str, int]:
-    return {key: _number(record, MEMORY + step, word) for key, (step, word) in HELD.items()}
+def _obtained(spec: TrialSpec, record: JobRecord, doubts: list[Doubt]) -> Shares | None:
+    """What the chip held once it was filled, where a step of the trial did that."""
+    names = ["fill", *(s.phase for s in spec.workload.steps if s.do == "fill")]
+    name = next((n for n in names if spec.aged and record.get(n)), None)
+    if name is None:
+        return None
+    told = _said(name, measured.read, record)
+    doubts += _doubts(told.warnings)
+    return told.obtained
 
 
-def _memory_doubts(record: JobRecord) -> list[Doubt]:
-    found = [Doubt(code="memory_measured", text="each allocation of the kernel was looked at")]
-    lost = _number(record, MEMORY + "end", "lost")
-    if lost:
-        text = f"{lost} allocations found the table full"
-        found.append(Doubt(code="memory_lost", text=text))
-    return found
+def _of_steps(spec: TrialSpec, record: JobRecord, doubts: list[Doubt]) -> dict[str, Any]:
+    """A phase for each step of the list, or those that its program tells, in order."""
+    steps = spec.workload.steps
+    tell = [s.phase for s in steps if s.tells]
+    whole = Measured()
+    phases: list[Phase] = []
+    for i, step in enumerate(steps):
+        if not step.tells:
+            phases.append(_phase(step, i, record))
+            continue
+        told = _told(spec, record, step.phase, doubts)
+        if len(tell) > 1:
+            told = told.called(step.phase)
+        phases += told.phases
+        whole = whole.with_(told)
+    return whole.model_copy(update={"phases": phases}).fields()
+
+
+def _phase(step: StepWords, index: int, record: JobRecord) -> Phase:
+    """One step, with what the chip did in it."""
+    before, after = (simulated.counts(record[f"{LOOK}{i}"].stdout) for i in (index, index + 1))
+    known = all(key in side for side in (before, after) for key in simulated.COUNTS)
+    chip = {key: after[key] - before[key] for key in simulated.COUNTS} if known else None
+    return Phase(
+        name=step.phase,
+        ns=record[step.phase].ns,
+        chip=Counts(**chip) if chip else None,
+    )
 
 
 def _doubts(warnings: list[str]) -> list[Doubt]:
@@ -127,7 +145,7 @@ def _doubts(warnings: list[str]) -> list[Doubt]:
 
 def kernel_log(spec: TrialSpec, record: JobRecord) -> list[str]:
     """The kernel's lines of warning and worse since the job began."""
-    log = record.get(ALWAYS + "kernel-log")
+    log = record.get("kernel-log")
     if log is None:
         return []
     harmless = re.compile("|".join(spec.filesystem.harmless_log) or r"(?!)")

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Protocol
 
-from nandlab.base.digest import digest
+from nandlab.base.digest import digest, file_digest
 from nandlab.base.errors import NandlabError, UsageError
 from nandlab.base.paths import RESULTS
 from nandlab.board.job import Board
@@ -62,7 +62,8 @@ def _asked(spec: TrialSpec) -> list[object]:
     """What a trial asks of the board, by the catalog; its image is named by its hash."""
     asked = steps.job(spec.model_copy(update={"image": None}))
     told = [[s.name, s.command] for s in asked.steps]
-    return [told, {name: content.decode() for name, content in asked.files.items()}]
+    brought = [file_digest(path) for path in steps.programs(spec).values()]
+    return [told, *brought, {name: content.decode() for name, content in asked.files.items()}]
 
 
 class Configured(Protocol):

@@ -1,63 +1,37 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""From a trial to the steps that the board runs."""
+"""From a trial to the steps that the board runs.
+
+Every trial begins alike: the chip, the modules, a file system made. A workload that is a command
+then finds it mounted and at rest; one that is a list of steps mounts it by itself.
+"""
 
 from __future__ import annotations
 
+import io
+import tarfile
+from collections.abc import Iterator
+from pathlib import Path
+
+from nandlab.base.errors import UsageError
+from nandlab.base.paths import ROOT
+from nandlab.board.build import program
 from nandlab.board.cargo import Cargo, cargo
-from nandlab.board.job import ALWAYS, Job, Step
-from nandlab.catalog.chip import ChipModel, Latency
+from nandlab.board.job import Job, Step
 from nandlab.catalog.filesystem import FilesystemModel
+from nandlab.catalog.workload import StepWords
 from nandlab.chip import file as chipfile
 from nandlab.chip import image as chipimage
-from nandlab.plan.study import TrialSpec
-
-MOUNTPOINT = "/mnt"
-
-MEMORY = "memory-"
-"""Steps so named measure memory and are no part of the trial's own."""
-
-FSRAM = "/sys/kernel/debug/fsram/usage"
+from nandlab.chip.simulated import chip_parameters, load_step, look
+from nandlab.measure.every import wanted
+from nandlab.measure.instrument import Moment
+from nandlab.plan.study import MOUNTPOINT, TrialSpec
 
 NS_PER_MS = 1_000_000
-
-CHIP_FIFO = "/tmp/chip"
-
-LOAD_DEADLINE_S = 3600
-
-
-def chip_parameters(
-    chip: ChipModel, partition_blocks: int, chip_store_phys: int, latency: Latency = "typical"
-) -> dict[str, str | int]:
-    """The chip module's parameters, by name; UsageError if the chip lacks a latency asked for."""
-    g, t, ecc = chip.geometry, chip.timing, chip.ecc
-    return {
-        "id": ",".join(f"{byte:#04x}" for byte in chip.id),
-        "writesize": g.writesize,
-        "oobsize": g.oobsize,
-        "erasesize": g.erasesize,
-        "blocks": g.blocks,
-        "bus_bits": g.bus_bits,
-        "nop": g.nop,
-        "in_order": int(g.in_order),
-        **t.array_ns(latency),
-        "t_rc_ns": t.t_rc_ns,
-        "t_wc_ns": t.t_wc_ns,
-        "ecc_strength": ecc.strength,
-        "ecc_step": ecc.step,
-        "partition_blocks": partition_blocks,
-        "array_phys": chip_store_phys,
-        **chip.optional_parameters(),
-    }
-
-
-def load_step(parameters: dict[str, str | int], image: Cargo | None = None) -> Step:
-    """Loads the chip module; image: cargo that is the chip's image, and not an erased chip."""
-    words = " ".join(["modprobe simnand", *(f"{k}={v}" for k, v in parameters.items())])
-    if image is None:
-        return Step("load", words)
-    # The image may be larger than the board's RAM: the module reads it as it comes.
-    ferried = f"mkfifo {CHIP_FIFO} && ({image.get()} > {CHIP_FIFO} &)"
-    return Step("load", f"{ferried} && {words} image={CHIP_FIFO}", LOAD_DEADLINE_S)
+WORK_DEADLINE_S = 24 * 3600
+LOOK = "chip-"
+"""Steps so named look at the chip's counts before the first step of a list, and after each."""
+PROGRAMS = "/usr/bin"
+"""Where the board has its programs."""
 
 
 def modules_step(fs: FilesystemModel) -> Step:
@@ -67,35 +41,78 @@ def modules_step(fs: FilesystemModel) -> Step:
 
 def job(spec: TrialSpec) -> Job:
     """The trial as steps for the board."""
-    fs = spec.filesystem
-    image = _image(spec)
+    hold, image, programs = _cargo(spec)
     steps = [
-        *setup(spec, image),
-        *_memory(spec, "mounted"),
-        Step("workload", filled(spec, spec.workload.command), deadline_s=24 * 3600),
-        *_memory(spec, "end"),
-        *([Step("counters", _commands(spec, [fs.counters]))] if fs.counters else []),
-        unmount(spec),
-        *_memory(spec, "unmounted"),
-        Step(ALWAYS + "kernel-log", "dmesg -r"),
+        *programs,
+        *made(spec, image),
+        *_work(spec),
+        Step("kernel-log", "dmesg -r", always=True),
     ]
     offset = round(spec.phase_offset_ms * NS_PER_MS)
-    return Job(tuple(steps), {spec.workload.config_file: config(spec).encode()}, offset, image)
+    return Job(tuple(steps), _files(spec), offset, hold)
 
 
-def _image(spec: TrialSpec) -> Cargo | None:
-    """The image that the trial begins from, for the board to load."""
-    if spec.image is None:
-        return None
-    _, image = chipfile.read(spec.image.head().path)
-    cells_bytes = spec.chip.cells_bytes(spec.partition_blocks)
-    return cargo(spec.board, cells_bytes, chipimage.encode(image))
+def _cargo(spec: TrialSpec) -> tuple[Cargo | None, str | None, list[Step]]:
+    """What is carried to the board, the command that gives the chip's image, and what unpacks
+    programs.
+    """
+    contents: list[bytes] = []
+    if spec.image is not None:
+        _, image = chipfile.read(spec.image.head().path)
+        contents.append(chipimage.encode(image))
+    if spec.workload.programs:
+        contents.append(_packed(spec))
+    if not contents:
+        return None, None, []
+    hold = cargo(spec.board, spec.chip.cells_bytes(spec.partition_blocks), *contents)
+    unpack = f"set -o pipefail; {hold.get(len(contents) - 1)} | tar -x -C {PROGRAMS}"
+    programs = [Step("programs", unpack, beside=True)] if spec.workload.programs else []
+    return hold, hold.get() if spec.image is not None else None, programs
 
 
-def setup(spec: TrialSpec, image: Cargo | None = None) -> list[Step]:
-    """From a board without a chip to a file system that is mounted and at rest.
+def _packed(spec: TrialSpec) -> bytes:
+    out = io.BytesIO()
+    with tarfile.open(fileobj=out, mode="w", format=tarfile.GNU_FORMAT) as tar:
+        for name, path in programs(spec).items():
+            info = tarfile.TarInfo(name)
+            content = path.read_bytes()
+            info.size, info.mode = len(content), 0o755
+            tar.addfile(info, io.BytesIO(content))
+    return out.getvalue()
 
-    image: that of the chip, if the trial begins from one; nothing is formatted then.
+
+def programs(spec: TrialSpec) -> dict[str, Path]:
+    """Programs that the workload brings along, built; UsageError where there are no sources."""
+    home = spec.workload.home or ROOT
+    found = {}
+    for name in spec.workload.programs:
+        folder = home / "programs" / name
+        if not list(folder.glob("*.c")):
+            raise UsageError(f"{spec.workload.name}: programs: no C sources in {folder}")
+        found[name] = program(folder)
+    return found
+
+
+def _files(spec: TrialSpec) -> dict[str, bytes]:
+    workload = spec.workload
+    config = {workload.config_file: filled(spec, workload.config).encode()}
+    return {
+        **(config if workload.config_file else {}),
+        **(fill_files(spec) if _fills(spec) else {}),
+    }
+
+
+def _fills(spec: TrialSpec) -> bool:
+    """Whether the flash state is made by a step of the trial."""
+    listed = any(step.do == "fill" for step in spec.workload.steps)
+    return spec.aged and (listed or not spec.workload.makes_state())
+
+
+def made(spec: TrialSpec, image: str | None = None) -> list[Step]:
+    """From a board without a chip to a file system that is made.
+
+    image: the board's command that gives the chip's image, if the trial begins from one; nothing is
+    formatted then.
     """
     fs = spec.filesystem
     parameters = chip_parameters(
@@ -105,50 +122,147 @@ def setup(spec: TrialSpec, image: Cargo | None = None) -> list[Step]:
     parameters |= {str(key): value for key, value in fs.chip_parameters.items()}
     parameters["wait"] = spec.board.wait
     formats = fs.format and image is None
-    settle = f"settle --quiet-ms {fs.settle.quiet_ms} --limit-s {fs.settle.limit_s}"
     return [
         load_step(parameters, image),
-        *_memory(spec, "watch", _watch(fs.memory_of)),
+        *_beside(spec, "loaded"),
         modules_step(fs),
-        *([Step("format", _commands(spec, fs.format), deadline_s=3600)] if formats else []),
-        *_memory(spec, "begin", f"echo > {FSRAM}"),
-        mount(spec),
-        Step("settle", settle, deadline_s=fs.settle.limit_s + 60),
+        *([Step("format", spec.commands(fs.format), deadline_s=3600)] if formats else []),
+        *_beside(spec, "formatted"),
     ]
 
 
-def _memory(spec: TrialSpec, name: str, command: str = f"cat {FSRAM}") -> list[Step]:
-    """A step that has to do with the memory's measuring, where that was asked for."""
-    return [Step(f"{MEMORY}{name}", command)] if measures_memory(spec) else []
+def setup(spec: TrialSpec) -> list[Step]:
+    """From a board without a chip to a file system that is mounted and at rest."""
+    return [*made(spec), mount(spec), rest(spec)]
 
 
-def measures_memory(spec: TrialSpec) -> bool:
-    return "memory" in spec.measure and bool(spec.filesystem.memory_of)
+def _work(spec: TrialSpec) -> Iterator[Step]:
+    """From a file system that is made to one that is away again."""
+    if spec.workload.steps:
+        yield from _listed(spec)
+        return
+    yield from (mount(spec), rest(spec), *_beside(spec, "mounted"))
+    if _fills(spec):
+        yield from (fill(spec), settled(spec))
+    yield Step("workload", filled(spec, spec.workload.command), deadline_s=WORK_DEADLINE_S)
+    yield from (*_beside(spec, "worked"), unmount(spec), *_beside(spec, "unmounted"))
 
 
-def _watch(modules: list[str]) -> str:
-    """Loads fsram; fails where one of the modules is there already, its RAM unseen."""
-    loaded = f"grep -E '^({'|'.join(modules)}) ' /proc/modules >&2"
-    return f"! {loaded} && modprobe fsram modules={','.join(modules)}"
+def _listed(spec: TrialSpec) -> Iterator[Step]:
+    """A workload's list, the chip's counts read before it and after each step."""
+    steps = spec.workload.steps
+    if _fills(spec) and not any(step.do == "fill" for step in steps):
+        yield from _filled_apart(spec, "fill")
+    yield look(f"{LOOK}0")
+    mounts = [i for i, step in enumerate(steps) if step.do == "mount"]
+    ends = _last_unmount(steps)
+    for i, step in enumerate(steps):
+        if i == ends:
+            yield from _beside(spec, "worked")
+        yield from _step(spec, step, mounted=_mounted(steps[:i]))
+        yield look(f"{LOOK}{i + 1}")
+        if mounts and i == mounts[0]:
+            yield from _beside(spec, "mounted")
+        if i == ends:
+            yield from _beside(spec, "unmounted")
+    if ends is None and mounts:
+        yield from (*_beside(spec, "worked"), unmount(spec, "away"), *_beside(spec, "unmounted"))
+
+
+def _mounted(steps: list[StepWords]) -> bool:
+    """Whether the file system is mounted after these."""
+    return next((s.do == "mount" for s in reversed(steps) if s.do in ("mount", "unmount")), False)
+
+
+def _last_unmount(steps: list[StepWords]) -> int | None:
+    """Where the list takes the file system away for good; None: it leaves it mounted."""
+    if _mounted(steps):
+        return None
+    return next((i for i in reversed(range(len(steps))) if steps[i].do == "unmount"), None)
+
+
+def _step(spec: TrialSpec, step: StepWords, *, mounted: bool) -> Iterator[Step]:
+    """A step of a list; a fill of a file system that is not mounted mounts it for itself."""
+    if step.do == "fill" and not mounted:
+        yield from _filled_apart(spec, step.phase)
+        return
+    commands = {
+        "mount": mount(spec).command,
+        "unmount": unmount(spec).command,
+        "remount": f"mount -o remount,{step.options} {MOUNTPOINT}",
+        "drop": "echo 3 > /proc/sys/vm/drop_caches",
+        "sync": "sync",
+        "rest": rest(spec).command,
+        "fill": fill(spec).command if spec.aged else "true",
+        "run": filled(spec, step.command),
+    }
+    yield Step(
+        step.phase,
+        commands[step.do],
+        deadline_s=max(WORK_DEADLINE_S, rest(spec).deadline_s),
+        always=step.always,
+        may_fail=step.may_fail,
+    )
+
+
+def _filled_apart(spec: TrialSpec, name: str) -> Iterator[Step]:
+    """Fills a file system that is not mounted, and leaves it so."""
+    if not spec.aged:
+        yield Step(name, "true")
+        return
+    yield from (
+        mount(spec, f"mount-to-{name}"),
+        rest(spec),
+        fill(spec, name),
+        settled(spec),
+        unmount(spec, f"unmount-from-{name}"),
+    )
+
+
+def _beside(spec: TrialSpec, moment: Moment) -> list[Step]:
+    """What instruments do at a moment."""
+    found = (instrument.steps(spec).get(moment) for instrument in wanted(spec))
+    return [step for step in found if step is not None]
 
 
 def mount(spec: TrialSpec, name: str = "mount") -> Step:
     """Mounts the trial's file system, the first time and again."""
-    return Step(name, _commands(spec, [spec.filesystem.mount]))
+    return Step(name, spec.commands([spec.filesystem.mount]))
 
 
 def unmount(spec: TrialSpec, name: str = "unmount") -> Step:
     """Takes the trial's file system away."""
-    return Step(name, _commands(spec, spec.filesystem.unmount))
+    return Step(name, spec.commands(spec.filesystem.unmount))
 
 
-def _commands(spec: TrialSpec, templates: list[str]) -> str:
-    words = spec.filesystem.words(spec.options, mtd="0", mountpoint=MOUNTPOINT)
-    return " && ".join(templates).format(**words)
+def rest(spec: TrialSpec, name: str = "settle") -> Step:
+    """Waits until the work in the background has ended."""
+    settle = spec.filesystem.settle
+    command = f"settle --quiet-ms {settle.quiet_ms} --limit-s {settle.limit_s}"
+    return Step(name, command, deadline_s=settle.limit_s + 60)
 
 
-def config(spec: TrialSpec) -> str:
-    return filled(spec, spec.workload.config)
+def settled(spec: TrialSpec) -> Step:
+    """Until what was filled is on flash, and nothing goes on."""
+    wait = rest(spec)
+    return Step("rest", f"sync; {wait.command}", deadline_s=wait.deadline_s)
+
+
+def fill(spec: TrialSpec, name: str = "fill") -> Step:
+    """Brings the flash to the state that is asked for; needs :func:`fill_files`."""
+    return Step(name, "ffsmark --json fill.cfg", WORK_DEADLINE_S)
+
+
+def fill_files(spec: TrialSpec) -> dict[str, bytes]:
+    """A run of FFSMark that leaves the flash state that is asked for, and next to no files."""
+    state = spec.state
+    text = (
+        f"set location {MOUNTPOINT}\nset number 1\nset transactions 0\nset seed {spec.seed}\n"
+        f"set buffering false\nset fill creation valid {state.valid * 100:g}\n"
+        f"set fill creation invalid {state.invalid * 100:g}\nset fill mix {state.mix:g}\n"
+        "set fill keep true\nrun\nquit\n"
+    )
+    return {"fill.cfg": text.encode()}
 
 
 def filled(spec: TrialSpec, template: str) -> str:

@@ -1,0 +1,63 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The simulated chip: how it is put into a board, and what it tells."""
+
+from __future__ import annotations
+
+from nandlab.board.job import Step
+from nandlab.catalog.chip import ChipModel, Latency
+
+FOLDER = "/sys/kernel/debug/simnand"
+COUNTERS = f"{FOLDER}/counters"
+COUNTS = ("reads", "programs", "erases")
+CHIP_FIFO = "/tmp/chip"
+
+LOAD_DEADLINE_S = 3600
+
+
+def chip_parameters(
+    chip: ChipModel, partition_blocks: int, chip_store_phys: int, latency: Latency = "typical"
+) -> dict[str, str | int]:
+    """The chip module's parameters, by name; UsageError if the chip lacks a latency asked for."""
+    g, t, ecc = chip.geometry, chip.timing, chip.ecc
+    return {
+        "id": ",".join(f"{byte:#04x}" for byte in chip.id),
+        "writesize": g.writesize,
+        "oobsize": g.oobsize,
+        "erasesize": g.erasesize,
+        "blocks": g.blocks,
+        "bus_bits": g.bus_bits,
+        "nop": g.nop,
+        "in_order": int(g.in_order),
+        **t.array_ns(latency),
+        "t_rc_ns": t.t_rc_ns,
+        "t_wc_ns": t.t_wc_ns,
+        "ecc_strength": ecc.strength,
+        "ecc_step": ecc.step,
+        "partition_blocks": partition_blocks,
+        "array_phys": chip_store_phys,
+        **chip.optional_parameters(),
+    }
+
+
+def load_step(parameters: dict[str, str | int], image: str | None = None) -> Step:
+    """Loads the chip module.
+
+    image: the board's command that writes the chip's image to its output; none: an erased chip.
+    """
+    words = " ".join(["modprobe simnand", *(f"{k}={v}" for k, v in parameters.items())])
+    if image is None:
+        return Step("load", words)
+    # The image may be larger than the board's RAM: the module reads it as it comes.
+    ferried = f"mkfifo {CHIP_FIFO} && ({image} > {CHIP_FIFO} &)"
+    return Step("load", f"{ferried} && {words} image={CHIP_FIFO}", LOAD_DEADLINE_S)
+
+
+def look(name: str) -> Step:
+    """Reads the chip's counts, beside what is done."""
+    return Step(name, f"cat {COUNTERS}", beside=True)
+
+
+def counts(printed: str) -> dict[str, int]:
+    """Page reads, page programs and block erases so far, of what a look printed."""
+    rows = (line.split() for line in printed.splitlines())
+    return {row[0]: int(row[1]) for row in rows if len(row) == 2 and row[0] in COUNTS}

@@ -1,0 +1,16 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""All instruments, in the order in which their steps stand at one moment."""
+
+from __future__ import annotations
+
+from nandlab.measure.counters import COUNTERS
+from nandlab.measure.instrument import Instrument
+from nandlab.measure.memory import MEMORY
+from nandlab.plan.study import TrialSpec
+
+INSTRUMENTS = (MEMORY, COUNTERS)
+
+
+def wanted(spec: TrialSpec) -> list[Instrument]:
+    """Those that measure a trial."""
+    return [i for i in INSTRUMENTS if i.wanted(spec)]

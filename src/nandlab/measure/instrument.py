@@ -1,0 +1,56 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""What an instrument is: steps beside the trial's own, and what is read from what they printed.
+
+An instrument is asked for its steps at moments of a trial. They are no part of what is done, so a
+trial's result has none of them; what they cost in the board's time is the instrument's to tell.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Literal
+
+from nandlab.base.errors import NandlabError
+from nandlab.board.job import JobRecord, Step, printable
+from nandlab.plan.study import TrialSpec
+from nandlab.results.record import Doubt
+
+Moment = Literal["loaded", "formatted", "mounted", "worked", "unmounted"]
+"""The chip is in; the file system is made; it is mounted and at rest; the workload has ended; it is
+away again."""
+NUMBER = re.compile(r"[0-9]{1,18}")
+"""What a step counted: no more than fits a result."""
+
+
+class Unreadable(NandlabError):
+    """What a step printed is not what it should be; says at which place, and why."""
+
+
+@dataclass(frozen=True)
+class Instrument:
+    """One instrument."""
+
+    name: str
+    """Its figures are NAME.KEY."""
+    wanted: Callable[[TrialSpec], bool]
+    """Whether a trial is measured by it."""
+    steps: Callable[[TrialSpec], Mapping[Moment, Step]]
+    read: Callable[[JobRecord], dict[str, int | float]]
+    """Its figures; Unreadable where a step did not print what it should."""
+    doubts: Callable[[JobRecord], list[Doubt]] = lambda record: []
+
+
+def numbers(record: JobRecord, step: str) -> dict[str, int]:
+    """A step's lines ``name value``; what is otherwise is left out."""
+    rows = (line.split() for line in printable(record[step].stdout).splitlines())
+    return {row[0]: int(row[1]) for row in rows if len(row) == 2 and NUMBER.fullmatch(row[1])}
+
+
+def number(record: JobRecord, step: str, name: str) -> int:
+    """One of a step's numbers; Unreadable if it printed none of the name."""
+    found = numbers(record, step)
+    if name not in found:
+        raise Unreadable(f"step {step}: printed no {name}")
+    return found[name]

@@ -1,0 +1,151 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""A project outside the clone: its own program and workloads, and nothing changed in nandlab."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from nandlab.base.errors import NandlabError, UsageError
+from nandlab.base.paths import ROOT
+from nandlab.board.qemu import QemuBoard
+from nandlab.catalog.files import beside, load, read_toml
+from nandlab.catalog.workload import WorkloadModel
+from nandlab.plan import study
+from nandlab.plan.study import TrialSpec
+from nandlab.results.folder import RunFolder
+from nandlab.results.record import Trial
+from nandlab.trial import one, steps
+
+EXAMPLE = ROOT / "docs" / "examples" / "device"
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
+    folder = tmp_path / "device"
+    shutil.copytree(EXAMPLE, folder)
+    return folder
+
+
+def specs(project: Path) -> list[TrialSpec]:
+    return study.plan(study.read(project / "device.toml"))
+
+
+def nandlab(project: Path, *words: str) -> str:
+    argv = [sys.executable, "-m", "nandlab", *words]
+    done = subprocess.run(argv, cwd=project, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+@pytest.mark.board
+@pytest.mark.timeout(900)
+def test_its_workloads_have_tables_charts_rankings_and_advice(
+    board: QemuBoard, project: Path
+) -> None:
+    own, name = project / "device.toml", board.machine.model.name
+    own.write_text(own.read_text().replace('board = "apf27"', f'board = "{name}"'))
+    run = nandlab(project, "run", "device.toml", "--progress", "none").split()[-1]
+    shown = " ".join(nandlab(project, "show", run).split())
+    assert "appending replaying records/s erases" in shown
+    assert "first mount off second mount list" in shown
+    advice = nandlab(project, "advise", run)
+    assert "records a second are stored at worst" in advice
+    assert "the second mount takes" in advice
+    page = (project / nandlab(project, "report", run).strip()).read_text()
+    assert "takes the most records" in page
+    assert "is mounted again first" in page
+    for chart in ("journal-time", "journal-throughput", "journal-latency", "reboot-flash"):
+        assert f'id="{chart}"' in page
+    nandlab(project, "compare", run, run)
+    check(list(RunFolder(project / run).trials()))
+
+
+def check(trials: list[Trial]) -> None:
+    """What was done is counted, and what the state step made is told."""
+    assert {t.error for t in trials} == {None}
+    journal = [t for t in trials if t.workload == "journal"]
+    for t in journal:
+        assert t.operations == {"append": 300, "replay": 300}
+        appending = t.phase("appending")
+        assert appending is not None and appending.chip is not None
+        assert appending.chip.programs >= 300 * 200 // t.chip.writesize
+    aged = [t for t in trials if t.state.valid]
+    for t in aged:
+        assert t.state.obtained is not None
+        assert t.state.obtained.valid == pytest.approx(0.3, abs=0.03)
+    reboot = next(t for t in trials if t.workload == "reboot")
+    assert [p.name for p in reboot.phases] == [
+        *("fill", "first_mount", "before_appending", "before_replaying"),
+        *("off", "second_mount", "list", "after_appending", "after_replaying"),
+    ]
+    assert all(p.chip is not None for p in reboot.phases)
+    assert not [s.name for s in reboot.steps if s.name.startswith("chip-") or s.name == "programs"]
+    assert set(reboot.about("programs")) == {"journal"}
+
+
+@pytest.mark.board
+def test_an_aged_lifetime_really_ages(board: QemuBoard, tmp_path: Path) -> None:
+    words = read_toml(study.find("lifetime")) | {"board": board.machine.model.name}
+    words["matrix"] |= {
+        "workloads": [{"name": "lifetime", "rounds": 2, "files": 20, "transactions": 20}],
+        "filesystems": [{"name": "jffs2", "compression": "none"}],
+        "states": [{"name": "aged", "valid": 0.3, "invalid": 0.1}],
+        "seeds": [1],
+    }
+    (spec,) = study.plan(study.Study.model_validate(words))
+    result = asyncio.run(one.run(spec, board, "t"))
+    assert result.error is None
+    assert result.state.obtained is not None
+    assert result.state.obtained.valid == pytest.approx(0.3, abs=0.03)
+    assert result.state.obtained.invalid == pytest.approx(0.1, abs=0.03)
+    assert result.figures["rounds"] == 2
+
+
+def test_a_program_is_built_when_a_job_needs_it_and_not_before(
+    project: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("NANDLAB_CACHE", str(tmp_path / "cache"))
+    spec = specs(project)[0]
+    assert not (tmp_path / "cache").exists()
+    job = steps.job(spec)
+    assert job.steps[0].name == "programs"
+    assert job.cargo is not None
+    assert b"journal" in job.cargo.contents[0]
+    (project / "programs" / "journal" / "journal.c").write_text("int main(void) { return 1 }")
+    with pytest.raises(NandlabError, match=r"journal\.c"):
+        steps.job(spec)
+    shutil.rmtree(project / "programs")
+    with pytest.raises(UsageError, match=r"journal: programs: no C sources in .*programs/journal"):
+        steps.job(spec)
+
+
+@pytest.mark.parametrize(
+    ("steps_", "said"),
+    [
+        ([{"do": "run", "command": "ls"}], "step run: it is not mounted then"),
+        ([{"do": "mount"}, {"do": "mount", "name": "b"}], "step b: it is mounted already"),
+        ([{"do": "mount"}, {"do": "mount"}], "steps of one name: mount"),
+        ([{"do": "mount"}, {"do": "run"}], "a command belongs to do = run"),
+        ([{"do": "mount", "tells": True}], "tells is of do = run"),
+        ([{"do": "mount"}, {"do": "remount"}], "options belong to do = remount"),
+        ([{"do": "dance"}], "Input should be 'run'"),
+        ([], "it is a command or a list of steps"),
+    ],
+)
+def test_a_list_that_cannot_be_is_refused(
+    project: Path, steps_: list[dict[str, object]], said: str
+) -> None:
+    path = project / "catalog" / "workloads" / "bad.toml"
+    listed = ", ".join(
+        "{" + ", ".join(f"{k} = {json.dumps(v)}" for k, v in step.items()) + "}" for step in steps_
+    )
+    path.write_text(f'name = "bad"\nsummary = "s"\nsteps = [{listed}]\n')
+    with beside(project), pytest.raises(UsageError, match=said.replace("(", r"\(")):
+        load("workloads", "bad", WorkloadModel)

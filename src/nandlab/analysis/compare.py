@@ -7,6 +7,7 @@ Trials are matched by id. Only what depends on the host is left out: ``host`` of
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any, Final
@@ -15,6 +16,8 @@ from nandlab.results.folder import RunFolder
 from nandlab.results.record import Trial
 
 HOST: Final = "host"
+WHERE: Final = {"run", "origin", "key"}
+"""Say where a trial was run, or follow from all else that it has."""
 
 
 class _Absent:
@@ -66,7 +69,7 @@ def compare_trials(a: Trial | None, b: Trial | None, trial_id: str) -> Iterable[
 
 def _told(trial: Trial) -> dict[str, Any]:
     """All of a trial, with what it ran with; lists of named things by their names."""
-    told = trial.model_dump() | {"provenance": trial.sources}
+    told = trial.model_dump(exclude=WHERE) | {"provenance": trial.sources}
     return {key: _by_name(value) for key, value in told.items()}
 
 
@@ -93,3 +96,12 @@ def differences(a: object, b: object, path: str) -> Iterator[Difference]:
 
 def _brief(trial: Trial | None) -> object:
     return ABSENT if trial is None else trial.status
+
+
+def taken(folder: RunFolder) -> list[str]:
+    """Of trials that other runs ran, how many, and from which, a line each."""
+    origins = Counter((t.origin.study, t.origin.run) for t in folder.trials() if t.origin)
+    return [
+        f"{n} of its trials were run in {study}, run {run}"
+        for (study, run), n in sorted(origins.items())
+    ]

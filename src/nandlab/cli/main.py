@@ -114,18 +114,25 @@ def run(
         ProgressStyle, typer.Option(help="bar, plain, json or none; auto looks at the terminal")
     ] = ProgressStyle.auto,
     yaffs2_source: Yaffs2Option = None,
+    anew: Annotated[
+        bool, typer.Option("--anew", help="run every trial, take none that another run has run")
+    ] = False,
 ) -> None:
     """Run what a study's run still lacks; the run's folder is the last line of output.
 
     A run can be interrupted and started again: finished trials are kept and never rewritten.
+    A trial that another run has run, the very same (board, kernel, programs, steps, seed), is taken
+    from results/store, and its file says whence; --anew runs it again.
     It goes member by member, a member being every configuration with one seed and phase offset;
     --members 1 runs the first of them, and the same command without it goes on with the others.
     Exit status 1 if a trial failed.
     """
+    from nandlab.base.paths import RESULTS
     from nandlab.board.qemu import open_board
     from nandlab.cli.progress import watcher
     from nandlab.plan.study import find, read
     from nandlab.plan.study import plan as expand
+    from nandlab.results.store import Store
     from nandlab.trial import run as runner
 
     read_study = read(find(study))
@@ -134,9 +141,10 @@ def run(
     board = open_board(specs[0].board, accel.value, yaffs2_source)
     runner.refuse_what_the_kernel_lacks(specs, board.kernel_config, read_study.name)
     folder = runner.open_folder(runner.head(read_study, specs, board), out)
+    store = None if anew else Store(RESULTS / "store")
     wanted = runner.order(specs, read_study.members(members))
     with folder.held():
-        asyncio.run(runner.execute(folder, wanted, board, jobs, watcher(progress.value)))
+        asyncio.run(runner.execute(folder, wanted, board, jobs, watcher(progress.value), store))
     failed = [t for t in folder.trials() if not t.ok]
     for trial in failed:
         print(f"{trial.id}: {trial.status}: {trial.error}", file=sys.stderr)
@@ -182,9 +190,14 @@ def compare(
 ) -> None:
     """List what differs between two runs, to the nanosecond; exit 1 if anything does."""
     from nandlab.analysis.compare import compare as differences
+    from nandlab.analysis.compare import taken
     from nandlab.results.folder import RunFolder
 
-    found = differences(RunFolder(run_a), RunFolder(run_b))
+    folders = RunFolder(run_a), RunFolder(run_b)
+    found = differences(*folders)
+    for folder in folders:
+        for line in taken(folder):
+            print(f"{folder.path}: {line}", file=sys.stderr)
     for difference in found:
         print(difference)
     if found:

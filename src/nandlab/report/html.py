@@ -16,6 +16,7 @@ import jinja2
 
 from nandlab import __version__
 from nandlab.analysis import answers, groups
+from nandlab.analysis.compare import taken
 from nandlab.analysis.groups import Setting
 from nandlab.analysis.views import view
 from nandlab.base.files import write_whole
@@ -116,6 +117,7 @@ def _page(
         advice=[a for s in sections if (a := view(s.setting).advise(s.setting, None)) is not None],
         singles=answers.singles(trials),
         missing=missing,
+        taken=taken(run_folder),
         finished=len(trials),
         bad=[t for t in trials if not t.ok],
         doubts=_doubts(trials),

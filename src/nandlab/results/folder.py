@@ -87,18 +87,7 @@ class RunFolder:
         path = self.trial_path(trial_id)
         if not path.exists():
             return None
-        told = _json(path)
-        if told.get("format") == format1.FORMAT:
-            told, sources = format1.trial(told)
-        else:
-            kept = told.get("provenance") or {}
-            sources = {what: self._source(sha256) for what, sha256 in kept.items()}
-        return _as(path, told, Trial).knowing(sources)
-
-    def _source(self, sha256: str) -> dict[str, Any]:
-        if sha256 not in self._sources:
-            self._sources[sha256] = _json(self.source_path(sha256))
-        return self._sources[sha256]
+        return read_trial(path, self.path / "provenance", self._sources)
 
     def trials(self) -> Iterator[Trial]:
         """The finished trials in the order of the plan."""
@@ -109,6 +98,23 @@ class RunFolder:
 
     def missing(self) -> list[str]:
         return [t for t in self.head().trials if not self.trial_path(t).exists()]
+
+
+def read_trial(path: Path, provenance: Path, seen: dict[str, dict[str, Any]]) -> Trial:
+    """A trial's file, and what it ran with from the folder that keeps it.
+
+    seen: contents by hash, which many trials share. UsageError if it is no trial, or parts lack.
+    """
+    told = _json(path)
+    if told.get("format") == format1.FORMAT:
+        told, sources = format1.trial(told)
+    else:
+        kept: dict[str, str] = told.get("provenance") or {}
+        for sha256 in kept.values():
+            if sha256 not in seen:
+                seen[sha256] = _json(provenance / f"{sha256}.json")
+        sources = {what: seen[sha256] for what, sha256 in kept.items()}
+    return _as(path, told, Trial).knowing(sources)
 
 
 def _json(path: Path) -> dict[str, Any]:

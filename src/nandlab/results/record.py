@@ -193,12 +193,26 @@ class Host(_Model):
     )
 
 
+class Origin(_Model):
+    """The run that a trial was run in, where that is another one."""
+
+    study: str
+    run: str
+
+
 class Trial(_Model):
     """One workload on one configuration with one seed."""
 
     format: Literal[2] = FORMAT
     id: str
     study: str
+    run: str = Field(default="", description="the run's id; empty: of before this was told")
+    key: str = Field(
+        default="", description="the hash of all that the trial is; empty: of before this was told"
+    )
+    origin: Origin | None = Field(
+        default=None, description="where it was taken from; null: this run ran it"
+    )
     status: Status
     error: str | None = None
     console_tail: list[str] | None = None

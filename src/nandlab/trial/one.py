@@ -44,10 +44,10 @@ async def run(
     seconds = round(time.monotonic() - began, 3)
     host = Host(seconds=seconds, board=board.key, memory=list(memory))
     told = {**common, **found, "warnings": doubts, "host": host}
-    return results.Trial.model_validate(told).knowing(_sources(spec, board))
+    return results.Trial.model_validate(told).knowing(sources(spec, board))
 
 
-def _sources(spec: TrialSpec, board: Board) -> dict[str, dict[str, Any]]:
+def sources(spec: TrialSpec, board: Board) -> dict[str, dict[str, Any]]:
     """What the trial ran with, whole."""
     brought = {name: file_digest(path) for name, path in steps.programs(spec).items()}
     more = {"programs": brought} if brought else {}

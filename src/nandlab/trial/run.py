@@ -20,7 +20,8 @@ from nandlab.catalog.filesystem import FilesystemModel
 from nandlab.plan.matrix import Member
 from nandlab.plan.study import Study, TrialSpec
 from nandlab.results.folder import RunFolder
-from nandlab.results.record import Run, Trial
+from nandlab.results.record import Origin, Run, Trial
+from nandlab.results.store import Store
 from nandlab.trial import one, steps
 
 
@@ -61,9 +62,16 @@ def head(study: Study, specs: Sequence[TrialSpec], board: Board) -> Run:
 def _asked(spec: TrialSpec) -> list[object]:
     """What a trial asks of the board, by the catalog; its image is named by its hash."""
     asked = steps.job(spec.model_copy(update={"image": None}))
-    told = [[s.name, s.command] for s in asked.steps]
+    told = [[s.name, s.deadline_s, s.command] for s in asked.steps]
     brought = [file_digest(path) for path in steps.programs(spec).values()]
     return [told, *brought, {name: content.decode() for name, content in asked.files.items()}]
+
+
+def key(spec: TrialSpec, board: Board) -> str:
+    """The hash of all that the trial is, and of nothing that only words it."""
+    image = spec.image.sha256 if spec.image else None
+    how = [spec.phase_offset_ms, spec.filesystem.harmless_log]
+    return digest([board.identity, image, how, *_asked(spec)])
 
 
 class Configured(Protocol):
@@ -128,20 +136,33 @@ def order(specs: Sequence[TrialSpec], members: Sequence[Member]) -> list[TrialSp
 
 
 async def execute(
-    folder: RunFolder, specs: Sequence[TrialSpec], board: Board, jobs: int, watcher: Watcher
+    folder: RunFolder,
+    specs: Sequence[TrialSpec],
+    board: Board,
+    jobs: int,
+    watcher: Watcher,
+    store: Store | None = None,
 ) -> None:
-    """Runs what the folder lacks of ``specs``, in their order, ``jobs`` trials at a time."""
+    """Runs what the folder lacks of ``specs``, in their order, ``jobs`` trials at a time.
+
+    store: takes what it has of them, and is given what is run; None: all is run.
+    """
+    if store is not None and board.deterministic:
+        take(folder, specs, board, store)
     missing = set(folder.missing())
     todo = [s for s in specs if s.id in missing]
     watcher.run_begins(todo, _took(folder, specs), jobs)
-    study = folder.head().study
+    study, run_id = folder.head().study, folder.head().id
     free = asyncio.Semaphore(jobs)
 
     async def in_turn(spec: TrialSpec) -> None:
         async with free:
             watcher.trial_begins(spec)
             result = await one.run(spec, board, study, lambda s: watcher.step_begins(spec, s))
+            result = result.model_copy(update={"key": key(spec, board), "run": run_id})
             folder.save(result)
+            if store is not None and board.deterministic:
+                store.put(folder, result)
             watcher.trial_ends(spec, result)
 
     try:
@@ -150,3 +171,16 @@ async def execute(
                 group.create_task(in_turn(spec))
     except* NandlabError as errors:
         raise errors.exceptions[0] from None
+
+
+def take(folder: RunFolder, specs: Sequence[TrialSpec], board: Board, store: Store) -> None:
+    """Saves in the folder what it lacks and the store has, in the words of today's catalog."""
+    missing, run = set(folder.missing()), folder.head()
+    for spec in (s for s in specs if s.id in missing):
+        found = store.get(key(spec, board))
+        if found is None:
+            continue
+        origin = found.origin or Origin(study=found.study, run=found.run)
+        words = {"id": spec.id, "study": run.study, "run": run.id, "origin": origin}
+        sources = {**found.sources, **one.sources(spec, board)}
+        folder.save(found.model_copy(update=words).knowing(sources))

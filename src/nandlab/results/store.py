@@ -1,0 +1,59 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Finished trials by what they are, for any run to take: no trial is run twice.
+
+A trial's key is the hash of all that it is: the board with its kernel, modules and programs, the
+steps and files of its job, its image. Equal keys are equal trials, whatever their studies are
+called. Files are linked, not copied: the store outlives the runs and takes no room beside them.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+from pathlib import Path
+
+from nandlab.base.errors import UsageError
+from nandlab.results.folder import RunFolder, read_trial
+from nandlab.results.record import Trial
+
+
+class Store:
+    """A folder of finished trials."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    def _place(self, key: str) -> Path:
+        return self.path / "trials" / f"{key}.json"
+
+    def put(self, folder: RunFolder, trial: Trial) -> None:
+        """Keeps a trial that a run's folder has; only one that ended well is worth it."""
+        if not trial.ok or not trial.key:
+            return
+        for sha256 in trial.provenance.values():
+            _link(folder.source_path(sha256), self.path / "provenance" / f"{sha256}.json")
+        _link(folder.trial_path(trial.id), self._place(trial.key))
+
+    def get(self, key: str) -> Trial | None:
+        """The trial of this key, or None; one that can no longer be read is none."""
+        path = self._place(key)
+        if not path.exists():
+            return None
+        try:
+            found = read_trial(path, self.path / "provenance", {})
+        except UsageError:
+            return None
+        return found if found.key == key and found.ok else None
+
+
+def _link(source: Path, target: Path) -> None:
+    """The same file under another name; a copy where the two are on different disks."""
+    if target.exists():
+        return
+    target.parent.mkdir(parents=True, exist_ok=True)
+    part = target.with_name(f".part-{os.getpid()}-{target.name}")
+    try:
+        os.link(source, part)
+    except OSError:
+        shutil.copy(source, part)
+    part.replace(target)

@@ -215,7 +215,7 @@ class Bars(Timed):
 
     def trial_begins(self, spec: TrialSpec) -> None:
         super().trial_begins(spec)
-        self._rows[spec.id] = self._progress.add_task(spec.title(), total=7, left="")
+        self._rows[spec.id] = self._progress.add_task(spec.title(), total=None, left="")
 
     def step_begins(self, spec: TrialSpec, step: str) -> None:
         row = self._rows[spec.id]

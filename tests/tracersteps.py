@@ -9,7 +9,8 @@ from collections.abc import Iterable
 
 from nandlab.board.job import Job, JobRecord, Step
 from nandlab.board.qemu import QemuBoard
-from nandlab.plan.study import MOUNTPOINT, TrialSpec
+from nandlab.plan.medium import MOUNTPOINT
+from nandlab.plan.study import TrialSpec
 from nandlab.trace.setup import FOLDER, tracer_commands
 from nandlab.trial import outcome
 from nandlab.trial import steps as trial

@@ -15,7 +15,7 @@ from nandlab.board.job import Board, Job, JobRecord, Step
 from nandlab.catalog.files import names
 from nandlab.plan import study
 from nandlab.plan.study import Study, TrialSpec
-from nandlab.trial import outcome
+from nandlab.trial import medium, outcome
 from nandlab.trial import steps as trial
 
 PARTS = {"apf27": 24, "nandsim-small": 16}
@@ -79,13 +79,13 @@ class Place:
         skip_where_refused(self.spec, board)
         load, *mount = trial.setup(self.spec)
         log = Step("kernel-log", "dmesg -r", always=True)
-        todo = (replace(load, command=self.load()), *mount, *steps, trial.unmount(self.spec), log)
+        todo = (replace(load, command=self.load()), *mount, *steps, medium.unmount(self.spec), log)
         record = asyncio.run(board.run(Job(todo, files or {})))
         return record, outcome.kernel_log(self.spec, record)
 
     def remount(self) -> str:
         """The command that takes it away and brings it back."""
-        return f"{trial.unmount(self.spec).command} && {trial.mount(self.spec).command}"
+        return f"{medium.unmount(self.spec).command} && {medium.mount(self.spec).command}"
 
     def load(self) -> str:
         """The command that puts the chip in."""
@@ -107,8 +107,8 @@ class Place:
         cut = f"grep -qx 'powered 0' {CHIP}.counters && grep -w op_seq {CHIP}.counters > /tmp/last"
         there = f"rmmod simnand && {self.load()} image={CHIP} && rm {CHIP}"
         same = f"grep -w op_seq {SIM}/counters | diff /tmp/last -"
-        away = trial.unmount(self.spec).command
-        return f"{cut} && {away} && {there} && {same} && {trial.mount(self.spec).command}"
+        away = medium.unmount(self.spec).command
+        return f"{cut} && {away} && {there} && {same} && {medium.mount(self.spec).command}"
 
     def pages_with(self, text: str) -> str:
         """The command that prints the numbers of the flash pages that hold a text."""

@@ -11,7 +11,7 @@ from place import Place
 from sequences import Sequence, closed
 
 from nandlab.board.job import Board, BoardLost, JobRecord, Step
-from nandlab.plan.study import MOUNTPOINT
+from nandlab.plan.medium import MOUNTPOINT
 
 REFERENCE = "/tmp/reference"
 BATCH = 40

@@ -15,7 +15,7 @@ from test_fsx import fsx
 from nandlab.board.job import Board, Step
 from nandlab.catalog.files import load
 from nandlab.catalog.filesystem import Difference, FilesystemModel
-from nandlab.plan.study import MOUNTPOINT
+from nandlab.plan.medium import MOUNTPOINT
 
 pytestmark = pytest.mark.board
 

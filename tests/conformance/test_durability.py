@@ -8,7 +8,7 @@ from chipsteps import SYNCFS, held
 from place import SIM, Place, places
 
 from nandlab.board.job import Board, JobRecord, Step
-from nandlab.plan.study import MOUNTPOINT as MNT
+from nandlab.plan.medium import MOUNTPOINT as MNT
 
 pytestmark = [pytest.mark.board, pytest.mark.timeout(600)]
 EVERY = pytest.mark.parametrize(

@@ -11,7 +11,7 @@ from compare import outcomes
 from place import Place, places
 
 from nandlab.board.job import Board, JobRecord, Step
-from nandlab.plan.study import MOUNTPOINT
+from nandlab.plan.medium import MOUNTPOINT
 
 pytestmark = [pytest.mark.board, pytest.mark.timeout(1200)]
 

@@ -16,7 +16,7 @@ from mtdutils import HOME, SCRIPTS, UNPACK, packed, seeded
 from place import Place, places
 
 from nandlab.board.job import Board, JobRecord, Step
-from nandlab.plan.study import MOUNTPOINT
+from nandlab.plan.medium import MOUNTPOINT
 
 pytestmark = pytest.mark.board
 

@@ -15,7 +15,7 @@ from replay import REFERENCE, files_of, said
 from sequences import CUT, Sequence
 
 from nandlab.board.job import Board, JobRecord, Step
-from nandlab.plan.study import MOUNTPOINT
+from nandlab.plan.medium import MOUNTPOINT
 
 pytestmark = pytest.mark.board
 

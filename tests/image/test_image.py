@@ -28,8 +28,8 @@ from nandlab.chip.image import Block, ChipImage, Geometry
 from nandlab.cli.image import image_app
 from nandlab.image import making as imaging
 from nandlab.image import tree
-from nandlab.image.making import Medium
 from nandlab.plan import study
+from nandlab.plan.medium import Medium
 
 PAGES, PAGE = 32, 512 + 16
 GEOMETRY = Geometry(512, 16, 16384, 2048)
@@ -259,7 +259,10 @@ def test_a_folder_that_is_not_empty_is_not_extracted_into(image: Path) -> None:
 
 def yaffs2() -> Medium:
     chip, fs = load("chips", "NAND256W3A", ChipModel), system("yaffs2")
-    return Medium(load("boards", "apf27", BoardModel), chip, 64, fs, fs.chosen({}, ""))
+    board = load("boards", "apf27", BoardModel)
+    return Medium(
+        board=board, chip=chip, partition_blocks=64, filesystem=fs, options=fs.chosen({}, "")
+    )
 
 
 def fake(brings: Callable[[Job], bytes | None], **answers: Answer) -> FakeBoard:

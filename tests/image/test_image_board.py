@@ -21,7 +21,8 @@ from nandlab.cli.image import image_app
 from nandlab.image import making as imaging
 from nandlab.image import tree
 from nandlab.plan import study
-from nandlab.trial import one
+from nandlab.plan.medium import MOUNTPOINT
+from nandlab.trial import medium, one
 
 pytestmark = pytest.mark.board
 
@@ -51,14 +52,14 @@ def nand_tools_write_it(board: QemuBoard, source: Path, image: Path) -> None:
     """The file, written raw with its spare areas by nandwrite to another chip, is all there."""
     made, chip = chipfile.read(image)
     on = imaging.medium(made, board.machine.model)
-    hold = on.cargo(image.read_bytes(), 1 << 20)
+    hold = imaging.beside(on, image.read_bytes(), 1 << 20)
     raw = "nandwrite --quiet --noecc --oob --skip-all-ffs /dev/mtd0 -"
     steps = (
-        *on.load(),
+        *imaging.loaded(on),
         Step("write", f"set -o pipefail; {hold.get()} | {raw}"),
-        Step("mount", on.commands(on.filesystem.mount)),
+        medium.mount(on),
         Step("journal", "dmesg | sed -n 's/.*journal size \\([0-9]*\\) bytes.*/\\1/p'"),
-        Step("read", f"set -o pipefail; treelist --sums {imaging.MOUNTPOINT} | {hold.put()}"),
+        Step("read", f"set -o pipefail; treelist --sums {MOUNTPOINT} | {hold.put()}"),
     )
     record = asyncio.run(board.run(Job(steps, cargo=hold)))
     failed = record.failed()
@@ -68,7 +69,7 @@ def nand_tools_write_it(board: QemuBoard, source: Path, image: Path) -> None:
     assert record.cargo is not None
     wanted = tree.with_sums(tree.scan(source), source)
     assert tree.differences(wanted, tree.listed(record.cargo), on.filesystem) == []
-    assert len(chip.blocks) == on.blocks
+    assert len(chip.blocks) == on.partition_blocks
 
 
 STUDY = """

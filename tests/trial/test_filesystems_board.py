@@ -22,7 +22,7 @@ from nandlab.measure import memory
 from nandlab.plan.matrix import ChipChoice
 from nandlab.plan.study import TrialSpec
 from nandlab.results.record import Trial
-from nandlab.trial import one, outcome
+from nandlab.trial import medium, one, outcome
 from nandlab.trial import steps as trial
 from nandlab.trial.run import refuse_what_the_kernel_lacks
 
@@ -74,7 +74,7 @@ def test_every_value_of_every_option_runs_or_is_refused(
         return
     words = made.filesystem.options[key].values[value].mount
     copied = "head -c 90000 /bin/busybox > /tmp/x; cp /tmp/x /mnt && sync && cmp /tmp/x /mnt/x"
-    record = run(board, made, "grep /mnt /proc/mounts", copied, command(trial.unmount(made)))
+    record = run(board, made, "grep /mnt /proc/mounts", copied, command(medium.unmount(made)))
     mounted = record["c0"].stdout.split()[3]
     assert set(filter(None, words.split(","))) <= set(mounted.split(","))
 
@@ -95,11 +95,11 @@ def test_every_file_is_there_after_a_remount_with_its_checksum(board: QemuBoard,
         board,
         made,
         CHURN,
-        command(trial.unmount(made)),
-        command(trial.mount(made)),
+        command(medium.unmount(made)),
+        command(medium.mount(made)),
         "cd /mnt && md5sum -c /tmp/sums | grep -c OK; find . -type f | wc -l",
         "cat /sys/kernel/debug/simnand/counters",
-        command(trial.unmount(made)),
+        command(medium.unmount(made)),
     )
     assert record["c0"].stdout.split() == ["27"]
     assert record["c3"].stdout.split() == ["27", "27"]
@@ -123,7 +123,7 @@ def test_a_full_disk_says_so_loses_nothing_and_gives_its_space_back(
     board: QemuBoard, name: str
 ) -> None:
     made = spec(board, name)
-    again = f"{command(trial.unmount(made))} && {command(trial.mount(made))}"
+    again = f"{command(medium.unmount(made))} && {command(medium.mount(made))}"
     record = run(board, made, FILL, "rm /mnt/f*; sync", FILL, again, "cat /mnt/kept")
     first, second = (record[c].stdout.splitlines() for c in ("c0", "c2"))
     for said, files, kept in (first, second):
@@ -156,9 +156,9 @@ def test_memory_is_told_repeats_to_the_byte_and_none_is_lost(board: QemuBoard, n
     assert m["unmounted"] < m["end"] <= m["peak"]
     assert m["slab"] + m["kmalloc"] + m["vmalloc"] == m["end"]
     again = [
-        command(trial.mount(made)),
+        command(medium.mount(made)),
         "cp /bin/busybox /mnt/x && sync && rm /mnt/x",
-        command(trial.unmount(made)),
+        command(medium.unmount(made)),
         f"cat {memory.USAGE}",
     ]
     record = run(board, made, *again[2:], *again * 2)

@@ -8,6 +8,7 @@ from nandlab.catalog.chip import ChipModel, Latency
 
 FOLDER = "/sys/kernel/debug/simnand"
 COUNTERS = f"{FOLDER}/counters"
+IMAGE = f"{FOLDER}/image"
 COUNTS = ("reads", "programs", "erases")
 CHIP_FIFO = "/tmp/chip"
 

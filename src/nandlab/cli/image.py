@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from nandlab.board.job import Board
     from nandlab.chip.file import Made
     from nandlab.chip.image import ChipImage
-    from nandlab.image.making import Medium
     from nandlab.image.tree import Entry
+    from nandlab.plan.medium import Medium
 
 image_app = typer.Typer(
     no_args_is_help=True,
@@ -119,7 +119,7 @@ def _medium(
     from nandlab.catalog.chip import ChipModel
     from nandlab.catalog.files import load
     from nandlab.catalog.filesystem import FilesystemModel
-    from nandlab.image.making import Medium
+    from nandlab.plan.medium import Medium
 
     system = load("filesystems", fs, FilesystemModel)
     chip = load("chips", part, ChipModel)
@@ -128,7 +128,13 @@ def _medium(
     except UsageError as e:
         raise UsageError(f"--partition-mib: {e}") from None
     options = system.chosen(_pairs(settings), "--set", from_image=True)
-    return Medium(load("boards", board, BoardModel), chip, blocks, system, options)
+    return Medium(
+        board=load("boards", board, BoardModel),
+        chip=chip,
+        partition_blocks=blocks,
+        filesystem=system,
+        options=options,
+    )
 
 
 def _pairs(settings: Iterable[str]) -> dict[str, str]:
@@ -168,10 +174,11 @@ def _sizes(file: Path, on: Medium, image: ChipImage, made: Made) -> Iterable[str
     from nandlab.chip.file import used
 
     takes = used(image)
-    pages = on.blocks * on.chip.pages_per_block()
+    pages = on.partition_blocks * on.chip.pages_per_block()
     yield f"image   {file}: {on.where}"
     yield f"tree    {_counted(made.tree.model_dump())}"
-    yield f"flash   {takes.pages:,} of {pages:,} pages, {takes.blocks:,} of {on.blocks:,} blocks"
+    blocks = f"{takes.blocks:,} of {on.partition_blocks:,} blocks"
+    yield f"flash   {takes.pages:,} of {pages:,} pages, {blocks}"
     yield f"file    {file.stat().st_size:,} bytes"
 
 

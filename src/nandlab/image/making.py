@@ -13,7 +13,7 @@ import asyncio
 import re
 import tarfile
 import tempfile
-from dataclasses import dataclass
+from dataclasses import replace
 from pathlib import Path
 from shlex import quote
 
@@ -22,76 +22,47 @@ from nandlab.board.cargo import Cargo, cargo
 from nandlab.board.hosttools import HostTools, ToolFailed
 from nandlab.board.job import Board, Job, JobRecord, Step
 from nandlab.catalog.board import BoardModel
-from nandlab.catalog.chip import MIB, ChipModel
-from nandlab.catalog.filesystem import FilesystemModel
+from nandlab.catalog.chip import MIB
 from nandlab.chip import image as chipimage
 from nandlab.chip.file import Counts, Made
 from nandlab.chip.image import ChipImage
-from nandlab.chip.simulated import chip_parameters, load_step
+from nandlab.chip.simulated import IMAGE
 from nandlab.image import tree
 from nandlab.image.tree import Tree
-from nandlab.trial.steps import modules_step
+from nandlab.plan.medium import MOUNTPOINT, Medium
+from nandlab.trial.medium import formats, load, modules, mount, unmount
 
-MOUNTPOINT = "/mnt"
-SAVED = "/sys/kernel/debug/simnand/image"
 DEADLINE_S = 24 * 3600
 FULL = re.compile("No space left on device|does not fit|partially written")
 """What the board's tools say of a chip that is too small."""
-
-
-@dataclass(frozen=True)
-class Medium:
-    """A file system with its options on a partition of a chip in a board."""
-
-    board: BoardModel
-    chip: ChipModel
-    blocks: int
-    filesystem: FilesystemModel
-    options: dict[str, str]
-
-    @property
-    def where(self) -> str:
-        """For people."""
-        mib = self.blocks * self.chip.geometry.erasesize / MIB
-        return f"{self.filesystem.title} on {mib:g} MiB of {self.chip.name}"
-
-    @property
-    def partition_bytes(self) -> int:
-        return self.blocks * self.chip.geometry.erasesize
-
-    def words(self) -> dict[str, str]:
-        """What commands of the catalog are filled with."""
-        figures = {k: str(v) for k, v in self.chip.figures(self.blocks).items()}
-        return figures | self.filesystem.words(self.options, mtd="0", mountpoint=MOUNTPOINT)
-
-    def cargo(self, content: bytes, back_bytes: int) -> Cargo:
-        """Cargo beside the chip's cells."""
-        return cargo(self.board, self.chip.cells_bytes(self.blocks), content, back_bytes=back_bytes)
-
-    def load(self, image: str | None = None) -> list[Step]:
-        """Puts the chip in, and the file system's modules.
-
-        image: the board's command that gives the chip's image; none: it is erased.
-        """
-        parameters = chip_parameters(self.chip, self.blocks, self.board.store_start)
-        parameters |= {str(k): v for k, v in self.filesystem.chip_parameters.items()}
-        parameters["wait"] = self.board.wait
-        return [load_step(parameters, image), modules_step(self.filesystem)]
-
-    def commands(self, *templates: str) -> str:
-        return " && ".join(templates).format(**self.words())
 
 
 def medium(made: Made, board: BoardModel) -> Medium:
     """What an image is of, on a board."""
     system = made.system()
     options = system.chosen(made.options, "the image", from_image=True)
-    return Medium(board, made.chip(), made.partition_blocks, system, options)
+    return Medium(
+        board=board,
+        chip=made.chip(),
+        partition_blocks=made.partition_blocks,
+        filesystem=system,
+        options=options,
+    )
+
+
+def beside(on: Medium, content: bytes, back_bytes: int) -> Cargo:
+    """Cargo beside the chip's cells."""
+    return cargo(on.board, on.cells_bytes, content, back_bytes=back_bytes)
+
+
+def loaded(on: Medium, image: str | None = None) -> list[Step]:
+    """Puts the chip in, erased or as the board's command ``image`` gives it, and the modules."""
+    return [load(on, image), modules(on)]
 
 
 def refuse_what_cannot_be(on: Medium) -> None:
     """UsageError if the file system cannot live there."""
-    unfit = on.filesystem.unfit(on.options, on.chip.figures(on.blocks))
+    unfit = on.filesystem.unfit(on.options, on.figures())
     if unfit:
         raise UsageError("\n".join(f"{on.where} cannot be: {why}" for why in unfit))
 
@@ -107,7 +78,7 @@ def make(on: Medium, folder: Path, content: Tree, board: Board) -> tuple[ChipIma
         filesystem=on.filesystem.name,
         options=on.options,
         part=on.chip.name,
-        partition_blocks=on.blocks,
+        partition_blocks=on.partition_blocks,
         board=on.board.name,
         tools=tools.version if tools else None,
         tree=Counts(**content.counts()),
@@ -156,13 +127,13 @@ def _probed(on: Medium, board: Board) -> dict[str, str]:
         return {}
     asked = [Step(f"probe-{key}", on.commands(command)) for key, command in recipe.probe.items()]
     prepare = [Step("prepare", on.commands(recipe.prepare), DEADLINE_S)] if recipe.prepare else []
-    record = _run(on, Job((*on.load(), *prepare, *asked)), board)
+    record = _run(on, Job((*loaded(on), *prepare, *asked)), board)
     return {key: record[f"probe-{key}"].stdout.strip() for key in recipe.probe}
 
 
 def _flashed(on: Medium, blob: bytes, board: Board) -> ChipImage:
     """The chip once what the tools made is flashed."""
-    hold = on.cargo(blob, _image_bytes_max(on))
+    hold = beside(on, blob, _image_bytes_max(on))
     flash = on.filesystem.image.flash.replace("{out_bytes}", str(len(blob)))
     return _saved(on, hold, [_piped("write", hold.get(), on.commands(flash))], board)
 
@@ -170,34 +141,29 @@ def _flashed(on: Medium, blob: bytes, board: Board) -> ChipImage:
 def _unpacked(on: Medium, archives: bytes, first_bytes: int, board: Board) -> ChipImage:
     """The chip once the board has made the file system and unpacked a tree, see tree.packed."""
     fs = on.filesystem
-    hold = on.cargo(archives, _image_bytes_max(on))
+    hold = beside(on, archives, _image_bytes_max(on))
     unpack = f"tar -x -C {MOUNTPOINT}{' -o' if 'modes' in fs.differs else ''}"
     first = f"dd bs={tarfile.RECORDSIZE} count={first_bytes // tarfile.RECORDSIZE} iflag=fullblock"
     steps = [
-        *([Step("format", on.commands(*fs.format), DEADLINE_S)] if fs.format else []),
-        Step("mount", on.commands(fs.mount), DEADLINE_S),
+        *formats(on, DEADLINE_S),
+        replace(mount(on), deadline_s=DEADLINE_S),
         _piped("write", hold.get(), f"{{ {first} 2> /dev/null | {unpack} && {unpack}; }}"),
-        Step("unmount", on.commands(*fs.unmount), DEADLINE_S),
+        replace(unmount(on), deadline_s=DEADLINE_S),
     ]
     return _saved(on, hold, steps, board)
 
 
 def _saved(on: Medium, hold: Cargo, steps: list[Step], board: Board) -> ChipImage:
     """The chip after some steps."""
-    save = _piped("save", f"cat {SAVED}", hold.put())
-    record = _run(on, Job((*on.load(), *steps, save), cargo=hold), board)
+    save = _piped("save", f"cat {IMAGE}", hold.put())
+    record = _run(on, Job((*loaded(on), *steps, save), cargo=hold), board)
     return chipimage.decode(_brought(record))
 
 
 def _image_bytes_max(on: Medium) -> int:
     """Bytes of a full chip's image."""
-    pages = on.blocks * on.chip.pages_per_block()
-    return (
-        on.chip.cells_bytes(on.blocks)
-        + 2 * pages
-        + on.chip.geometry.blocks * chipimage.BLOCK.size
-        + MIB
-    )
+    pages = on.partition_blocks * on.chip.pages_per_block()
+    return on.cells_bytes + 2 * pages + on.chip.geometry.blocks * chipimage.BLOCK.size + MIB
 
 
 def _piped(name: str, source: str, sink: str) -> Step:
@@ -222,10 +188,10 @@ def _brought(record: JobRecord) -> bytes:
 
 def _read_out(on: Medium, image: ChipImage, command: str, board: Board) -> bytes:
     """What a command says of the mounted image."""
-    hold = on.cargo(chipimage.encode(image), MIB)
+    hold = beside(on, chipimage.encode(image), MIB)
     steps = (
-        *on.load(hold.get()),
-        Step("mount", on.commands(on.filesystem.mount), DEADLINE_S),
+        *loaded(on, hold.get()),
+        replace(mount(on), deadline_s=DEADLINE_S),
         _piped("read", command, hold.put()),
     )
     return _brought(_run(on, Job(steps, cargo=hold), board))

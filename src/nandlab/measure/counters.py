@@ -9,7 +9,7 @@ from nandlab.plan.study import TrialSpec
 
 
 def _steps(spec: TrialSpec) -> dict[Moment, Step]:
-    return {"worked": Step("counters", spec.commands([spec.filesystem.counters or ""]))}
+    return {"worked": Step("counters", spec.commands(spec.filesystem.counters or ""))}
 
 
 def _read(record: JobRecord) -> dict[str, int | float]:

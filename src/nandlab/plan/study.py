@@ -18,7 +18,7 @@ from nandlab.base.digest import digest
 from nandlab.base.errors import UsageError
 from nandlab.base.paths import STUDIES
 from nandlab.catalog.board import BoardModel
-from nandlab.catalog.chip import MIB, ChipModel, Latency
+from nandlab.catalog.chip import MIB, ChipModel
 from nandlab.catalog.files import beside, load, names, read_toml, validate
 from nandlab.catalog.filesystem import FilesystemModel
 from nandlab.catalog.noun import Noun, Strict
@@ -27,21 +27,19 @@ from nandlab.chip.file import Head
 from nandlab.plan.matrix import (
     Beside,
     ChipChoice,
-    Faults,
     FilesystemChoice,
     Matrix,
     Member,
     StateChoice,
     WithChoices,
 )
+from nandlab.plan.medium import Medium
 from nandlab.plan.start import Start, cannot_begin, options_of, start
 
 N = TypeVar("N", bound=Noun)
 F = TypeVar("F", FilesystemModel, WorkloadModel)
 
 
-MOUNTPOINT = "/mnt"
-"""Where a board has the file system of a trial."""
 Measure = Literal["memory"]
 """memory: the RAM that the file system's modules hold, mounted, at the peak and at the end."""
 
@@ -74,21 +72,13 @@ class Study(Strict):
         return self.matrix.members()[:first]
 
 
-class TrialSpec(Strict):
+class TrialSpec(Medium):
     """All that a trial is. Two trials with equal specs are the same trial."""
 
-    board: BoardModel
     workload: WorkloadModel
     parameters: dict[str, Scalar]
-    filesystem: FilesystemModel
-    options: dict[str, str]
     image: Start | None = None
-    chip: ChipModel
-    partition_blocks: int
-    latency: Latency
-    faults: Faults
     state: StateChoice
-    seed: int
     phase_offset_ms: float
     measure: list[Measure] = Field(default=[])
 
@@ -100,11 +90,6 @@ class TrialSpec(Strict):
     def aged(self) -> bool:
         """Whether the flash is to hold data before the workload."""
         return bool(self.state.valid or self.state.invalid)
-
-    def commands(self, templates: list[str]) -> str:
-        """Commands of the file system's catalog file as one, its options filled in."""
-        words = self.filesystem.words(self.options, mtd="0", mountpoint=MOUNTPOINT)
-        return " && ".join(templates).format(**words)
 
     def configuration(self) -> str:
         """What the members of one ensemble share."""

@@ -18,11 +18,13 @@ from nandlab.catalog.chip import MIB
 from nandlab.catalog.filesystem import CAUSES
 from nandlab.chip.simulated import COUNTERS
 from nandlab.image import tree
-from nandlab.plan.study import MOUNTPOINT, TrialSpec
+from nandlab.plan.medium import MOUNTPOINT
+from nandlab.plan.study import TrialSpec
 from nandlab.trace import cost, records
 from nandlab.trace.records import Names, Recording
 from nandlab.trace.setup import FOLDER, tracer_commands
-from nandlab.trial.steps import fill, fill_files, filled, mount, setup, unmount
+from nandlab.trial.medium import mount, rest, unmount
+from nandlab.trial.steps import fill, fill_files, filled, setup
 
 DEADLINE_S = 24 * 3600
 ENDED = "mark command ended"
@@ -79,7 +81,7 @@ def records_max(board: BoardModel) -> int:
 def job(request: Request) -> Job:
     """The steps that set up, trace, and hand over."""
     spec = request.spec
-    settle = next(s for s in setup(spec) if s.name == "settle")
+    settle = rest(spec)
     steps, files = [*setup(spec)], {"tracers.sh": _start(request).encode()}
     if spec.state.valid or spec.state.invalid:
         files |= fill_files(spec)
@@ -111,7 +113,7 @@ def _hold(request: Request) -> Cargo:
     spec = request.spec
     capacity = 1 << (request.records - 1).bit_length()
     room = (capacity + 1) * records.RECORD_BYTES
-    return cargo(spec.board, spec.chip.cells_bytes(spec.partition_blocks), back_bytes=room)
+    return cargo(spec.board, spec.cells_bytes, back_bytes=room)
 
 
 def _command(request: Request, files: dict[str, bytes]) -> Step:

@@ -9,7 +9,6 @@ from typing import Any
 
 from nandlab.base.digest import file_digest
 from nandlab.board.job import Board, BoardLost, Job
-from nandlab.catalog.chip import MIB
 from nandlab.plan.study import TrialSpec
 from nandlab.results import record as results
 from nandlab.results.record import Chip, Doubt, Host, State
@@ -69,7 +68,7 @@ def _common(spec: TrialSpec, study: str, todo: Job) -> dict[str, Any]:
         "options": spec.options,
         "chip": Chip(
             part=spec.chip.name,
-            partition_mib=spec.partition_blocks * g.erasesize / MIB,
+            partition_mib=spec.partition_mib,
             pages_per_block=spec.chip.pages_per_block(),
             blocks=spec.partition_blocks,
             writesize=g.writesize,

@@ -15,9 +15,8 @@ from nandlab.base.digest import digest, file_digest
 from nandlab.base.errors import NandlabError, UsageError
 from nandlab.base.paths import RESULTS
 from nandlab.board.job import Board
-from nandlab.catalog.board import BoardModel
-from nandlab.catalog.filesystem import FilesystemModel
 from nandlab.plan.matrix import Member
+from nandlab.plan.medium import Medium
 from nandlab.plan.study import Study, TrialSpec
 from nandlab.results.folder import RunFolder
 from nandlab.results.record import Origin, Run, Trial
@@ -74,21 +73,8 @@ def key(spec: TrialSpec, board: Board) -> str:
     return digest([board.identity, image, how, *_asked(spec)])
 
 
-class Configured(Protocol):
-    """A file system with its options on a board: a trial, or what an image is to be of."""
-
-    @property
-    def board(self) -> BoardModel: ...
-
-    @property
-    def filesystem(self) -> FilesystemModel: ...
-
-    @property
-    def options(self) -> dict[str, str]: ...
-
-
 def refuse_what_the_kernel_lacks(
-    specs: Sequence[Configured], config: Mapping[str, str], where: str
+    specs: Sequence[Medium], config: Mapping[str, str], where: str
 ) -> None:
     """UsageError with every option, or file system, that this kernel was not built for."""
     wrong = []

@@ -17,14 +17,15 @@ from nandlab.base.paths import ROOT
 from nandlab.board.build import program
 from nandlab.board.cargo import Cargo, cargo
 from nandlab.board.job import Job, Step
-from nandlab.catalog.filesystem import FilesystemModel
 from nandlab.catalog.workload import StepWords
 from nandlab.chip import file as chipfile
 from nandlab.chip import image as chipimage
-from nandlab.chip.simulated import chip_parameters, load_step, look
+from nandlab.chip.simulated import look
 from nandlab.measure.every import wanted
 from nandlab.measure.instrument import Moment
-from nandlab.plan.study import MOUNTPOINT, TrialSpec
+from nandlab.plan.medium import MOUNTPOINT
+from nandlab.plan.study import TrialSpec
+from nandlab.trial.medium import formats, load, modules, mount, rest, unmount
 
 NS_PER_MS = 1_000_000
 WORK_DEADLINE_S = 24 * 3600
@@ -32,11 +33,6 @@ LOOK = "chip-"
 """Steps so named look at the chip's counts before the first step of a list, and after each."""
 PROGRAMS = "/usr/bin"
 """Where the board has its programs."""
-
-
-def modules_step(fs: FilesystemModel) -> Step:
-    """Loads the file system's modules."""
-    return Step("modules", " && ".join(f"modprobe {m}" for m in fs.modules))
 
 
 def job(spec: TrialSpec) -> Job:
@@ -64,7 +60,7 @@ def _cargo(spec: TrialSpec) -> tuple[Cargo | None, str | None, list[Step]]:
         contents.append(_packed(spec))
     if not contents:
         return None, None, []
-    hold = cargo(spec.board, spec.chip.cells_bytes(spec.partition_blocks), *contents)
+    hold = cargo(spec.board, spec.cells_bytes, *contents)
     unpack = f"set -o pipefail; {hold.get(len(contents) - 1)} | tar -x -C {PROGRAMS}"
     programs = [Step("programs", unpack, beside=True)] if spec.workload.programs else []
     return hold, hold.get() if spec.image is not None else None, programs
@@ -114,19 +110,11 @@ def made(spec: TrialSpec, image: str | None = None) -> list[Step]:
     image: the board's command that gives the chip's image, if the trial begins from one; nothing is
     formatted then.
     """
-    fs = spec.filesystem
-    parameters = chip_parameters(
-        spec.chip, spec.partition_blocks, spec.board.store_start, spec.latency
-    )
-    parameters |= spec.faults.parameters(spec.seed)
-    parameters |= {str(key): value for key, value in fs.chip_parameters.items()}
-    parameters["wait"] = spec.board.wait
-    formats = fs.format and image is None
     return [
-        load_step(parameters, image),
+        load(spec, image),
         *_beside(spec, "loaded"),
-        modules_step(fs),
-        *([Step("format", spec.commands(fs.format), deadline_s=3600)] if formats else []),
+        modules(spec),
+        *(formats(spec) if image is None else []),
         *_beside(spec, "formatted"),
     ]
 
@@ -223,23 +211,6 @@ def _beside(spec: TrialSpec, moment: Moment) -> list[Step]:
     """What instruments do at a moment."""
     found = (instrument.steps(spec).get(moment) for instrument in wanted(spec))
     return [step for step in found if step is not None]
-
-
-def mount(spec: TrialSpec, name: str = "mount") -> Step:
-    """Mounts the trial's file system, the first time and again."""
-    return Step(name, spec.commands([spec.filesystem.mount]))
-
-
-def unmount(spec: TrialSpec, name: str = "unmount") -> Step:
-    """Takes the trial's file system away."""
-    return Step(name, spec.commands(spec.filesystem.unmount))
-
-
-def rest(spec: TrialSpec, name: str = "settle") -> Step:
-    """Waits until the work in the background has ended."""
-    settle = spec.filesystem.settle
-    command = f"settle --quiet-ms {settle.quiet_ms} --limit-s {settle.limit_s}"
-    return Step(name, command, deadline_s=settle.limit_s + 60)
 
 
 def settled(spec: TrialSpec) -> Step:

@@ -1,0 +1,59 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""What trials and images are of: a file system on a partition of a chip in a board."""
+
+from __future__ import annotations
+
+from pydantic import Field
+
+from nandlab.catalog.board import BoardModel
+from nandlab.catalog.chip import MIB, ChipModel, Latency
+from nandlab.catalog.filesystem import FilesystemModel
+from nandlab.catalog.noun import Strict
+from nandlab.plan.matrix import Faults
+
+MOUNTPOINT = "/mnt"
+"""Where a board has the file system."""
+
+
+class Medium(Strict):
+    """See the module."""
+
+    board: BoardModel
+    chip: ChipModel
+    partition_blocks: int
+    filesystem: FilesystemModel
+    options: dict[str, str]
+    latency: Latency = "typical"
+    faults: Faults = Field(default=Faults())
+    seed: int = Field(default=1, description="of the faults, and of a trial's load")
+
+    @property
+    def where(self) -> str:
+        """For people."""
+        return f"{self.filesystem.title} on {self.partition_mib:g} MiB of {self.chip.name}"
+
+    @property
+    def partition_bytes(self) -> int:
+        return self.partition_blocks * self.chip.geometry.erasesize
+
+    @property
+    def partition_mib(self) -> float:
+        return self.partition_bytes / MIB
+
+    @property
+    def cells_bytes(self) -> int:
+        """Bytes of the partition's cells, spare areas included."""
+        return self.chip.cells_bytes(self.partition_blocks)
+
+    def figures(self) -> dict[str, int]:
+        """What a file system may bound of its chip."""
+        return self.chip.figures(self.partition_blocks)
+
+    def words(self) -> dict[str, str]:
+        """What commands of the catalog are filled with."""
+        figures = {k: str(v) for k, v in self.figures().items()}
+        return figures | self.filesystem.words(self.options, mtd="0", mountpoint=MOUNTPOINT)
+
+    def commands(self, *templates: str) -> str:
+        """Commands of the file system's catalog file as one, filled in."""
+        return " && ".join(templates).format(**self.words())

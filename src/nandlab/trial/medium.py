@@ -1,0 +1,50 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The steps of a medium: chip, modules, format, mount, rest, unmount."""
+
+from __future__ import annotations
+
+from nandlab.board.job import Step
+from nandlab.chip.simulated import chip_parameters, load_step
+from nandlab.plan.medium import Medium
+
+FORMAT_DEADLINE_S = 3600
+
+
+def load(on: Medium, image: str | None = None) -> Step:
+    """Puts the chip in.
+
+    image: the board's command that gives the chip's image; none: it is erased.
+    """
+    parameters = chip_parameters(on.chip, on.partition_blocks, on.board.store_start, on.latency)
+    parameters |= on.faults.parameters(on.seed)
+    parameters |= {str(key): value for key, value in on.filesystem.chip_parameters.items()}
+    parameters["wait"] = on.board.wait
+    return load_step(parameters, image)
+
+
+def modules(on: Medium) -> Step:
+    """Loads the file system's modules."""
+    return Step("modules", " && ".join(f"modprobe {m}" for m in on.filesystem.modules))
+
+
+def formats(on: Medium, deadline_s: int = FORMAT_DEADLINE_S) -> list[Step]:
+    """Makes the file system, where a mount of an erased chip does not make it."""
+    commands = on.filesystem.format
+    return [Step("format", on.commands(*commands), deadline_s)] if commands else []
+
+
+def mount(on: Medium, name: str = "mount") -> Step:
+    """Mounts the file system, the first time and again."""
+    return Step(name, on.commands(on.filesystem.mount))
+
+
+def unmount(on: Medium, name: str = "unmount") -> Step:
+    """Takes the file system away."""
+    return Step(name, on.commands(*on.filesystem.unmount))
+
+
+def rest(on: Medium, name: str = "settle") -> Step:
+    """Waits until the work in the background has ended."""
+    settle = on.filesystem.settle
+    command = f"settle --quiet-ms {settle.quiet_ms} --limit-s {settle.limit_s}"
+    return Step(name, command, deadline_s=settle.limit_s + 60)

@@ -91,7 +91,7 @@ MAKE = {"--fs": "yaffs2", "--chip": "apf27", "--partition-mib": "8", "--from": "
         ({"--from": "D/file"}, "file: not a folder"),
         ({"-o": "no/such/x"}, "no such folder"),
         ({"-o": "D/file"}, "file is there already"),
-        ({"--set": "cache"}, "--set cache: expected OPTION=VALUE"),
+        ({"--set": "cache"}, "--set cache: expected NAME=VALUE"),
         ({"--set": "cache=maybe"}, "cache = 'maybe' is none of on, off"),
         ({"--set": "speed=high"}, "yaffs2 has no option 'speed'"),
         ({"--partition-mib": "300"}, "--partition-mib: 300 MiB of a chip of 256 MiB"),

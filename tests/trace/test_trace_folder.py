@@ -267,7 +267,7 @@ def test_the_page_draws_the_timeline_and_the_chip(tmp_path: Path, width: int) ->
         (["--fs", "ext4", "--", "true"], "--fs: no 'ext4'"),
         (["--fs", "jffs2", "--chip", "none", "--", "true"], "--chip: no 'none'"),
         (["--fs", "jffs2", "--set", "colour=red", "--", "true"], "no option 'colour'"),
-        (["--fs", "jffs2", "--set", "colour", "--", "true"], "must be NAME=VALUE"),
+        (["--fs", "jffs2", "--set", "colour", "--", "true"], "expected NAME=VALUE"),
         (["--fs", "jffs2", "--tracers", "vfs,x", "--", "true"], "tracers: x"),
         (["--fs", "jffs2", "--records", "0", "--", "true"], "--records 0"),
         (["--fs", "jffs2", "--state", "old", "--", "true"], "--state old"),

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from nandlab.base.errors import NandlabError, UsageError
-from nandlab.base.paths import ROOT
+from nandlab.base.paths import CATALOG, ROOT
 from nandlab.board.qemu import QemuBoard
 from nandlab.catalog.files import beside, load, read_toml
 from nandlab.catalog.workload import WorkloadModel
@@ -88,6 +88,40 @@ def check(trials: list[Trial]) -> None:
     assert all(p.chip is not None for p in reboot.phases)
     assert not [s.name for s in reboot.steps if s.name.startswith("chip-") or s.name == "programs"]
     assert set(reboot.about("programs")) == {"journal"}
+
+
+@pytest.mark.board
+def test_a_file_system_is_added_by_its_file_alone(board: QemuBoard, project: Path) -> None:
+    """JFFS2 under another name, with an option that the shipped one has not."""
+    text = (CATALOG / "filesystems" / "jffs2.toml").read_text()
+    text = text.replace('name = "jffs2"', 'name = "mine"', 1)
+    text = text.replace('title = "JFFS2"', 'title = "Mine"', 1)
+    added = """
+[options.atime]
+help = "Whether reading a file sets its time of access."
+default = "off"
+values = { on = "relatime", off = "noatime" }
+
+[differs]
+"""
+    systems = project / "catalog" / "filesystems"
+    systems.mkdir()
+    (systems / "mine.toml").write_text(text.replace("\n[differs]\n", added, 1))
+    own = (project / "device.toml").read_text()
+    i, j = own.index("filesystems = ["), own.index("chips = [")
+    own = own[:i] + 'filesystems = [{ name = "mine" }, { name = "mine", atime = "on" }]\n' + own[j:]
+    own = own.replace('board = "apf27"', f'board = "{board.machine.model.name}"')
+    (project / "device.toml").write_text(own.replace("seeds = [1, 2]", "seeds = [1]"))
+    run = nandlab(project, "run", "device.toml", "--progress", "none").split()[-1]
+    shown = nandlab(project, "show", run)
+    assert "Mine atime=off" in shown
+    assert "Mine atime=on" in shown
+    trials = list(RunFolder(project / run).trials())
+    assert {t.error for t in trials} == {None}
+    mounts = {t.options["atime"]: t.steps for t in trials if t.workload == "journal"}
+    words = {k: next(s.command for s in v if s.name == "mount") for k, v in mounts.items()}
+    assert "noatime" in str(words["off"])
+    assert "relatime" in str(words["on"])
 
 
 @pytest.mark.board

@@ -7,11 +7,14 @@ import json
 import re
 from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from nandlab.base.errors import UsageError
+
+if TYPE_CHECKING:
+    from nandlab.analysis.advice import Advice
 
 SIZES = {"": 1, "b": 1, "k": 1 << 10, "m": 1 << 20, "g": 1 << 30}
 TIMES_NS = {"ns": 1, "us": 10**3, "µs": 10**3, "ms": 10**6, "s": 10**9}
@@ -103,17 +106,15 @@ def advise(
     settings = groups.group(folder.trials())
     found = [a for s in settings if (a := view(s).advise(s, limits)) is not None]
     if as_json:
-        told = [
-            {
-                "setting": a.setting.title,
-                "subjects": [asdict(s) for s in a.subjects],
-                "cliffs": list(a.cliffs),
-            }
-            for a in found
-        ]
-        print(json.dumps(told, indent=1))
+        print(json.dumps([_told(a) for a in found], indent=1))
         return
     if not found:
         print("No trial of this run has ended with figures to judge by.")
     for a in found:
         print("\n".join(advice.lines(a)))
+
+
+def _told(advice: Advice) -> dict[str, Any]:
+    """As JSON has it."""
+    subjects = [asdict(s) for s in advice.subjects]
+    return {"setting": advice.setting.title, "subjects": subjects, "cliffs": list(advice.cliffs)}

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from nandlab.base.errors import UsageError
+from nandlab.cli.words import pairs
 
 if TYPE_CHECKING:
     from nandlab.board.job import Board
@@ -127,7 +128,7 @@ def _medium(
         blocks = chip.partition_blocks(partition_mib)
     except UsageError as e:
         raise UsageError(f"--partition-mib: {e}") from None
-    options = system.chosen(_pairs(settings), "--set", from_image=True)
+    options = system.chosen(pairs(settings, "--set"), "--set", from_image=True)
     return Medium(
         board=load("boards", board, BoardModel),
         chip=chip,
@@ -135,18 +136,6 @@ def _medium(
         filesystem=system,
         options=options,
     )
-
-
-def _pairs(settings: Iterable[str]) -> dict[str, str]:
-    found: dict[str, str] = {}
-    for setting in settings:
-        key, equals, value = setting.partition("=")
-        if not equals:
-            raise UsageError(f"--set {setting}: expected OPTION=VALUE")
-        if key in found:
-            raise UsageError(f"--set {key}: given twice")
-        found[key] = value
-    return found
 
 
 def _open(on: Medium) -> Board:

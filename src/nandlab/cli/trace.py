@@ -12,6 +12,7 @@ import typer
 from typer.core import TyperGroup
 
 from nandlab.base.errors import NandlabError, UsageError
+from nandlab.cli.words import listed, pairs, scalar
 
 if TYPE_CHECKING:
     from nandlab.plan.study import TrialSpec
@@ -107,32 +108,33 @@ def run(  # noqa: PLR0913, PLR0917 - the command line's own options
     all the same.
     """
     from nandlab.catalog.files import names
-    from nandlab.trace import job, writer
-    from nandlab.trace.setup import tracer_commands
+    from nandlab.trace import job
 
     workload = job.is_workload(command, names("workloads"))
+    if param and not workload:
+        raise UsageError("--param is for a workload; the command is none")
+    words = {name: scalar(value) for name, value in pairs(param, "--param").items()}
     spec = _spec(
         board=board,
-        workload={"name": command[0] if workload else "ffsmark", **_words(param, "--param")},
-        filesystem={"name": fs, **_words(set_, "--set")},
+        workload={"name": command[0] if workload else "ffsmark", **words},
+        filesystem={"name": fs, **pairs(set_, "--set")},
         chip={"part": chip, "partition_mib": partition_mib},
         state=_state(state),
         seed=seed,
     )
-    if param and not workload:
-        raise UsageError("--param is for a workload; the command is none")
-    request = job.Request(
-        spec,
-        None if workload else job.shell_line(command),
-        _list(tracers),
-        _list(functions),
-        records,
-        before,
-        with_mount,
-    )
-    # what it refuses is refused before the board is prepared
-    tracer_commands(spec.filesystem, None, request.tracers, request.functions, records)
-    path = out or _free(Path(f"trace-{fs}"))
+    line = None if workload else job.shell_line(command)
+    asked = (listed(tracers), listed(functions), records, before, with_mount)
+    _begin(job.Request(spec, line, *asked), out)
+
+
+def _begin(request: Request, out: Path | None) -> None:
+    """Refuses what cannot be traced before the board is prepared, then traces."""
+    from nandlab.trace import writer
+    from nandlab.trace.setup import tracer_commands
+
+    system = request.spec.filesystem
+    tracer_commands(system, None, request.tracers, request.functions, request.records)
+    path = out or _free(Path(f"trace-{system.name}"))
     writer.refuse_existing(path)
     ok = _trace(request, path)
     print(path)
@@ -191,46 +193,18 @@ def brief(folder: FolderArgument) -> None:
     print(brief.text(brief.of(TraceFolder(folder))), end="")
 
 
-def _list(text: str) -> tuple[str, ...]:
-    return tuple(word.strip() for word in text.split(",") if word.strip())
-
-
-def _words(given: list[str], option: str) -> dict[str, Any]:
-    """``NAME=VALUE`` words as a dictionary."""
-    found: dict[str, Any] = {}
-    for word in given:
-        name, equals, value = word.partition("=")
-        if not equals or not name:
-            raise UsageError(f"{option} {word}: must be NAME=VALUE")
-        found[name] = value if option == "--set" else _scalar(value)
-    return found
-
-
-def _scalar(text: str) -> bool | int | float | str:
-    """A parameter's value in the type that it looks like, as in TOML."""
-    if text in ("true", "false"):
-        return text == "true"
-    for kind in (int, float):
-        try:
-            return kind(text)
-        except ValueError:
-            continue
-    return text
-
-
 def _state(text: str) -> dict[str, Any]:
     if text in STATES:
         return {"name": text, **STATES[text]}
-    shares: dict[str, Any] = {}
-    for word in text.split(","):
-        name, _, value = word.partition("=")
-        share = _scalar(value)
-        if name not in STATES["fresh"] or isinstance(share, bool | str):
-            raise UsageError(
-                f"--state {text}: must be {', '.join(STATES)} or shares, "
-                "such as valid=0.5,invalid=0.25,mix=1"
-            )
-        shares[name] = share
+    given = dict(word.partition("=")[::2] for word in listed(text))
+    shares = {name: scalar(value) for name, value in given.items()}
+    if not shares.keys() <= STATES["fresh"].keys() or any(
+        isinstance(share, bool | str) for share in shares.values()
+    ):
+        raise UsageError(
+            f"--state {text}: must be {', '.join(STATES)} or shares, "
+            "such as valid=0.5,invalid=0.25,mix=1"
+        )
     return {"name": "given", **shares}
 
 

@@ -1,0 +1,38 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Words of a command line: ``NAME=VALUE``, and values in the type that they look like."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from nandlab.base.errors import UsageError
+
+
+def pairs(given: Iterable[str], option: str) -> dict[str, str]:
+    """``NAME=VALUE`` words by name; UsageError where one is none, or a name comes twice."""
+    found: dict[str, str] = {}
+    for word in given:
+        name, equals, value = word.partition("=")
+        if not equals or not name:
+            raise UsageError(f"{option} {word}: expected NAME=VALUE")
+        if name in found:
+            raise UsageError(f"{option} {name}: given twice")
+        found[name] = value
+    return found
+
+
+def scalar(text: str) -> bool | int | float | str:
+    """A value in the type that it looks like, as in TOML."""
+    if text in ("true", "false"):
+        return text == "true"
+    for kind in (int, float):
+        try:
+            return kind(text)
+        except ValueError:
+            continue
+    return text
+
+
+def listed(text: str) -> tuple[str, ...]:
+    """Words with commas between them."""
+    return tuple(word.strip() for word in text.split(",") if word.strip())

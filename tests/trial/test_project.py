@@ -17,6 +17,7 @@ from nandlab.base.paths import CATALOG, ROOT
 from nandlab.board.qemu import QemuBoard
 from nandlab.catalog.files import beside, load, read_toml
 from nandlab.catalog.workload import WorkloadModel
+from nandlab.chip.image import decode
 from nandlab.plan import study
 from nandlab.plan.study import TrialSpec
 from nandlab.results.folder import RunFolder
@@ -88,6 +89,48 @@ def check(trials: list[Trial]) -> None:
     assert all(p.chip is not None for p in reboot.phases)
     assert not [s.name for s in reboot.steps if s.name.startswith("chip-") or s.name == "programs"]
     assert set(reboot.about("programs")) == {"journal"}
+
+
+CUT = """
+name = "cut"
+summary = "What was synced is there after a cut, what was not may be gone; the chip is kept"
+steps = [
+    { do = "mount" },
+    { do = "run", name = "store", command = "echo precious > {mountpoint}/a && sync" },
+    { do = "run", name = "busy", command = "exec 5> {mountpoint}/b; echo lost >&5" },
+    { do = "cut" },
+    { do = "save" },
+    { do = "mount", name = "again" },
+    { do = "run", name = "look", command = "grep -q precious {mountpoint}/a" },
+    { do = "run", name = "may", command = "false", may_fail = true },
+    { do = "remount", options = "ro" },
+    { do = "run", name = "refused", command = "! touch {mountpoint}/c" },
+]
+"""
+
+
+@pytest.mark.board
+def test_power_is_cut_and_the_chip_is_kept(board: QemuBoard, project: Path) -> None:
+    (project / "catalog" / "workloads" / "cut.toml").write_text(CUT)
+    own = (project / "device.toml").read_text()
+    own = own.replace('{ name = "journal" }, { name = "reboot" }', '{ name = "cut" }')
+    own = own.replace('board = "apf27"', f'board = "{board.machine.model.name}"')
+    (project / "device.toml").write_text(own.replace("seeds = [1, 2]", "seeds = [1]"))
+    run = nandlab(project, "run", "device.toml", "--progress", "none").split()[-1]
+    folder = RunFolder(project / run)
+    for trial in folder.trials():
+        assert trial.error is None
+        (kept,) = trial.artefacts
+        image = folder.artefact_path(kept.sha256).read_bytes()
+        assert len(image) == kept.bytes
+        assert b"precious" in b"".join(b.cells for b in decode(image).blocks)
+        cut, again = trial.phase("cut"), trial.phase("again")
+        assert cut is not None and cut.chip is None
+        assert again is not None and again.chip is not None and again.chip.reads > 0
+    shutil.rmtree(project / run)
+    assert nandlab(project, "run", "device.toml", "--progress", "none").split()[-1] == run
+    assert all(t.origin for t in folder.trials())
+    assert folder.artefact_path(kept.sha256).exists()
 
 
 @pytest.mark.board

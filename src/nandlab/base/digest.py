@@ -15,6 +15,11 @@ def digest(value: Any) -> str:
     return hashlib.sha256(text.encode()).hexdigest()
 
 
+def bytes_digest(content: bytes) -> str:
+    """SHA-256 of bytes, as hex."""
+    return hashlib.sha256(content).hexdigest()
+
+
 def file_digest(path: Path) -> str:
     """SHA-256 of a file's content, as hex."""
     with path.open("rb") as f:

@@ -14,6 +14,7 @@ from nandlab.catalog.noun import Noun
 class BoardModel(Noun):
     """A board: the machine that the kernel sees."""
 
+    kind: Literal["qemu"] = Field(default="qemu", description="what it is: qemu, a virtual machine")
     arch: Literal["amd64"] = Field(description="Debian architecture of kernel and programs")
     release: str = Field(description="Debian release that the kernel comes from")
     kernel: str = Field(description="kernel flavour: the package is linux-image-KERNEL")

@@ -98,9 +98,13 @@ class Headline(Strict):
     told: str = Field(default="", description="a value of it in a sentence: transactions take {v}")
 
 
-Do = Literal["run", "mount", "unmount", "remount", "drop", "sync", "rest", "fill"]
+Do = Literal[
+    "run", "mount", "unmount", "remount", "drop", "sync", "rest", "fill", "save", "cut"
+]  # fmt: skip
 TIMED: tuple[Do, ...] = ("run", "mount", "unmount", "remount", "sync")
 """What counts unless it says otherwise; the others prepare."""
+AWAY: tuple[Do, ...] = ("unmount", "cut")
+"""What leaves the file system not mounted."""
 STATE_WORDS = ("valid_percent", "invalid_percent")
 """Words of a template that make the flash state in the workload itself."""
 
@@ -110,7 +114,8 @@ class StepWords(Strict):
 
     do: Do = Field(
         description="run a command; mount, unmount, remount the file system; drop the caches; "
-        "sync; rest until the chip is quiet; fill the flash to the state that is asked for"
+        "sync; rest until the chip is quiet; fill the flash to the state that is asked for; save "
+        "the chip; cut the power"
     )
     name: str = Field(
         default="", pattern=r"^$|" + NAME, description="its phase; empty: what it does"
@@ -212,6 +217,8 @@ class WorkloadModel(Noun, WorkloadWords):
         twice = sorted({name for name in names if names.count(name) > 1})
         if twice:
             raise ValueError(f"steps of one name: {', '.join(twice)}; give each a name")
+        if sum(step.do == "save" for step in self.steps) > 1:
+            raise ValueError("a list saves the chip once at most: the board keeps one image for it")
         wrong = _unmounted(self.steps)
         if wrong:
             raise ValueError(wrong)
@@ -261,9 +268,9 @@ def _unmounted(steps: list[StepWords]) -> str | None:
     for step in steps:
         if step.do == "mount" and mounted:
             return f"step {step.phase}: it is mounted already"
-        if step.do in ("unmount", "remount", "run") and not mounted:
+        if step.do in ("unmount", "remount", "run", "cut") and not mounted:
             return f"step {step.phase}: it is not mounted then; a mount must come before"
-        mounted = step.do == "mount" or (mounted and step.do != "unmount")
+        mounted = step.do == "mount" or (mounted and step.do not in AWAY)
     return None
 
 

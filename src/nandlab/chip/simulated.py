@@ -9,6 +9,7 @@ from nandlab.catalog.chip import ChipModel, Latency
 FOLDER = "/sys/kernel/debug/simnand"
 COUNTERS = f"{FOLDER}/counters"
 IMAGE = f"{FOLDER}/image"
+KEPT = "/tmp/kept-chip"
 COUNTS = ("reads", "programs", "erases")
 CHIP_FIFO = "/tmp/chip"
 
@@ -62,3 +63,19 @@ def counts(printed: str) -> dict[str, int]:
     """Page reads, page programs and block erases so far, of what a look printed."""
     rows = (line.split() for line in printed.splitlines())
     return {row[0]: int(row[1]) for row in rows if len(row) == 2 and row[0] in COUNTS}
+
+
+def cut(load: Step, unmount: Step) -> str:
+    """The command that takes the power away, and brings back the chip as it was at that moment.
+
+    The file system is gone then. What its unmount writes goes to a chip that is thrown away: no
+    kernel is safe on one that does not answer.
+    """
+    off = f"echo off > {FOLDER}/power && cat {IMAGE} > {KEPT} && echo on > {FOLDER}/power"
+    gone = f"{unmount.command} && rmmod simnand"
+    return f"{off} && {gone} && {load.command} image={KEPT} && rm {KEPT}"
+
+
+def save(put: str) -> str:
+    """The command that gives the chip's image to the host; put: what takes it."""
+    return f"set -o pipefail; cat {IMAGE} | {put}"

@@ -139,7 +139,7 @@ def _medium(
 
 
 def _open(on: Medium) -> Board:
-    from nandlab.board.qemu import open_board
+    from nandlab.board.opening import open_board
     from nandlab.trial.run import refuse_what_the_kernel_lacks
 
     print("preparing the board", file=sys.stderr, flush=True)

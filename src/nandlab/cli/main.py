@@ -128,7 +128,7 @@ def run(
     Exit status 1 if a trial failed.
     """
     from nandlab.base.paths import RESULTS
-    from nandlab.board.qemu import open_board
+    from nandlab.board.opening import open_board
     from nandlab.cli.progress import watcher
     from nandlab.plan.study import find, read
     from nandlab.plan.study import plan as expand

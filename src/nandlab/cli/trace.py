@@ -145,7 +145,7 @@ def _begin(request: Request, out: Path | None) -> None:
 def _trace(request: Request, path: Path) -> bool:
     """Runs the command on a board, writes the folder, warns; whether the command ended well."""
     from nandlab.board.job import BoardLost
-    from nandlab.board.qemu import open_board
+    from nandlab.board.opening import open_board
     from nandlab.trace import job, writer
     from nandlab.trace.folder import TraceFolder
     from nandlab.trial.run import refuse_what_the_kernel_lacks

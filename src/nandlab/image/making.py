@@ -30,7 +30,7 @@ from nandlab.chip.simulated import IMAGE
 from nandlab.image import tree
 from nandlab.image.tree import Tree
 from nandlab.plan.medium import MOUNTPOINT, Medium
-from nandlab.trial.medium import formats, load, modules, mount, unmount
+from nandlab.trial.medium import formats, image_bytes_max, load, modules, mount, unmount
 
 DEADLINE_S = 24 * 3600
 FULL = re.compile("No space left on device|does not fit|partially written")
@@ -133,7 +133,7 @@ def _probed(on: Medium, board: Board) -> dict[str, str]:
 
 def _flashed(on: Medium, blob: bytes, board: Board) -> ChipImage:
     """The chip once what the tools made is flashed."""
-    hold = beside(on, blob, _image_bytes_max(on))
+    hold = beside(on, blob, image_bytes_max(on))
     flash = on.filesystem.image.flash.replace("{out_bytes}", str(len(blob)))
     return _saved(on, hold, [_piped("write", hold.get(), on.commands(flash))], board)
 
@@ -141,7 +141,7 @@ def _flashed(on: Medium, blob: bytes, board: Board) -> ChipImage:
 def _unpacked(on: Medium, archives: bytes, first_bytes: int, board: Board) -> ChipImage:
     """The chip once the board has made the file system and unpacked a tree, see tree.packed."""
     fs = on.filesystem
-    hold = beside(on, archives, _image_bytes_max(on))
+    hold = beside(on, archives, image_bytes_max(on))
     unpack = f"tar -x -C {MOUNTPOINT}{' -o' if 'modes' in fs.differs else ''}"
     first = f"dd bs={tarfile.RECORDSIZE} count={first_bytes // tarfile.RECORDSIZE} iflag=fullblock"
     steps = [
@@ -158,12 +158,6 @@ def _saved(on: Medium, hold: Cargo, steps: list[Step], board: Board) -> ChipImag
     save = _piped("save", f"cat {IMAGE}", hold.put())
     record = _run(on, Job((*loaded(on), *steps, save), cargo=hold), board)
     return chipimage.decode(_brought(record))
-
-
-def _image_bytes_max(on: Medium) -> int:
-    """Bytes of a full chip's image."""
-    pages = on.partition_blocks * on.chip.pages_per_block()
-    return on.cells_bytes + 2 * pages + on.chip.geometry.blocks * chipimage.BLOCK.size + MIB
 
 
 def _piped(name: str, source: str, sink: str) -> Step:

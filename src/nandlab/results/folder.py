@@ -70,6 +70,10 @@ class RunFolder:
         """Where what trials ran with is kept, a file for each content."""
         return self.path / "provenance" / f"{sha256}.json"
 
+    def artefact_path(self, sha256: str) -> Path:
+        """Where what trials left is kept, a file for each content."""
+        return self.path / "artefacts" / sha256
+
     def save(self, trial: Trial) -> None:
         """Writes a finished trial, after what it ran with."""
         path = self.trial_path(trial.id)
@@ -80,6 +84,11 @@ class RunFolder:
             if not kept.exists():
                 kept.parent.mkdir(exist_ok=True)
                 write_whole(kept, json.dumps(source, indent=1).encode())
+        for artefact in trial.artefacts:
+            there = self.artefact_path(artefact.sha256)
+            if not there.exists():
+                there.parent.mkdir(exist_ok=True)
+                write_whole(there, trial.contents[artefact.sha256])
         write_whole(path, trial.model_dump_json().encode())
 
     def load(self, trial_id: str) -> Trial | None:

@@ -23,6 +23,9 @@ Count = Annotated[int, Field(ge=0, lt=1 << 63)]
 HASH_LETTERS = 20
 """Letters of a hash that name what it is of."""
 
+Content = bytes
+"""Of an artefact; within a trial the word bytes is a field's."""
+
 Status = Literal["ok", "trial_failed", "board_lost"]
 
 WARNINGS: dict[str, str] = {
@@ -264,6 +267,7 @@ class Trial(_Model):
     host: Host | None = None
 
     _sources: dict[str, dict[str, Any]] = PrivateAttr(default_factory=dict)
+    _contents: dict[str, Content] = PrivateAttr(default_factory=dict)
 
     @property
     def ok(self) -> bool:
@@ -285,6 +289,17 @@ class Trial(_Model):
         copy = self.model_copy(update={"provenance": hashes})
         copy._sources = sources
         return copy
+
+    def holding(self, contents: dict[str, Content]) -> Trial:
+        """The trial with the contents of its artefacts, by their hashes, for a folder to keep."""
+        copy = self.model_copy()
+        copy._contents = contents
+        return copy
+
+    @property
+    def contents(self) -> dict[str, Content]:
+        """What holding() was given; a trial that was read from a folder has none."""
+        return self._contents
 
     @property
     def sources(self) -> dict[str, dict[str, Any]]:

@@ -32,6 +32,8 @@ class Store:
             return
         for sha256 in trial.provenance.values():
             _link(folder.source_path(sha256), self.path / "provenance" / f"{sha256}.json")
+        for artefact in trial.artefacts:
+            _link(folder.artefact_path(artefact.sha256), self.path / "artefacts" / artefact.sha256)
         _link(folder.trial_path(trial.id), self._place(trial.key))
 
     def get(self, key: str) -> Trial | None:
@@ -41,7 +43,9 @@ class Store:
             return None
         try:
             found = read_trial(path, self.path / "provenance", {})
-        except UsageError:
+            names = [artefact.sha256 for artefact in found.artefacts]
+            found = found.holding({n: (self.path / "artefacts" / n).read_bytes() for n in names})
+        except (UsageError, OSError):
             return None
         return found if found.key == key and found.ok else None
 

@@ -4,6 +4,8 @@
 from __future__ import annotations
 
 from nandlab.board.job import Step
+from nandlab.catalog.chip import MIB
+from nandlab.chip import image as chipimage
 from nandlab.chip.simulated import chip_parameters, load_step
 from nandlab.plan.medium import Medium
 
@@ -48,3 +50,9 @@ def rest(on: Medium, name: str = "settle") -> Step:
     settle = on.filesystem.settle
     command = f"settle --quiet-ms {settle.quiet_ms} --limit-s {settle.limit_s}"
     return Step(name, command, deadline_s=settle.limit_s + 60)
+
+
+def image_bytes_max(on: Medium) -> int:
+    """Bytes of a full chip's image."""
+    pages = on.partition_blocks * on.chip.pages_per_block()
+    return on.cells_bytes + 2 * pages + on.chip.geometry.blocks * chipimage.BLOCK.size + MIB

@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-from nandlab.base.digest import file_digest
+from nandlab.base.digest import bytes_digest, file_digest
 from nandlab.board.job import Board, BoardLost, Job
 from nandlab.plan.study import TrialSpec
 from nandlab.results import record as results
@@ -30,6 +30,7 @@ async def run(
         record = await board.run(todo, on_step)
     except BoardLost as lost:
         memory: tuple[int, ...] = ()
+        brought: dict[str, bytes] = {}
         found: dict[str, Any] = {
             "status": "board_lost",
             "error": lost.reason,
@@ -37,13 +38,14 @@ async def run(
         }
     else:
         found, memory = outcome(spec, todo, record), record.host_memory
+        brought = {bytes_digest(record.cargo): record.cargo} if record.cargo else {}
     doubts = list(found.pop("warnings", []))
     if not board.deterministic:
         doubts.insert(0, Doubt(code="not_deterministic", text="ran under KVM, on host time"))
     seconds = round(time.monotonic() - began, 3)
     host = Host(seconds=seconds, board=board.key, memory=list(memory))
     told = {**common, **found, "warnings": doubts, "host": host}
-    return results.Trial.model_validate(told).knowing(sources(spec, board))
+    return results.Trial.model_validate(told).knowing(sources(spec, board)).holding(brought)
 
 
 def sources(spec: TrialSpec, board: Board) -> dict[str, dict[str, Any]]:

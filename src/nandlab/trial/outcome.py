@@ -7,13 +7,14 @@ import re
 from collections.abc import Callable
 from typing import Any, TypeVar
 
+from nandlab.base.digest import bytes_digest
 from nandlab.board.job import Job, JobRecord, printable
 from nandlab.catalog.workload import StepWords
 from nandlab.chip import simulated
 from nandlab.measure.every import wanted
 from nandlab.measure.instrument import Unreadable
 from nandlab.plan.study import TrialSpec
-from nandlab.results.record import Counts, Doubt, Phase, Shares, State, StepTaken
+from nandlab.results.record import Artefact, Counts, Doubt, Phase, Shares, State, StepTaken
 from nandlab.trial import measured
 from nandlab.trial.measured import Measured
 from nandlab.trial.steps import LOOK
@@ -65,6 +66,7 @@ def _figures(spec: TrialSpec, record: JobRecord, doubts: list[Doubt]) -> dict[st
     else:
         told = _told(spec, record, "workload", doubts)
         figures, obtained = told.fields(), obtained or told.obtained
+    figures["artefacts"] = _artefacts(spec, record)
     figures["state"] = State(**spec.state.model_dump(), obtained=obtained)
     figures["measured"] = {i.name: i.read(record) for i in wanted(spec)}
     doubts += [doubt for i in wanted(spec) for doubt in i.doubts(record)]
@@ -122,16 +124,23 @@ def _of_steps(spec: TrialSpec, record: JobRecord, doubts: list[Doubt]) -> dict[s
     return whole.model_copy(update={"phases": phases}).fields()
 
 
+def _artefacts(spec: TrialSpec, record: JobRecord) -> list[Artefact]:
+    """What the trial left, besides figures: the chip, where a step saved it."""
+    names = [step.phase for step in spec.workload.steps if step.do == "save"]
+    if not names or record.cargo is None:
+        return []
+    sha256, size = bytes_digest(record.cargo), len(record.cargo)
+    return [Artefact(name=names[0], kind="chip image", sha256=sha256, bytes=size)]
+
+
 def _phase(step: StepWords, index: int, record: JobRecord) -> Phase:
-    """One step, with what the chip did in it."""
+    """One step, with what the chip did in it; a chip that was put in anew counts anew."""
     before, after = (simulated.counts(record[f"{LOOK}{i}"].stdout) for i in (index, index + 1))
     known = all(key in side for side in (before, after) for key in simulated.COUNTS)
-    chip = {key: after[key] - before[key] for key in simulated.COUNTS} if known else None
-    return Phase(
-        name=step.phase,
-        ns=record[step.phase].ns,
-        chip=Counts(**chip) if chip else None,
-    )
+    chip = {key: after[key] - before[key] for key in simulated.COUNTS} if known else {}
+    counted = chip and min(chip.values()) >= 0 and step.do != "cut"
+    ns = record[step.phase].ns
+    return Phase(name=step.phase, ns=ns, chip=Counts(**chip) if counted else None)
 
 
 def _doubts(warnings: list[str]) -> list[Doubt]:

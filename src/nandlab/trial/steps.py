@@ -17,15 +17,16 @@ from nandlab.base.paths import ROOT
 from nandlab.board.build import program
 from nandlab.board.cargo import Cargo, cargo
 from nandlab.board.job import Job, Step
-from nandlab.catalog.workload import StepWords
+from nandlab.catalog.workload import AWAY, StepWords
 from nandlab.chip import file as chipfile
 from nandlab.chip import image as chipimage
+from nandlab.chip import simulated
 from nandlab.chip.simulated import look
 from nandlab.measure.every import wanted
 from nandlab.measure.instrument import Moment
 from nandlab.plan.medium import MOUNTPOINT
 from nandlab.plan.study import TrialSpec
-from nandlab.trial.medium import formats, load, modules, mount, rest, unmount
+from nandlab.trial.medium import formats, image_bytes_max, load, modules, mount, rest, unmount
 
 NS_PER_MS = 1_000_000
 WORK_DEADLINE_S = 24 * 3600
@@ -58,9 +59,11 @@ def _cargo(spec: TrialSpec) -> tuple[Cargo | None, str | None, list[Step]]:
         contents.append(chipimage.encode(image))
     if spec.workload.programs:
         contents.append(_packed(spec))
-    if not contents:
+    saves = any(step.do == "save" for step in spec.workload.steps)
+    if not contents and not saves:
         return None, None, []
-    hold = cargo(spec.board, spec.cells_bytes, *contents)
+    back_bytes = image_bytes_max(spec) if saves else 0
+    hold = cargo(spec.board, spec.cells_bytes, *contents, back_bytes=back_bytes)
     unpack = f"set -o pipefail; {hold.get(len(contents) - 1)} | tar -x -C {PROGRAMS}"
     programs = [Step("programs", unpack, beside=True)] if spec.workload.programs else []
     return hold, hold.get() if spec.image is not None else None, programs
@@ -139,6 +142,7 @@ def _work(spec: TrialSpec) -> Iterator[Step]:
 def _listed(spec: TrialSpec) -> Iterator[Step]:
     """A workload's list, the chip's counts read before it and after each step."""
     steps = spec.workload.steps
+    hold, _, _ = _cargo(spec)
     if _fills(spec) and not any(step.do == "fill" for step in steps):
         yield from _filled_apart(spec, "fill")
     yield look(f"{LOOK}0")
@@ -147,7 +151,7 @@ def _listed(spec: TrialSpec) -> Iterator[Step]:
     for i, step in enumerate(steps):
         if i == ends:
             yield from _beside(spec, "worked")
-        yield from _step(spec, step, mounted=_mounted(steps[:i]))
+        yield from _step(spec, step, hold, mounted=_mounted(steps[:i]))
         yield look(f"{LOOK}{i + 1}")
         if mounts and i == mounts[0]:
             yield from _beside(spec, "mounted")
@@ -159,17 +163,18 @@ def _listed(spec: TrialSpec) -> Iterator[Step]:
 
 def _mounted(steps: list[StepWords]) -> bool:
     """Whether the file system is mounted after these."""
-    return next((s.do == "mount" for s in reversed(steps) if s.do in ("mount", "unmount")), False)
+    moves = ("mount", *AWAY)
+    return next((s.do == "mount" for s in reversed(steps) if s.do in moves), False)
 
 
 def _last_unmount(steps: list[StepWords]) -> int | None:
     """Where the list takes the file system away for good; None: it leaves it mounted."""
     if _mounted(steps):
         return None
-    return next((i for i in reversed(range(len(steps))) if steps[i].do == "unmount"), None)
+    return next((i for i in reversed(range(len(steps))) if steps[i].do in AWAY), None)
 
 
-def _step(spec: TrialSpec, step: StepWords, *, mounted: bool) -> Iterator[Step]:
+def _step(spec: TrialSpec, step: StepWords, hold: Cargo | None, *, mounted: bool) -> Iterator[Step]:
     """A step of a list; a fill of a file system that is not mounted mounts it for itself."""
     if step.do == "fill" and not mounted:
         yield from _filled_apart(spec, step.phase)
@@ -183,6 +188,8 @@ def _step(spec: TrialSpec, step: StepWords, *, mounted: bool) -> Iterator[Step]:
         "rest": rest(spec).command,
         "fill": fill(spec).command if spec.aged else "true",
         "run": filled(spec, step.command),
+        "save": simulated.save(hold.put()) if hold else "false",
+        "cut": simulated.cut(load(spec), unmount(spec)),
     }
     yield Step(
         step.phase,

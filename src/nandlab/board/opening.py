@@ -1,0 +1,18 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Boards by kind, behind one door."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from nandlab.board.job import Board
+from nandlab.board.qemu import open_board as open_qemu
+from nandlab.catalog.board import BoardModel
+
+
+def open_board(model: BoardModel, accel: str = "tcg", yaffs2_source: Path | None = None) -> Board:
+    """A board ready to run jobs, of the kind that its catalog file says.
+
+    accel, yaffs2_source: see qemu.open_board.
+    """
+    return {"qemu": open_qemu}[model.kind](model, accel, yaffs2_source)

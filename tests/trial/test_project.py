@@ -55,7 +55,7 @@ def test_its_workloads_have_tables_charts_rankings_and_advice(
     run = nandlab(project, "run", "device.toml", "--progress", "none").split()[-1]
     shown = " ".join(nandlab(project, "show", run).split())
     assert "appending replaying records/s erases" in shown
-    assert "first mount off second mount list" in shown
+    assert "first mount appending replaying off second mount" in shown
     advice = nandlab(project, "advise", run)
     assert "records a second are stored at worst" in advice
     assert "the second mount takes" in advice

@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Which file system and options to take, which to avoid, and what the run cannot tell.
 
-A subject is judged in every flash state of its setting, for a product passes through them all. It
+A subject is judged in every flash state of its setting, since a product passes through all. It
 is *unfit* when a trial of it did not end well or a limit is broken in some state, *unproven* when a
 limit is in doubt or could not be judged or a state of the setting was not run, else *fit*. The fit
 come first, then the unproven; within each by the median of the workload's headline figure in the
-state where that is worst. To be avoided is what is unfit, and what takes in some state at least
-:data:`FAR` times the headline or the erases of the first, where the ranges do not touch.
+state where that is worst. A subject is to be avoided if it is unfit, or if in some state it is
+:data:`FAR` times worse than the first by headline or erases, and the ranges do not touch.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from nandlab.base import units
 Fitness = Literal["fit", "unproven", "unfit"]
 ORDER: tuple[Fitness, ...] = ("fit", "unproven", "unfit")
 FAR = 3.0
-"""Times the first one's time or erases from which on a file system is to be avoided."""
+"""A file system that is this many times worse than the first one is to be avoided."""
 
 
 @dataclass(frozen=True)
@@ -51,7 +51,7 @@ class Subject:
 
 @dataclass(frozen=True)
 class Advice:
-    """The subjects of one setting, the best first; of a sweep over states, its cliffs alone."""
+    """The subjects of one setting, the best first; for a sweep over states, only its cliffs."""
 
     setting: Setting
     subjects: tuple[Subject, ...]
@@ -79,19 +79,19 @@ def by_limits(setting: Setting, limits: Limits | None = None) -> Advice:
 def by_cliffs(setting: Setting, limits: Limits | None = None) -> Advice:
     """How far each subject may be filled.
 
-    A sweep goes on until nothing fits, so that every subject fails in some state of it: there is no
-    ranking, and no limit to hold.
+    A sweep goes on until nothing fits, so every subject fails in some state: there is no ranking,
+    and no limit is judged.
     """
     cliffs = (f"{f.topic}: {f.text}" for f in sweep.findings(setting))
     return Advice(setting, (), tuple(cliffs))
 
 
 def none(setting: Setting, limits: Limits | None = None) -> None:
-    """For settings that are read otherwise than by limits."""
+    """For settings that are not judged by limits."""
 
 
 def _place(greatest: bool, subject: Subject) -> tuple[int, int, bool, float]:
-    """A time of fewer states is no match for one of all."""
+    """Sort key; a worst figure over fewer states does not compare with one over all."""
     place = ORDER.index(subject.fitness)
     worst = subject.worst or 0.0
     return place, len(subject.not_run), subject.worst is None, -worst if greatest else worst
@@ -129,7 +129,7 @@ def _subject(setting: Setting, name: str, limits: Limits) -> Subject:
 
 
 def _told(judged: Sequence[tuple[str, Judgement]], outcome: str) -> list[str]:
-    """Judgements of one outcome; one that is the same in every state is told once."""
+    """Judgements of one outcome; one with the same text in several states is told once."""
     by_text: dict[str, list[str]] = {}
     for state, j in judged:
         if j.outcome == outcome:
@@ -146,7 +146,7 @@ def _failure(ensemble: Ensemble) -> str | None:
 
 
 def _far(setting: Setting, first: str, name: str) -> list[str]:
-    """Of each cost, the state in which it is furthest from the first one's."""
+    """For each cost, the state in which it is furthest from the first one's."""
     costs = [(setting.words.headline.noun, setting.headline)]
     costs.append(("block erases", setting.figure("chip.erases")))
     found = []
@@ -229,7 +229,7 @@ def _avoid(advice: Advice) -> list[str]:
 
 
 def _unknown(advice: Advice) -> str:
-    """What was asked for and not measured, and who was not run in every state."""
+    """What was asked for and not measured, and which subjects were not run in every state."""
     parts = []
     names = [s.name for s in advice.subjects if s.unknown]
     if names:

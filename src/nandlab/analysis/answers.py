@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What a run answers of phases in flash states, in words, and what limits any answer.
+"""What a run answers about phases in flash states, in words, and what limits any answer.
 
 No sentence says more than the ranges carry: ``ranking`` puts an order into words. Trials that
 failed or are missing are no part of any figure, and are named before every other sentence.
@@ -20,7 +20,7 @@ from nandlab.base import units
 from nandlab.results.record import WARNINGS, Run, Trial
 
 ASSUMED = "Assumed:"
-"""How the catalog begins the source of a figure that has none."""
+"""How the catalog begins the source of a figure that no data sheet gives."""
 
 
 @dataclass(frozen=True)
@@ -32,7 +32,7 @@ class Answer:
 
 
 def _headline(setting: Setting) -> Ranking:
-    """The order by what this workload is ranked by, in its own words."""
+    """The ranking by this workload's headline figure, in its own words."""
     words, figure = setting.words.headline, setting.headline
     return Ranking(
         "Time" if figure.quantity.name == "time" else words.noun.capitalize(),
@@ -115,9 +115,9 @@ def _counted(trial: Trial) -> bool:
 
 
 def assumed(setting: Setting) -> list[tuple[str, str]]:
-    """Figures of the setting's chip that no data sheet was read for: dotted key, and what for it.
+    """Figures of the setting's chip that are not from a data sheet: dotted key, and the source.
 
-    The catalog marks them, and each trial holds the catalog's file that it was run with.
+    The catalog marks them; each trial holds the catalog file that it was run with.
     """
     sources: dict[str, str] = setting.ensembles[0].first.about("chip").get("sources", {})
     return [

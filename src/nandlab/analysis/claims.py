@@ -58,7 +58,7 @@ def rows(paper: PaperModel, trials: Iterable[Trial]) -> list[Row]:
 
 
 def chosen(paper: PaperModel, of: Selector, trials: Iterable[Trial]) -> list[Trial]:
-    """The trials that ended well which the selector means."""
+    """The trials of the selector that ended well."""
     return [t for t in trials if t.ok and _meant(paper, of, t)]
 
 
@@ -72,7 +72,7 @@ def _meant(paper: PaperModel, of: Selector, trial: Trial) -> bool:
 
 
 def _options_are(trial: Trial, named: Mapping[str, str]) -> bool:
-    """The named ones as named, the others as the catalog's file leaves them."""
+    """Whether the named options are as named, and the others at the catalog's defaults."""
     described = trial.about("filesystem").get("options", {})
     meant = {k: o["default"] for k, o in described.items()} | dict(named)
     return all(trial.options.get(k) == v for k, v in meant.items())
@@ -124,7 +124,7 @@ def _said(part: Part) -> str:
 
 
 def verdict(parts: Sequence[tuple[Part, Spread | None]]) -> Verdict:
-    """By the rules at the top."""
+    """The verdict, by the rules at the top."""
     known = [(p, s) for p, s in parts if s is not None]
     if len(known) < len(parts):
         return "not measured"
@@ -160,7 +160,7 @@ def _near(part: Part, ours: Spread) -> bool:
 
 
 def name(of: Selector, trial: Trial) -> str:
-    """``UBIFS compression=none, fresh``; trial: any that it means."""
+    """``UBIFS compression=none, fresh``; trial: any that the selector means."""
     options = " ".join(f"{k}={v}" for k, v in of.options.items())
     return f"{trial.filesystem_title} {options}".strip() + f", {of.state}"
 
@@ -199,7 +199,7 @@ def _ended_badly(paper: PaperModel, of: Selector, trials: Sequence[Trial]) -> li
 
 
 def _held(trials: Sequence[Trial]) -> str:
-    """What an aged chip truly held, where anything was asked of it."""
+    """What the chip truly held, where the state asked for any data."""
     first = trials[0].state
     shares = [t.state.obtained for t in trials if t.state.obtained]
     if not first.valid + first.invalid or not shares:

@@ -17,7 +17,7 @@ from nandlab.results.record import Trial
 
 HOST: Final = "host"
 WHERE: Final = {"run", "origin", "key"}
-"""Say where a trial was run, or follow from all else that it has."""
+"""Fields that say where a trial was run, or that follow from its other fields."""
 
 
 class _Absent:
@@ -68,7 +68,7 @@ def compare_trials(a: Trial | None, b: Trial | None, trial_id: str) -> Iterable[
 
 
 def _told(trial: Trial) -> dict[str, Any]:
-    """All of a trial, with what it ran with; lists of named things by their names."""
+    """All of a trial, with what it ran with; lists of named things become maps by name."""
     told = trial.model_dump(exclude=WHERE) | {"provenance": trial.sources}
     return {key: _by_name(value) for key, value in told.items()}
 
@@ -99,7 +99,7 @@ def _brief(trial: Trial | None) -> object:
 
 
 def taken(folder: RunFolder) -> list[str]:
-    """Of trials that other runs ran, how many, and from which, a line each."""
+    """A line for each other run that trials were taken from: how many, and from which."""
     origins = Counter((t.origin.study, t.origin.run) for t in folder.trials() if t.origin)
     return [
         f"{n} of its trials were run in {study}, run {run}"

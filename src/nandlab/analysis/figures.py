@@ -36,7 +36,7 @@ from nandlab.results.record import EraseSpread, Trial
 Read = Callable[[Trial], float | None]
 CHIP_OPERATIONS = {"reads": "page reads", "programs": "page programs", "erases": "block erases"}
 STEPS = ("format", "mount", "settle", "unmount")
-"""What else a file system takes time for, in order."""
+"""The steps beside the load that a file system takes time for, in order."""
 OF_BYTES = {"memory"}
 """Instruments whose figures are bytes; those of others are counts."""
 SHORT = {"memory.peak": "RAM"}
@@ -58,7 +58,7 @@ class Figure:
     short: str = ""
     """The title where there is room for ten letters."""
     open_ended: bool = False
-    """Of a trial whose load was ended before its end it is a lower bound."""
+    """Whether it is a lower bound for a trial whose load was stopped early."""
 
     def __call__(self, trial: Trial) -> float | None:
         return self.read(trial)
@@ -104,7 +104,7 @@ def operations(trial: Trial, phase: str) -> int | None:
 
 
 def timed(trial: Trial) -> list[str]:
-    """The phases that count, by name: those of the trial that do not only prepare."""
+    """The names of the trial's phases that count: those that do not only prepare."""
     of = words.of([trial])
     return [p.name for p in trial.phases if of.phase(p.name).timed]
 
@@ -116,7 +116,7 @@ def chip_operations(trial: Trial, phase: str, operation: str) -> int | None:
 
 
 def chip_total(trial: Trial, operation: str) -> int | None:
-    """The same over the phases that count; None when none of them was counted."""
+    """Operations of the chip over the phases that count; None when none was counted."""
     parts = [chip_operations(trial, name, operation) for name in timed(trial)]
     known = [p for p in parts if p is not None]
     return sum(known) if known else None
@@ -138,7 +138,7 @@ def bytes_per_s(trial: Trial, direction: str) -> float | None:
 
 
 def erases_per_block(trial: Trial) -> EraseSpread | None:
-    """As the trial has it, or from the counts of each block."""
+    """The spread that the trial has, or else one made from the counts of each block."""
     if trial.erases_per_block or trial.per_block is None:
         return trial.erases_per_block
     erases = trial.per_block.erases
@@ -151,7 +151,7 @@ def erases_per_block(trial: Trial) -> EraseSpread | None:
 
 
 def host_memory(trial: Trial, share: float) -> int | None:
-    """Bytes of the host's memory that the board held when so much of its time had passed, 0..1."""
+    """Bytes of host memory that the board held after this share (0..1) of its host time."""
     held = trial.host.memory if trial.host else []
     return held[round(share * (len(held) - 1))] if held else None
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Trials put together: a setting holds the configurations that may be set side by side.
+"""Trials in groups: a setting holds the configurations that may be compared.
 
 Setting: one workload with its parameters on one chip with its faults. Subject: a file system with
 its options. Ensemble: a subject in one flash state, all its seeds and phase offsets.
@@ -25,7 +25,7 @@ class Ensemble:
     """The trials of one configuration, failed ones included."""
 
     subject: str
-    """File system and the options in which it differs from its like in this setting."""
+    """File system and the options in which it differs from others of its kind in this setting."""
     state: str
     reference: bool
     """Whether the state asked for neither valid nor invalid data."""
@@ -92,7 +92,7 @@ class Setting:
 
 
 def group(trials: Iterable[Trial]) -> list[Setting]:
-    """Settings in the order of the plan; in each, then subjects; states by what they hold."""
+    """Settings and their subjects in the order of the plan, states by how much they hold."""
     by_setting: dict[tuple[str, ...], list[Trial]] = {}
     for trial in trials:
         by_setting.setdefault(_setting_key(trial), []).append(trial)
@@ -160,7 +160,7 @@ def _faults(faults: dict[str, int]) -> list[str]:
 def _varying(
     own: dict[str, object], alike: list[dict[str, object]] | list[dict[str, str]]
 ) -> list[str]:
-    """``key=value`` for each key of own that another one lacks or has otherwise."""
+    """``key=value`` for each key of own that another one lacks or has with another value."""
     return [f"{k}={v}" for k, v in sorted(own.items()) if any(o.get(k) != v for o in alike)]
 
 
@@ -180,7 +180,7 @@ def _ensembles(trials: list[Trial]) -> tuple[Ensemble, ...]:
 def _subject(trial: Trial, trials: list[Trial]) -> str:
     """``UBIFS compr=none``: only options that vary for this file system are named.
 
-    An image is always: ``UBIFS from rootfs.nand``.
+    An image is always named: ``UBIFS from rootfs.nand``.
     """
     alike = [t.options for t in trials if t.filesystem == trial.filesystem]
     begun = f"from {trial.image.name}" if trial.image else ""

@@ -2,8 +2,8 @@
 """A chip's life as a trial tells it: totals after each round of a load, until it gave up.
 
 The totals are series of the trial: ``bytes_written``, ``programs``, ``erases``, ``dead_blocks``.
-Their last point is the end, which the round that failed belongs to; ``rounds`` of the trial's own
-figures says how many before it were whole.
+Their last point is the end, with the round that failed; the trial's own figure ``rounds`` says how
+many before it were whole.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ class Point:
 
 
 def points(trial: Trial) -> list[Point]:
-    """After each round, the one that failed last; empty: the trial tells of no life."""
+    """Totals after each round, last the one that failed; empty: the trial has no life."""
     lines = [trial.line(name) for name in TOTALS]
     known = [line for line in lines if line is not None]
     if len(known) < len(lines):
@@ -38,7 +38,7 @@ def points(trial: Trial) -> list[Point]:
 
 
 def lived(trial: Trial) -> bool:
-    """Whether the trial tells of a life."""
+    """Whether the trial has a life."""
     return all(trial.line(name) is not None for name in TOTALS)
 
 
@@ -48,7 +48,7 @@ def gave_up(trial: Trial) -> str | None:
 
 
 def whole(trial: Trial) -> list[Point]:
-    """After the rounds that were whole."""
+    """Totals after each whole round."""
     return points(trial)[: int(trial.figures.get("rounds", 0))]
 
 

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """What chips that were worn out answer, in words: which file system lives longest, and how it ends.
 
-A trial that still lived when its rounds ended gives lower bounds, so that its ensemble's range has
-no upper end: it may be told to live longer than others, never shorter.
+A trial that still lived when its rounds ended gives lower bounds, so its ensemble's range has no
+upper end: it may be said to live longer than others, never shorter.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ from nandlab.analysis.ranking import Finding, Ranking
 from nandlab.base import units
 
 GAVE_UP_LETTERS = 72
-"""Letters that are shown of what a file system gave up with; the trial file has all."""
+"""How many letters are shown of the text that a trial gave up with; its file has all."""
 LONG_NUMBER = re.compile(r"\d{3,}")
-"""Names a file or an offset; shorter ones may be error codes, which tell reasons apart."""
+"""A number of a file or an offset; shorter ones may be error codes, which tell reasons apart."""
 
 _TOPICS = (
     (
@@ -117,7 +117,7 @@ def _ends(told: Sequence[Ensemble]) -> Finding:
 
 
 def _told(setting: Setting, ensembles: Sequence[Ensemble]) -> list[Ensemble]:
-    """Those with a life, the longest first, as many as a sentence bears."""
+    """Ensembles with a life, the longest first, as many as fit a sentence."""
     words, name, _ = _TOPICS[0]
     figure = setting.figure(name)
     entries = [(e.subject, s) for e in ensembles if (s := e.spread(figure)) is not None]
@@ -126,9 +126,9 @@ def _told(setting: Setting, ensembles: Sequence[Ensemble]) -> list[Ensemble]:
 
 
 def endings(e: Ensemble) -> list[str]:
-    """Each thing that trials gave up with, and in how many; then those that still lived.
+    """Each text that trials gave up with and in how many, then how many still lived.
 
-    Texts that differ in numbers of a file or an offset only are one; the first of them is shown.
+    Texts that differ only in the number of a file or an offset count as one; the first is shown.
     """
     lives = [t for t in e.ok if life.lived(t)]
     first: dict[str, str] = {}
@@ -151,6 +151,6 @@ def ended(e: Ensemble) -> str:
 
 
 def shortened(text: str, letters: int = GAVE_UP_LETTERS) -> str:
-    """In one line, and cut where it is longer than what is shown."""
+    """The text in one line, cut to so many letters."""
     line = " ".join(text.split()) or "nothing said"
     return line if len(line) <= letters else f"{line[: letters - 1].rstrip()}…"

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """A product's limits, and what one configuration's trials say to each.
 
-A limit is *met*, *broken*, *in doubt* (the trials of its ensemble disagree, or the figure is a
-bound on either side of the limit), or *unknown*: the figure was not measured. Unknown is never met.
+A limit is *met*, *broken*, *in doubt* (the trials of its ensemble disagree, or the limit lies
+between the figure's two bounds), or *unknown*: the figure was not measured. Unknown is never met.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ AT_MOST = (
     ("flash reserve", "flash_reserve", "state.before"),
     ("p99 of writes", "p99_write_ns", "latency.writes.p99"),
 )
-"""What a figure may be at most: how it is called, its key in Limits, and the figure."""
+"""Limits that a figure must not exceed: what each is called, its key in Limits, the figure."""
 
 
 @dataclass(frozen=True)
@@ -38,7 +38,7 @@ class Limits:
     p99_write_ns: int | None = None
     """The 99th percentile of creating or appending to a file, ns."""
     years: float | None = None
-    """How long the chip must last, written to as ``daily`` says."""
+    """How long the chip must last when ``daily`` bytes are written to it a day."""
     daily: int | None = None
     """Bytes that the product writes a day."""
 

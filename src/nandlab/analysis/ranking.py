@@ -14,7 +14,7 @@ from nandlab.analysis.spread import Spread
 from nandlab.base import units
 
 NAMES_LETTERS = 64
-"""Letters of names that a sentence bears."""
+"""How many letters of names fit a sentence."""
 
 Entry = tuple[str, Spread]
 """A name and its spread."""
@@ -41,7 +41,7 @@ class Ranking:
     unit: str
     """``{v}`` is the value."""
     more: str
-    """What another one's factor means; ``{r}`` is the factor, ``{v}`` its value."""
+    """What the factor of another one means; ``{r}`` is the factor, ``{v}`` its value."""
     form: units.Form
     greatest: bool = False
     """Whether the greatest comes first; else the least does."""
@@ -52,7 +52,7 @@ class Ranking:
         return found.brief(self.form) if self.ranges else self.form(found.median)
 
     def order(self, entries: Sequence[Entry]) -> list[Entry]:
-        """By their medians, the first one first."""
+        """Entries by their medians, in the direction of the ranking."""
         return sorted(entries, key=lambda e: e[1].median, reverse=self.greatest)
 
 
@@ -61,7 +61,7 @@ def no_order(topic: str, text: str) -> Finding:
 
 
 def rank(entries: Sequence[Entry], ranking: Ranking) -> Finding:
-    """The first if no other range touches its own; the factors of the next and the last."""
+    """Names the first, if no other range touches its own, and how far the next and last are off."""
     order = ranking.order(entries)
     name, first = order[0]
     value = ranking.unit.format(v=ranking.value(first))
@@ -79,7 +79,7 @@ def rank(entries: Sequence[Entry], ranking: Ranking) -> Finding:
 
 
 def _undecided(order: list[Entry], alike: list[Entry], ranking: Ranking) -> str:
-    """Those that the first one's range cannot be told from, then those it can."""
+    """First the names that cannot be told apart from the first one, then those that can."""
     group = [order[0], *alike]
     text = (
         f"{joined([n for n, _ in group])} cannot be told apart: {_why(group, ranking)} "
@@ -93,7 +93,7 @@ def _undecided(order: list[Entry], alike: list[Entry], ranking: Ranking) -> str:
 
 
 def _why(group: list[Entry], ranking: Ranking) -> str:
-    """Single trials, ranges that overlap, or a range that has not ended yet."""
+    """The reason: single trials, ranges that overlap, or a range without an upper end."""
     single = [n for n, s in group if s.n == 1]
     if single:
         return f"{joined(single)} ha{'s' if len(single) == 1 else 've'} a single trial"
@@ -122,7 +122,7 @@ def _behind(
 
 
 def _listed(entries: Sequence[Entry], ranking: Ranking) -> str:
-    """Names and values, as many as a sentence bears; the table beside has all."""
+    """Names and values, as many as fit a sentence; the table beside has all."""
     shown = few(entries)
     pause = "; " if ranking.ranges else ", "
     text = pause.join(f"{name} {ranking.value(s)}" for name, s in shown)
@@ -137,5 +137,5 @@ def joined(names: Sequence[str]) -> str:
 
 
 def few(entries: Sequence[Entry]) -> Sequence[Entry]:
-    """As many as a sentence bears: three, or one when the names are long."""
+    """As many as fit a sentence: three, or one when the names are long."""
     return entries[:3] if len("".join(n for n, _ in entries[:3])) <= NAMES_LETTERS else entries[:1]

@@ -13,12 +13,12 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 
 ENOUGH_FOR_MEAN = 5
-"""Trials from which on mean and standard deviation are given; below, they mislead."""
+"""Mean and standard deviation need this many trials; with fewer, they mislead."""
 
 
 @dataclass(frozen=True)
 class Spread:
-    """Of the values of one figure over an ensemble, in the figure's own unit."""
+    """The spread of one figure over an ensemble, in the figure's own unit."""
 
     n: int
     min: float
@@ -28,9 +28,9 @@ class Spread:
     stddev: float | None = None
     """Of the sample (n - 1); null below :data:`ENOUGH_FOR_MEAN` trials, as is the mean."""
     more: bool = False
-    """Some values are what was seen before the measuring ended: the range has no upper end."""
+    """Whether some values are lower bounds, so that the range has no upper end."""
     median_more: bool = False
-    """The median is one of those, or lies above one: it is at least what it says."""
+    """Whether the median is only a lower bound, since one of those values is at or below it."""
 
     @property
     def top(self) -> float:
@@ -90,7 +90,7 @@ def spread(values: Iterable[float | None]) -> Spread | None:
 
 
 def unended(values: Iterable[tuple[float | None, bool]]) -> Spread | None:
-    """Spread of values of which some (True) would have grown on: each is a lower bound only."""
+    """Spread of values of which some (True) are lower bounds: they would have grown on."""
     seen = [(v, on) for v, on in values if v is not None]
     found = spread(v for v, _ in seen)
     if found is None or not any(on for _, on in seen):

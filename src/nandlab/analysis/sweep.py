@@ -4,7 +4,7 @@
 The cliff of a line (one invalid share, one mix, valid share growing) is the smallest valid share
 whose median headline figure is more than :data:`CLIFF` times that of the same subject on fresh
 flash. Where no trial ended well there is no figure: the load had no room, or the file system broke.
-Where some did not, the median is of those that did, and it is told.
+Where only some ended well, the median is theirs, and the sentence says so.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from nandlab.base import units
 
 CLIFF = 2.0
 SWEEP = 5
-"""Valid shares from which on the states of a setting are a sweep."""
+"""The states of a setting are a sweep if they have this many valid shares or more."""
 
 Line = tuple[float, float]
 """Invalid share and mix."""
@@ -36,7 +36,7 @@ class Failing:
     """Trials that ended well there."""
     trials: int
     why: str
-    """What the first that did not said, in a few words."""
+    """The error of the first that did not, in a few words."""
 
     @classmethod
     def of(cls, e: Ensemble) -> Failing:
@@ -105,7 +105,7 @@ def fresh(setting: Setting, subject: str) -> Ensemble | None:
 
 
 def cliffs(setting: Setting) -> list[Cliff]:
-    """Of every subject and line."""
+    """The cliff of every subject and line."""
     return [
         _cliff(setting, subject, of, members)
         for subject in setting.subjects

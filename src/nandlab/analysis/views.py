@@ -37,17 +37,17 @@ class View:
     advise: Callable[[Setting, Limits | None], Advice | None]
     blocks: Callable[[Setting], list[Block]]
     ends: bool = False
-    """Whether each subject's trials are told by how they ended."""
+    """Whether it is told how each subject's trials ended."""
     erases: str = "chip.erases"
     """The figure of all erases."""
     span: str = "the timed phases"
-    """What wear is over, in words."""
+    """What the wear was counted over, in words."""
     worn: bool = False
-    """Whether blocks are erased so often that colours begin at the least, not at one."""
+    """Whether blocks are erased so often that colours begin at the least worn, not at 1."""
 
 
 def view(setting: Setting) -> View:
-    """The first that wants it."""
+    """The first view that wants the setting."""
     return next(v for v in VIEWS if v.wants(setting))
 
 
@@ -97,4 +97,4 @@ LIFETIME = View(
 SWEEP = View("sweep", sweep.is_sweep, _swept, advice.by_cliffs, _phase_blocks)
 PHASES = View("phases", lambda s: True, answers.state_answers, advice.by_limits, _phase_blocks)
 VIEWS = (LIFETIME, SWEEP, PHASES)
-"""The last wants everything."""
+"""In order; the last wants every setting."""

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The words for what a workload measures: its catalog file's, as the run keeps it.
+"""The words for what a workload measures, from its catalog file as the run keeps it.
 
-What a trial has and its workload never declared is there too, under its own name, so that no figure
-is hidden for want of a title.
+What a trial has but its workload did not declare is included under its own name, so that no figure
+is hidden for lack of a title.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ PERCENTILES = ("median", "p95", "p99", "p99_9", "max")
 
 @dataclass(frozen=True)
 class Words:
-    """Of one workload."""
+    """The words of one workload."""
 
     phases: tuple[PhaseWords, ...]
     operations: tuple[OperationWords, ...]
@@ -35,7 +35,7 @@ class Words:
         return tuple(p for p in self.phases if p.timed)
 
     def phase(self, name: str) -> PhaseWords:
-        """One without words of its own is called by its name."""
+        """The words of a phase; one without is called by its name."""
         return next((p for p in self.phases if p.name == name), _phase(name))
 
     def operation(self, name: str) -> OperationWords:
@@ -43,7 +43,10 @@ class Words:
 
 
 def of(trials: Iterable[Trial]) -> Words:
-    """Of trials of one workload: what is declared, then what is only there."""
+    """The words for trials of one workload: what is declared, and what only trials have.
+
+    Phases are in the order in which they came.
+    """
     seen = list(trials)
     told = declared(seen[0]) if seen else WorkloadWords()
     phases, operations = list(told.phases), list(told.operations)
@@ -53,6 +56,9 @@ def of(trials: Iterable[Trial]) -> Words:
         kinds = {o.name for o in operations}
         there = dict.fromkeys([*trial.operations, *trial.latency_ns])
         operations += [OperationWords(name=kind) for kind in there if kind not in kinds]
+    longest = max((t.phases for t in seen), key=len, default=[])
+    place = {p.name: i for i, p in enumerate(longest)}
+    phases.sort(key=lambda p: place.get(p.name, len(place)))
     return Words(
         tuple(phases),
         tuple(operations),
@@ -84,7 +90,7 @@ def _phase(name: str) -> PhaseWords:
 
 
 def _headline(phases: Sequence[PhaseWords]) -> Headline:
-    """The first phase that counts."""
+    """The headline of a workload that names none: its first phase that counts."""
     timed = [p for p in phases if p.timed]
     if not timed:
         return Headline(figure="time", noun="time", best="is fastest", told="it takes {v}")

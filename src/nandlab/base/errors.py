@@ -11,6 +11,6 @@ class NandlabError(Exception):
 
 
 class UsageError(NandlabError):
-    """What was asked cannot be: bad input, an unknown name, a missing tool."""
+    """The request cannot be met: bad input, an unknown name, a missing tool."""
 
     exit_code = 2

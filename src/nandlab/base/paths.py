@@ -16,7 +16,7 @@ RESULTS = Path("results")
 
 
 def cache_dir() -> Path:
-    """What can be made again: packages, builds, snapshots. ``NANDLAB_CACHE`` moves it."""
+    """Holds what can be made again: packages, builds, snapshots. ``NANDLAB_CACHE`` moves it."""
     given = os.environ.get("NANDLAB_CACHE")
     if given:
         return Path(given).resolve()

@@ -20,7 +20,7 @@ BYTE_UNITS = ((2.0**30, "GiB"), (2.0**20, "MiB"), (2.0**10, "KiB"), (1.0, "B"))
 
 
 def figures3(value: float) -> str:
-    """Three significant figures without exponent; whole numbers from 100 up are kept whole."""
+    """Three significant figures without exponent; a value of 100 or more has no decimals."""
     if value == 0:
         return "0"
     if abs(value) >= 100 or value == int(value):
@@ -86,9 +86,9 @@ class Quantity:
     """As catalog files name it."""
     form: Form
     sizes: Units
-    """The units of its axis and its columns; of one without name, the number stands alone."""
+    """The units of its axis and its columns; a unit without a name adds nothing to the number."""
     axis: str
-    """Of a chart; ``{u}`` is the unit, ``{title}`` the figure's own title."""
+    """Title of a chart's axis; ``{u}`` is the unit, ``{title}`` the figure's own title."""
 
 
 PLAIN: Units = ((1.0, ""),)
@@ -99,10 +99,10 @@ QUANTITIES = {
         Quantity("time", time, TIME_UNITS, "board time, {u}"),
         Quantity("bytes", size, BYTE_UNITS, "{u}"),
         Quantity("bytes_per_s", rate, BYTE_UNITS, "{u}/s"),
-        Quantity("per_s", count, PLAIN, "{title} per s"),
+        Quantity("per_s", count, PLAIN, "{title}"),
         Quantity("count", count, PLAIN, "{title}"),
         Quantity("ratio", ratio, PLAIN, "{title}"),
         Quantity("share", percent, SHARE, "{title}, {u}"),
     )
 }
-"""By name; a workload's figures are of these."""
+"""By name; each figure of a workload is an amount of one of these."""

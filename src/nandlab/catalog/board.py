@@ -39,6 +39,6 @@ class BoardModel(Noun):
     def store_start(self) -> int:
         """Where the chip's cells begin in physical memory, bytes.
 
-        Past the kernel's RAM at a whole 64 MiB: an x86 kernel reserves what lies between.
+        At the first whole 64 MiB past the kernel's RAM: an x86 kernel reserves what lies between.
         """
         return -(-self.ram_mib // 64) * 64 * MIB

@@ -21,7 +21,9 @@ class Geometry(Strict):
     erasesize: int = Field(ge=1024, description="bytes of an erase block, without OOB")
     blocks: int = Field(ge=1, description="erase blocks of the chip")
     bus_bits: Literal[8, 16] = Field(default=8, description="width of the data bus")
-    nop: int = Field(default=1, ge=1, description="partial programs that a page stands")
+    nop: int = Field(
+        default=1, ge=1, description="partial programs that a page allows between two erases"
+    )
     in_order: bool = Field(
         default=False, description="pages of a block must be programmed in ascending order"
     )
@@ -35,7 +37,7 @@ ARRAY_TERMS = ("t_r", "t_prog", "t_bers")
 
 
 class Timing(Strict):
-    """Latencies of a chip, ns: typical ones, the array's longest, and the bus's cycles."""
+    """Latencies of a chip, ns: typical and maximum ones of the array, and the bus's cycles."""
 
     t_r_ns: int = Field(ge=0, description="tR: array to page register, typical")
     t_prog_ns: int = Field(ge=0, description="tPROG: page register to array, typical")
@@ -138,7 +140,7 @@ class ChipModel(Noun):
         return self.geometry.erasesize // self.geometry.writesize
 
     def partition_blocks(self, mib: float | None) -> int:
-        """Blocks of a partition of so many MiB (None: all of the chip), or UsageError."""
+        """Blocks of a partition of ``mib`` MiB (None: the whole chip), or UsageError."""
         g = self.geometry
         blocks = g.blocks if mib is None else mib * MIB / g.erasesize
         if blocks > g.blocks:
@@ -149,12 +151,12 @@ class ChipModel(Noun):
         return int(blocks)
 
     def cells_bytes(self, blocks: int) -> int:
-        """Bytes of the cells of so many blocks, spare areas included."""
+        """Bytes of the cells of a number of blocks, spare areas included."""
         g = self.geometry
         return blocks * self.pages_per_block() * (g.writesize + g.oobsize)
 
     def figures(self, partition_blocks: int) -> dict[str, int]:
-        """What a file system may bound, for a partition of so many blocks."""
+        """The figures that a file system may bound, for a partition of a number of blocks."""
         g = self.geometry
         return {
             "writesize": g.writesize,

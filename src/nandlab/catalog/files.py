@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """How the catalog's files are read: each is one TOML file, named after what it is.
 
-Adding one edits no other file, and a project has its own: beside its studies, or where
+Adding one edits no other file. A project has files of its own beside its studies, or where
 NANDLAB_CATALOG says. No name may be in two folders: what a study means must not depend on where it
 is read. The models beside this file are their schema: every field has a sentence, unknown keys are
 refused, and every mistake of a file is reported at once.
@@ -29,13 +29,13 @@ M = TypeVar("M", bound=Noun)
 PROJECT = "catalog"
 """The folder beside a study, or below the current one, that has a project's own nouns."""
 VARIABLE = "NANDLAB_CATALOG"
-"""Names further folders, as PATH does."""
+"""The environment variable that names further folders, as PATH does."""
 _study: ContextVar[Path | None] = ContextVar("study", default=None)
 
 
 @contextmanager
 def beside(folder: Path) -> Iterator[None]:
-    """Nouns are looked for beside a study in this folder, instead of in the current one."""
+    """Looks for the project's nouns beside a study in this folder, not in the current one."""
     token = _study.set(folder)
     try:
         yield
@@ -80,7 +80,7 @@ def names(kind: str) -> list[str]:
 
 
 def whence(kind: str, name: str) -> str:
-    """Where a noun is from that is not shipped, for lists; empty for those that are."""
+    """For lists: where a noun is from, if it is not shipped; empty for a shipped one."""
     path = place(kind, name)
     return "" if path.is_relative_to(CATALOG.resolve()) else f"({path})"
 

@@ -3,7 +3,7 @@
 
 The commands of a file are templates, run by the board's shell. ``{mtd}`` is the partition's
 number, ``{mountpoint}`` where to mount, ``{options}`` the words for ``mount -o``, and each option's
-own name what its chosen value adds to a command.
+own name stands for what its chosen value adds to a command.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ Difference = Literal[
     "shared_writable_maps", "folder_links", "unreadable_pages", "attributes",
     "errors_once",
 ]  # fmt: skip
-"""What a file system may do otherwise than tmpfs; docs/conformance.md tells what each excuses."""
+"""How a file system may differ from tmpfs; docs/conformance.md tells what each name excuses."""
 
 Figure = Literal[
     "writesize", "oobsize", "erasesize", "nop", "in_order", "partition_blocks", "partition_per_1024"
@@ -35,7 +35,7 @@ BUILT_IN_WORDS = ("mtd", "mountpoint", "options")
 
 
 class ChipBound(Strict):
-    """Chips, by one of their figures."""
+    """The chips of which one figure lies within bounds."""
 
     figure: Figure = Field(
         description="geometry's key (in_order is 0 or 1), or the partition's blocks, in all or in "
@@ -53,7 +53,7 @@ class ChipBound(Strict):
 class ChipNeed(ChipBound):
     """A bound on the chips that a file system, or an option's value, works on."""
 
-    why: str = Field(description="in a clause: what comes of it otherwise")
+    why: str = Field(description="in a clause: what happens otherwise")
 
     def unmet(self, figures: Mapping[str, int]) -> str | None:
         """What is wrong with a chip of these figures, or None."""
@@ -111,9 +111,9 @@ class Option(Strict):
 
 
 class Settle(Strict):
-    """How to know that the work that goes on in the background after a mount has ended."""
+    """How to know that the background work after a mount has ended."""
 
-    quiet_ms: int = Field(ge=1, description="the chip has done nothing for so long, ms")
+    quiet_ms: int = Field(ge=1, description="how long the chip must have done nothing, ms")
     limit_s: int = Field(ge=1, description="stop waiting after this, board seconds, and say so")
 
 
@@ -138,13 +138,13 @@ FILE_OPERATIONS: tuple[str, ...] = get_args(FileOperation)
 """What the kernel asks of a file system for a file's pages, and of names before it opens a file;
 vfsmon knows their arguments."""
 CAUSES: tuple[str, ...] = get_args(Cause)
-"""What a file system does of its own, or for a call before vfsmon sees that; funcmon times it, and
-flash operations belong to it."""
+"""What a file system does by itself, or for a call before vfsmon sees the call. funcmon times it;
+it is the cause of the flash operations inside."""
 Symbol = Annotated[str, Field(pattern=r"^[A-Za-z_][A-Za-z0-9_.:]*$", max_length=63)]
 
 
 IMAGE_WORDS = ("tree", "work", "out", "out_bytes")
-"""Words of an image's commands: the tree's folder, one for the tools' files, what they make."""
+"""Words of an image's commands: the tree's folder, one for the tools' files, their output."""
 
 
 Loss = Literal["root", "folder_times"]
@@ -155,7 +155,7 @@ class ImageTools(Strict):
     """How an image is made by tools of the host; without ``make`` the board writes the files."""
 
     prepare: str = Field(
-        default="", description="board command, on an erased chip, before it is asked for probe"
+        default="", description="board command that runs on an erased chip before those of probe"
     )
     probe: dict[str, str] = Field(
         default={}, description="words for make: for each the board command that prints it"
@@ -173,7 +173,7 @@ class ImageTools(Strict):
         default=[], description="patterns of what a tool says when the tree does not fit"
     )
     loses: dict[Loss, str] = Field(
-        default={}, description="what an image does not keep, whatever differs tells, in a sentence"
+        default={}, description="what an image loses beside what differs says, in a sentence"
     )
 
     @model_validator(mode="after")
@@ -184,7 +184,7 @@ class ImageTools(Strict):
 
 
 class Names(Strict):
-    """What a file system asks of names."""
+    """What a file system demands of names."""
 
     pattern: str = Field(description="regular expression of the names that it can hold")
     why: str = Field(description="in a clause: what a name may not have")
@@ -212,7 +212,9 @@ class FilesystemModel(Noun):
     chip_parameters: dict[Literal["name", "partition_name"], str] = Field(
         default_factory=dict, description="how simnand must present itself, by its parameters"
     )
-    kernel: list[str] = Field(default=[], description="as an option's: symbols of the kernel")
+    kernel: list[str] = Field(
+        default=[], description="symbols of the kernel, as an option's value has them"
+    )
     harmless_log: list[str] = Field(
         default=[], description="patterns of lines of the kernel log that mean no trouble"
     )
@@ -225,7 +227,7 @@ class FilesystemModel(Noun):
         description="command that prints what it counts itself, `name value` a line; null: nothing",
     )
     differs: dict[Difference, str] = Field(
-        default_factory=dict, description="what it truly does otherwise than tmpfs, in a sentence"
+        default_factory=dict, description="how it truly differs from tmpfs, in a sentence"
     )
     differs_only: dict[Difference, ChipBound] = Field(
         default_factory=dict, description="the chips on which it differs so; absent: on all"
@@ -242,7 +244,7 @@ class FilesystemModel(Noun):
     kernel_type: str = Field(default="", description="in /proc/filesystems; empty: its name")
     symbols: dict[FileOperation | Cause, list[Symbol]] = Field(
         default_factory=dict,
-        description="operation -> kernel functions that may do it, the first that is there is it",
+        description="operation -> kernel functions that may do it; the first that exists is taken",
     )
 
     @model_validator(mode="before")
@@ -276,7 +278,7 @@ class FilesystemModel(Noun):
     ) -> dict[str, str]:
         """Every option with its value; UsageError for what this file system does not offer.
 
-        from_image: it is made as an image, or begins from one, and not made by its first mount.
+        from_image: it is made as an image or begins from one; its first mount does not make it.
         """
         wrong = [
             f"{where}: {self.name} has no option {key!r}; it has: {', '.join(self.options) or '-'}"
@@ -299,7 +301,7 @@ class FilesystemModel(Noun):
             yield f"{key} = {value!r} cannot be: {values[value].refused}"
         elif values[value].image_only and not from_image:
             yield (
-                f"{key} = {value!r} is set when an image is made, by no mount: begin from one of "
+                f"{key} = {value!r} is set when an image is made, not by mount: begin from one of "
                 f"`nandlab image make --fs {self.name} --set {key}={value} ...`"
             )
 
@@ -334,7 +336,7 @@ class FilesystemModel(Noun):
         return {key: value.tool for key, value in self._values(chosen).items()}
 
     def unfit(self, chosen: Mapping[str, str], figures: Mapping[str, int]) -> list[str]:
-        """Why it cannot live, so configured, on a chip of these figures; empty: it can."""
+        """Why it cannot live on a chip of these figures with these options; empty: it can."""
         found = [need.unmet(figures) for need in self.chip_needs]
         for key, value in self._values(chosen).items():
             for need in value.chip_needs:
@@ -343,7 +345,7 @@ class FilesystemModel(Noun):
         return [text for text in found if text]
 
     def differing(self, figures: Mapping[str, int]) -> dict[Difference, str]:
-        """What it does otherwise than tmpfs on a chip of these figures, by ChipModel.figures."""
+        """How it differs from tmpfs on a chip of these figures (ChipModel.figures)."""
         return {
             name: told
             for name, told in self.differs.items()
@@ -351,7 +353,7 @@ class FilesystemModel(Noun):
         }
 
     def kernel_needs(self, chosen: Mapping[str, str]) -> list[tuple[str, str]]:
-        """Each of ``kernel``, the file system's and its options', and what asks for it."""
+        """Each symbol of ``kernel``, the file system's and its options', and what asks for it."""
         needs = [(symbol, self.title) for symbol in self.kernel]
         for key, value in self._values(chosen).items():
             needs += [

@@ -2,8 +2,8 @@
 """A paper of the catalog: what it claims, and which figures of a run each claim is set beside.
 
 A claim is made of parts. A part is a figure of one configuration, or its quotient over another
-configuration of the same workload and chip; the paper's own number for it may be there or not (it
-often states an order without one). The report of a run whose study names the paper has a row for
+configuration of the same workload and chip. The paper's own number for it may be absent: a paper
+often states an order without one. The report of a run whose study names the paper has a row for
 every claim.
 """
 
@@ -47,7 +47,7 @@ class Part(Strict):
         default="about", description="whether the paper's number is a value or a bound"
     )
     direction: Literal["above 1", "below 1", "none"] = Field(
-        default="none", description="on which side of 1 the paper's statement has the quotient"
+        default="none", description="on which side of 1 the paper puts the quotient"
     )
     within: float = Field(
         default=1.25, ge=1, description="factor from the paper's number that counts as reproduced"
@@ -75,7 +75,7 @@ class Claim(Strict):
     )
     traced: str = Field(
         default="",
-        description="the cause of a difference as a trace showed it, and which; empty: none taken",
+        description="the cause of a difference as a trace showed it, and which trace; empty: none",
     )
     shown: str = Field(
         default="", description="the table of flash time by cause that shows it, by its id"
@@ -92,8 +92,8 @@ class Taken(Strict):
     """A trace that was taken: its figures lie in ``traces/PAPER/FILE.json`` beside this file."""
 
     file: str = Field(pattern=r"^[a-z0-9-]+$")
-    label: str = Field(description="in a few words: whose")
-    command: str = Field(description="what takes it again, up to -- ffsmark")
+    label: str = Field(description="in a few words: whose trace it is")
+    command: str = Field(description="the command that takes it again, up to -- ffsmark")
 
 
 class Causes(Strict):

@@ -40,25 +40,25 @@ class Parameter(Strict):
 
 
 class PhaseWords(Strict):
-    """A phase that the workload tells of."""
+    """A phase that the workload reports."""
 
     name: str = Field(pattern=NAME)
     title: str = Field(description="in a word or two, as tables and charts show it")
     short: str = Field(default="", description="the same in ten letters; empty: the title")
-    timed: bool = Field(default=True, description="false: it prepares, and no total has it")
+    timed: bool = Field(default=True, description="false: it prepares, and no total includes it")
     moves_data: bool = Field(
         default=True,
-        description="whether bytes a second are over its time too",
+        description="whether rates in bytes per second count its time",
     )
 
 
 class OperationWords(Strict):
-    """A kind of operation that the workload tells of."""
+    """A kind of operation that the workload reports."""
 
     name: str = Field(pattern=NAME)
     title: str = Field(default="", description="as tables show it; empty: its name")
     writes: bool = Field(
-        default=False, description="whether a limit on the latency of writes is about it"
+        default=False, description="whether a limit on the latency of writes applies to it"
     )
 
 
@@ -76,7 +76,7 @@ class OwnFigure(Strict):
     )
     over: str = Field(default="", description="a figure of time: the number is per second of it")
     open_ended: bool = Field(
-        default=False, description="where the load was ended before its end it is a lower bound"
+        default=False, description="where the load was stopped early, it is a lower bound"
     )
 
     @model_validator(mode="after")
@@ -102,15 +102,15 @@ Do = Literal[
     "run", "mount", "unmount", "remount", "drop", "sync", "rest", "fill", "save", "cut"
 ]  # fmt: skip
 TIMED: tuple[Do, ...] = ("run", "mount", "unmount", "remount", "sync")
-"""What counts unless it says otherwise; the others prepare."""
+"""Steps that count unless their file says otherwise; the others prepare."""
 AWAY: tuple[Do, ...] = ("unmount", "cut")
-"""What leaves the file system not mounted."""
+"""Steps that leave the file system not mounted."""
 STATE_WORDS = ("valid_percent", "invalid_percent")
-"""Words of a template that make the flash state in the workload itself."""
+"""Words of a template by which the workload itself makes the flash state."""
 
 
 class StepWords(Strict):
-    """A step of a workload that is a list of them: one of its phases."""
+    """A step of a workload that is a list of steps; each is a phase."""
 
     do: Do = Field(
         description="run a command; mount, unmount, remount the file system; drop the caches; "
@@ -124,12 +124,14 @@ class StepWords(Strict):
     command: str = Field(
         default="", description="of run: the command, a template, in the job's folder"
     )
-    options: str = Field(default="", description="of remount: what mount -o remount, gets, as ro")
+    options: str = Field(
+        default="", description="of remount: what follows mount -o remount, such as ro"
+    )
     tells: bool = Field(
-        default=False, description="of run: its last line tells phases and figures of its own"
+        default=False, description="of run: its last line reports phases and figures of its own"
     )
     timed: bool | None = Field(
-        default=None, description="whether totals have it; absent: run, mount, unmount and sync"
+        default=None, description="whether totals include it; absent: run, mount, unmount and sync"
     )
     may_fail: bool = Field(default=False, description="whether the trial goes on if it fails")
     always: bool = Field(default=False, description="whether it runs after a failure too")
@@ -141,7 +143,7 @@ class StepWords(Strict):
 
     @property
     def counts(self) -> bool:
-        """Whether totals have it."""
+        """Whether totals include it."""
         return self.do in TIMED if self.timed is None else self.timed
 
     @model_validator(mode="after")
@@ -156,7 +158,7 @@ class StepWords(Strict):
 
 
 class WorkloadWords(Strict):
-    """What a workload tells, in words: all of it may be left out."""
+    """The words for what a workload reports; all of them may be left out."""
 
     phases: list[PhaseWords] = Field(default=[], description="in the order in which they come")
     operations: list[OperationWords] = Field(default=[], description="in the order of tables")
@@ -170,7 +172,7 @@ class WorkloadWords(Strict):
 
 
 class WorkloadModel(Noun, WorkloadWords):
-    """What exercises a file system, a command or a list of steps; its configuration; its words.
+    """What exercises a file system: a command or a list of steps, its configuration, its words.
 
     Commands and ``config`` may use the parameters by name, and ``{seed}``, ``{mountpoint}``,
     ``{valid_percent}``, ``{invalid_percent}``, ``{mix}``.
@@ -181,8 +183,8 @@ class WorkloadModel(Noun, WorkloadWords):
     )
     steps: list[StepWords] = Field(
         default=[],
-        description="what is done instead of one command, in order, from a file system that is "
-        "made and not mounted; each is a phase",
+        description="what is done in order, instead of one command; the file system is made and "
+        "not mounted before; each step is a phase",
     )
     programs: list[str] = Field(
         default=[],
@@ -195,7 +197,7 @@ class WorkloadModel(Noun, WorkloadWords):
     @model_validator(mode="before")
     @classmethod
     def _steps_are_phases(cls, data: Any) -> Any:
-        """Those that tell nothing of their own, unless the file has words for them."""
+        """A step is a phase, unless it reports phases of its own or the file has words for it."""
         if not isinstance(data, dict) or not isinstance(data.get("steps"), list):
             return data
         given = [p for p in data.get("phases") or [] if isinstance(p, dict)]
@@ -225,7 +227,7 @@ class WorkloadModel(Noun, WorkloadWords):
         return self
 
     def makes_state(self) -> bool:
-        """Whether the workload brings the flash to the state that is asked for by itself."""
+        """Whether the workload itself brings the flash to the state that is asked for."""
         fills = any(step.do == "fill" for step in self.steps)
         return fills or set(STATE_WORDS) <= self.words()
 
@@ -252,7 +254,7 @@ class WorkloadModel(Noun, WorkloadWords):
 
 
 def _steps(given: list[Any]) -> list[StepWords]:
-    """Those that are whole; what is wrong with others is told where they are checked."""
+    """The valid steps; the model's own check reports what is wrong with the others."""
     found = []
     for step in given:
         try:
@@ -263,7 +265,8 @@ def _steps(given: list[Any]) -> list[StepWords]:
 
 
 def _unmounted(steps: list[StepWords]) -> str | None:
-    """The first step that finds the file system mounted, or not, where it must be otherwise."""
+    """What is wrong with the first step that needs the file system mounted, or not, and finds the
+    opposite."""
     mounted = False
     for step in steps:
         if step.do == "mount" and mounted:

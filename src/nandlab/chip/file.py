@@ -3,8 +3,8 @@
 
 ``FILE`` holds the partition's pages, data and spare area in turn: what any NAND tool reads.
 ``FILE.json`` holds geometry, bad blocks, wear, page states and checksums (board/chipimage.py), and
-under ``made`` which file system it is, with which options, on which part: so that nobody need say
-so again.
+under ``made`` which file system it is, with which options, on which part, so that this need not be
+given again.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ HAS_DATA = 0x80
 
 
 class Counts(Strict):
-    """What the tree had that an image was made from."""
+    """What was in the tree that an image was made from."""
 
     files: int
     hard_links: int = Field(description="further names of files")
@@ -42,7 +42,7 @@ class Counts(Strict):
 
 
 class Made(Strict):
-    """What an image is of."""
+    """What an image holds, and what made it."""
 
     format: Literal[1] = 1
     filesystem: str = Field(description="its name in the catalog")
@@ -89,15 +89,15 @@ class Head:
     held_blocks: int
 
     def digest(self) -> str:
-        """Of all that the image is; not of its name."""
+        """Digest of the image and its sidecar; the name is not part of it."""
         return digest([file_digest(self.path), file_digest(sidecar_of(self.path))])
 
     def loaded_bytes(self) -> int:
-        """Bytes that the board is given to load, at most."""
+        """The most bytes that the board is given to load."""
         g = self.made.chip().geometry
         pages = self.made.chip().pages_per_block()
         block = chipimage.BLOCK.size + pages * (2 + g.writesize + g.oobsize)
-        flips = 8 * 1024  # simnand keeps so many at most
+        flips = 8 * 1024  # 8 bytes each; simnand keeps 1,024 at most
         return (
             chipimage.HEADER.size
             + g.blocks * chipimage.BLOCK.size
@@ -132,7 +132,7 @@ def write(path: Path, image: ChipImage, made: Made) -> None:
 
 
 def head(path: Path) -> Head:
-    """What an image is; UsageError says what is wrong with it, cells aside."""
+    """What an image is; UsageError says what is wrong with it. The cells are not checked."""
     sidecar = sidecar_of(path)
     for file, what in ((path, "image"), (sidecar, "image's sidecar")):
         if not file.is_file():

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""A chip's image: the file ``image`` of its debugfs folder, and what others can read.
+"""A chip's image: the file ``image`` of its debugfs folder, and files that other tools read.
 
 ``split`` makes two files of it: the cells in the layout of ``nanddump --oob`` (with bad blocks
 dumped), which any NAND tool reads, and a JSON sidecar with geometry, bad blocks, wear, page
@@ -102,7 +102,7 @@ class _Reader:
 
 
 def _checked(packed: bytes, payload: bytes = b"") -> None:
-    """A struct whose last word is the checksum of itself (with 0 there) and what follows."""
+    """Checks the checksum: a struct's last word, of the struct (with 0 there) and the payload."""
     (crc,) = struct.unpack("<I", packed[-4:])
     if zlib.crc32(payload, zlib.crc32(packed[:-4] + bytes(4))) != crc:
         raise NandlabError("image: corrupt, a checksum is wrong")
@@ -114,7 +114,7 @@ def _sealed(packed: bytes, payload: bytes = b"") -> bytes:
 
 
 def decode(data: bytes) -> ChipImage:
-    """The image's chip; NandlabError says what is wrong with it."""
+    """The chip in an image; NandlabError says what is wrong with it."""
     reader = _Reader(data)
     head = reader.take(HEADER.size)
     magic, version, size, *rest = HEADER.unpack(head)
@@ -178,8 +178,8 @@ def split(
 ) -> None:
     """Writes the cells (nanddump --oob layout) and the JSON sidecar.
 
-    dump_blocks: of the cells, only the first blocks, which hold all there is, such as a
-    partition; None: all. more: what else the sidecar is to tell; ``join`` passes it by.
+    dump_blocks: write the cells of only the first blocks, such as a partition, which must hold
+    all data; None: all blocks. more: further keys of the sidecar, which ``join`` ignores.
     """
     dump = image.nanddump(dump_blocks)
     blocks = [
@@ -204,7 +204,7 @@ def split(
 
 
 def join(cells: Path, sidecar: Path) -> ChipImage:
-    """The image of two files that ``split`` wrote; NandlabError if they do not fit."""
+    """The image of two files that ``split`` wrote; NandlabError if they do not fit together."""
     try:
         told: dict[str, Any] = json.loads(sidecar.read_text())
         if told["format"] != SIDECAR_FORMAT:

@@ -46,7 +46,7 @@ class Kind(IntEnum):
 
 
 class Flag(IntFlag):
-    """What else is to be said of it."""
+    """What else is true of an operation."""
 
     FAILED = 1
     ILLEGAL = 2
@@ -67,7 +67,7 @@ class OpLog:
 
 
 def decode(data: bytes) -> OpLog:
-    """The log that a chip wrote; NandlabError if it is none, or not whole."""
+    """The log that a chip wrote; NandlabError if it is no log, or incomplete."""
     if len(data) < HEADER.size:
         raise NandlabError(f"an operation log of {len(data)} bytes has no header")
     magic, version, record_bytes, count, lost, _ = HEADER.unpack_from(data)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The simulated chip: how it is put into a board, and what it tells."""
+"""The simulated chip: how a board loads it, and what it reports."""
 
 from __future__ import annotations
 
@@ -55,12 +55,12 @@ def load_step(parameters: dict[str, str | int], image: str | None = None) -> Ste
 
 
 def look(name: str) -> Step:
-    """Reads the chip's counts, beside what is done."""
+    """A step beside the trial's own that reads the chip's counts."""
     return Step(name, f"cat {COUNTERS}", beside=True)
 
 
 def counts(printed: str) -> dict[str, int]:
-    """Page reads, page programs and block erases so far, of what a look printed."""
+    """Page reads, page programs and block erases so far, from what a look printed."""
     rows = (line.split() for line in printed.splitlines())
     return {row[0]: int(row[1]) for row in rows if len(row) == 2 and row[0] in COUNTS}
 

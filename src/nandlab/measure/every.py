@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""All instruments, in the order in which their steps stand at one moment."""
+"""All instruments, in the order of their steps at one moment."""
 
 from __future__ import annotations
 
@@ -12,5 +12,5 @@ INSTRUMENTS = (MEMORY, COUNTERS)
 
 
 def wanted(spec: TrialSpec) -> list[Instrument]:
-    """Those that measure a trial."""
+    """The instruments that measure a trial."""
     return [i for i in INSTRUMENTS if i.wanted(spec)]

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """What an instrument is: steps beside the trial's own, and what is read from what they printed.
 
-An instrument is asked for its steps at moments of a trial. They are no part of what is done, so a
-trial's result has none of them; what they cost in the board's time is the instrument's to tell.
+An instrument is asked for its steps at moments of a trial. They are no part of the trial's work, so
+its result does not list them; the instrument itself tells what they cost in the board's time.
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ from nandlab.plan.study import TrialSpec
 from nandlab.results.record import Doubt
 
 Moment = Literal["loaded", "formatted", "mounted", "worked", "unmounted"]
-"""The chip is in; the file system is made; it is mounted and at rest; the workload has ended; it is
-away again."""
+"""The chip is loaded; the file system is made; it is mounted and at rest; the workload has ended;
+the file system is unmounted."""
 NUMBER = re.compile(r"[0-9]{1,18}")
-"""What a step counted: no more than fits a result."""
+"""A number that a step printed: no longer than fits a result."""
 
 
 class Unreadable(NandlabError):
-    """What a step printed is not what it should be; says at which place, and why."""
+    """A step did not print what it should; the message says where, and why."""
 
 
 @dataclass(frozen=True)
@@ -43,13 +43,13 @@ class Instrument:
 
 
 def numbers(record: JobRecord, step: str) -> dict[str, int]:
-    """A step's lines ``name value``; what is otherwise is left out."""
+    """A step's lines ``name value``; all other lines are left out."""
     rows = (line.split() for line in printable(record[step].stdout).splitlines())
     return {row[0]: int(row[1]) for row in rows if len(row) == 2 and NUMBER.fullmatch(row[1])}
 
 
 def number(record: JobRecord, step: str, name: str) -> int:
-    """One of a step's numbers; Unreadable if it printed none of the name."""
+    """One of a step's numbers; Unreadable if it printed none of this name."""
     found = numbers(record, step)
     if name not in found:
         raise Unreadable(f"step {step}: printed no {name}")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""RAM that the file system's modules hold, by fsram: mounted, at the peak, at the end, after."""
+"""RAM that the file system's modules hold, by fsram: mounted, peak, end, after the unmount."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def _steps(spec: TrialSpec) -> dict[Moment, Step]:
 
 
 def _watch(modules: list[str]) -> str:
-    """Loads fsram; fails where one of the modules is there already, its RAM unseen."""
+    """Loads fsram; fails if one of the modules is loaded already: its RAM would go unseen."""
     loaded = f"grep -E '^({'|'.join(modules)}) ' /proc/modules >&2"
     return f"! {loaded} && modprobe fsram modules={','.join(modules)}"
 

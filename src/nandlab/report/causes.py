@@ -17,7 +17,7 @@ from nandlab.trace.summary import in_words
 
 NOTHING = units.MISSING
 SHARE_SHOWN = 0.01
-"""A cause that has less of the flash's time than this in every trace is among the others."""
+"""A cause with less than this share of flash time in every trace goes with the others."""
 
 
 @dataclass(frozen=True)

@@ -43,7 +43,7 @@ class Chart:
 
 
 def _own_ids(svg: str, name: str) -> str:
-    """Ids counted from the chart's own name; Vega counts on from chart to chart."""
+    """Numbers the ids under the chart's own name; Vega counts on from chart to chart."""
     found = dict.fromkeys(re.findall(r'id="((?:clip|gradient_)\d+)"', svg))
     own = {old: f"{name}-{i}" for i, old in enumerate(found)}
     return re.sub(r"(?:clip|gradient_)\d+\b", lambda m: own.get(m[0], m[0]), svg)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The chart of block deaths: how many blocks are dead after so much data, a line a trial."""
+"""The chart of block deaths: how many blocks are dead after how much data, a line a trial."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ AXIS_ROOM = 52
 SAMPLE = 26
 """Length in px of the sample line in the key."""
 DASHES: tuple[list[int], ...] = ([1, 0], [6, 3], [2, 2], [9, 3, 2, 3])
-"""Tell the configurations of one file system apart, which share its colour."""
+"""Dashes tell the configurations of one file system apart: they share its colour."""
 MARKS = (("●", "gave up", False), ("○", "still lived when the rounds ended", True))
-"""Of the key: the mark at a line's end, what it means, and whether the trial still lived."""
+"""For the key: the mark at a line's end, what it means, and whether the trial still lived."""
 CAPTION = (
     "Each line is a trial. It climbs at the end of the round in which blocks died; the round that "
     "failed ends it, at the data written until then: filled where the file system gave up, hollow "
@@ -64,7 +64,7 @@ def drawn(setting: Setting) -> Drawn | None:
 
 
 def _dashes(rows: Sequence[Row]) -> dict[str, list[int]]:
-    """A dash for each row, counted from solid among the rows of its colour."""
+    """A dash for each row; the first row of a colour has a solid line."""
     seen: dict[str, int] = {}
     dashes = {}
     for row in rows:
@@ -75,7 +75,7 @@ def _dashes(rows: Sequence[Row]) -> dict[str, list[int]]:
 
 
 def _line(row: Row, trial: Trial, dash: list[int]) -> list[dict[str, Any]]:
-    """From nothing written on; only rounds in which blocks died and the last one bend the line."""
+    """A line from nothing written; it has points where blocks died and at the last round."""
     points = [(0.0, 0)]
     points += [(r.bytes_written / MIB, r.dead_blocks) for r in _bends(trial)]
     base = {"trial": trial.id, "colour": row.colour, "dash": dash}

@@ -29,7 +29,7 @@ from nandlab.results.record import WARNINGS, Trial
 
 TEMPLATES = Path(__file__).parent / "templates"
 ID_SHOWN = 14
-"""Letters of a trial id that the page shows; its link and title have all."""
+"""How many letters of a trial's id the page shows; its link and title have all."""
 
 
 @dataclass(frozen=True)

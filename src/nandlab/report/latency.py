@@ -133,7 +133,7 @@ def _panel(
 
 
 def log_ticks(low: float, high: float) -> list[float]:
-    """Powers of ten between the ends; 1, 2, 5 of each where fewer than two would be."""
+    """Powers of ten between the ends; where these are fewer than two, multiples of them too."""
     powers = [10.0**e for e in range(13)]
     for steps in ((1,), (1, 2, 5), (1, 1.5, 2, 3, 4, 5, 6, 7, 8, 9)):
         found = [p * m for p in powers for m in steps if low <= p * m <= high]

@@ -24,7 +24,7 @@ WIDE, NARROW = 940, 340
 STEP = 19
 """Height of a row in px."""
 PADDING = 0.18
-"""Part of a row between two bands."""
+"""Share of a row that lies between two bands."""
 GAP = 26
 EDGE = 20
 """Px at the right edge, for the half of an axis label that stands beyond its panel."""
@@ -107,14 +107,14 @@ class Panel:
     axis: str
     figure: Figure
     form: Callable[[float], str]
-    """Of a value in the unit of ``axis``."""
+    """How a value in the unit of ``axis`` is written."""
     part: Figure | None = None
     """A part of the figure (a phase's sync), drawn darker at the end of a bar from 0."""
     whole: Callable[[Ensemble], Spread | None] | None = None
     """Where a figure belongs to no single trial (a ratio): its spread, and no points."""
     room: float = VALUE_ROOM
     top: float | None = None
-    """Where the axis ends at least; by default at the largest value."""
+    """The least value at which the axis may end; by default it ends at the largest value."""
 
 
 def rows(setting: Setting) -> list[Row]:

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 UNTOUCHED = (0xE4, 0xE4, 0xE0)
-"""Colour of 0, apart from the ramp: what was never erased must be seen."""
+"""Colour of 0, apart from the ramp: what was never erased must stand out."""
 ANCHORS = (
     (0xF4, 0xCB, 0x66),
     (0xF0, 0x9A, 0x4A),
@@ -48,7 +48,7 @@ def domain(largest: int, least: int = 1) -> list[int]:
 def ticks(largest: int, least: int = 1) -> list[int]:
     """Values to name in the legend: 1, 2, 5, 10, ... below the largest, and the largest.
 
-    From another least value than 1 on, up to five that lie evenly on the ramp.
+    With a least value above 1: up to five values, evenly spaced on the ramp.
     """
     if least > 1:
         low, high = domain(largest, least)

@@ -16,14 +16,14 @@ from nandlab.report.tables import Column, Table
 
 @dataclass(frozen=True)
 class Reading:
-    """Of a view: the columns that decide, and what draws."""
+    """For a view: the columns that decide, and the functions that draw its charts."""
 
     overview: Callable[[Setting], list[Column]]
     charts: tuple[Callable[[Setting], Drawn | None], ...]
 
 
 def overview(setting: Setting) -> Table:
-    """What decides, of each configuration."""
+    """The columns that decide, for each configuration."""
     return tables.table(setting.ensembles, READINGS[view(setting).name].overview(setting))
 
 

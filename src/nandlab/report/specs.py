@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Charts of figures over the rows of a setting, each with its table.
 
-A chart whose data was not measured is left out, and so is a panel: never drawn empty.
+A chart or panel whose data was not measured is left out, never drawn empty.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class Drawn:
 
 @dataclass(frozen=True)
 class About:
-    """What stands round a chart; ``name`` also names its files."""
+    """The words around a chart; ``name`` also names its files."""
 
     name: str
     title: str
@@ -59,7 +59,7 @@ def drawn(
 
 
 def capital(text: str) -> str:
-    """With its first letter as a title has it; the others are left as they are."""
+    """The text with its first letter as a capital, the others unchanged."""
     return text[:1].upper() + text[1:]
 
 
@@ -89,7 +89,7 @@ def _scaled(figure: Figure, unit: float) -> Figure:
 
 
 def _there(rows: Sequence[Row], figures: Sequence[Figure]) -> list[Figure]:
-    """Those that any trial has."""
+    """The figures that any trial has."""
     return [f for f in figures if any(f(t) is not None for r in rows for t in r.ensemble.ok)]
 
 
@@ -126,13 +126,13 @@ def _moved(setting: Setting) -> list[Figure]:
 
 
 def _own(setting: Setting, *, rates: bool) -> list[Figure]:
-    """The workload's own figures: those a second, or all others."""
+    """The workload's own figures: the rates, or all others."""
     own = [setting.figure(f"own.{name}") for name in setting.words.figures]
     return [f for f in own if f.quantity.name.endswith("per_s") == rates]
 
 
 def own(setting: Setting) -> Drawn | None:
-    """The workload's own figures that are no rates."""
+    """The workload's own figures that are not rates."""
     rows = layout.rows(setting)
     figures = _there(rows, _own(setting, rates=False))
     panels = [panel(rows, f) for f in figures]
@@ -185,7 +185,7 @@ def states(setting: Setting) -> Drawn | None:
 
 
 def ageing(setting: Setting) -> Drawn | None:
-    """Ratios have no trials of their own: a range that the two ensembles' ranges allow."""
+    """A ratio has no trials of its own; its range is what the two ensembles' ranges allow."""
     if not answers.aged_states(setting):
         return None
     aged = [r for r in layout.rows(setting) if not r.ensemble.reference]

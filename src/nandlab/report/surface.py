@@ -29,9 +29,9 @@ class Surface:
     title: str
     figure: Figure
     unit: float
-    """Size of the unit in which a cell has it."""
+    """Size of the unit of the cells' numbers."""
     shift: int = 0
-    """Added for the colour, whose scale is logarithmic: 1 where a figure is often 0."""
+    """Added to a value for its colour, on a logarithmic scale: 1 where a figure is often 0."""
 
     def form(self, value: float) -> str:
         return _short(value / self.unit)
@@ -83,9 +83,9 @@ def drawn(setting: Setting) -> Drawn | None:
         return None
     labels = [label for _, _, label in rows]
     caption = (
-        "Across, the share of the partition's pages that hold live data, in percent, as asked; a "
-        "line each for a file system and for what dead data lies beside it, in blocks of its own "
-        "(apart) or within the same blocks (mixed). A number is the median over the trials, the "
+        "Across: the share of the partition's pages that hold live data, in percent, as asked. A "
+        "line is a file system with a share of dead data, which lies in blocks of its own (apart) "
+        "or within the same blocks (mixed). A number is the median over the trials, the "
         "colour its logarithm; a star stands where some trials did not end well and are not in it, "
         "a cross where none did. The table has the state that each obtained."
     )

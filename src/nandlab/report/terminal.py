@@ -29,7 +29,7 @@ FIELDS = (
 """Keys of a trial in the JSON, always all of them and in this order; what is missing is null."""
 WIDTH, STATE_WIDTH = 80, 12
 LEAST_COLUMN, MOST_COLUMN = 11, 16
-"""Letters: tables of several subjects stand in line, within 80 columns."""
+"""Widths in letters, so that tables of several subjects align within 80 columns."""
 
 
 def as_json(run_folder: RunFolder) -> list[dict[str, Any]]:
@@ -82,7 +82,7 @@ def _known(figure: Figure, setting: Setting) -> bool:
 
 
 def _parts(columns: Sequence[Figure]) -> Iterator[Sequence[Figure]]:
-    """As many columns at a time as a line has room for, as evenly as may be."""
+    """As many columns at a time as a line has room for, as evenly as possible."""
     fit = (WIDTH - STATE_WIDTH) // LEAST_COLUMN
     lines = max(1, -(-len(columns) // fit))
     each = -(-len(columns) // lines)

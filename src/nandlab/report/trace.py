@@ -104,7 +104,7 @@ def _timeline(trace: TraceFolder) -> dict[str, Any]:
 
 
 def _codes(words: NDArray[Any]) -> tuple[list[str], NDArray[np.int64]]:
-    """The words that there are, in the order of their first use, and which each one is."""
+    """The different words in the order of first use, and for each entry the index of its word."""
     listed, first, code = np.unique(words.astype(str), return_index=True, return_inverse=True)
     order = np.argsort(first)
     rank = np.empty(len(order), np.int64)

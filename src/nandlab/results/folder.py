@@ -3,7 +3,7 @@
 
 ``run.json`` is the run's head: the study as it was read and the ids of all its trials.
 ``trials/<id>.json`` is a file per trial, written once, whole, and never again; a trial is done when
-its file exists and validates. ``provenance/<hash>.json`` is what trials ran with, once per content.
+its file exists and validates. ``provenance/<hash>.json`` has what trials ran with, one per content.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ class RunFolder:
         return self.path / "trials" / f"{trial_id}.json"
 
     def source_path(self, sha256: str) -> Path:
-        """Where what trials ran with is kept, a file for each content."""
+        """The file of something that trials ran with; each content has one."""
         return self.path / "provenance" / f"{sha256}.json"
 
     def artefact_path(self, sha256: str) -> Path:
@@ -110,9 +110,9 @@ class RunFolder:
 
 
 def read_trial(path: Path, provenance: Path, seen: dict[str, dict[str, Any]]) -> Trial:
-    """A trial's file, and what it ran with from the folder that keeps it.
+    """Reads a trial's file and, from the provenance folder, what it ran with.
 
-    seen: contents by hash, which many trials share. UsageError if it is no trial, or parts lack.
+    seen: contents by hash, which many trials share. UsageError if it is no trial or a part lacks.
     """
     told = _json(path)
     if told.get("format") == format1.FORMAT:
@@ -134,7 +134,7 @@ def _json(path: Path) -> dict[str, Any]:
     except ValueError as e:
         raise UsageError(f"{path}: not a result this nandlab reads: {e}") from None
     if not isinstance(told, dict):
-        raise UsageError(f"{path}: not a result this nandlab reads: it is no object of JSON")
+        raise UsageError(f"{path}: not a result this nandlab reads: it is no JSON object")
     return told
 
 

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Results of format 1, of before workloads had words of their own, read as if they were of today's.
+"""Reads results of format 1, from before workloads had words of their own, as if they were today's.
 
-FFSMark's four phases and four kinds of operation were keys of the format then, a life was a list of
-rounds, what a trial ran with was in each trial whole.
+In format 1, FFSMark's four phases and four kinds of operation were keys, a life was a list of
+rounds, and each trial held all that it ran with.
 """
 
 from __future__ import annotations
@@ -15,17 +15,17 @@ from nandlab.catalog.workload import WorkloadModel, WorkloadWords
 
 FORMAT = 1
 SOURCES = ("chip", "filesystem", "workload")
-"""What a trial's provenance held beside its board's, and the trial's own steps and config."""
+"""What a trial's provenance held beside the board and the trial's own steps and config."""
 OWN = ("steps", "config")
 WORDS = tuple(WorkloadWords.model_fields)
-"""What a workload's catalog file has now and had not then."""
+"""Fields that a workload's catalog file has now and did not have then."""
 FIGURES = ("phase_ns", "sync_ns", "step_ns", "ops", "flash", "flash_sync", "lifetime")
 INSTRUMENTS = ("memory", "counters")
 TOTALS = {"t_ns": "time", "bytes_written": "bytes", "programs": "count", "erases": "count"}
 ROUND = {**TOTALS, "dead_blocks": "count"}
-"""What a round told, and what each is an amount of."""
+"""The totals of a round, each with its quantity."""
 UNPHASED = "transactions"
-"""The phase of operations that were counted in all and in no phase."""
+"""The phase given to operations that were counted only in total."""
 
 Sources = dict[str, dict[str, Any]]
 
@@ -96,7 +96,7 @@ def _operations(ops: dict[str, dict[str, int]], phase: str) -> dict[str, int]:
 
 
 def life(told: dict[str, Any]) -> dict[str, Any]:
-    """A chip's life: totals after each round, and after the one that failed as the last."""
+    """A chip's life: totals after each round, last those after the round that failed."""
     rounds: list[dict[str, int]] = list(told["rounds"])
     end = told.get("end")
     points = [*rounds, end] if end else rounds
@@ -120,7 +120,7 @@ def life(told: dict[str, Any]) -> dict[str, Any]:
 
 
 def _with_words(name: str, workload: dict[str, Any]) -> dict[str, Any]:
-    """The workload that was, with the words that today's catalog has for it."""
+    """The workload as it was, with the words that today's catalog has for it."""
     if name not in names("workloads"):
         return workload
     try:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What a trial and a run are on disk, and nothing about how they came there.
+"""What a trial and a run are on disk, and nothing about how they got there.
 
 Nothing here knows any workload: phases, kinds of operation and figures have the names that the
 workload gives them, and its catalog file has their titles. Times are in ns of the board's clock
@@ -18,10 +18,10 @@ from nandlab.base.digest import digest
 FORMAT: Literal[2] = 2
 
 Count = Annotated[int, Field(ge=0, lt=1 << 63)]
-"""What is counted, or timed in ns."""
+"""A count, or a time in ns."""
 
 HASH_LETTERS = 20
-"""Letters of a hash that name what it is of."""
+"""How many letters of a hash serve as a name."""
 
 Content = bytes
 """Of an artefact; within a trial the word bytes is a field's."""
@@ -33,9 +33,9 @@ WARNINGS: dict[str, str] = {
     "state_missed": "See state.obtained; try mix = 1, ask for less, or give the chip more room.",
     "kernel_log": "Read kernel_log in the trial file: the kernel complained during this trial.",
     "not_settled": "Background work outlasted settle; the early phases share the chip with it.",
-    "output_cut": "What was read from that output may lack its end; let the step print less.",
-    "memory_measured": "Its times hold what measuring memory cost; take times from another study.",
-    "memory_lost": "Memory is told too low: fsram's table was full; raise its slots_log2.",
+    "output_cut": "Figures read from that output may be incomplete; let the step print less.",
+    "memory_measured": "Its times include measuring memory; take times from another study.",
+    "memory_lost": "Memory is reported too low: fsram's table was full; raise its slots_log2.",
     "workload": "The workload program itself warns; its text says what to do.",
 }
 """The closed list of doubts a trial can carry, each with what to do about it."""
@@ -78,7 +78,7 @@ class PerBlock(_Model):
 
 
 class Latency(_Model):
-    """Of one kind of operation: exact nearest-rank percentiles, in ns."""
+    """Latency of one kind of operation: exact nearest-rank percentiles, in ns."""
 
     count: Count
     min: Count
@@ -90,15 +90,15 @@ class Latency(_Model):
 
 
 class Shares(_Model):
-    """Parts of the partition's pages, 0..1, as the chip counted them programmed."""
+    """Shares of the partition's pages, 0..1, that the chip counted as programmed."""
 
     before: float | None = Field(default=None, description="already programmed before the fill")
     valid: float | None = Field(default=None, description="programmed by the data that stays")
     invalid: float | None = Field(
-        default=None, description="programmed by the data since removed, and still so"
+        default=None, description="programmed by data since removed, and not erased yet"
     )
     programmed: float | None = Field(
-        default=None, description="programmed in all as the timed phases begin"
+        default=None, description="all that are programmed when the timed phases begin"
     )
 
 
@@ -129,7 +129,7 @@ class Chip(_Model):
 
 
 class Image(_Model):
-    """A chip image that a trial began from: flashed, then mounted, and nothing formatted."""
+    """A chip image that a trial began from: it was flashed and mounted, never formatted."""
 
     name: str = Field(description="as the study names it")
     sha256: str = Field(description="of its cells and its sidecar")
@@ -139,14 +139,14 @@ class Phase(_Model):
     """A part of a workload, by the workload's own name."""
 
     name: str
-    ns: Count | None = Field(default=None, description="without its sync; null: it did not come")
+    ns: Count | None = Field(default=None, description="without its sync; null: it was not run")
     sync_ns: Count | None = Field(default=None, description="the sync that ends it; null: none")
     operations: dict[str, Count] = Field(default={}, description="made in it, by kind")
     bytes: dict[str, Count] = Field(
-        default={}, description="read, written in it; empty: the workload tells them in all only"
+        default={}, description="read, written in it; empty: the workload reports totals only"
     )
     chip: Counts | None = Field(default=None, description="its sync included; null: not counted")
-    chip_sync: Counts | None = Field(default=None, description="the part that is its sync's")
+    chip_sync: Counts | None = Field(default=None, description="the sync's part of them")
 
 
 class StepTaken(_Model):
@@ -156,7 +156,8 @@ class StepTaken(_Model):
     ns: int = Field(description="of the board's clock")
     chip: Counts | None = Field(default=None, description="null: not counted")
     command: str | None = Field(
-        default=None, description="what the board was given; null: a result of before this was told"
+        default=None,
+        description="what the board was given; null: the result is older than this field",
     )
 
 
@@ -191,13 +192,13 @@ class Host(_Model):
     board: str = Field(description="snapshot key of the board that ran it")
     memory: list[int] = Field(
         default=[],
-        description="bytes of the host's memory that the board held, at equal distances of host "
+        description="bytes of the host's memory that the board held, at equal intervals of host "
         "time, 64 at the most; empty: not known",
     )
 
 
 class Origin(_Model):
-    """The run that a trial was run in, where that is another one."""
+    """The run that a trial was run in, if it is another than the one that holds it."""
 
     study: str
     run: str
@@ -209,9 +210,11 @@ class Trial(_Model):
     format: Literal[2] = FORMAT
     id: str
     study: str
-    run: str = Field(default="", description="the run's id; empty: of before this was told")
+    run: str = Field(
+        default="", description="the run's id; empty: the result is older than this field"
+    )
     key: str = Field(
-        default="", description="the hash of all that the trial is; empty: of before this was told"
+        default="", description="the hash of all that the trial is; empty: older than this field"
     )
     origin: Origin | None = Field(
         default=None, description="where it was taken from; null: this run ran it"
@@ -232,7 +235,7 @@ class Trial(_Model):
     seed: int
     phase_offset_ms: float
 
-    steps: list[StepTaken] = Field(default=[], description="of the job, in order, those that ran")
+    steps: list[StepTaken] = Field(default=[], description="those of the job that ran, in order")
     files: dict[str, str] = Field(default={}, description="that the job was given, by name")
     phases: list[Phase] = Field(default=[], description="of the workload, in order")
     operations: dict[str, Count] = Field(default={}, description="in all, by kind")
@@ -246,7 +249,7 @@ class Trial(_Model):
     texts: dict[str, str] = Field(default={}, description="what the workload says in words")
     series: list[Series] = []
     open_ended: bool = Field(
-        default=False, description="the load was ended before it came to its end by itself"
+        default=False, description="the load was stopped before it ended by itself"
     )
     measured: dict[str, dict[str, int | float]] = Field(
         default={}, description="by instrument, what it measured beside the load"
@@ -261,8 +264,8 @@ class Trial(_Model):
     warnings: list[Doubt] = Field(default_factory=list)
     provenance: dict[str, str] = Field(
         default={},
-        description="board, chip, filesystem, workload: the hash of what it was, which the run's "
-        "folder keeps once",
+        description="for board, chip, filesystem and workload the hash of its content, which the "
+        "run's folder keeps once",
     )
     host: Host | None = None
 
@@ -275,16 +278,16 @@ class Trial(_Model):
 
     @property
     def filesystem_title(self) -> str:
-        """The file system as people write it: the catalog's title, which the run keeps."""
+        """The file system's title from the catalog, as the run keeps it."""
         title: str = self.about("filesystem").get("title", self.filesystem)
         return title
 
     def about(self, what: str) -> dict[str, Any]:
-        """What the trial ran with, whole: its board, chip, filesystem or workload."""
+        """The content of what the trial ran with: its board, chip, filesystem or workload."""
         return self._sources.get(what, {})
 
     def knowing(self, sources: dict[str, dict[str, Any]]) -> Trial:
-        """The trial with what its provenance stands for, which trials may share."""
+        """The trial with the contents that its provenance names; trials may share them."""
         hashes = {what: digest(source)[:HASH_LETTERS] for what, source in sources.items()}
         copy = self.model_copy(update={"provenance": hashes})
         copy._sources = sources
@@ -303,7 +306,7 @@ class Trial(_Model):
 
     @property
     def sources(self) -> dict[str, dict[str, Any]]:
-        """All that about() tells, by what it is of."""
+        """Every content that about() gives, by name."""
         return self._sources
 
     def phase(self, name: str) -> Phase | None:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Finished trials by what they are, for any run to take: no trial is run twice.
+"""Finished trials, found by what they are. Any run may take one, so no trial is run twice.
 
 A trial's key is the hash of all that it is: the board with its kernel, modules and programs, the
 steps and files of its job, its image. Equal keys are equal trials, whatever their studies are
@@ -27,7 +27,7 @@ class Store:
         return self.path / "trials" / f"{key}.json"
 
     def put(self, folder: RunFolder, trial: Trial) -> None:
-        """Keeps a trial that a run's folder has; only one that ended well is worth it."""
+        """Keeps a trial of a run's folder if it ended well."""
         if not trial.ok or not trial.key:
             return
         for sha256 in trial.provenance.values():
@@ -37,7 +37,7 @@ class Store:
         _link(folder.trial_path(trial.id), self._place(trial.key))
 
     def get(self, key: str) -> Trial | None:
-        """The trial of this key, or None; one that can no longer be read is none."""
+        """The trial of this key; None if there is none, or if it can no longer be read."""
         path = self._place(key)
         if not path.exists():
             return None
@@ -51,7 +51,7 @@ class Store:
 
 
 def _link(source: Path, target: Path) -> None:
-    """The same file under another name; a copy where the two are on different disks."""
+    """Links the file under another name; copies it where the two are on different disks."""
     if target.exists():
         return
     target.parent.mkdir(parents=True, exist_ok=True)

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What a trace's folder comes to in a few lines that can be kept: flash time by cause, by phase.
+"""A trace's folder in a few lines that can be kept: flash time by cause and by phase.
 
-A folder is many megabytes; a paper's claim rests on some figures of it. They are copied, never
+A folder is many megabytes; a paper's claim rests on a few of its figures. These are copied, never
 typed: ``nandlab trace brief FOLDER > FILE``.
 """
 
@@ -19,12 +19,12 @@ from nandlab.catalog.noun import Strict
 from nandlab.trace.folder import TraceFolder
 
 PAGES = {"FS_WRITE_END": "written to", "FS_WRITE_PAGE": "written back"}
-"""What of the page cache is kept."""
+"""Events of the page cache that are kept, in words."""
 PHASES = ("creation", "transactions", "deletion")
 
 
 class Flash(Strict):
-    """The chip's operations and their time. Spare bytes alone count in the time, not the pages."""
+    """The chip's operations and their time. Those on spare bytes alone count in the time only."""
 
     ns: int
     reads: int
@@ -33,13 +33,13 @@ class Flash(Strict):
 
 
 class Cause(Flash):
-    """Those that one cause had."""
+    """The operations of one cause."""
 
     cause: str
 
 
 class Phase(Strict):
-    """A phase of FFSMark with the sync that ends it, as the program itself told."""
+    """A phase of FFSMark with the sync that ends it, as the program itself reports it."""
 
     name: str
     ns: int
@@ -144,7 +144,7 @@ def _figures(row: dict[str, Any]) -> dict[str, int]:
 
 
 def _ffsmark(stdout: str) -> dict[str, Any]:
-    """What FFSMark printed, if it was that."""
+    """What FFSMark printed; empty if the command was another program."""
     try:
         found = json.loads(stdout)
     except ValueError:
@@ -154,7 +154,7 @@ def _ffsmark(stdout: str) -> dict[str, Any]:
 
 
 def _phases(told: dict[str, Any]) -> list[Phase]:
-    """Those that were run. FFSMark tells a phase's time without its sync, its operations with."""
+    """The phases that were run. FFSMark counts the sync in a phase's operations, not its time."""
     counted = (told.get("flash") or {}).get("phases") or {}
     found = []
     for name in PHASES:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The page cache in a trace: how often it had the page, and what read-ahead was good for."""
+"""The page cache in a trace: how often it had the page, and how much of read-ahead was used."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ AHEAD, HIT, MISS = range(3)
 
 @dataclass(frozen=True)
 class Cache:
-    """Pages, but for the windows."""
+    """All are numbers of pages, except ``windows``."""
 
     hits: int
     misses: int
     windows: int
     """Times that pages were read for a file, or read ahead."""
     ahead: int
-    """Pages of them that nobody had asked for yet."""
+    """Pages of these windows that no read had asked for yet."""
     used: int
-    """Of these, those that a read found in the cache before they left it."""
+    """Those of the pages ahead that a read found in the cache before they left it."""
 
     @property
     def hit_rate(self) -> float | None:
@@ -49,9 +49,9 @@ def of(recording: Recording, tree: Tree) -> Cache:
 
 
 def _read_ahead(records: NDArray[Any], tree: Tree) -> tuple[int, int]:
-    """Pages read ahead, and those of them that the next thing that came to them was a hit.
+    """Counts pages read ahead, and those of them whose next event is a hit.
 
-    A page of a window that the very call has missed just before was asked for, not read ahead.
+    A page of a window that the same call missed just before was asked for, not read ahead.
     """
     kind = np.full(256, -1)
     kind[[Type.RA_SUBMIT, Type.PC_HIT, Type.PC_MISS]] = AHEAD, HIT, MISS

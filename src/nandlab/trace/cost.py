@@ -23,7 +23,7 @@ Probe = Literal["detour", "kretprobe", "kprobe", "hook"]
 
 
 class Kind(Strict):
-    """Events that cost alike."""
+    """Events of the same cost."""
 
     what: str = Field(description="what they are of, for people")
     events: list[str] = Field(description="types of records")
@@ -41,7 +41,7 @@ class Price(Strict):
     """What an event of a kind costs on a kernel."""
 
     instructions: int
-    probe: Probe = Field(description="how it was seen; by another it costs otherwise")
+    probe: Probe = Field(description="the probe that it was seen by; another costs more or less")
 
 
 class Costs(Strict):
@@ -58,11 +58,11 @@ class Costs(Strict):
         return self
 
     def kind_of(self, event: str) -> str | None:
-        """The kind that an event is of; None: of none."""
+        """The kind of an event; None: it has none."""
         return next((name for name, kind in self.kinds.items() if event in kind.events), None)
 
     def price(self, kernel: str, event: str, probe: str | None) -> int | None:
-        """Instructions of an event; None: not measured. probe None: that which it always has."""
+        """Instructions of an event; None: not measured. probe None: the one it always has."""
         found = self.kernels.get(kernel, {}).get(self.kind_of(event) or "")
         return found.instructions if found and probe in (found.probe, None) else None
 
@@ -75,7 +75,7 @@ def of(
 ) -> dict[str, Any]:
     """What tracing cost, by kind; ``requests`` and ``trace_ns`` are those of a summary.
 
-    board: the identity of what the trace is of. Marks are left out: they are the user's own.
+    board: the identity of the board that was traced. Marks are left out: they are the user's own.
     """
     costs = read()
     kernel = series(str(board["kernel"]))
@@ -112,7 +112,7 @@ def of(
 
 
 def _instruction_ns(board: Mapping[str, Any]) -> int | None:
-    """Of the board's own time; None: its clock does not count instructions."""
+    """Board time of an instruction, ns; None: the board's clock does not count instructions."""
     if board.get("accel") != "tcg":
         return None
     return 1 << int(board["board"]["icount_shift"])
@@ -129,6 +129,6 @@ def series(kernel: str) -> str:
 
 
 def probe_kinds(status: str) -> dict[str, str]:
-    """By event, how it is seen, from /proc/tracers/status; what has no probe there is hooked."""
+    """How each event is seen, from /proc/tracers/status; one without a probe there is hooked."""
     split = (line.split() for line in status.splitlines())
     return {words[1]: words[3] for words in split if len(words) == 6 and words[0] == "probe"}

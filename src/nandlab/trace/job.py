@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""A command under trace as a job for the board, and what comes back of it.
+"""A command under trace as a job for the board, and what the job brings back.
 
-The records come as cargo, the rest as what steps say.
+The records come as cargo, the rest as output of steps.
 """
 
 from __future__ import annotations
@@ -41,11 +41,11 @@ CHIP_COUNTS = (
         "late_ns",
     ),
 )
-"""Of the chip's counters, those that a trace is compared with."""
+"""The chip's counters that a trace is compared with."""
 ENERGY = "energy_nj"
-"""A counter that only a chip has whose data sheet tells of energy."""
+"""A counter that exists only if the chip's data sheet tells of energy."""
 NOT_FOR_RECORDS_MIB = 64
-"""Of a board's RAM, what may not be asked for: with less for all else nothing can be traced."""
+"""RAM of a board that records may not take: with less for all else nothing can be traced."""
 
 
 @dataclass(frozen=True)
@@ -74,7 +74,7 @@ class Request:
 
 
 def records_max(board: BoardModel) -> int:
-    """Records that a trace on this board may ask for. How many fit shows when they are made."""
+    """The most records that a trace may ask for; whether they fit shows when they are allocated."""
     return max(0, board.ram_mib - NOT_FOR_RECORDS_MIB) * MIB // records.RECORD_BYTES
 
 
@@ -100,8 +100,8 @@ def job(request: Request) -> Job:
     ]
     if request.with_mount:
         steps.append(unmount(spec, "unmount-traced"))
-    # what the command left to threads in the background is its doing too; and then nothing
-    # happens between the tracers' last record and the reading of the chip's counters
+    # what the command left to background threads belongs to it too; and once that is done,
+    # nothing happens between the tracers' last record and the reading of the chip's counters
     steps.append(replace(settle, name=SETTLED, always=True))
     hold = _hold(request)
     offset_ns = round(spec.phase_offset_ms * 1_000_000)
@@ -135,7 +135,7 @@ def _start(request: Request) -> str:
     fs = request.spec.filesystem
     where = None if request.with_mount else MOUNTPOINT
     lines = tracer_commands(fs, where, request.tracers, request.functions, request.records)
-    # what MTD was asked for is a layer of its own
+    # the calls of MTD are a layer of their own
     calls = [f"echo calls on > {FOLDER}/flashmon"] if "flash" in request.tracers else []
     lines = [*lines[:-1], *calls, lines[-1]]
     for name in request.functions:
@@ -171,7 +171,7 @@ class Outcome:
     status: dict[str, str]
     """Figures of /proc/tracers/status."""
     absent: list[str]
-    """What there is no probe for, each in a sentence."""
+    """What no probe could be set for, each in a sentence."""
     probes: dict[str, str]
     """By event, how it was seen."""
     paths: dict[int, str]
@@ -180,7 +180,7 @@ class Outcome:
 
 
 def outcome(request: Request, record: JobRecord) -> Outcome:
-    """Decodes what came back; NandlabError if it did not come so far as to trace."""
+    """Decodes what came back; NandlabError if nothing was traced."""
     if record.get("command") is None:
         failed = record.failed()
         assert failed is not None
@@ -217,7 +217,7 @@ def _numbers(text: str) -> dict[str, int]:
 
 
 def paths(text: str) -> dict[int, str]:
-    """Inode -> path below the mount, of what treelist told; of several names the first.
+    """Inode -> path below the mount, from treelist's output; the first of several names.
 
     A line that was cut is left out. Bytes that cannot be printed become \\xNN.
     """
@@ -228,7 +228,7 @@ def paths(text: str) -> dict[int, str]:
 
 
 def absent(request: Request, status: str) -> list[str]:
-    """What the trace cannot show on this kernel, for want of a function to probe."""
+    """What the trace cannot show on this kernel, for lack of a function to probe."""
     lines = status.splitlines()
     gone = [line.split(" ", 2) for line in lines if line.startswith("absent ")]
     missing = [f"event {event}: {why}" for _, event, why in gone]

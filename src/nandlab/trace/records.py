@@ -23,8 +23,8 @@ VERSION = 1
 HEADER_TYPE = 255
 RECORD_BYTES = 64
 STRETCH = 1 << 16
-"""Records that are looked at together where an array of them all would be large: fresh memory
-costs more than what is done with it."""
+"""Records handled at a time where an array for all would be large: fresh memory costs more than
+the work on it."""
 
 Array = NDArray[Any]
 
@@ -61,7 +61,7 @@ RECORD = _layout("""
     extra      <u4 60
     text       S24 40
 """)
-"""``text`` is that of a mark, and lies over ``object`` to ``extra``."""
+"""``text`` is a mark's text; it overlaps ``object`` to ``extra``."""
 HEADER = _layout("""
     magic        <u4  0
     version      <u2  4
@@ -120,7 +120,7 @@ class Type(IntEnum):
 
 
 class Flag(IntFlag):
-    """What else is to be said of an event."""
+    """What else is true of an event."""
 
     OOB = 1
     RAW = 2
@@ -162,7 +162,7 @@ def read(path: Path) -> Recording:
 
 
 def decode(data: bytes, where: str = "trace") -> Recording:
-    """What the file ``records`` gave, once or several times in a row.
+    """Decodes what the file ``records`` gave, read once or several times in a row.
 
     NandlabError says what is wrong with it, and at which record.
     """
@@ -208,7 +208,7 @@ def _check_header(head: Any, where: str) -> None:
 def in_order(
     records: Array, lost: int = 0, missed: int = 0, written: int = 0, where: str = "trace"
 ) -> Recording:
-    """Records as they were written, put into the order of their events' beginnings."""
+    """Puts records, given as they were written, into the order in which their events began."""
     seq = np.ascontiguousarray(records["seq"])
     order = np.argsort(seq, kind="stable")
     for at in range(0, len(order), STRETCH):
@@ -223,7 +223,7 @@ def in_order(
 
 
 def _closing(records: Array, order: NDArray[np.int64]) -> NDArray[np.int64]:
-    """A CPU's records come as their events end; several CPUs' must go by the clock."""
+    """One CPU's records come in the order of their ends; several CPUs' are sorted by the clock."""
     if not len(records) or records["cpu"].min() == records["cpu"].max():
         return order
     ends = records["start_ns"] + records["latency_ns"]
@@ -277,7 +277,7 @@ _FUNCTION = re.compile(r"function (\d+) (\S+)")
 
 
 def names(text: str) -> Names:
-    """The file ``names``, decoded; NandlabError names a line that is none of its."""
+    """The file ``names``, decoded; NandlabError names a line that it does not know."""
     found = Names()
     for line in text.split("\n"):
         if m := _TASK.fullmatch(line):

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """The board's shell commands that load the tracers and start them on a file system.
 
-What they are told of the file system is in its catalog file, under ``[symbols]``.
+What they need to know of the file system is in its catalog file, under ``[symbols]``.
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ def _vfsmon(fs: FilesystemModel, mountpoint: str | None) -> list[str]:
         for operation, names in fs.symbols.items()
         if operation in FILE_OPERATIONS
     ]
-    # A mount that is yet to come has no path: then by the type that it will have.
+    # A mount that is yet to come has no path: the type selects it.
     where = f"mount {mountpoint}" if mountpoint else f"fs {fs.kernel_type}"
     return [*chosen, f"echo {where} > {file}"]
 
 
 def _funcmon(fs: FilesystemModel, functions: Iterable[str]) -> list[str]:
     file = f"{FOLDER}/funcmon"
-    # The first of the candidates that is there; none: the kernel log and status say so.
+    # The first candidate that exists; if none does, the kernel log and status say so.
     causes = [
         " || ".join(f"echo add {name} > {file} 2>/dev/null" for name in names)
         for operation, names in fs.symbols.items()

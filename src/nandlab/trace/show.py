@@ -113,7 +113,7 @@ def files(s: dict[str, Any]) -> Table:
 
 
 def file_rows(s: dict[str, Any]) -> list[dict[str, Any]]:
-    """The files with most flash time; in one row each those that are gone, and the rest."""
+    """The files with most flash time, then one row for all that are gone and one for the rest."""
     there = [row for row in s["flash_by_file"] if not row["gone"]]
     gone = [row for row in s["flash_by_file"] if row["gone"]]
     rows = there[:FILES_SHOWN]
@@ -144,7 +144,7 @@ def cost_line(found: dict[str, Any]) -> str:
         text += f", {ms(found['ns'])} ms: {100 * found['share']:.2f} % of the trace's time"
     if found["unpriced"]:
         what = ", ".join(f"{count:,} {event}" for event, count in found["unpriced"].items())
-        text += f"; without that of {what}, which nobody measured on Linux {found['kernel']}"
+        text += f"; not counting {what}, whose cost was not measured on Linux {found['kernel']}"
     return text
 
 

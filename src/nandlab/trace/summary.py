@@ -141,7 +141,7 @@ def _done(records: NDArray[Any]) -> int:
 
 
 def amplification(recording: Recording, tree: Tree) -> dict[str, dict[str, Any]]:
-    """Bytes at each layer, down from what programs moved; and the chip's by that."""
+    """Bytes at each layer, from programs down to the chip; factor: the chip's / the programs'."""
     of = recording.of
     chip_reads, chip_programs = _data(of(Type.FLASH_READ)), _data(of(Type.FLASH_PROGRAM))
     mtd = np.isin(recording.records["type"], [Type.MTD_READ, Type.MTD_WRITE]).any()
@@ -168,7 +168,7 @@ def amplification(recording: Recording, tree: Tree) -> dict[str, dict[str, Any]]
 def _pages_asked(r: NDArray[Any], tree: Tree) -> int:
     """Bytes that the file system was asked to read into the page cache.
 
-    One that reads ahead a window at a time may do so page by page, or without such calls.
+    A file system that reads ahead by windows may do so by calls for single pages, or without.
     """
     page = r["type"] == Type.FS_READ_PAGE
     window = r["type"] == Type.FS_READAHEAD
@@ -208,7 +208,7 @@ def flash(r: NDArray[Any]) -> dict[str, int]:
 
 
 def _grouped(keys: NDArray[np.int64]) -> Iterator[tuple[int, NDArray[np.int64]]]:
-    """Each key, and where it is."""
+    """Each key, and the places that have it."""
     order = np.argsort(keys, kind="stable")
     found, first = np.unique(keys[order], return_index=True)
     for key, places in zip(found.tolist(), np.split(order, first[1:]), strict=False):

@@ -74,7 +74,7 @@ def write(
 
 
 def _texts(records: NDArray[Any], names: Names) -> tuple[list[str], NDArray[np.int32]]:
-    """The texts of marks and the names of functions, and which each record has, from 1 on."""
+    """The texts of marks and names of functions, and for each record its own's number from 1."""
     types = np.ascontiguousarray(records["type"])
     marks, functions = np.flatnonzero(types == Type.MARK), np.flatnonzero(types == Type.FUNC)
     known = names.functions

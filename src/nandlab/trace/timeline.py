@@ -55,7 +55,7 @@ def write(
 
 
 def _signed(column: NDArray[Any]) -> NDArray[Any]:
-    """As Perfetto's integers can tell it: those of 64 bits without the highest."""
+    """As Perfetto's integers can hold it: a column of 64 bits loses its highest bit."""
     return column & np.uint64(2**63 - 1) if column.dtype.itemsize == 8 else column
 
 
@@ -123,7 +123,7 @@ class _Writer:
             self.written += 1
 
     def _tracks(self, pid: int, task: int, group: int) -> list[int]:
-        """The task's own track, and that of the layer; told to Perfetto when they are new."""
+        """The task's own track, and that of the layer; a new one is declared to Perfetto."""
         own = TASKS_UUID + pid
         if own not in self.known:
             self._thread(own, pid, task)
@@ -161,7 +161,7 @@ class _Writer:
         return packet
 
     def _groups(self, records: Any, tree: Tree) -> list[int]:
-        """Functions are the file system's, or the collector's where they are its."""
+        """The group of each record; functions are the file system's or its collector's."""
         groups = _GROUP_OF[records["type"]]
         function = records["type"] == Type.FUNC
         groups[function & (tree.layer == 1)] = 2
@@ -193,7 +193,7 @@ class _Writer:
 
 
 def read(path: Path) -> Trace:
-    """The file again, as Perfetto's own classes have it."""
+    """Reads the file back with Perfetto's own classes."""
     trace = Trace()
     trace.ParseFromString(path.read_bytes())
     return trace

@@ -21,15 +21,15 @@ NONE = -1
 
 VFS, FILE_SYSTEM, MTD, CHIP, OTHER = range(5)
 LAYERS = ("VFS", "file system", "MTD", "chip", "other")
-"""Whose code an interval is; an instant's is that of what it lies in."""
+"""Whose code an interval runs; an instant has the layer of the interval around it."""
 
 WEAK_CAUSE = "write_buffer"
-"""A cause only where nothing else is: who flushed the buffer had a reason."""
+"""A cause only if there is no other: whatever flushed the buffer is the better one."""
 WRITE_BACK = "write_back"
 BEFORE_OPEN = {Type.FS_LOOK_UP: "look_up", Type.FS_CREATE: "create"}
-"""What a file system does for a call before that is seen."""
+"""What a file system does for a call before the call is seen."""
 OUTSIDE = "outside"
-"""Of an operation that lies in no call that was traced."""
+"""The cause of an operation that lies in no traced call."""
 
 
 @dataclass(frozen=True)
@@ -51,7 +51,7 @@ class Tree:
     inode: Ints
     """Inode of the innermost interval with one, for the file that an event was for; 0: none."""
     symbols: Mapping[str, Sequence[str]]
-    """Those of the file system's catalog file."""
+    """The symbols of the file system's catalog file."""
 
     def functions_of(self, causes: Sequence[str]) -> set[str]:
         """The functions that the catalog has for some causes."""
@@ -83,10 +83,10 @@ def of(recording: Recording, names: Names, symbols: Mapping[str, Sequence[str]])
 
 
 def _parents(pid: NDArray[Any], closed: Ints) -> Ints:
-    """For each event the last before it, of its task, that ended after it.
+    """For each event the last earlier one of its task that ended after it.
 
-    All events look further out at once: from one that ended too early to where that one itself
-    looks, until nobody moves.
+    All events search at once, from the event just before. One whose candidate ended too early takes
+    that candidate's own candidate, until no event changes.
     """
     n = len(pid)
     by_task = np.argsort(pid, kind="stable")
@@ -106,7 +106,7 @@ def _parents(pid: NDArray[Any], closed: Ints) -> Ints:
 
 
 def _outermost(parent: Ints, wanted: NDArray[np.bool_]) -> Ints:
-    """For each event the outermost wanted one of itself and those that it lies in; or -1."""
+    """For each event the outermost wanted one among itself and those around it, or -1."""
     found = np.where(wanted, np.arange(len(parent)), NONE)
     at = parent.copy()
     todo = np.flatnonzero(at != NONE)
@@ -119,7 +119,7 @@ def _outermost(parent: Ints, wanted: NDArray[np.bool_]) -> Ints:
 
 
 def _innermost(parent: Ints, own: Ints, none: int) -> Ints:
-    """For each event the value of the innermost of itself and those around it that has one."""
+    """For each event the value of the innermost event with one, among itself and those around."""
     found = own.copy()
     at = parent.copy()
     todo = np.flatnonzero((found == none) & (at != NONE))
@@ -141,7 +141,7 @@ _LAYER_OF[Type.MTD_READ : Type.FUNC] = MTD
 def _layers(
     records: NDArray[Any], names: Names, symbols: Mapping[str, Sequence[str]], parent: Ints
 ) -> Ints:
-    """By type; a function that the catalog does not know works for what it lies in."""
+    """By type; a function that the catalog does not know has the layer that it lies in."""
     layer = _LAYER_OF[records["type"]]
     known = {name for listed in symbols.values() for name in listed}
     numbers = [n for n, name in names.functions.items() if name in known]
@@ -155,7 +155,7 @@ def _layers(
 def _own_causes(
     records: NDArray[Any], names: Names, symbols: Mapping[str, Sequence[str]]
 ) -> tuple[list[str], Ints]:
-    """All causes that there are, "" first; and which of them each record is by itself."""
+    """All causes, "" first, and for each record the index of the cause that it is itself."""
     listed = ["", OUTSIDE]
     by_type = np.zeros(256, np.int64)
     for kind in Type:
@@ -179,7 +179,7 @@ def _own_causes(
 
 
 def _causes(records: NDArray[Any], parent: Ints, own: Ints, causes: list[str]) -> Ints:
-    """The innermost cause around each operation of the flash; the weak one only for want of it."""
+    """The innermost cause around each flash operation; the weak one only if there is no other."""
     weak = causes.index(WEAK_CAUSE) if WEAK_CAUSE in causes else NONE
     strong = _innermost(parent, np.where(own == weak, 0, own), 0)
     found = np.where(strong == 0, _innermost(parent, own, 0), strong)

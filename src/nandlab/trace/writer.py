@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""From what a board gave to a trace's folder, which appears when all of it is there."""
+"""Writes what a board gave into a trace's folder, which appears only when it is complete."""
 
 from __future__ import annotations
 
@@ -30,9 +30,9 @@ COUNTED = {
     "programs of spare bytes": (("oob_programs",), ("oob_programs",)),
     "erases": (("erases",), ("erases",)),
 }
-"""What must be equal: of the trace, and of the chip's counters. A page that the chip has in its
-register still is read once more by the driver; and what it is then read for, data or spare bytes,
-the chip counts for the read that put it there."""
+"""What must be equal: sums of the trace, and sums of the chip's counters. A page that the
+chip still has in its register is read once more by the driver; the chip counts what is then read,
+data or spare bytes, for the read that put the page there."""
 UNKNOWN = ""
 
 
@@ -104,7 +104,7 @@ def warnings(
         )
     if told["missed"]:
         found.append(
-            f"{told['missed']} events were seen by no probe: status in meta.json has whose"
+            f"{told['missed']} events were seen by no probe: tracer_status in meta.json says whose"
         )
     if "flash" in request.tracers and not told["lost"]:
         for name, (ours, chip_s) in COUNTED.items():

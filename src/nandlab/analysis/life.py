@@ -53,7 +53,7 @@ def whole(trial: Trial) -> list[Point]:
 
 
 def end(trial: Trial) -> Point | None:
-    """The totals at its end: the round that failed counts, but for its bytes."""
+    """The totals at its end: the round that failed counts, except its bytes."""
     return next(iter(points(trial)[-1:]), None)
 
 

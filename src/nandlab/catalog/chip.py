@@ -151,12 +151,12 @@ class ChipModel(Noun):
         return int(blocks)
 
     def cells_bytes(self, blocks: int) -> int:
-        """Bytes of the cells of a number of blocks, spare areas included."""
+        """Bytes of the cells of ``blocks`` blocks, spare areas included."""
         g = self.geometry
         return blocks * self.pages_per_block() * (g.writesize + g.oobsize)
 
     def figures(self, partition_blocks: int) -> dict[str, int]:
-        """The figures that a file system may bound, for a partition of a number of blocks."""
+        """The figures that a file system may bound, for a partition of ``partition_blocks``."""
         g = self.geometry
         return {
             "writesize": g.writesize,

@@ -71,7 +71,7 @@ class Claim(Strict):
     where: str = Field(description="section and figure of the paper")
     parts: list[Part] = Field(min_length=1)
     counted: list[Selector] = Field(
-        default=[], description="further configurations whose counts tell of the cause"
+        default=[], description="further configurations whose counts show the cause"
     )
     traced: str = Field(
         default="",
@@ -124,7 +124,7 @@ class Drawn(Strict):
 
     id: str = Field(pattern=r"^[a-z0-9-]+$")
     title: str = Field(description="what the paper's figure shows")
-    said: list[str] = Field(description="what the paper states of it, in numbers, as sentences")
+    said: list[str] = Field(description="the numbers that the paper states of it, as sentences")
     panels: list[Panel] = Field(min_length=1)
     bars: list[Bar] = Field(min_length=1)
 

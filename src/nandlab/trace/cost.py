@@ -25,7 +25,7 @@ Probe = Literal["detour", "kretprobe", "kprobe", "hook"]
 class Kind(Strict):
     """Events of the same cost."""
 
-    what: str = Field(description="what they are of, for people")
+    what: str = Field(description="what the events are, in words for people")
     events: list[str] = Field(description="types of records")
     by: str = Field(description="the known work that it was measured on")
 

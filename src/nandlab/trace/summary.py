@@ -136,7 +136,7 @@ def _requests(r: NDArray[Any]) -> list[dict[str, Any]]:
 
 
 def _done(records: NDArray[Any]) -> int:
-    """Bytes that calls moved: what they returned, but for errors."""
+    """Bytes that calls moved: the sum of what they returned, without errors."""
     return int(np.maximum(records["result"], 0).sum(dtype=np.int64))
 
 

@@ -49,7 +49,7 @@ class Tree:
     """Index into ``causes``, for what reaches the flash; 0 for the rest."""
     causes: list[str]
     inode: Ints
-    """Inode of the innermost interval with one, for the file that an event was for; 0: none."""
+    """Inode of the innermost interval that has one: the file that an event was for; 0: none."""
     symbols: Mapping[str, Sequence[str]]
     """The symbols of the file system's catalog file."""
 

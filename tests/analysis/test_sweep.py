@@ -96,3 +96,31 @@ def test_the_report_of_a_sweep_has_its_surface_and_no_rows_for_each_state(tmp_pa
     svg = (page.parent / "ffsmark-surface.svg").read_text()
     for words in ("Transaction time, s", "Write amplification", "25 % dead, mixed", "\u00d7"):
         assert words in svg
+
+
+def test_where_more_is_better_a_cliff_is_a_fall_and_so_is_ageing() -> None:
+    """Transactions a second as the headline: 10 s on fresh flash are 1,500, 50 s are 300."""
+    words = {"figure": "own.transactions_per_s", "noun": "rate", "best": "is fastest"}
+    trials = [
+        t.knowing({**t.sources, "workload": {**t.about("workload"), "headline": words}})
+        for e in swept().ensembles
+        for t in e.trials
+    ]
+    (setting,) = groups.group(trials)
+    found = {(c.subject, c.line): c for c in sweep.cliffs(setting)}
+    assert (found["JFFS2", (0.0, 0.0)].at, found["JFFS2", (0.0, 0.0)].ratio) == (0.8, 0.2)
+    assert found["UBIFS", (0.0, 0.0)].at is None
+    told = sweep.findings(setting)[0].text
+    assert "from 80 % valid its rate is less than 0.5 times that of fresh flash (0.200" in told
+    slow = [trial(state(v), s + i) for v, s in ((0, 10), (50, 40)) for i in (0, 0.1)]
+    slow += [trial(state(v), s + i, "ubifs") for v, s in ((0, 10), (50, 11)) for i in (0, 0.1)]
+    named = [t.model_copy(update={"id": f"{t.id}-{i}", "seed": i}) for i, t in enumerate(slow)]
+    known = [
+        t.knowing({**t.sources, "workload": {**t.about("workload"), "headline": words}})
+        for t in named
+    ]
+    (setting,) = groups.group(known)
+    (ageing,) = [
+        f for a in view(setting).answers(setting) for f in a.findings if f.topic == "Ageing, rate"
+    ]
+    assert ageing.text.startswith("JFFS2 suffers most: its rate is 0.25")

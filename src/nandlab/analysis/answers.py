@@ -246,7 +246,11 @@ def ageing(setting: Setting, state: str) -> list[Finding]:
     """By how much headline and erases grow from fresh; the subject that suffers most first."""
     words = setting.words.headline
     topics = (
-        ("Ageing, time", f"its {words.noun} is {{r}} times that of fresh flash", setting.headline),
+        (
+            _ageing_topic(setting),
+            f"its {words.noun} is {{r}} times that of fresh flash",
+            setting.headline,
+        ),
         (
             "Ageing, wear",
             "it needs {r} times the block erases of fresh flash",
@@ -258,20 +262,28 @@ def ageing(setting: Setting, state: str) -> list[Finding]:
         ratios = [(s, ageing_ratio(setting, s, state, figure)) for s in setting.subjects]
         known = [(s, r) for s, r in ratios if r is not None]
         if known:
-            found.append(_ageing_finding(topic, lead, known))
+            more = figure.better == "more"
+            found.append(_ageing_finding(topic, lead, known, falls=more))
     return found
 
 
-def _ageing_finding(topic: str, lead: str, known: list[Entry]) -> Finding:
-    known = sorted(known, key=lambda k: -k[1].median)
+def _ageing_topic(setting: Setting) -> str:
+    words = setting.words.headline
+    return f"Ageing, {'time' if setting.headline.quantity.name == 'time' else words.noun}"
+
+
+def _ageing_finding(topic: str, lead: str, known: list[Entry], *, falls: bool) -> Finding:
+    """Who suffers most: whose figure grows most, or falls most where more is better."""
+    known = sorted(known, key=lambda k: k[1].median if falls else -k[1].median)
     (name, most), rest = known[0], known[1:]
     first = lead.format(r=_times_fresh(most))
     if not rest:
         return ranking.no_order(topic, f"{name}: {first}.")
     others = "; ".join(f"{n} {_times_fresh(r)}" for n, r in ranking.few(rest))
-    if all(r.median <= 1 for _, r in known):
+    if all(r.median >= 1 if falls else r.median <= 1 for _, r in known):
+        moves = "falls" if falls else "grows"
         return ranking.no_order(
-            topic, f"None grows by its median: {name} {_times_fresh(most)}; {others}."
+            topic, f"None {moves} by its median: {name} {_times_fresh(most)}; {others}."
         )
     if any(not most.told_apart(r) for _, r in rest):
         return ranking.no_order(

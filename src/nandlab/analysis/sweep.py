@@ -113,11 +113,17 @@ def cliffs(setting: Setting) -> list[Cliff]:
     ]
 
 
+def _is_past(ratio: float, more: bool) -> bool:
+    """Whether a figure / that of fresh is worse by more than :data:`CLIFF`; more: more is better."""
+    return ratio < 1 / CLIFF if more else ratio > CLIFF
+
+
 def _cliff(setting: Setting, subject: str, of: Line, members: Sequence[Ensemble]) -> Cliff:
     reference = fresh(setting, subject)
     base = reference.spread(setting.headline) if reference else None
     ratios = [(valid(e), quotient(e.spread(setting.headline), base)) for e in members]
-    past = next(((v, r.median) for v, r in ratios if r and r.median > CLIFF), None)
+    more = setting.headline.better == "more"
+    past = next(((v, r.median) for v, r in ratios if r and _is_past(r.median, more)), None)
     failing = [e for e in members if len(e.ok) < len(e.trials)]
     some = next((e for e in failing if e.ok), None)
     every = next((e for e in failing if not e.ok), None)
@@ -141,7 +147,7 @@ def findings(setting: Setting) -> list[Finding]:
     return [
         Finding(
             f"Cliff of {subject}",
-            " ".join(_said(c, setting.words.headline.noun) for c in found),
+            " ".join(_said(c, setting) for c in found),
             firm=_known(found),
         )
         for subject, found in ordered
@@ -164,11 +170,14 @@ def _known(found: Sequence[Cliff]) -> bool:
     return any(c.at is not None or c.some_fail or c.all_fail for c in found)
 
 
-def _said(c: Cliff, noun: str) -> str:
+def _said(c: Cliff, setting: Setting) -> str:
+    more = setting.headline.better == "more"
+    past = f"less than {1 / CLIFF:g} times" if more else f"more than {CLIFF:g} times"
     parts = []
     if c.at is not None:
+        noun = setting.words.headline.noun
         parts.append(
-            f"from {c.at * 100:g} % valid its {noun} is more than {CLIFF:g} times that of fresh "
+            f"from {c.at * 100:g} % valid its {noun} is {past} that of fresh "
             f"flash ({units.ratio(c.ratio)} times there)"
         )
     parts += [str(f) for f in (c.some_fail, c.all_fail) if f]

@@ -3,7 +3,7 @@
 
 A view is a value: what it answers, what it advises, and which figures its tables show. A setting
 has the first view that wants it; a workload names one in its catalog file, and a sweep is known by
-its many flash states. ``nandlab.report.specs`` has the charts of each.
+its many flash states. ``nandlab.report.readings`` has the charts of each.
 """
 
 from __future__ import annotations

@@ -20,7 +20,7 @@ BYTE_UNITS = ((2.0**30, "GiB"), (2.0**20, "MiB"), (2.0**10, "KiB"), (1.0, "B"))
 
 
 def figures3(value: float) -> str:
-    """Three significant figures without exponent; a value of 100 or more has no decimals."""
+    """Three figures without exponent; from 100 up all whole digits, and no decimals."""
     if value == 0:
         return "0"
     if abs(value) >= 100 or value == int(value):

@@ -131,7 +131,8 @@ class StepWords(Strict):
         default=False, description="of run: its last line reports phases and figures of its own"
     )
     timed: bool | None = Field(
-        default=None, description="whether totals include it; absent: run, mount, unmount and sync"
+        default=None,
+        description="whether totals include it; absent: those that run, sync, mount or unmount",
     )
     may_fail: bool = Field(default=False, description="whether the trial goes on if it fails")
     always: bool = Field(default=False, description="whether it runs after a failure too")

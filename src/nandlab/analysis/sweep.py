@@ -114,7 +114,7 @@ def cliffs(setting: Setting) -> list[Cliff]:
 
 
 def _is_past(ratio: float, more: bool) -> bool:
-    """Whether a figure / that of fresh is worse by more than :data:`CLIFF`; more: more is better."""
+    """Whether a figure / that of fresh is worse than :data:`CLIFF` allows; more: more is better."""
     return ratio < 1 / CLIFF if more else ratio > CLIFF
 
 

@@ -1,0 +1,95 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""A study on two boards that differ in one kernel module alone, trial by trial to the nanosecond.
+
+    .venv/bin/python bench/one_module.py OLD yaffs2 [STUDY]
+
+OLD is another checkout; its target/modules/MODULE is built against the same kernel. A module's
+bytes move all that comes after them in RAM, and with that any file system's figures. So both builds
+are padded to one size and lie in an initramfs that is not packed: what then differs, the module
+made different. Prints for each trial how much differs, and the new headline over the old one.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+import tempfile
+from dataclasses import replace
+from pathlib import Path
+from unittest.mock import patch
+
+from nandlab.analysis import words
+from nandlab.analysis.compare import compare_trials
+from nandlab.analysis.figures import find
+from nandlab.base import units
+from nandlab.base.errors import UsageError
+from nandlab.base.paths import TARGET
+from nandlab.board import build
+from nandlab.board.image import initramfs
+from nandlab.board.machine import OWN_MODULES, Machine, assemble
+from nandlab.board.qemu import QemuBoard, boot_and_save
+from nandlab.board.yaffs2 import core
+from nandlab.plan import study
+from nandlab.results.record import Trial
+from nandlab.trial import one
+
+PAGE = 4096
+FOREIGN = {"yaffs2": "core"}
+"""Modules that take sources of others, and the folder that they want them in."""
+
+
+def built(target: Path, module: str, machine: Machine) -> Path:
+    """The module from a checkout's sources, for the machine's kernel."""
+    foreign = {FOREIGN[module]: core().folder} if module in FOREIGN else None
+    with patch.object(build, "TARGET", target):
+        (ko,) = build.modules(module, machine.packages, foreign)
+    return ko
+
+
+def board(folder: Path, machine: Machine, module: str, content: bytes) -> QemuBoard:
+    """A board with this build of the module among all others."""
+    own = [
+        ko for name in OWN_MODULES if name != module for ko in build.modules(name, machine.packages)
+    ]
+    if module != "yaffs2":
+        own += build.modules("yaffs2", machine.packages, {"core": core().folder})
+    folder.mkdir()
+    ko = folder / f"{module}.ko"
+    ko.write_bytes(content)
+    (folder / "initrd").write_bytes(initramfs(machine.packages, build.programs(), [*own, ko]))
+    (folder / "state").mkdir()
+    made = replace(machine, initrd=folder / "initrd")
+    asyncio.run(boot_and_save(made, folder / "state"))
+    return QemuBoard(made, folder / "state")
+
+
+def headline(trial: Trial) -> float | None:
+    said = words.of([trial])
+    return find(said.headline.figure, said)(trial)
+
+
+def main() -> None:
+    if len(sys.argv) not in (3, 4):
+        raise SystemExit(__doc__)
+    old, module = Path(sys.argv[1]) / "target", sys.argv[2]
+    specs = study.plan(study.read(study.find(sys.argv[3] if sys.argv[3:] else "quickstart")))
+    machine = assemble(specs[0].board)
+    if not (old / "modules" / module).is_dir():
+        raise UsageError(f"{old}/modules/{module}: no such folder")
+    kos = [built(target, module, machine).read_bytes() for target in (old, TARGET)]
+    size = -(-max(map(len, kos)) // PAGE) * PAGE
+    with tempfile.TemporaryDirectory() as scratch:
+        boards = [
+            board(Path(scratch) / name, machine, module, ko.ljust(size, b"\0"))
+            for name, ko in zip(("old", "new"), kos, strict=True)
+        ]
+        for spec in specs:
+            before, after = (asyncio.run(one.run(spec, b, "one module")) for b in boards)
+            count = sum(1 for _ in compare_trials(before, after, spec.id))
+            times = headline(before), headline(after)
+            ratio = times[1] / times[0] if times[0] and times[1] is not None else None
+            print(f"{spec.title()}: {count} differences, {units.ratio(ratio)}", flush=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -12,6 +12,7 @@ import re
 import pytest
 from chipsteps import modprobe, numbers, run
 
+from nandlab.board.build import compiler
 from nandlab.board.job import Job, JobRecord, Step
 from nandlab.board.qemu import QemuBoard
 from nandlab.catalog import files as catalog
@@ -42,9 +43,10 @@ late_ns stays where it is."""
 WITHIN_TICK_NS = 3_500_000
 FIRING_NS = 40_000
 """What an interrupt's latency may be where a timer is due, tracing of both included."""
-BRANCH_NS = 12
-"""Three instructions: built by gcc 14 the module takes them or not on pages of 4096 bytes, built by
-gcc 12 never."""
+GCC = int(compiler().split()[-1].split(".")[0])
+UNEXPLAINED_NS = 12 if GCC >= 13 else 0
+"""Of each operation: built by gcc 14, three instructions more or less were seen on pages of 4096
+bytes, by the latency asked for; built by gcc 12, on the same machine, none. Why is not known."""
 TIMER_LATE_NS = 300_000
 """The bound stated in docs/time.md for a program's timer beside one that writes page by page."""
 TRACEFS = "/sys/kernel/tracing"
@@ -125,9 +127,8 @@ def test_under_warp_a_latency_is_in_the_clock_to_the_ns(
         took_ns(run(board, load(board, chip, warp_slice_ns=10**9, **{term: ns}), it), "it")
         for ns in (usual, usual + more)
     )
-    # A ns each way: the TSC's cycles at 999.999 MHz are rounded to ns at both ends. What the module
-    # itself computes of a latency may branch by its value.
-    assert abs(after - before - count * more) <= 1 + count * BRANCH_NS
+    # A ns each way: the TSC's cycles at 999.999 MHz are rounded to ns at both ends.
+    assert abs(after - before - count * more) <= 1 + count * UNEXPLAINED_NS
 
 
 def firing_late_ns(trace: str) -> list[int]:

@@ -251,7 +251,8 @@ def test_ctrl_c_leaves_no_qemu_and_whole_results_only(board: QemuBoard, tmp_path
         "--progress",
         "json",
     ]
-    process = subprocess.Popen(argv, stderr=subprocess.PIPE, text=True)
+    # where no store has these trials
+    process = subprocess.Popen(argv, cwd=tmp_path, stderr=subprocess.PIPE, text=True)
     assert process.stderr is not None
     for line in process.stderr:
         if '"workload"' in line:

@@ -9,6 +9,8 @@
  * Needs simnand and root. Costs a read of the chip's whole image.
  */
 #include <fcntl.h>
+#include <sched.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -56,10 +58,24 @@ static int take(const char *path)
 	return error;
 }
 
+/*
+ * Whether nobody else gets the processor. JFFS2's collector is one that must
+ * not while the power is away: Linux 6.1 panics in __jffs2_flush_wbuf when it
+ * finds the chip dead.
+ */
+static int alone(bool yes)
+{
+	struct sched_param only = {.sched_priority = yes};
+
+	if (sched_setscheduler(0, yes ? SCHED_FIFO : SCHED_OTHER, &only))
+		return fail_errno("be alone for", POWER);
+	return 0;
+}
+
 void cut(const struct args *args)
 {
 	int power = checked_open(POWER, O_WRONLY | O_CLOEXEC, 0);
-	int error = power < 0 ? -1 : 0;
+	int error = power < 0 || alone(true) ? -1 : 0;
 
 	sync(); /* and nothing between this and the end of power */
 	if (!error)
@@ -70,5 +86,7 @@ void cut(const struct args *args)
 		error = checked_write(power, "on", 2, POWER);
 	if (power >= 0)
 		close(power);
+	if (alone(false))
+		error = -1;
 	say(error);
 }

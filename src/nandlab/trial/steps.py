@@ -42,7 +42,7 @@ def job(spec: TrialSpec) -> Job:
     steps = [
         *programs,
         *made(spec, image),
-        *_work(spec),
+        *_work(spec, hold),
         Step("kernel-log", "dmesg -r", always=True),
     ]
     offset = round(spec.phase_offset_ms * NS_PER_MS)
@@ -127,10 +127,10 @@ def setup(spec: TrialSpec) -> list[Step]:
     return [*made(spec), mount(spec), rest(spec)]
 
 
-def _work(spec: TrialSpec) -> Iterator[Step]:
+def _work(spec: TrialSpec, hold: Cargo | None) -> Iterator[Step]:
     """From a file system that is made to one that is away again."""
     if spec.workload.steps:
-        yield from _listed(spec)
+        yield from _listed(spec, hold)
         return
     yield from (mount(spec), rest(spec), *_beside(spec, "mounted"))
     if _fills(spec):
@@ -139,10 +139,9 @@ def _work(spec: TrialSpec) -> Iterator[Step]:
     yield from (*_beside(spec, "worked"), unmount(spec), *_beside(spec, "unmounted"))
 
 
-def _listed(spec: TrialSpec) -> Iterator[Step]:
+def _listed(spec: TrialSpec, hold: Cargo | None) -> Iterator[Step]:
     """A workload's list, the chip's counts read before it and after each step."""
     steps = spec.workload.steps
-    hold, _, _ = _cargo(spec)
     if _fills(spec) and not any(step.do == "fill" for step in steps):
         yield from _filled_apart(spec, "fill")
     yield look(f"{LOOK}0")

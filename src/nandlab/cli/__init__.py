@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The command line: one verb per stage, each works on the files of the stage before."""
+"""The command line: one verb per stage, which works on the files of the stage before."""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""``nandlab advise``: limits from the command line, advice in words."""
+"""``nandlab advise``: reads limits from the command line and prints advice."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ TIMES_NS = {"ns": 1, "us": 10**3, "µs": 10**3, "ms": 10**6, "s": 10**9}
 
 
 def size(text: str, option: str) -> int:
-    """``8M``, ``512KiB``, ``4096`` as bytes; units are binary."""
+    """Bytes of ``8M``, ``512KiB`` or ``4096``; units are binary."""
     match = re.fullmatch(r"([0-9.]+)\s*([kmg]?)(?:i?b)?", text.strip().lower())
     try:
         if match:
@@ -34,7 +34,7 @@ def size(text: str, option: str) -> int:
 
 
 def time_ns(text: str, option: str) -> int:
-    """``20ms`` as ns."""
+    """Nanoseconds of ``20ms``."""
     match = re.fullmatch(r"([0-9.]+)\s*(ns|us|µs|ms|s)", text.strip().lower())
     try:
         if match:
@@ -63,29 +63,37 @@ def advise(
     run: Annotated[Path, typer.Argument(metavar="RUN", help="a run's folder")],
     *,
     ram: Annotated[
-        str | None, typer.Option(help="RAM that the file system may take at its peak: 4M")
+        str | None, typer.Option(help="RAM that the file system may hold at its peak, such as 4M")
     ] = None,
     flash_reserve: Annotated[
         str | None,
         typer.Option(
-            help="share of the partition that it may program before any file is there: 5%"
+            help="share of the partition that the file system may program before it holds any "
+            "file, such as 5%"
         ),
     ] = None,
     p99_write: Annotated[
-        str | None, typer.Option(help="99th percentile of creating or appending to a file: 50ms")
+        str | None,
+        typer.Option(
+            help="limit on the 99th percentile of creating a file or appending to one, such as 50ms"
+        ),
     ] = None,
     lifetime_years: Annotated[
-        float | None, typer.Option(min=0.01, help="years that the chip must last; needs the next")
+        float | None,
+        typer.Option(min=0.01, help="years that the chip must last; needs --daily-write"),
     ] = None,
     daily_write: Annotated[
-        str | None, typer.Option(help="bytes that the product writes a day: 200M")
+        str | None,
+        typer.Option(
+            help="bytes that the product writes in a day, such as 200M; needs --lifetime-years"
+        ),
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="JSON instead of words")] = False,
 ) -> None:
     """Say which file system and options of a run to take, which to avoid, and why.
 
-    Every limit holds in every flash state of the run. Without limits the run's times and erases
-    decide. docs/report.md has the rules and the formulas.
+    A configuration must meet every limit in every flash state of the run. Without limits, the
+    run's times and erases decide. docs/report.md has the rules and the formulas.
     """
     from nandlab.analysis import advice, groups
     from nandlab.analysis.limits import Limits
@@ -109,12 +117,12 @@ def advise(
         print(json.dumps([_told(a) for a in found], indent=1))
         return
     if not found:
-        print("No trial of this run has ended with figures to judge by.")
+        print("No trial of this run ended with figures to judge by.")
     for a in found:
         print("\n".join(advice.lines(a)))
 
 
 def _told(advice: Advice) -> dict[str, Any]:
-    """As JSON has it."""
+    """The advice as JSON has it."""
     subjects = [asdict(s) for s in advice.subjects]
     return {"setting": advice.setting.title, "subjects": subjects, "cliffs": list(advice.cliffs)}

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""``nandlab chip``: the parts of the catalog, every figure with its unit and where it is from."""
+"""``nandlab chip``: the parts of the catalog, each figure with its unit and its source."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ UNITS = {
     "step": "bytes",
     "pe_cycles": "cycles",
 }
-"""Units of the keys that do not end in theirs."""
+"""Units of the keys whose names do not end in a unit."""
 ENDINGS = {"_ns": "ns", "_nj": "nJ", "_percent": "%"}
 UNKNOWN = "not known"
 
 
 @dataclass(frozen=True)
 class Figure:
-    """A line of what is known of a part."""
+    """One figure of a part, as it is shown."""
 
     key: str
     value: str
@@ -41,7 +41,7 @@ class Figure:
 
 
 def unit(key: str) -> str:
-    """The unit of a figure, or nothing."""
+    """The unit of a figure; empty if it has none."""
     for ending, name in ENDINGS.items():
         if key.endswith(ending):
             return name
@@ -60,7 +60,7 @@ def _words(key: str, value: Any) -> str:
 
 
 def figures(chip: ChipModel) -> Iterator[Figure]:
-    """Everything that is known of a part, and what is not, in the file's order."""
+    """Every figure of a part, known or not, in the order of a catalog file."""
     identity = " ".join(f"{byte:02X}" for byte in chip.id)
     described = ChipModel.model_fields["id"].description or ""
     yield Figure("id", identity, described, chip.sources.get("id", ""))

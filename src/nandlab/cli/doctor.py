@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What this machine has of what nandlab needs, what is missing, and how to get it."""
+"""Checks what nandlab needs: what this machine has, what is missing, and how to get it."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ PACKAGE_LISTS = ROOT / "setup"
 
 @dataclass(frozen=True)
 class Check:
-    """One thing looked at: what is there, or what to do."""
+    """One thing that was checked: what was found, and the remedy if nothing was."""
 
     what: str
     found: str | None
@@ -48,7 +48,7 @@ def _file(path: Path) -> str | None:
 
 
 def checks() -> list[Check]:
-    """Looks at everything; the KVM check boots a guest, so it can take half a minute."""
+    """Checks everything. The check of KVM boots a guest, so this can take half a minute."""
     run_packages = f"apt-get install --no-install-recommends {_packages('run')}"
     test_packages = f"apt-get install --no-install-recommends {_packages('test')}"
     programs: list[tuple[str, list[str], str, bool]] = [
@@ -72,7 +72,7 @@ def checks() -> list[Check]:
 
 
 def examine(look: Callable[[], list[Check]] = checks) -> bool:
-    """Prints what was looked at, a line each; False if something that is needed is missing."""
+    """Prints a line for each check; False if something that is needed is missing."""
     looked = look()
     for check in looked:
         mark = "ok" if check.found else "MISSING" if check.needed else "-"

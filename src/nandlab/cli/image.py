@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""``nandlab image``: chip images of file systems, from folders and back to folders."""
+"""``nandlab image``: makes chip images from folders, lists them, and extracts them."""
 
 from __future__ import annotations
 
@@ -25,14 +25,17 @@ if TYPE_CHECKING:
 image_app = typer.Typer(
     no_args_is_help=True,
     help="Chip images: a folder as a file system on flash, and back.\n\n"
-    "An image is two files: FILE holds the partition's pages with their spare areas, as "
-    "nanddump --oob has them; FILE.json tells chip, file system, options, wear and checksums.\n\n"
+    "An image is two files. FILE holds the partition's pages with their spare areas, as "
+    "nanddump --oob writes them. FILE.json holds the chip, file system, options, wear and "
+    "checksums.\n\n"
     "nandlab image make --fs ubifs --chip apf27 --partition-mib 16 --from rootfs -o rootfs.nand\n\n"
     "nandlab image ls rootfs.nand\n\n"
-    'A study starts from it with filesystems = [{ name = "ubifs", image = "rootfs.nand" }].',
+    'A study starts from an image with filesystems = [{ name = "ubifs", image = "rootfs.nand" }].',
 )
 
-FileArgument = Annotated[Path, typer.Argument(metavar="FILE", help="an image that make made")]
+FileArgument = Annotated[
+    Path, typer.Argument(metavar="FILE", help="an image from nandlab image make")
+]
 BoardOption = Annotated[
     str | None, typer.Option(help="a board of the catalog; default: the one that made the image")
 ]
@@ -42,30 +45,38 @@ BoardOption = Annotated[
 def make(
     *,
     fs: Annotated[str, typer.Option(help="jffs2, ubifs, yaffs2 or nftl-fat32")],
-    chip: Annotated[str, typer.Option(help="a part; nandlab chip list")],
+    chip: Annotated[str, typer.Option(help="a chip of the catalog; nandlab chip list names them")],
     source: Annotated[
-        Path, typer.Option("--from", metavar="DIR", help="the folder; it is the image's root")
+        Path, typer.Option("--from", metavar="DIR", help="the folder that becomes the image's root")
     ],
     output: Annotated[
-        Path, typer.Option("--output", "-o", metavar="FILE", help="the image; FILE.json beside it")
+        Path,
+        typer.Option(
+            "--output", "-o", metavar="FILE", help="the image; FILE.json is written beside it"
+        ),
     ],
     set_: Annotated[
         list[str] | None,
-        typer.Option("--set", metavar="OPTION=VALUE", help="of the file system; may be repeated"),
+        typer.Option(
+            "--set", metavar="OPTION=VALUE", help="an option of the file system; may be repeated"
+        ),
     ] = None,
     partition_mib: Annotated[
-        float | None, typer.Option(min=0, help="from the chip's start; default: the whole chip")
+        float | None,
+        typer.Option(
+            min=0, help="MiB of the partition, from the chip's start; default: the whole chip"
+        ),
     ] = None,
     board: Annotated[str, typer.Option(help="a board of the catalog")] = "apf27",
 ) -> None:
-    """Make a chip image from a folder, and tell its size.
+    """Make a chip image from a folder, and print its size.
 
-    JFFS2 is made by mkfs.jffs2, UBIFS by mkfs.ubifs and ubinize, and the board flashes it; YAFFS2
-    and NFTL+FAT32 the board's own kernel writes. The image is kept only if the board, given it,
-    mounts it and reads back every file with its checksum.
+    JFFS2 is made by mkfs.jffs2, UBIFS by mkfs.ubifs and ubinize, and the board flashes what they
+    made. YAFFS2 and NFTL+FAT32 are written by the board's own kernel. The image is kept only if
+    the board mounts it and reads back every file with its checksum.
 
     Names, owners, permissions, links and times (to the second) are kept as far as the file system
-    can; what it cannot is told on standard error. Devices, FIFOs and sockets are refused.
+    can keep them; what is lost is told on standard error. Devices, FIFOs and sockets are refused.
     """
     from nandlab.chip import file as chipfile
     from nandlab.image import making as imaging
@@ -99,12 +110,12 @@ def list_files(file: FileArgument, board: BoardOption = None) -> None:
 @image_app.command()
 def extract(
     file: FileArgument,
-    to: Annotated[Path, typer.Option(metavar="DIR", help="a folder, not there yet or empty")],
+    to: Annotated[Path, typer.Option(metavar="DIR", help="an empty folder, or one to make")],
     board: BoardOption = None,
 ) -> None:
     """Read all files of an image into a folder, through the board.
 
-    Permissions and times come along; owners only if root does it.
+    Permissions and times are restored, owners only for root.
     """
     from nandlab.image import making as imaging
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The command line: one verb per stage, each works on the files of the stage before."""
+"""The command line: one verb per stage, which works on the files of the stage before."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class Accel(StrEnum):
 
 
 class ProgressStyle(StrEnum):
-    """How a run shows itself on standard error."""
+    """How a run shows its progress on standard error."""
 
     auto = "auto"
     bar = "bar"
@@ -61,7 +61,9 @@ class ProgressStyle(StrEnum):
 
 AccelOption = Annotated[
     Accel,
-    typer.Option(help="tcg: exact and repeatable; kvm: fast, on host time, marked so in results"),
+    typer.Option(
+        help="tcg: exact and repeatable; kvm: fast, on host time, marked as such in results"
+    ),
 ]
 
 Yaffs2Option = Annotated[
@@ -76,10 +78,10 @@ Yaffs2Option = Annotated[
 
 @app.command()
 def plan(study: StudyArgument) -> None:
-    """List the trials of a study with their ids; runs nothing and fetches nothing.
+    """List the trials of a study with their ids. Nothing is run or fetched.
 
-    What the study asks of the kernel is checked against the board's if that has been fetched, and
-    before the first trial in any case.
+    If the board's kernel has been fetched before, it is checked for all that the study asks of it.
+    `nandlab run` checks this in any case, before the first trial.
     """
     from nandlab.board.machine import kernel_config_here
     from nandlab.plan.study import find, read
@@ -99,33 +101,34 @@ def plan(study: StudyArgument) -> None:
 def run(
     study: StudyArgument,
     out: Annotated[
-        Path | None, typer.Option(help="the run's folder; else results/<study>/<run id>")
+        Path | None, typer.Option(help="the run's folder; default: results/<study>/<run id>")
     ] = None,
     jobs: Annotated[
-        int, typer.Option(min=1, help="trials at once; default: the cores there are")
+        int, typer.Option(min=1, help="trials at once; default: the number of cores")
     ] = os.cpu_count() or 1,
     *,
     members: Annotated[
         int | None,
-        typer.Option(min=1, help="only the first so many members of the ensemble; default: all"),
+        typer.Option(min=1, help="run only the first N members of the ensemble; default: all"),
     ] = None,
     accel: AccelOption = Accel.tcg,
     progress: Annotated[
-        ProgressStyle, typer.Option(help="bar, plain, json or none; auto looks at the terminal")
+        ProgressStyle, typer.Option(help="auto: bar on a terminal, plain elsewhere")
     ] = ProgressStyle.auto,
     yaffs2_source: Yaffs2Option = None,
     anew: Annotated[
-        bool, typer.Option("--anew", help="run every trial, take none that another run has run")
+        bool,
+        typer.Option("--anew", help="take no trial from results/store; run all that the run lacks"),
     ] = False,
 ) -> None:
-    """Run what a study's run still lacks; the run's folder is the last line of output.
+    """Run the trials that a study's run still lacks.
 
+    The last line of output is the run's folder. The exit status is 1 if a trial failed.
     A run can be interrupted and started again: finished trials are kept and never rewritten.
-    A trial that another run has run, the very same (board, kernel, programs, steps, seed), is taken
-    from results/store, and its file says whence; --anew runs it again.
-    It goes member by member, a member being every configuration with one seed and phase offset;
-    --members 1 runs the first of them, and the same command without it goes on with the others.
-    Exit status 1 if a trial failed.
+    A trial that another run has finished (same board, kernel, programs, steps and seed) is taken
+    from results/store, and its file names that run; --anew runs it again.
+    A run goes member by member. A member is every configuration with one seed and phase offset.
+    --members 1 runs the first member only; the same command without it goes on with the others.
     """
     from nandlab.base.paths import RESULTS
     from nandlab.board.opening import open_board
@@ -188,7 +191,7 @@ def compare(
     run_a: Annotated[Path, typer.Argument(metavar="RUN_A")],
     run_b: Annotated[Path, typer.Argument(metavar="RUN_B")],
 ) -> None:
-    """List what differs between two runs, to the nanosecond; exit 1 if anything does."""
+    """List what differs between two runs, to the nanosecond. Exit status 1 if anything does."""
     from nandlab.analysis.compare import compare as differences
     from nandlab.analysis.compare import taken
     from nandlab.results.folder import RunFolder
@@ -220,7 +223,7 @@ def shell(
     accel: AccelOption = Accel.tcg,
     yaffs2_source: Yaffs2Option = None,
 ) -> None:
-    """Open a shell on the booted board (Ctrl-A X leaves; so does exit)."""
+    """Open a shell on the booted board; exit or Ctrl-A X leaves it."""
     from nandlab.board.qemu import open_board
     from nandlab.board.shell import interactive
     from nandlab.catalog.board import BoardModel

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""How a run shows itself: bars on a terminal, a line per trial elsewhere, JSON for scripts.
+"""A run's progress: bars on a terminal, a line per trial elsewhere, JSON for scripts.
 
 All of it goes to standard error; standard output is for what the command was asked for.
 """
@@ -43,14 +43,15 @@ def _ending(result: Trial) -> str:
 
 
 LATE = 0.1
-"""What a trial that outlasts what was expected is thought to need yet, of what it took so far."""
+"""A running trial is expected to need at least this share of the time that it has taken so far."""
 
 
 class Pace:
-    """How long the trials that are left will take, from those that ended.
+    """Estimates the time left from the trials that have ended.
 
-    A trial is expected to take as long as the median of its configuration, or of all trials while
-    none of its configuration has ended: configurations differ tenfold, members of one hardly.
+    A trial is expected to take the median time of its configuration. While no trial of its
+    configuration has ended, it is expected to take the mean time of all. Configurations differ
+    tenfold; the members of one hardly differ.
     """
 
     def __init__(
@@ -85,7 +86,7 @@ class Pace:
 
 
 def in_words(seconds: float | None) -> str:
-    """``about 1 h 5 min left``."""
+    """The time left, such as ``about 1 h 5 min left``."""
     if seconds is None:
         return "time left unknown"
     if seconds < 90:
@@ -114,7 +115,7 @@ class Silent:
 
 
 class Timed(Silent):
-    """Keeps count of trials, and of the time left."""
+    """Counts trials and estimates the time left."""
 
     def run_begins(
         self, todo: Sequence[TrialSpec], done: Mapping[str, Sequence[float]], jobs: int
@@ -135,7 +136,7 @@ class Timed(Silent):
 
 
 class Lines(Timed):
-    """A line as each trial ends."""
+    """Prints a line as each trial ends."""
 
     def run_begins(
         self, todo: Sequence[TrialSpec], done: Mapping[str, Sequence[float]], jobs: int
@@ -157,7 +158,7 @@ class Lines(Timed):
 
 
 class JsonLines(Timed):
-    """A JSON object per event."""
+    """Prints a JSON object for each event."""
 
     def _say(self, event: str, **fields: Any) -> None:
         print(json.dumps({"event": event, **fields}), file=sys.stderr, flush=True)
@@ -188,7 +189,7 @@ class JsonLines(Timed):
 
 
 class Bars(Timed):
-    """One bar for the run with the time left, and a row for each trial under way."""
+    """Draws one bar for the run, with the time left, and a row for each trial under way."""
 
     def __init__(self) -> None:
         self._progress = Progress(

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""``nandlab trace``: runs a command on the board under trace, and shows what it comes to."""
+"""``nandlab trace``: runs a command on the board under trace, and shows the trace."""
 
 from __future__ import annotations
 
@@ -30,11 +30,11 @@ PLACES = {
     "matrix.workloads.0": "--param",
     "matrix.states.0": "--state",
 }
-"""What a study calls the places of mistakes, and this command."""
+"""Places of a study where a mistake is reported, and this command's option for each."""
 
 
 class _Verbs(TyperGroup):
-    """``nandlab trace OPTIONS -- COMMAND`` is ``nandlab trace run OPTIONS -- COMMAND``."""
+    """Takes ``nandlab trace OPTIONS`` for ``nandlab trace run OPTIONS``."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         if args and args[0] not in self.commands and args[0] not in ("--help", "-h"):
@@ -47,23 +47,23 @@ trace_app = typer.Typer(
     no_args_is_help=True,
     help="Trace a command: what it asks of the file system, and what that asks of the flash.\n\n"
     "nandlab trace --fs jffs2 -- 'cp /bin/busybox . && sync'\n\n"
-    "is short for nandlab trace run; its options are told by nandlab trace run --help.",
+    "is short for nandlab trace run. nandlab trace run --help lists its options.",
 )
 FolderArgument = Annotated[Path, typer.Argument(metavar="FOLDER", help="a trace's folder")]
 CommandArgument = Annotated[
     list[str],
     typer.Argument(
         metavar="COMMAND...",
-        help="after --: a line for the board's shell, in the folder where the file system is "
-        "mounted; or a workload of the catalog, by its name alone",
+        help="after --: a line for the board's shell, run in the folder where the file system is "
+        "mounted; or the name of a workload of the catalog, alone",
     ),
 ]
 StateOption = Annotated[
     str,
     typer.Option(
         metavar="STATE",
-        help="of the flash when the trace begins: fresh, aged (half full, a quarter dead, mixed), "
-        "or shares such as valid=0.5,invalid=0.25,mix=1",
+        help="state of the flash when the trace begins: fresh, aged (half live, a quarter dead, "
+        "mixed), or shares such as valid=0.5,invalid=0.25,mix=1",
     ),
 ]
 
@@ -74,45 +74,60 @@ def run(  # noqa: PLR0913, PLR0917 - the command line's own options
     fs: Annotated[str, typer.Option(help="a file system of the catalog")],
     chip: Annotated[str, typer.Option(metavar="PART", help="a chip of the catalog")] = "apf27",
     set_: Annotated[
-        list[str], typer.Option("--set", metavar="OPTION=VALUE", help="of the file system")
+        list[str],
+        typer.Option(
+            "--set", metavar="OPTION=VALUE", help="an option of the file system; may be repeated"
+        ),
     ] = [],  # noqa: B006 - typer copies it
     param: Annotated[
-        list[str], typer.Option("--param", metavar="NAME=VALUE", help="of the workload")
+        list[str],
+        typer.Option(
+            "--param", metavar="NAME=VALUE", help="a parameter of the workload; may be repeated"
+        ),
     ] = [],  # noqa: B006
     partition_mib: Annotated[
-        float | None, typer.Option(help="MiB of the chip that are used; default: all of it")
+        float | None, typer.Option(help="MiB of the chip to use; default: all of it")
     ] = None,
     state: StateOption = "fresh",
-    tracers: Annotated[str, typer.Option(help="which, with commas")] = "vfs,flash,func",
+    tracers: Annotated[
+        str, typer.Option(help="the tracers to use, separated by commas")
+    ] = "vfs,flash,func",
     functions: Annotated[
-        str, typer.Option(help="further kernel functions for func, with commas")
+        str, typer.Option(help="further kernel functions for func to trace, separated by commas")
     ] = "",
     records: Annotated[
-        int, typer.Option(help="records that the board keeps, of 64 bytes each in its RAM")
+        int, typer.Option(help="records that the board keeps in its RAM, 64 bytes each")
     ] = 1 << 17,
     before: Annotated[
-        str, typer.Option(metavar="LINE", help="for the board's shell, before the trace begins")
+        str,
+        typer.Option(
+            metavar="LINE", help="a line for the board's shell, run before the trace begins"
+        ),
     ] = "",
     with_mount: Annotated[
-        bool, typer.Option("--with-mount", help="trace a mount before it and the unmount after it")
+        bool,
+        typer.Option(
+            "--with-mount", help="trace a mount before the command and the unmount after it too"
+        ),
     ] = False,
-    seed: Annotated[int, typer.Option(help="of the workload and the flash state")] = 1,
+    seed: Annotated[int, typer.Option(help="seed of the workload and of the flash state")] = 1,
     board: Annotated[str, typer.Option(help="a board of the catalog")] = "apf27",
     out: Annotated[
-        Path | None, typer.Option("-o", "--out", help="the folder; default: trace-FS, -2, -3, ...")
+        Path | None,
+        typer.Option("-o", "--out", help="the folder; default: trace-FS, else trace-FS-2, ..."),
     ] = None,
 ) -> None:
     """Run a command under trace and write a folder: events, timeline, summary.
 
-    The folder is the last line of output. Exit status 1 if the command failed; its trace is there
-    all the same.
+    The last line of output is the folder. The exit status is 1 if the command failed; its trace
+    is written all the same.
     """
     from nandlab.catalog.files import names
     from nandlab.trace import job
 
     workload = job.is_workload(command, names("workloads"))
     if param and not workload:
-        raise UsageError("--param is for a workload; the command is none")
+        raise UsageError("--param is for a workload, and the command is not one")
     words = {name: scalar(value) for name, value in pairs(param, "--param").items()}
     spec = _spec(
         board=board,
@@ -143,7 +158,7 @@ def _begin(request: Request, out: Path | None) -> None:
 
 
 def _trace(request: Request, path: Path) -> bool:
-    """Runs the command on a board, writes the folder, warns; whether the command ended well."""
+    """Runs the command on a board and writes the folder; False if the command failed."""
     from nandlab.board.job import BoardLost
     from nandlab.board.opening import open_board
     from nandlab.trace import job, writer
@@ -166,7 +181,7 @@ def _trace(request: Request, path: Path) -> bool:
 
 @trace_app.command()
 def show(folder: FolderArgument) -> None:
-    """Print what a trace comes to."""
+    """Print the summary of a trace."""
     from rich.console import Console
 
     from nandlab.trace.folder import TraceFolder
@@ -177,7 +192,7 @@ def show(folder: FolderArgument) -> None:
 
 @trace_app.command()
 def report(folder: FolderArgument) -> None:
-    """Write a trace's page: timeline, layers, the map of accesses; one HTML file."""
+    """Write a trace's report, one HTML file: timeline, layers, map of accesses."""
     from nandlab.report import trace
     from nandlab.trace.folder import TraceFolder
 
@@ -186,7 +201,7 @@ def report(folder: FolderArgument) -> None:
 
 @trace_app.command()
 def brief(folder: FolderArgument) -> None:
-    """Print a trace's figures as JSON, few enough to keep: what the catalog's papers rest on."""
+    """Print a trace's main figures as JSON; the catalog keeps these for the claims of papers."""
     from nandlab.trace import brief
     from nandlab.trace.folder import TraceFolder
 
@@ -216,7 +231,7 @@ def _spec(
     state: dict[str, Any],
     seed: int,
 ) -> TrialSpec:
-    """As a study of one trial, so that all that can be wrong is found here."""
+    """Plans the trace as a study of one trial, so that every mistake is found here."""
     from nandlab.catalog.files import validate
     from nandlab.plan.study import Study, plan
 
@@ -238,7 +253,7 @@ def _spec(
 
 
 def _free(path: Path) -> Path:
-    """The path, or it with the first number that is free."""
+    """The path, or if it exists, the path with the first free number."""
     found, number = path, 1
     while found.exists():
         number += 1

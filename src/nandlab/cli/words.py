@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Words of a command line: ``NAME=VALUE``, and values in the type that they look like."""
+"""Parses words of a command line: ``NAME=VALUE``, typed values, lists."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from nandlab.base.errors import UsageError
 
 
 def pairs(given: Iterable[str], option: str) -> dict[str, str]:
-    """``NAME=VALUE`` words by name; UsageError where one is none, or a name comes twice."""
+    """Values of ``NAME=VALUE`` words by name; UsageError for another form or a name twice."""
     found: dict[str, str] = {}
     for word in given:
         name, equals, value = word.partition("=")
@@ -34,5 +34,5 @@ def scalar(text: str) -> bool | int | float | str:
 
 
 def listed(text: str) -> tuple[str, ...]:
-    """Words with commas between them."""
+    """The words of a text, which commas separate."""
     return tuple(word.strip() for word in text.split(",") if word.strip())

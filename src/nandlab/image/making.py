@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Chip images of file systems: made from a folder, listed, extracted; all through the board.
+"""Makes chip images from folders, lists and extracts them, always through the board.
 
-The board always has the last word: where the host's tools make a file system (JFFS2, UBIFS), the
-board flashes it; where there are none (YAFFS2, NFTL+FAT32), the board's own kernel writes the
-files. Either way the chip is saved as it then is, and an image is kept only if, loaded into a chip
-and mounted, it gives every file back with its checksum.
+For JFFS2 and UBIFS the host's tools make the file system, and the board flashes it. For YAFFS2 and
+NFTL+FAT32 there are no such tools, so the board's own kernel writes the files. Either way the chip
+is then saved as it is. The image is kept only if, loaded into a chip and mounted, it gives every
+file back with its checksum.
 """
 
 from __future__ import annotations
@@ -34,11 +34,11 @@ from nandlab.trial.medium import formats, image_bytes_max, load, modules, mount,
 
 DEADLINE_S = 24 * 3600
 FULL = re.compile("No space left on device|does not fit|partially written")
-"""What the board's tools say of a chip that is too small."""
+"""What the board's tools print when the chip is too small."""
 
 
 def medium(made: Made, board: BoardModel) -> Medium:
-    """What an image is of, on a board."""
+    """The medium that an image was made for, on a board."""
     system = made.system()
     options = system.chosen(made.options, "the image", from_image=True)
     return Medium(
@@ -51,24 +51,24 @@ def medium(made: Made, board: BoardModel) -> Medium:
 
 
 def beside(on: Medium, content: bytes, back_bytes: int) -> Cargo:
-    """Cargo beside the chip's cells."""
+    """Cargo in the board's memory after the chip's cells."""
     return cargo(on.board, on.cells_bytes, content, back_bytes=back_bytes)
 
 
 def loaded(on: Medium, image: str | None = None) -> list[Step]:
-    """Puts the chip in, erased or as the board's command ``image`` gives it, and the modules."""
+    """Loads the chip, erased or from what the board's command ``image`` prints, and the modules."""
     return [load(on, image), modules(on)]
 
 
 def refuse_what_cannot_be(on: Medium) -> None:
-    """UsageError if the file system cannot live there."""
+    """UsageError if the file system cannot live on this partition of this chip."""
     unfit = on.filesystem.unfit(on.options, on.figures())
     if unfit:
         raise UsageError("\n".join(f"{on.where} cannot be: {why}" for why in unfit))
 
 
 def make(on: Medium, folder: Path, content: Tree, board: Board) -> tuple[ChipImage, Made]:
-    """An image of a folder whose tree is ``content``, of which the file system keeps all."""
+    """Makes an image of a folder; ``content`` is its tree without what the file system loses."""
     tools = HostTools() if on.filesystem.image.make else None
     if tools:
         image = _flashed(on, _tools_make(on, folder, tools, board), board)
@@ -91,7 +91,7 @@ def make(on: Medium, folder: Path, content: Tree, board: Board) -> tuple[ChipIma
 
 
 def _tools_make(on: Medium, folder: Path, tools: HostTools, board: Board) -> bytes:
-    """What the host's tools make of a folder, to be flashed."""
+    """What the host's tools make from a folder, ready to be flashed."""
     recipe = on.filesystem.image
     words = on.words() | on.filesystem.tool_words(on.options) | _probed(on, board)
     with tempfile.TemporaryDirectory(prefix="nandlab-") as work:
@@ -121,7 +121,7 @@ def _too_large(on: Medium, why: str = "") -> UsageError:
 
 
 def _probed(on: Medium, board: Board) -> dict[str, str]:
-    """What the tools must know and only the board can tell."""
+    """Figures that the tools need and that only the board can tell."""
     recipe = on.filesystem.image
     if not recipe.probe:
         return {}
@@ -132,14 +132,14 @@ def _probed(on: Medium, board: Board) -> dict[str, str]:
 
 
 def _flashed(on: Medium, blob: bytes, board: Board) -> ChipImage:
-    """The chip once what the tools made is flashed."""
+    """The chip after the board has flashed what the tools made."""
     hold = beside(on, blob, image_bytes_max(on))
     flash = on.filesystem.image.flash.replace("{out_bytes}", str(len(blob)))
     return _saved(on, hold, [_piped("write", hold.get(), on.commands(flash))], board)
 
 
 def _unpacked(on: Medium, archives: bytes, first_bytes: int, board: Board) -> ChipImage:
-    """The chip once the board has made the file system and unpacked a tree, see tree.packed."""
+    """The chip after the board has made the file system and unpacked what tree.packed made."""
     fs = on.filesystem
     hold = beside(on, archives, image_bytes_max(on))
     unpack = f"tar -x -C {MOUNTPOINT}{' -o' if 'modes' in fs.differs else ''}"
@@ -154,7 +154,7 @@ def _unpacked(on: Medium, archives: bytes, first_bytes: int, board: Board) -> Ch
 
 
 def _saved(on: Medium, hold: Cargo, steps: list[Step], board: Board) -> ChipImage:
-    """The chip after some steps."""
+    """The chip after these steps."""
     save = _piped("save", f"cat {IMAGE}", hold.put())
     record = _run(on, Job((*loaded(on), *steps, save), cargo=hold), board)
     return chipimage.decode(_brought(record))
@@ -176,12 +176,12 @@ def _run(on: Medium, job: Job, board: Board) -> JobRecord:
 
 def _brought(record: JobRecord) -> bytes:
     if record.cargo is None:
-        raise NandlabError("the board brought nothing back")
+        raise NandlabError("the board returned no data")
     return record.cargo
 
 
 def _read_out(on: Medium, image: ChipImage, command: str, board: Board) -> bytes:
-    """What a command says of the mounted image."""
+    """What a command prints on the mounted image."""
     hold = beside(on, chipimage.encode(image), MIB)
     steps = (
         *loaded(on, hold.get()),
@@ -192,14 +192,14 @@ def _read_out(on: Medium, image: ChipImage, command: str, board: Board) -> bytes
 
 
 def listing(on: Medium, image: ChipImage, board: Board, sums: bool = False) -> Tree:
-    """All that is in an image; sums: with the checksum of every file."""
+    """The tree of an image; sums: with the checksum of every file."""
     command = f"treelist {'--sums ' if sums else ''}{MOUNTPOINT}"
     found = tree.listed(_read_out(on, image, command, board))
     return found.without(on.filesystem.own_entries)
 
 
 def extract(on: Medium, image: ChipImage, board: Board, to: Path) -> Tree:
-    """Reads all files of an image into a folder that is not there yet, or empty."""
+    """Reads all files of an image into a folder that is empty or does not exist yet."""
     archive = _read_out(on, image, f"tar -c -C {MOUNTPOINT} .", board)
     with tempfile.TemporaryDirectory(prefix=".part-", dir=to.parent) as scratch:
         work = Path(scratch) / "tree"
@@ -210,7 +210,7 @@ def extract(on: Medium, image: ChipImage, board: Board, to: Path) -> Tree:
 
 
 def refuse_to_extract(to: Path) -> None:
-    """UsageError if files cannot be put there."""
+    """UsageError if files cannot be extracted into this folder."""
     if to.exists() and (not to.is_dir() or any(to.iterdir())):
         raise UsageError(f"{to} is there already and not an empty folder; give another --to")
     if not to.resolve().parent.is_dir():

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """A folder's tree: what an image is made from, and what is read back out of one.
 
-Paths are below the folder, which itself has the empty one. Names may hold any byte: text stands for
-them as Python has them (os.fsdecode). Files, folders, symbolic links and hard links are carried;
-anything else is refused.
+Paths are relative to the folder, whose own path is empty. Names may hold any byte; they are decoded
+as Python decodes file names (os.fsdecode). Files, folders, symbolic links and hard links are
+carried; anything else is refused.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from nandlab.base.errors import NandlabError, UsageError
 from nandlab.catalog.filesystem import Difference, FilesystemModel, Loss
 
 TOLD = 5
-"""Of what is wrong alike, the cases that are told."""
+"""An error message lists this many cases and counts the rest."""
 PIECE = 1 << 20
 FAT_TIME_STEP_S = 2
 
@@ -69,7 +69,7 @@ class Tree:
         return iter(self.entries)
 
     def first_names(self) -> dict[int, str]:
-        """For each file's inode the first path that names it: later ones are hard links to that."""
+        """The first path of each file's inode; later paths are hard links to it."""
         found: dict[int, str] = {}
         for e in self.entries:
             if e.is_file:
@@ -90,13 +90,13 @@ class Tree:
         }
 
     def without(self, own: Iterable[str]) -> Tree:
-        """The tree less what the file system itself put into its root."""
+        """The tree without what the file system itself puts into its root."""
         names = set(own)
         return Tree(tuple(e for e in self.entries if e.path not in names))
 
 
 def shown(name: str) -> str:
-    """A name in a line of text: what cannot be printed becomes \\xNN."""
+    """A name for a line of text: bytes that cannot be printed become \\xNN."""
     return "".join(
         c if c.isprintable() and c != "\\" else "".join(f"\\x{b:02x}" for b in os.fsencode(c))
         for c in name
@@ -104,7 +104,7 @@ def shown(name: str) -> str:
 
 
 def scan(folder: Path) -> Tree:
-    """The tree of a folder; UsageError if it is none, or holds what no image can."""
+    """The tree of a folder; UsageError if it is no folder, or holds what no image can hold."""
     if not folder.is_dir():
         raise UsageError(f"{folder}: {'not a folder' if folder.exists() else 'no such folder'}")
     entries = [_entry(folder, "")]
@@ -179,7 +179,7 @@ def refuse_what_it_cannot_name(tree: Tree, fs: FilesystemModel) -> None:
             if e.path and not pattern.fullmatch(e.path.rpartition("/")[2])
         ]
     wrong += [
-        f"{shown(e.path)}: points to a path of {length} bytes; {fs.title} takes {most}"
+        f"{shown(e.path)}: points to a path of {length} bytes; {fs.title} takes at most {most}"
         for e in tree
         if (most := fs.link_bytes_max) is not None
         and e.target is not None
@@ -202,7 +202,7 @@ def _same_but_for_case(tree: Tree) -> list[str]:
 
 
 def kept(tree: Tree, fs: FilesystemModel) -> tuple[Tree, list[str]]:
-    """What of a tree the file system keeps, and a sentence for each thing that it does not."""
+    """What the file system keeps of a tree, and a warning for each thing that it loses."""
     warnings = []
     entries = list(tree)
 
@@ -227,7 +227,7 @@ def kept(tree: Tree, fs: FilesystemModel) -> tuple[Tree, list[str]]:
 
 
 def _lost(loss: Loss, tree: Tree) -> str | None:
-    """What of this tree a loss means, if anything."""
+    """What a loss takes from this tree; None if nothing."""
     root = tree.entries[0]
     if loss == "root":
         plain = (root.uid, root.gid, stat.S_IMODE(root.mode)) == (0, 0, 0o755)
@@ -237,9 +237,10 @@ def _lost(loss: Loss, tree: Tree) -> str | None:
 
 
 def packed(tree: Tree, folder: Path) -> tuple[bytes, int]:
-    """The tree as a tar archive, and another with the folders alone; the first's bytes.
+    """The tree as a tar archive, then a second archive of the folders alone; the first's bytes.
 
-    An unpacker that sets a folder's time at once spoils it with what it puts there later.
+    Some unpackers set a folder's time at once, and unpacking files into it changes the time again.
+    The second archive then restores it.
     """
     out = io.BytesIO()
     firsts = tree.first_names()
@@ -262,7 +263,7 @@ def packed(tree: Tree, folder: Path) -> tuple[bytes, int]:
 def _add(tar: tarfile.TarFile, info: tarfile.TarInfo, f: io.BufferedReader, e: Entry) -> None:
     try:
         tar.addfile(info, f)
-    except OSError as error:  # shorter than it was a moment ago
+    except OSError as error:  # the file has become shorter
         raise NandlabError(f"{shown(e.path)} changed while it was read: {error}") from None
 
 
@@ -282,21 +283,21 @@ def _tar_info(e: Entry, firsts: dict[int, str]) -> tarfile.TarInfo:
 
 
 def unpack(archive: bytes, to: Path, skip: Iterable[str] = ()) -> None:
-    """Makes a folder of an archive that the board packed, less ``skip``."""
+    """Unpacks an archive that the board packed into a new folder, without ``skip``."""
     with tarfile.open(fileobj=io.BytesIO(archive)) as tar:
         members = [m for m in tar if _below(m) not in skip]
         for member in members:
             _make(tar, member, to)
-    # A file made in a folder changes the folder, so folders come last, the deepest first.
+    # Making a file changes its folder's time, so folders are finished last, the deepest first.
     for member in reversed([m for m in members if m.isdir()]):
         _finish(member, to / _below(member))
 
 
 def _below(member: tarfile.TarInfo) -> str:
-    """A member's path below the archive's root; NandlabError if it leaves that."""
+    """A member's path below the archive's root; NandlabError if it leads out of the root."""
     path = PurePosixPath(member.name)
     if path.is_absolute() or ".." in path.parts:
-        raise NandlabError(f"{shown(member.name)}: a path that leaves its folder")
+        raise NandlabError(f"{shown(member.name)}: the path leads out of its folder")
     return "" if path == PurePosixPath() else str(path)
 
 
@@ -319,7 +320,7 @@ def _make(tar: tarfile.TarFile, member: tarfile.TarInfo, to: Path) -> None:
 
 
 def _finish(member: tarfile.TarInfo, path: Path) -> None:
-    """Owner (only root can), permissions and time of a file or folder."""
+    """Sets the owner (only root can), permissions and time of a file or folder."""
     if os.geteuid() == 0:
         os.chown(path, member.uid, member.gid)
     path.chmod(member.mode)
@@ -340,14 +341,14 @@ def _crc32(path: Path) -> int:
 
 
 def listed(lines: bytes) -> Tree:
-    """The tree that the board's treelist told."""
+    """The tree that the board's program treelist printed."""
     entries = []
     for line in lines.splitlines():
         told = json.loads(line)
         path = _from_hex(told["path_hex"])
         if told.get("read_bytes", told["bytes"]) != told["bytes"]:
             read = told["read_bytes"]
-            raise NandlabError(f"{shown(path)}: {read} of {told['bytes']} bytes are there")
+            raise NandlabError(f"{shown(path)}: only {read} of {told['bytes']} bytes could be read")
         entries.append(
             Entry(
                 path=path,
@@ -365,7 +366,7 @@ def _from_hex(text: str) -> str:
 
 
 def differences(wanted: Tree, found: Tree, fs: FilesystemModel) -> list[str]:
-    """What the file system has otherwise than it was given, as far as it can keep it."""
+    """Where ``found`` differs from ``wanted`` in what the file system can keep."""
     ours = {e.path: e for e in wanted}
     theirs = {e.path: e for e in found}
     wrong = [f"{shown(p)} is missing" for p in sorted(ours.keys() - theirs.keys())]
@@ -383,7 +384,7 @@ def differences(wanted: Tree, found: Tree, fs: FilesystemModel) -> list[str]:
 
 
 def _figures(e: Entry, firsts: dict[int, str], fs: FilesystemModel) -> Iterator[tuple[str, object]]:
-    """What of an entry must come back."""
+    """The figures of an entry that must come back unchanged."""
     yield "type", stat.S_IFMT(e.mode)
     if e.is_link:
         yield "target", e.target

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * The array: what reads, programs and erases do to cells and page states, and
- * how they are counted and logged. Costs one copy of a page for each.
+ * how they are counted and logged. A read or a program costs one copy of a
+ * page.
  */
 #include "array.h"
 #include "prng.h"
@@ -50,7 +51,7 @@ void page_content(struct chip *chip, u32 page, u8 *to)
 	}
 }
 
-/* What the array takes this time, give or take the jitter. */
+/* The time of this array operation, jitter included. */
 static u32 with_jitter(struct chip *chip, u32 array_ns)
 {
 	u32 off = shim_div((u64)array_ns * chip->params.jitter_ppm, 1000000);
@@ -63,8 +64,8 @@ static u32 with_jitter(struct chip *chip, u32 array_ns)
 	return array_ns - off + prng_below(random, 2 * off + 1);
 }
 
-/* Every operation of the array begins here. Programs and erases have their
- * number in chip->op_seq by now; reads have none. */
+/* Every array operation begins here. op: the number of a program or erase,
+ * chip->op_seq; 0 for a read. */
 static void chip_op_begin(struct chip *chip, enum oplog_kind kind, u64 op,
 			  u32 array_ns, int energy_nj)
 {
@@ -92,7 +93,7 @@ static void log_flag(struct chip *chip, u8 flag)
 		chip->moving->flags |= flag;
 }
 
-/* Move the present array read to the count that it now belongs to. */
+/* Move the current array read to the count that it now belongs to. */
 static void count_read(struct chip *chip, enum chip_read_kind kind)
 {
 	struct chip_block *block = block_of(chip, chip->row);
@@ -124,8 +125,8 @@ static enum chip_read_kind kind_at(const struct chip *chip, u32 column)
 	return column < chip->params.writesize ? CHIP_READ_PAGE : CHIP_READ_OOB;
 }
 
-/* The register has the page: the bytes moved belong to the read that brought
- * it there, as after a change of column. */
+/* The register has the page. The bytes moved now decide how the read that
+ * brought it there is counted, as after a change of column. */
 static bool register_hit(struct chip *chip)
 {
 	if (!chip->params.register_hits || chip->reg_row != chip->row)
@@ -199,7 +200,7 @@ static void count_program(struct chip *chip, bool has_data)
 	}
 }
 
-/* Programming can only clear bits; the first one finds all of them set. */
+/* Programming can only clear bits; the first program finds all of them set. */
 static void program_cells(struct chip *chip, u8 *cells)
 {
 	u32 i;
@@ -213,7 +214,7 @@ static void program_cells(struct chip *chip, u8 *cells)
 		cells[i] &= chip->reg[i];
 }
 
-/* The page has had a program, whatever came of it. */
+/* Note that the page was programmed, completely or not. */
 static void page_programmed(struct chip *chip, bool has_data, u16 flags)
 {
 	struct chip_block *block = block_of(chip, chip->row);
@@ -245,7 +246,7 @@ static void fail(struct chip *chip)
 	log_flag(chip, OPLOG_FAILED);
 }
 
-/* A program that power, or the page, left half way. */
+/* A program that stopped half way, because power was cut or it failed. */
 static void broken_program(struct chip *chip, u8 *cells, bool has_data)
 {
 	bool done;
@@ -277,7 +278,7 @@ static void finish_program(struct chip *chip, u8 *cells, bool has_data,
 				overwrites && !chip->raw ? PAGE_GARBLED : 0);
 		return;
 	}
-	/* A factory-bad block is not to be written at all, and holds. */
+	/* A factory-bad block cannot be written: its cells do not change. */
 	if (!(chip->block[block].flags & CHIP_FACTORY_BAD))
 		broken_program(chip, cells, has_data);
 	if (fault == FAULT_CUT) {
@@ -341,7 +342,7 @@ static void broken_erase(struct chip *chip, u32 first)
 		if (fault_tear_erase(chip, page, cells_of(chip, page), &done))
 			chip->state[page] |= PAGE_GARBLED;
 		else
-			break; /* nothing yet, or all: the same for each page */
+			break; /* nothing or all: the same for each page */
 	}
 	if (done)
 		erase_block(chip, first);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What the chip's own files share, and nobody else uses. */
+/* Shared by the chip's own files; not for others. */
 #ifndef SIMNAND_ARRAY_H
 #define SIMNAND_ARRAY_H
 
@@ -7,7 +7,7 @@
 
 enum {
 	STATUS_FAIL = 0x01,
-	STATUS_IDLE = 0xe0, /* ready twice over, and not write-protected */
+	STATUS_IDLE = 0xe0, /* RDY and ARDY set, not write-protected */
 };
 
 static inline bool small_page(const struct chip *chip)
@@ -20,31 +20,31 @@ static inline struct chip_block *block_of(struct chip *chip, u32 page)
 	return &chip->block[page / chip->pages_per_block];
 }
 
-/* array.c: the operations that the command decoder starts, on the page
- * chip->row, which exists. */
+/* array.c: the operations that the command decoder starts, on page chip->row,
+ * which must exist. */
 void array_read(struct chip *chip);
 void array_program(struct chip *chip);
 void array_erase(struct chip *chip);
 
-/* Page bytes have crossed the bus: at which column, how many. */
+/* Account for page bytes that the chip puts on the bus, from this column on. */
 void array_moved(struct chip *chip, u32 column, u32 bytes);
 
-/* Count trouble that the data sheet forbids, and tell of it. */
+/* Count and report a use that the data sheet forbids. */
 void chip_misuse(struct chip *chip, enum chip_trouble why);
 
-/* The cells of a page. NULL: not allocated, and that cannot be done now. */
+/* The cells of a page. NULL: not allocated, and there is no memory now. */
 u8 *cells_of(struct chip *chip, u32 page);
 
-/* What a page holds, wrong bits aside: for reading it by any way. */
+/* What a page holds, without wrong bits. Every way to read a page uses it. */
 void page_content(struct chip *chip, u32 page, u8 *to);
 
-/* legal.c. Counts what is wrong with the present program; true if anything
- * is. overwrites: it wants bits set that are 0. */
+/* legal.c: count the rules that the current program breaks; true if it breaks
+ * any. *overwrites: it tries to set bits that are 0. */
 bool check_program(struct chip *chip, bool *overwrites);
 
-/* Bits cleared past the ECC engine in a page that it has written: its check
- * bytes still tell what was there, so these bits are errors from now on. False
- * if the program is none of that kind, and nothing was done. */
+/* Plant errors: a raw program clears a few bits of a page that the ECC engine
+ * has written. The check bytes still fit the old data, so these bits are wrong
+ * from now on. False, and nothing is done, if this is no such program. */
 bool plant_errors(struct chip *chip, const u8 *cells);
 
 #endif

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * A chip as a whole: what it may be, its memory, power, sums. chip.h says what
- * it is; decode.c has its pins, array.c its cells, faults.c and flips.c what
- * goes wrong with them. Costs two bytes of state for each page.
+ * The chip as a whole: limits of its parameters, its memory, power, sums.
+ * chip.h describes it; decode.c has its pins, array.c its cells, faults.c and
+ * flips.c its faults. Costs two bytes of state for each page.
  */
 #include "array.h"
 

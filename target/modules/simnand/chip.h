@@ -2,16 +2,18 @@
 /*
  * A raw NAND chip, seen from its pins: command, address and data cycles go in,
  * data and a status come out. It keeps the array and the state of each page,
- * adds up the time that a real chip would have taken, counts, and fails when
- * it is told to (faults.h).
+ * adds up the time that a real chip would have taken, counts its operations,
+ * and fails when it is told to (faults.h).
  *
- * It never waits, prints or locks: the caller waits for chip_take_ns(), is
- * told of trouble through a callback, and calls from one thread at a time.
+ * It never waits, prints or locks. The caller waits as long as chip_take_ns()
+ * says, learns of trouble through a callback, and calls from one thread at a
+ * time.
  *
  * Every program and erase that the chip accepts has a number, from 1
- * (chip.op_seq). All cells are reached through the two calls of array.c, so
- * that another store (an overlay over a base image) needs no other change, and
- * chip_op_begin() is the one place where a log that keeps their data belongs.
+ * (chip.op_seq). All cells are accessed through cells_of() and page_content()
+ * of array.c: another store, such as an overlay over a base image, changes
+ * nothing else. A log that keeps the data of operations belongs in
+ * chip_op_begin() alone.
  */
 #ifndef SIMNAND_CHIP_H
 #define SIMNAND_CHIP_H
@@ -48,8 +50,8 @@ struct chip_params {
 	/* Programs allowed on a page between two erases (NOP), 1 to 127. */
 	unsigned int nop;
 
-	/* True where a page must not be programmed after a later page of its
-	 * block has been. */
+	/* True if a page must not be programmed after a later page of its
+	 * block. */
 	bool in_order;
 
 	/* Bytes that READ ID answers; zeros follow them. */
@@ -74,45 +76,48 @@ struct chip_params {
 	/* One command, address or data cycle into the chip (tWC) in ns. */
 	unsigned int t_wc_ns;
 
-	/* Energy of an array read, a program and an erase in nJ; -1 where the
-	 * data sheet does not tell. */
+	/* Energy of an array read, a program and an erase in nJ; -1 if the data
+	 * sheet does not give it. */
 	int e_read_nj;
 	int e_prog_nj;
 	int e_erase_nj;
 
-	/* True: a read of the page that the register holds since an earlier
-	 * read moves it again without tR. */
+	/* True: a page that an earlier read left in the register is read again
+	 * without tR. */
 	bool register_hits;
 
 	/* True: an illegal program fails in its status and changes nothing;
-	 * false: it is carried out, as by a chip. Both are counted. */
+	 * false: it is carried out, as a real chip does. It is counted either
+	 * way. */
 	bool strict;
 
 	/* Pages of a block that carry the maker's bad block marker: bit 0 the
 	 * first, bit 1 the second, bit 2 the last. 0: first and second. */
 	unsigned int bad_mark_pages;
 
-	/* What goes wrong; all zero: nothing. */
+	/* The faults to inject; all zero: none. */
 	struct fault_params faults;
 
-	/* How far tR, tPROG and tBERS may be off the above, either way, in
-	 * millionths, 0 to 400000: each operation's own, all values equally
-	 * likely. 0: never. Cycles are the controller's and do not vary. */
+	/* Jitter: how far tR, tPROG and tBERS of an operation may differ from
+	 * the above, plus or minus, in millionths, 0 to 400000. Drawn uniformly
+	 * for each operation. 0: none. The controller makes the bus cycles, so
+	 * these do not vary. */
 	unsigned int jitter_ppm;
 
-	/* Equal seeds and operations give equal times. */
+	/* Seed of the jitter: the same seed and operations give the same
+	 * times. */
 	unsigned long long jitter_seed;
 };
 
 /* The chip's own record of a block, kept in images. */
 enum {
-	CHIP_FACTORY_BAD = 1, /* so marked by the maker */
-	CHIP_WORN_OUT = 2,    /* failed once, and ever since */
+	CHIP_FACTORY_BAD = 1, /* marked bad by the maker */
+	CHIP_WORN_OUT = 2,    /* failed once, and fails ever since */
 };
 
 /* An erase block: its own counts, and what its pages hold now. */
 struct chip_block {
-	/* As in counts.h, this block's share of them. */
+	/* This block's share of the counts in counts.h. */
 	u32 reads;
 	u32 programs;
 	u32 erases;
@@ -132,34 +137,33 @@ struct chip_block {
 	/* CHIP_FACTORY_BAD, CHIP_WORN_OUT. */
 	u32 flags;
 
-	/* Pages that hold data; a page with only its spare area programmed is
-	 * not one of them. */
+	/* Pages that hold data; a page with only its spare area programmed does
+	 * not count. */
 	u32 data_pages;
 
 	/* Pages up to and including the last one programmed, 0 if erased. */
 	u32 high;
 
-	/* The block's pages where the array is allocated block by block; NULL
+	/* The block's cells if the array is allocated block by block; NULL
 	 * until the first program. */
 	u8 *mem;
 };
 
-/* A page's state: programs since the erase in the low bits, and these. */
+/* A page's state: its programs since the erase in the low bits, and flags. */
 enum {
 	PAGE_PROGRAMS = 0x7f,
 	PAGE_HAS_DATA = 0x80,
-	PAGE_GARBLED =
-		0x100, /* torn or overwritten: no ECC makes sense of it */
+	PAGE_GARBLED = 0x100, /* torn or overwritten: no ECC can correct it */
 };
 
 /* What the chip reports. Those up to CHIP_OUT_OF_RANGE count as illegal. */
 enum chip_trouble {
 	CHIP_TOO_MANY_PROGRAMS, /* more than nop programs since the erase */
 	CHIP_OUT_OF_ORDER,	/* a later page of the block is programmed */
-	CHIP_NOT_ERASED,	/* a program wants to set bits that are 0 */
+	CHIP_NOT_ERASED,	/* a program tries to set bits that are 0 */
 	CHIP_OUT_OF_RANGE,	/* no such page, or a command cut short */
-	CHIP_NO_MEMORY,		/* ours, not the chip's: the program fails */
-	CHIP_PROGRAM_FAILED,	/* a fault that was asked for */
+	CHIP_NO_MEMORY,		/* the simulator's trouble: the program fails */
+	CHIP_PROGRAM_FAILED,	/* an injected fault */
 	CHIP_ERASE_FAILED,	/* likewise */
 	CHIP_POWER_CUT,		/* likewise */
 };
@@ -169,13 +173,13 @@ typedef void (*chip_report_fn)(void *context, enum chip_trouble trouble,
 
 /* Where the data that the chip puts on the bus come from. */
 enum chip_output {
-	CHIP_OUT_ZERO, /* nothing to say: zeros, "no ONFI here" among them */
+	CHIP_OUT_ZERO, /* no data: zeros, also as the ONFI signature */
 	CHIP_OUT_ID,
 	CHIP_OUT_STATUS,
 	CHIP_OUT_PAGE,
 };
 
-/* How an array read is counted, decided by the bytes it goes on to move. */
+/* How an array read is counted: the bytes that are then moved decide. */
 enum chip_read_kind { CHIP_READ_NONE, CHIP_READ_PAGE, CHIP_READ_OOB };
 
 struct chip {
@@ -190,12 +194,13 @@ struct chip {
 	unsigned int row_cycles;
 	unsigned int column_cycles;
 
-	/* The cells: one piece of memory that the caller owns, for pages below
-	 * array_pages; NULL, and beyond it: each block's own. */
+	/* The cells of pages below array_pages: one piece of memory that the
+	 * caller owns, or NULL. Cells that are not there are in each block's
+	 * mem. */
 	u8 *array;
 	u32 array_pages;
 
-	/* For each page PAGE_PROGRAMS and the flags beside it. */
+	/* For each page, PAGE_PROGRAMS and flags. */
 	u16 *state;
 	struct chip_block *block;
 	struct chip_counts counts;
@@ -206,24 +211,24 @@ struct chip {
 	/* Number of the last program or erase since manufacture. */
 	u64 op_seq;
 
-	/* False: power is cut, and nothing answers. */
+	/* False: power is cut, and the chip does not answer. */
 	bool powered;
 
-	/* What whoever drives the bus is to be told: 0; -EIO without power;
-	 * -EOPNOTSUPP once a command came that the chip does not know, until
+	/* What the controller shall return: 0; -EIO without power; -EOPNOTSUPP
+	 * after a command that the chip does not know, until
 	 * chip_error_told(). */
 	int error;
 
-	/* The caller's clock when the present operation began, for the log. */
+	/* The caller's clock when the current operation began, for the log. */
 	u64 clock_ns;
 
-	/* The page register; the page that it holds as read from the array, or
-	 * CHIP_NO_PAGE; and which of its bits are wrong. */
+	/* The page register; the page that a read brought into it, or
+	 * CHIP_NO_PAGE; and its wrong bits. */
 	u8 *reg;
 	u32 reg_row;
 	struct flips flips;
 
-	/* What the present command has done so far. */
+	/* What the current command has done so far. */
 	u8 command;
 	u8 addr[CHIP_ID_MAX];
 	unsigned int addr_count;
@@ -241,43 +246,43 @@ struct chip {
 	bool scanning; /* nobody uses the chip yet: reads disturb nothing */
 	bool raw;      /* the caller moves pages without its ECC engine */
 
-	/* Log records of the operation that bytes now move for, and of the
-	 * array read that filled the register; NULL: none is kept. */
+	/* Log records of the operation that the bytes now moving belong to, and
+	 * of the array read that filled the register; NULL: not logged. */
 	struct oplog_record *moving;
 	struct oplog_record *reading;
 
 	/* Time since the last chip_take_ns(). */
 	u64 elapsed_ns;
 
-	/* Operations of the array that were given a jitter. */
+	/* Array operations that have had a jitter; numbers the draws. */
 	u64 jittered;
 };
 
-/* NULL if a chip can be made so, else the sentence that says why not. */
+/* NULL if such a chip can be made, else a sentence that says why not. */
 const char *chip_check(const struct chip_params *params);
 
 /* Size of the array of such a chip, spare areas included. */
 u64 chip_array_bytes(const struct chip_params *params);
 
-/* An erased chip. array: memory of chip_array_bytes() (or less: then lower
- * array_pages before use), or NULL to allocate it as blocks are first
- * programmed. 0 or -ENOMEM. */
+/* Make an erased chip. array: memory of chip_array_bytes() (or less: then lower
+ * array_pages before use), or NULL to allocate each block at its first program.
+ * 0 or -ENOMEM. */
 int chip_init(struct chip *chip, const struct chip_params *params, void *array,
 	      chip_report_fn report, void *context);
 void chip_exit(struct chip *chip);
 
-/* Whether there is such a command at all. */
+/* True if the chip knows this command. */
 bool chip_knows(u8 opcode);
 
-/* The bus. force_8bit: one byte a cycle on a 16-bit bus too (ID, status).
- * A chip without power ignores all of it and drives no line: 0xff. */
+/* The bus. force_8bit: one byte a cycle on a 16-bit bus too (ID, status). A
+ * chip without power ignores all of it and drives no line: reads give 0xff. */
 void chip_command(struct chip *chip, u8 opcode);
 void chip_address(struct chip *chip, const u8 *cycles, unsigned int count);
 void chip_data_out(struct chip *chip, u8 *to, u32 bytes, bool force_8bit);
 void chip_data_in(struct chip *chip, const u8 *from, u32 bytes,
 		  bool force_8bit);
 
-/* A chip whose error was told answers the next command as ever. */
+/* The error has been returned: a chip with power answers the next command. */
 static inline void chip_error_told(struct chip *chip)
 {
 	chip->error = chip->powered ? 0 : -EIO;
@@ -286,10 +291,11 @@ static inline void chip_error_told(struct chip *chip)
 /* The time that the bus and the array took since the last call. */
 u64 chip_take_ns(struct chip *chip);
 
-/* Power goes (whatever is in the register is lost) or comes back. */
+/* Cut power (the register loses its content) or restore it. */
 void chip_power(struct chip *chip, bool on);
 
-/* For tests and reports: no cycle on the bus, no time, no count. */
+/* For tests and reports: these take no bus cycle and no time, and count
+ * nothing. */
 void chip_reset_counts(struct chip *chip);
 void chip_log_clear(struct chip *chip);
 u64 chip_data_pages(const struct chip *chip, u32 blocks);

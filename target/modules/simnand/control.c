@@ -7,8 +7,9 @@
  *   reset  anything            zero the counts
  *   phase  NAME                close the phase, open another; "" only closes
  *   log_control  start|stop|clear
- *   power  off|on|cut N|cut +N now; back; in program or erase N, or in the
- *                              N-th from now
+ *   power  off|on              cut power now; restore it
+ *   power  cut N|cut +N        cut power in program or erase N, or in the N-th
+ *                              from now
  *   flip   PAGE BIT            that bit reads wrong until its block's erase
  */
 #include <linux/ctype.h>
@@ -20,7 +21,7 @@
 
 #define COMMAND_MAX 64
 
-/* A command does its work under the lock. 0 or an errno. */
+/* A command runs under the lock. Returns 0 or an errno. */
 typedef int (*command_fn)(struct simnand *sim, const char *words);
 
 static ssize_t run_command(struct file *file, const char __user *buf,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Names of the counts, and the phases that share them out: see counts.h. */
+/* Names of the counts, and how they are split into phases: see counts.h. */
 #include "counts.h"
 
 const char *const chip_count_names[CHIP_COUNT_KINDS] = {

@@ -3,10 +3,10 @@
  * What a chip counts, named once: the fields, the lines of the file
  * "counters" and the figures of a phase all come from CHIP_COUNTS.
  *
- * An array operation is counted where tR, tPROG or tBERS is paid. reads and
- * programs moved at least one data byte; those that moved spare bytes alone
- * are in oob_reads and oob_programs instead. subpage_programs, raw_reads and
- * raw_programs are some of these, not more of them.
+ * An array operation is counted when its tR, tPROG or tBERS is spent. Those
+ * that move at least one data byte are in reads and programs; those that move
+ * spare bytes alone are in oob_reads and oob_programs instead. These four
+ * include subpage_programs, raw_reads and raw_programs.
  */
 #ifndef SIMNAND_COUNTS_H
 #define SIMNAND_COUNTS_H
@@ -24,10 +24,10 @@
 	X(raw_reads)        /* array reads past the ECC engine */              \
 	X(raw_programs)     /* programs past the ECC engine */                 \
 	X(buffer_hits)      /* reads that the register answered without tR */  \
-	X(illegal)          /* all that the four below count */                \
+	X(illegal)          /* sum of the four below */                        \
 	X(illegal_nop)      /* more than nop programs of a page */             \
-	X(illegal_order)    /* programs below the last one of a block */       \
-	X(illegal_erased)   /* programs that wanted to set a bit that is 0 */  \
+	X(illegal_order)    /* programs out of order within a block */         \
+	X(illegal_erased)   /* programs that tried to set a bit that is 0 */   \
 	X(illegal_range)    /* no such page, or a command cut short */         \
 	X(bytes_read)       /* page bytes, data and spare, out of the chip */  \
 	X(bytes_written)    /* page bytes into it */                           \
@@ -38,7 +38,7 @@
 	X(flipped_bits)     /* wrong bits in pages that were read */           \
 	X(ecc_corrected)    /* bits that the ECC engine corrected */           \
 	X(ecc_failed)       /* ECC steps that it could not correct */          \
-	X(power_cuts)       /* times that power went */
+	X(power_cuts)       /* times that power was cut */
 /* clang-format on */
 
 struct chip_counts {
@@ -52,7 +52,7 @@ struct chip_counts {
 /* The names of the fields, in order. */
 extern const char *const chip_count_names[CHIP_COUNT_KINDS];
 
-/* The count at a place of chip_count_names. */
+/* The count that chip_count_names[kind] names. */
 static inline u64 chip_count_at(const struct chip_counts *counts,
 				unsigned int kind)
 {
@@ -80,15 +80,15 @@ struct phases {
 	struct chip_counts base;
 };
 
-/* Close the open phase, if any, and open another unless name is empty. The
- * clock is the caller's. -ENOSPC, and then none is open, after PHASES_MAX. */
+/* Close the open phase, if any, and open another unless name is empty. clock_ns
+ * is the caller's clock. -ENOSPC after PHASES_MAX phases: none is open then. */
 int phases_mark(struct phases *phases, const struct chip_counts *now,
 		const char *name, u64 clock_ns);
 
-/* Bring the open phase up to date: before its counts are shown. */
+/* Bring the open phase up to date. Call it before its counts are shown. */
 void phases_update(struct phases *phases, const struct chip_counts *now);
 
-/* The chip's counts are about to be zeroed: phases keep what they have. */
+/* Call it before the chip's counts are zeroed: phases keep what they have. */
 void phases_rebase(struct phases *phases, const struct chip_counts *now);
 
 #endif

@@ -15,7 +15,8 @@ static void show(struct seq_file *file, const char *key, u64 value)
 	seq_printf(file, "%s %llu\n", key, value);
 }
 
-/* Energy that no data sheet gave is not 0 but unknown: no line. */
+/* Energy that the data sheet does not give is unknown, not 0: no line for
+ * it. */
 static bool energy_known(const struct chip_params *p)
 {
 	return p->e_read_nj >= 0 && p->e_prog_nj >= 0 && p->e_erase_nj >= 0;
@@ -142,7 +143,7 @@ static void list_blocks(struct seq_file *file, const struct chip *chip,
 	seq_puts(file, "],\n");
 }
 
-/* JSON: what an image's sidecar says. */
+/* In JSON, what the sidecar of an image says. */
 static int state_show(struct seq_file *file, void *unused)
 {
 	struct simnand *sim = file->private;

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * The chip's pins: which operation of the array a sequence of cycles means,
- * and the bytes that cross the bus for it.
+ * The chip's pins: decodes a sequence of cycles into an array operation, and
+ * moves its bytes across the bus.
  */
 #include "array.h"
 
-/* All commands that there are, as data sheets name them. */
+/* All commands that the chip knows, with the kernel's names (NAND_CMD_*). */
 /* clang-format off */
 #define CHIP_COMMANDS(X)        \
 	X(READ0, 0x00)          \
@@ -30,7 +30,7 @@ enum {
 #undef COMMAND_CODE
 };
 
-/* READ ID from here asks for the ONFI signature, which we do not have. */
+/* READ ID at this address asks for the ONFI signature, which we do not have. */
 #define ID_ADDRESS_ONFI 0x20
 
 bool chip_knows(u8 opcode)
@@ -45,7 +45,7 @@ bool chip_knows(u8 opcode)
 	}
 }
 
-/* True if the address is whole and there is such a page. */
+/* True if the address is complete and the page exists. */
 static bool addressed(struct chip *chip, unsigned int cycles)
 {
 	if (chip->addr_count == cycles && chip->row < chip->pages)
@@ -106,7 +106,7 @@ static void start_erase(struct chip *chip)
 		array_erase(chip);
 }
 
-/* READ1 and READOOB choose a column area, and exist with small pages only. */
+/* READ1 and READOOB choose a column area; only small pages have them. */
 static void select_area(struct chip *chip, u8 opcode)
 {
 	chip->area = 0;
@@ -117,7 +117,7 @@ static void select_area(struct chip *chip, u8 opcode)
 	chip->output = CHIP_OUT_PAGE;
 }
 
-/* A command that addresses or data follow. */
+/* A command that is followed by addresses or data. */
 static void begin_command(struct chip *chip, u8 opcode)
 {
 	chip->command = opcode;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Bad blocks, operations that fail, blocks that wear out, power that goes:
- * see faults.h. Costs a few multiplications for each program and erase.
+ * Bad blocks, failing operations, worn-out blocks, power cuts: see faults.h.
+ * Costs a few multiplications for each program and erase.
  */
 #include "array.h"
 #include "prng.h"
@@ -63,7 +63,8 @@ static bool struck(const struct chip *chip, enum prng_stream stream, u64 n,
 				 1000000000) < ppb;
 }
 
-/* A cut spares nothing; then a block that has failed once fails again. */
+/* A power cut strikes any block. Otherwise, a block that has failed once fails
+ * again. */
 static enum fault judge(struct chip *chip, u32 block, bool fails)
 {
 	u32 *flags = &chip->block[block].flags;
@@ -104,9 +105,9 @@ enum fault fault_on_erase(struct chip *chip, u32 block)
 }
 
 /*
- * How far the broken operation got, in 256ths of its bits: one time in four
- * nowhere, one in four all the way (and only the status was not told), else
- * anywhere between.
+ * How much of the broken operation was done, in 256ths of its bits: one time in
+ * four nothing, one in four everything (only its success was not reported),
+ * else anything in between.
  */
 static u32 progress(const struct chip *chip)
 {
@@ -123,7 +124,7 @@ static u32 progress(const struct chip *chip)
 	}
 }
 
-/* A byte whose bits are each 1 with a chance of so many 256ths. */
+/* A byte whose bits are each 1 with a probability of chance / 256. */
 static u8 mask(const struct chip *chip, u64 where, u32 i, u32 chance)
 {
 	u64 random = prng(chip->params.faults.seed, PRNG_TEAR_BITS,

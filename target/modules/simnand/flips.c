@@ -1,17 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Bits that read wrong. Those of a page between two erases are the points of
- * a random process in the error rate: as the rate grows with the block's reads
- * (or is loaded higher) more appear, and none goes away before the erase.
- * The cells keep the truth, so the ECC engine's verdict is exact. Costs a
- * logarithm for each page read where a rate is set, nothing elsewhere.
+ * Bits that read wrong. Between two erases, the wrong bits of a page are the
+ * points of a Poisson process over the error rate: as the rate grows with the
+ * block's reads (or an image is loaded with a higher one), more appear, and
+ * none goes away before the erase. The cells keep the true data, so the ECC
+ * engine's verdict is exact. If a rate is set, a page read costs a logarithm,
+ * and another for each wrong bit; else nothing.
  */
 #include "array.h"
 #include "prng.h"
 
 #define BITS_OF_RATE 1000000000000ULL
 
-/* -log2 of a number from 0 to 1 given in 2^-64ths, in 2^-32ths. */
+/* -log2(x / 2^64), in units of 2^-32. */
 static u64 minus_log2(u64 x)
 {
 	u64 result = 0, m;
@@ -22,7 +23,7 @@ static u64 minus_log2(u64 x)
 		x <<= 1;
 		result += 1ULL << 32;
 	}
-	m = x >> 32; /* from 1 to 2, with 31 bits behind the point */
+	m = x >> 32; /* from 1 to 2, with 31 fraction bits */
 	for (bit = 31; bit >= 8; bit--) {
 		m = m * m >> 31;
 		if (m >> 32) {
@@ -33,7 +34,7 @@ static u64 minus_log2(u64 x)
 	return result + (1ULL << 32);
 }
 
-/* The next step of a Poisson process whose mean is BITS_OF_RATE. */
+/* Distance to the next point of a Poisson process; its mean is BITS_OF_RATE. */
 static u64 next_point(u64 seed, u64 where, u32 n)
 {
 	u64 log2 = minus_log2(prng(seed, PRNG_FLIP_PRESSURE, where, n));
@@ -42,7 +43,7 @@ static u64 next_point(u64 seed, u64 where, u32 n)
 	return shim_div(log2 * 161388, 1000);
 }
 
-/* Wrong bits to expect in 10^12 of this block's. At most one in ten. */
+/* Wrong bits to expect per 10^12 bits of this block; at most one bit in ten. */
 static u64 error_rate(const struct chip *chip, const struct chip_block *block)
 {
 	const struct fault_params *p = &chip->params.faults;
@@ -54,7 +55,8 @@ static u64 error_rate(const struct chip *chip, const struct chip_block *block)
 	return rate < BITS_OF_RATE / 10 ? rate : BITS_OF_RATE / 10;
 }
 
-/* The maker's marker is where drivers vote by majority: it reads right. */
+/* The bad block marker always reads right: drivers take a majority of its
+ * bits. */
 static bool is_marker(const struct chip *chip, u32 bit)
 {
 	u32 byte = bit / 8;
@@ -123,7 +125,7 @@ static void remove_stored(struct faults *faults, u32 i)
 	faults->stored[i] = faults->stored[--faults->stored_count];
 }
 
-/* Where it is, or stored_count. */
+/* Index of a stored flip, or stored_count. */
 static u32 find_stored(const struct faults *faults, u32 page, u32 bit)
 {
 	u32 i;
@@ -174,7 +176,7 @@ void faults_forget_block(struct chip *chip, u32 block)
 			i++;
 }
 
-/* Wrong bits of a range of the page's bytes. */
+/* Number of wrong bits in a range of the page's bytes. */
 static u32 count_flips(const struct flips *flips, u32 from, u32 bytes)
 {
 	u32 i, n = 0;

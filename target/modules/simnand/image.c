@@ -137,7 +137,7 @@ struct loader {
 	u8 *buffer;
 	struct image_header header;
 	u32 records;
-	u32 next; /* the least index that the next block may have */
+	u32 next; /* the lowest index that the next block may have */
 };
 
 #define TRUNCATED "image: truncated"
@@ -165,7 +165,7 @@ static const char *get_header(struct loader *l)
 	return NULL;
 }
 
-/* Page states again, and the sums that follow from them. */
+/* Restore the page states, and the sums that follow from them. */
 static const char *set_states(struct chip *chip, u32 index, const u8 *states,
 			      const u8 *cells)
 {

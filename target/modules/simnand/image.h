@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * A chip in a file, so that an aged one is made once and used again: cells,
+ * A chip in a file, so that an aged chip is made once and used again: cells,
  * page states, wear, bad blocks, planted errors, and the number of the last
- * operation. The faults to come are not in it: they follow from the parameters
- * of whoever loads it.
+ * operation. Future faults are not in it: they follow from the parameters at
+ * load time.
  *
  *   struct image_header
  *   for each block that is not as new, in ascending order:
@@ -14,8 +14,9 @@
  *         data and spare area of each page, as nanddump --oob has them
  *   struct image_end
  *
- * All in the machine's byte order. src/nandlab/chip/image.py reads and
- * writes it, and a plain nanddump file and a JSON sidecar for people.
+ * All in the machine's byte order. src/nandlab/chip/image.py reads and writes
+ * it; it also converts it to and from a plain nanddump file with a JSON
+ * sidecar.
  */
 #ifndef SIMNAND_IMAGE_H
 #define SIMNAND_IMAGE_H
@@ -56,8 +57,8 @@ struct image_block {
 
 struct image_end {
 	u32 magic;
-	u32 records; /* struct image_block that there were */
-	u64 op_seq;  /* as in the header, or the chip changed meanwhile */
+	u32 records; /* number of struct image_block */
+	u64 op_seq;  /* differs from the header if the chip changed meanwhile */
 	u32 reserved;
 	u32 crc; /* CRC-32 of this struct with 0 here */
 };
@@ -66,20 +67,20 @@ _Static_assert(sizeof(struct image_header) == 64, "image header layout");
 _Static_assert(sizeof(struct image_block) == 32, "image block layout");
 _Static_assert(sizeof(struct image_end) == 24, "image end layout");
 
-/* Bytes that no part of the chip's image exceeds. */
+/* Upper limit in bytes of every part of the chip's image. */
 size_t image_part_max(const struct chip *chip);
 
-/* The parts of an image, numbered from 0 to blocks + 1: header, blocks, end.
- * Returns its bytes; 0 for a block that is as new. */
+/* Write one part of an image. Parts are numbered from 0 to blocks + 1: header,
+ * blocks, end. Returns its size in bytes; 0 for a block that is as new. */
 size_t image_put(struct chip *chip, u32 part, u8 *to);
 
-/* Fills the buffer, or returns how far it got. */
+/* Fills the buffer. Returns the bytes read; fewer than asked for at the end. */
 typedef size_t (*image_read_fn)(void *context, void *to, size_t bytes);
 
 /*
- * Make a chip just made by chip_init() the one of an image. NULL, or why not
- * in a sentence; the chip is of no use then. Bad blocks are those of the
- * image; the parameters' own are forgotten.
+ * Load an image into a chip that chip_init() has just made. NULL, or a sentence
+ * that says why not; the chip is then unusable. Bad blocks are those of the
+ * image, not those of the parameters.
  */
 const char *image_load(struct chip *chip, image_read_fn read, void *context);
 

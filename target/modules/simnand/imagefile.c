@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * The chip's image as a file: read from debugfs, loaded from a path before
- * anybody uses the chip. A buffer of one block, whatever the chip's size.
+ * anybody uses the chip. Costs a buffer of one block, whatever the chip's size.
  */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 

@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Programs of pages that are not erased: what a data sheet forbids, and what
- * somebody does on purpose to plant errors. Costs a look at each byte of a
- * page that has been programmed since its erase; nothing for other pages.
+ * Programs of pages that are not erased: those that a data sheet forbids, and
+ * those that plant errors on purpose. Costs a look at each byte of a page that
+ * has been programmed since its erase; nothing for other pages.
  */
 #include "array.h"
 
-/* A raw program that clears more bits than this in a page with data is a
- * write; up to this it is somebody who plants errors, as nandbiterrs does. */
+/* A raw program that clears at most this many bits of a page with data plants
+ * errors, as nandbiterrs does; one that clears more is a write. */
 #define PLANTED_BITS_MAX 64
 
 /*
- * A byte of 0xff leaves its cells alone; any other wants to be read back. Not
- * so in a program of spare bytes alone: it sets a mark beside others, as the
- * deletion of a page is in YAFFS1, and set bits in it mean "as it was".
+ * A byte of 0xff leaves its cells alone; any other is meant to be read back. A
+ * program of spare bytes alone is an exception: it sets a mark beside others,
+ * as YAFFS1 does to delete a page, and its 1 bits mean "leave as it is".
  */
 static bool wants_set_bits(struct chip *chip)
 {
@@ -36,7 +36,7 @@ bool check_program(struct chip *chip, bool *overwrites)
 
 	*overwrites = false;
 	if (block_of(chip, chip->row)->flags & CHIP_WORN_OUT)
-		return false; /* what it still takes is its marker */
+		return false; /* it still takes a bad block marker alone */
 	if ((chip->state[chip->row] & PAGE_PROGRAMS) >= chip->params.nop)
 		chip_misuse(chip, CHIP_TOO_MANY_PROGRAMS);
 	if (chip->params.in_order && page + 1 < block_of(chip, chip->row)->high)

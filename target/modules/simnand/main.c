@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Loading and unloading: parameters, the array's memory, the MTD device. A
- * load gives an erased chip, an unload forgets it.
+ * Loading and unloading: parameters, the array's memory, the MTD device.
+ * Loading gives an erased chip, or that of an image; unloading discards it.
  */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
@@ -16,7 +16,7 @@
 
 #include "simnand.h"
 
-/* By default a chip of 128 MiB in the manner of common SLC parts. */
+/* By default a chip of 128 MiB like common SLC parts. */
 static struct simnand simnand = {
 	.params =
 		{
@@ -76,7 +76,7 @@ PARAM(t_rc_ns, chip.t_rc_ns, uint,
 PARAM(t_wc_ns, chip.t_wc_ns, uint,
       "One command, address or data cycle into the chip, tWC in ns (20)");
 PARAM(jitter_ppm, chip.jitter_ppm, uint,
-      "How far tR, tPROG and tBERS vary, either way and uniformly, in "
+      "How far tR, tPROG and tBERS vary, plus or minus, uniformly, in "
       "millionths, at most 400000 (0)");
 PARAM(jitter_seed, chip.jitter_seed, ullong, "Seed of that variation (0)");
 PARAM(name, name, charp, "Name of the MTD device of the whole chip (simnand)");
@@ -89,17 +89,16 @@ PARAM(ecc_step, ecc_step, uint, "Data bytes in one step of the ECC (512)");
 PARAM(ecc_strength, ecc_strength, uint,
       "Bits corrected in a step of the ECC, for MTD to report (4)");
 PARAM(ecc_bytes, ecc_bytes, uint,
-      "Spare bytes that a step of the ECC takes; 0 = what the usual code of "
-      "this step and strength takes (0)");
+      "Spare bytes that a step of the ECC uses; 0 = as many as the usual code "
+      "for this step and strength needs (0)");
 PARAM(array_phys, array_phys, ullong,
       "Physical address of memory for the array, outside the kernel's own; 0 = "
       "kernel memory, block by block (0)");
 PARAM(wait, wait.mode, charp,
       "How operations wait: warp, sleep or spin (warp)");
 PARAM(warp_slice_ns, wait.warp_slice_ns, uint,
-      "wait=warp: how late in ns a timer may fire at most for time added "
-      "before "
-      "it; 0 = none (100000)");
+      "wait=warp: how late in ns a timer may fire at most because of time "
+      "added before it; 0 = not at all (100000)");
 
 PARAM(e_read_nj, chip.e_read_nj, int,
       "Energy of an array read in nJ; -1 = not known (-1)");
@@ -108,7 +107,7 @@ PARAM(e_prog_nj, chip.e_prog_nj, int,
 PARAM(e_erase_nj, chip.e_erase_nj, int,
       "Energy of a block erase in nJ; -1 = not known (-1)");
 PARAM(register_hits, chip.register_hits, bool,
-      "A read of the page that is in the register since the last read pays no "
+      "A page that the last read left in the register is read again without "
       "tR (Y)");
 PARAM(strict, chip.strict, bool,
       "An illegal program fails in its status and changes nothing (N)");
@@ -116,13 +115,14 @@ PARAM(bad_mark_pages, chip.bad_mark_pages, uint,
       "Pages of a block with the bad block marker: 1 first + 2 second + 4 "
       "last; "
       "0 = the kernel's choice for the vendor (0)");
-PARAM(seed, chip.faults.seed, ullong, "Chooses what the faults strike (0)");
+PARAM(seed, chip.faults.seed, ullong,
+      "Seed that decides what the faults strike (0)");
 PARAM(bad_blocks, chip.faults.bad_blocks, uint,
       "Blocks of the chip that are factory-bad, never block 0 (0)");
 PARAM(bad_block_ppm, chip.faults.bad_block_ppm, uint,
       "Chance in millionths of each further block to be factory-bad (0)");
 PARAM(endurance, chip.faults.endurance, uint,
-      "Erases that a block stands; 0 = any number (0)");
+      "Erases that a block endures; 0 = any number (0)");
 PARAM(endurance_spread, chip.faults.endurance_spread, uint,
       "Spread of endurance from block to block, +- percent (0)");
 PARAM(program_fail_at, chip.faults.program_fail_at, ullong,
@@ -140,7 +140,7 @@ PARAM(flip_wear_ppt, chip.faults.flip_wear_ppt, uint,
 PARAM(flip_read_ppt, chip.faults.flip_read_ppt, uint,
       "Bits in 10^12 more for each read of the block since its erase (0)");
 PARAM(power_cut_at, chip.faults.power_cut_at, ullong,
-      "Number of the program or erase in which power goes; 0 = none (0)");
+      "Number of the program or erase in which power is cut; 0 = none (0)");
 PARAM(image, image, charp, "File to load the chip from (none)");
 PARAM(log_entries, log_entries, ullong,
       "Records that the operation log has room for (0)");
@@ -174,8 +174,9 @@ u32 simnand_blocks(const struct simnand *sim)
 	return sim->params.partition_blocks ?: sim->params.chip.blocks;
 }
 
-/* Hamming corrects one bit with 24 check bits or fewer; BCH takes, for each
- * bit, as many as it needs to number the bits of a step. */
+/* A Hamming code corrects one bit with at most 24 check bits. A BCH code needs,
+ * for each bit that it corrects, enough check bits to number the bits of a
+ * step. */
 static unsigned int usual_ecc_bytes(const struct simnand_params *p)
 {
 	if (p->ecc_strength == 1)
@@ -221,7 +222,7 @@ static const char *check_params(const struct simnand_params *p)
 	return NULL;
 }
 
-/* Memory that is not there reads as anything but what was written. */
+/* Memory that is not there does not read back what was written. */
 static bool memory_answers(void *at)
 {
 	u64 *word = at;
@@ -233,7 +234,8 @@ static bool memory_answers(void *at)
 	return READ_ONCE(*word) == 0;
 }
 
-/* What users can reach is kept there; a part may be larger than the board. */
+/* Only the blocks that users can reach are kept there: the chip may be larger
+ * than the board's memory. */
 static u64 mapped_bytes(const struct simnand *sim)
 {
 	return div_u64(chip_array_bytes(&sim->params.chip),

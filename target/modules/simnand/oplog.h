@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The operation log: one record for each operation of the array, in memory
- * that is there before it starts. What finds no room is counted as lost.
+ * The operation log: one record for each array operation, in memory that is
+ * allocated before it starts. Records that find no room are counted as lost.
  *
  * The file "log" is a struct oplog_header and then its records, both in the
  * machine's byte order; src/nandlab/chip/oplog.py reads it. Costs nothing
@@ -28,18 +28,18 @@ enum oplog_kind {
 /* Bits of oplog_record.flags. */
 enum {
 	OPLOG_FAILED = 1,  /* the status said so */
-	OPLOG_ILLEGAL = 2, /* no data sheet allows it */
+	OPLOG_ILLEGAL = 2, /* the data sheet forbids it */
 	OPLOG_RAW = 4,	   /* moved past the ECC engine */
-	OPLOG_CUT = 8,	   /* power went meanwhile */
+	OPLOG_CUT = 8,	   /* power was cut meanwhile */
 };
 
 struct oplog_record {
-	u64 time_ns;  /* clock at the operation's start at the array */
+	u64 time_ns;  /* clock when the array operation starts */
 	u64 op;	      /* number of the program or erase; 0 for a read */
 	u32 page;     /* page of the chip; an erase has its block's first */
 	u32 bytes;    /* page bytes that crossed the bus for it */
 	u32 array_ns; /* tR, tPROG or tBERS; 0 for a hit */
-	u16 phase;    /* phases marked when it began; 0 before the first */
+	u16 phase;    /* phases opened so far; 0 before the first */
 	u8 kind;      /* enum oplog_kind */
 	u8 flags;
 };
@@ -48,29 +48,30 @@ struct oplog_header {
 	u32 magic;
 	u16 version;
 	u16 record_bytes;
-	u64 records; /* that follow */
-	u64 lost;    /* that found no room */
+	u64 records; /* records that follow */
+	u64 lost;    /* records that found no room */
 	u64 reserved;
 };
 
-/* The decoder has the same figures. */
+/* The decoder has the same sizes. */
 _Static_assert(sizeof(struct oplog_record) == 32, "log record layout");
 _Static_assert(sizeof(struct oplog_header) == 32, "log header layout");
 
 struct oplog {
-	struct oplog_record *record; /* NULL: no log was asked for */
+	struct oplog_record *record; /* NULL: no log */
 	u64 room;
 	u64 count;
 	u64 lost;
 	bool on;
 };
 
-/* Room for so many records. 0 or -ENOMEM. */
+/* Allocate room for this many records. 0 or -ENOMEM. */
 int oplog_init(struct oplog *log, u64 entries);
 void oplog_exit(struct oplog *log);
 void oplog_clear(struct oplog *log);
 
-/* The next record, zeroed; NULL: stopped, or no room (and counted). */
+/* The next record, zeroed. NULL: the log is stopped, or full (counted as
+ * lost). */
 struct oplog_record *oplog_next(struct oplog *log);
 
 #endif

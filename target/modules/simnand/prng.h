@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Random numbers without a state: the same seed, stream and place give the
- * same number, whenever it is asked for and whatever was asked for before.
- * (The mixing steps are those of the public-domain SplitMix64.)
+ * Random numbers without a state: the same seed, stream and place give the same
+ * number, whatever was drawn before. (The mixing steps are those of the
+ * public-domain SplitMix64.)
  */
 #ifndef SIMNAND_PRNG_H
 #define SIMNAND_PRNG_H
@@ -39,7 +39,7 @@ static inline u64 prng(u64 seed, enum prng_stream stream, u64 where, u64 n)
 	return prng_mix(prng_mix(x ^ where) ^ n);
 }
 
-/* Evenly from 0 to below - 1, to within a 2^-32. */
+/* Uniform from 0 to below - 1; each probability is exact to within 2^-32. */
 static inline u32 prng_below(u64 random, u32 below)
 {
 	return (random >> 32) * below >> 32;

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * The controller between the raw NAND framework and the chip. It hands each
- * instruction of an operation to the chip's pins, and lets the time that they
- * took pass once, at the end of the operation.
+ * instruction of an operation to the chip's pins, and waits once, at the end of
+ * the operation, for the time that they took.
  *
- * Its ECC engine is hardware that costs nothing: the page accessors move data
+ * Its ECC engine is hardware that takes no time. The page accessors move data
  * and the whole spare area, as an engine that must fetch or store its check
- * bytes does, but nothing computes these bytes, which stay 0xff. The chip knows
- * which bits read wrong; the engine corrects those that its strength covers
- * and says so to MTD.
+ * bytes does. Nothing computes these bytes: they stay 0xff. The chip knows
+ * which bits read wrong; the engine corrects as many as its strength allows and
+ * tells MTD.
  */
 #include <linux/ktime.h>
 #include <linux/sizes.h>
@@ -16,9 +16,9 @@
 #include "simnand.h"
 
 /*
- * An operation of the controller: one exec_op, or the several of a page
- * accessor, which hardware would run without the CPU's help. Nesting is how
- * the inner ones leave the wait to the outer.
+ * An operation of the controller: one exec_op, or all those of a page accessor,
+ * which hardware would run without the CPU's help. Operations nest: only the
+ * outermost waits.
  */
 static void simnand_begin(struct simnand *sim)
 {
@@ -81,7 +81,7 @@ static void run_instruction(struct chip *chip, const struct nand_op_instr *op)
 	}
 }
 
-/* The chip does all cycles that there are, but not all commands. */
+/* The chip takes any sequence of cycles, but does not know every command. */
 static int check_op(const struct nand_operation *op)
 {
 	unsigned int i;
@@ -114,7 +114,7 @@ static int simnand_exec_op(struct nand_chip *nand,
 	return err;
 }
 
-/* The engine's turn on a page just read: bits corrected in the worst step. */
+/* Correct a page just read. Returns the bits corrected in the worst step. */
 static int correct_page(struct nand_chip *nand, u8 *buf)
 {
 	struct simnand *sim = nand_get_controller_data(nand);
@@ -204,8 +204,9 @@ static int write_page_raw(struct nand_chip *nand, const u8 *buf,
 	return err;
 }
 
-/* Large pages: step over to the spare area, all of it or some steps' check
- * bytes. These may begin at an odd column, which a 16-bit bus cannot. */
+/* Large pages: change to the spare area and write all of it, or the check bytes
+ * of some steps. These may begin at an odd column, which a 16-bit bus cannot
+ * address. */
 static int write_steps_oob(struct nand_chip *nand, bool whole, u32 first_step,
 			   u32 last_step)
 {
@@ -225,8 +226,8 @@ static int write_steps_oob(struct nand_chip *nand, bool whole, u32 first_step,
 /*
  * Program the ECC steps that a write touches, and no other column. The kernel
  * hands over a whole page that is 0xff outside the write. Small pages cannot
- * change column: theirs is the range alone, or all from its start if the
- * caller has spare bytes to write.
+ * change column: only the range is written, or everything from its start on if
+ * the caller has spare bytes to write.
  */
 static int write_subpage(struct nand_chip *nand, u32 offset, u32 bytes,
 			 const u8 *buf, int oob_required, int page)
@@ -256,8 +257,8 @@ static int write_subpage(struct nand_chip *nand, u32 offset, u32 bytes,
 	return err;
 }
 
-/* Large pages: bad block marker, free bytes, check bytes at the end. Unlike
- * the kernel's legacy layout of 64 bytes it takes any amount of check bytes. */
+/* Large pages: bad block marker, free bytes, check bytes at the end. Unlike the
+ * kernel's legacy layout of 64 bytes, it takes any number of check bytes. */
 static int layout_ecc(struct mtd_info *mtd, int section,
 		      struct mtd_oob_region *region)
 {
@@ -287,8 +288,8 @@ static const struct mtd_ooblayout_ops large_page_layout = {
 	.free = layout_free,
 };
 
-/* Where the kernel looks for a marker, and puts one: as the chip file says,
- * else as the kernel knows of the vendor. */
+/* The pages where the kernel looks for bad block markers and puts them: those
+ * that the chip file names, else the kernel's choice for the vendor. */
 static void place_bad_marks(struct nand_chip *nand, unsigned int pages)
 {
 	if (!pages)
@@ -330,7 +331,7 @@ static const struct nand_controller_ops simnand_ops = {
 	.exec_op = simnand_exec_op,
 };
 
-/* The kernel identifies the chip by this table of one, never by its own. */
+/* The kernel identifies the chip by this table of one entry, not by its own. */
 static void fill_ids(struct simnand *sim)
 {
 	const struct chip_params *p = &sim->params.chip;

@@ -20,10 +20,10 @@
 #include <linux/vmalloc.h>
 
 /*
- * NULL when memory runs short, or where sleeping is forbidden (an oops is
- * being written out). The caller may be the kernel freeing memory by writing
- * to this very flash, so what is left of RAM is not for us to take: a chip of
- * 128 MiB on a board of 128 MiB ended in an out-of-memory panic.
+ * NULL if memory runs short, or where sleeping is forbidden (an oops is being
+ * written out). The caller may be the kernel, writing to this flash to free
+ * memory, so we must not take the last of the RAM: a chip of 128 MiB on a board
+ * of 128 MiB ended in an out-of-memory panic.
  */
 static inline void *shim_alloc(size_t bytes)
 {
@@ -53,7 +53,7 @@ static inline u64 shim_div(u64 a, u32 b)
 	return div_u64(a, b);
 }
 
-/* CRC-32 as zlib has it: begin with 0, feed the result of the last part. */
+/* CRC-32 as in zlib: begin with 0, then pass the result of the part before. */
 static inline u32 shim_crc32(u32 crc, const void *from, size_t bytes)
 {
 	return ~crc32_le(~crc, from, bytes);

@@ -12,7 +12,7 @@
 #include "chip.h"
 #include "wait.h"
 
-/* What the module is told when it is loaded. Set once. */
+/* The module's parameters. Set once, when it is loaded. */
 struct simnand_params {
 	/* The chip, from its data sheet. */
 	struct chip_params chip;
@@ -20,7 +20,7 @@ struct simnand_params {
 	/* Name of the MTD device of the whole chip. */
 	char *name;
 
-	/* Name of the MTD partition, where there is one. */
+	/* Name of the MTD partition, if there is one. */
 	char *partition_name;
 
 	/* Blocks of the only MTD partition, from block 0; 0 registers the
@@ -31,14 +31,14 @@ struct simnand_params {
 	 * step; divides writesize. */
 	unsigned int ecc_step;
 
-	/* Bits that the engine corrects in a step, as MTD shall report it. */
+	/* Bits that the engine corrects in a step; MTD reports this number. */
 	unsigned int ecc_strength;
 
-	/* Spare bytes that the engine takes for a step; 0: what the usual code
-	 * of this step and strength takes. */
+	/* Spare bytes that the engine uses for a step; 0: as many as the usual
+	 * code for this step and strength needs. */
 	unsigned int ecc_bytes;
 
-	/* Physical address of the memory that holds the array, beyond the
+	/* Physical address of the memory that holds the array, outside the
 	 * memory that the kernel uses; 0 allocates kernel memory instead, a
 	 * block at a time. */
 	unsigned long long array_phys;
@@ -64,32 +64,34 @@ struct simnand {
 
 	/* Guards chip and the three fields below; not held while waiting. */
 	struct mutex lock;
-	u64 late_ns;  /* time that operations took beyond their own */
+	u64 late_ns;  /* time that operations took beyond the chip's */
 	u64 ended_ns; /* clock when the last operation ended */
 	bool busy;    /* an operation is under way */
 
-	/* Of the NAND core's one caller at a time: see simnand_begin(). */
+	/* Not locked: the NAND core lets in one caller at a time. See
+	 * simnand_begin(). */
 	unsigned int depth;
 	u64 start_ns;
 
 	struct dentry *dir;
 };
 
-/* rawnand.c: between scan and cleanup the chip is in the kernel's hands. */
+/* rawnand.c: registers the chip with the NAND core, which uses it until
+ * nand_cleanup(). */
 int simnand_scan(struct simnand *sim);
 
 /* Blocks that users see: those of the partition, or all. */
 u32 simnand_blocks(const struct simnand *sim);
 
-/* debugfs.c: what there is to read. */
+/* debugfs.c: the files to read. */
 void simnand_debugfs_add(struct simnand *sim);
 void simnand_debugfs_remove(struct simnand *sim);
 
 /* control.c: the files that take commands. */
 void simnand_control_add(struct simnand *sim);
 
-/* imagefile.c: the chip's image as a file. 0 or an errno, and the reason is
- * in the log. */
+/* imagefile.c: the chip's image as a file. simnand_image_load() returns 0, or
+ * an errno and logs the reason. */
 int simnand_image_load(struct simnand *sim);
 void simnand_image_add(struct simnand *sim);
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * How the time of a flash operation passes. The deadline is absolute, so what
- * the simulation itself cost since the operation began is not added to it.
+ * How the time of a flash operation passes. The deadline is absolute, so the
+ * time that the simulation itself took since the operation began is not added.
  */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
@@ -16,10 +16,11 @@
 #include "wait.h"
 
 /*
- * Below this a sleep would end later than it lasts: the timer interrupt and
- * the way back to the sleeper took 14 to 17 us on the virtual board at 4 ns an
- * instruction. No array operation of a NAND chip is that short, so only bus
- * cycles alone (a status, an ID) are spun for, as a polling driver would.
+ * A shorter sleep would overrun by more than its length: the timer interrupt
+ * and the way back to the sleeper took 14 to 17 us on the virtual board at 4 ns
+ * an instruction. No array operation of a NAND chip is that short, so only bus
+ * cycles alone (a status, an ID) are waited for by spinning, as a polling
+ * driver does.
  */
 #define SPIN_BELOW_NS 10000
 
@@ -62,7 +63,7 @@ static u64 doze_until(u64 now_ns, u64 deadline_ns, bool may_sleep)
 	return spin_until(deadline_ns);
 }
 
-/* Where another thread is ready to run, the time is its own, as with sleep. */
+/* If another thread is ready to run, sleep instead and leave the time to it. */
 static u64 warp_until(u64 now_ns, u64 deadline_ns, bool may_sleep)
 {
 	while (now_ns < deadline_ns) {
@@ -75,7 +76,7 @@ static u64 warp_until(u64 now_ns, u64 deadline_ns, bool may_sleep)
 
 u64 wait_until_ns(u64 deadline_ns)
 {
-	/* MTD users may write from an oops, where nobody else will run. */
+	/* MTD users may write from an oops, where no other thread will run. */
 	bool may_sleep = !oops_in_progress && !in_atomic() && !irqs_disabled();
 	u64 now_ns = ktime_get_ns();
 

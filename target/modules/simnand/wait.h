@@ -12,33 +12,33 @@ struct wait_params {
 	 * the caller keeps the CPU. */
 	char *mode;
 
-	/* Time that warp may add before it sets the timer interrupt anew, ns;
-	 * 0: each time. No timer is later than this for want of an interrupt.
-	 */
+	/* Time in ns that warp may add before it sets the timer interrupt
+	 * again; 0: each time. So no timer interrupt comes more than this too
+	 * late. */
 	unsigned int warp_slice_ns;
 };
 
-/* Between the two, time passes as params say. 0, or an error whose reason is
- * in the kernel's log. */
+/* From start to stop, time passes as params say. 0, or an errno after logging
+ * the reason. */
 int wait_start(const struct wait_params *params);
 void wait_stop(void);
 
-/* Returns the time, once CLOCK_MONOTONIC has reached the deadline. */
+/* Wait until CLOCK_MONOTONIC reaches the deadline. Returns the time then. */
 u64 wait_until_ns(u64 deadline_ns);
 
-/* warp.c: the same of the clock that can be moved on. */
+/* warp.c: the same for wait=warp, with a clock that can be moved on. */
 int warp_start(u64 slice_ns);
 void warp_stop(void);
 
 /* False after somebody chose another clock source for the kernel. */
 bool warp_works(void);
 
-/* Adds what is left until the deadline or until a timer is due, which then
- * fires. Returns the time that it is then; the caller may be needed elsewhere
- * before it goes on. */
+/* Move the clock towards the deadline, at most to the next timer, which then
+ * fires. Returns the new time. Another thread may be ready to run then: check
+ * before calling again. */
 u64 warp_towards(u64 now_ns, u64 deadline_ns, bool timers_can_fire);
 
-/* All the time ever added. */
+/* Sum of all time added so far. */
 u64 warp_added_ns(void);
 
 #endif

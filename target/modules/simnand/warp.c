@@ -1,18 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Virtual time: a clock source that reads the kernel's best one plus all the
- * time that has been added to it. While it is the kernel's clock source, adding
- * a flash operation's latency moves every clock of the kernel by just that
- * much: nobody waits, and nobody can tell.
+ * Virtual time: a clock source that reads the kernel's best one and adds a sum
+ * to it. While it is the kernel's clock source, adding a flash operation's
+ * latency to that sum moves every clock of the kernel by exactly that much:
+ * nobody waits, and nobody can tell.
  *
- * What could tell are timers: the timer interrupt counts on the hardware's own
- * time, which time added does not move. So time is never added past a timer
- * that is due: it goes on to that timer's instant, the timer fires there, and
- * then the rest is added. What the interrupt is behind by in between, because
- * time was added that no timer fell in, is limited to warp_slice_ns: then it is
- * set anew.
+ * Only timers could tell: the timer interrupt follows the hardware's own time,
+ * which added time does not move. So time is never added past the next timer:
+ * the clock moves to that timer's expiry, the timer fires, and then the rest is
+ * added. Added time in which no timer expires leaves the interrupt set too late
+ * by as much. When that reaches warp_slice_ns, the interrupt is set again.
  *
- * One CPU only: on a second one, time would pass that it did not have.
+ * One CPU only: added time would be lost to whatever a second CPU runs.
  */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
@@ -35,21 +34,22 @@
 
 #include "wait.h"
 
-/* Above any of a machine: the kernel's own end at 499 ("perfect"). */
+/* Above every other clock source: the kernel's ratings end at 499
+ * ("perfect"). */
 #define WARP_RATING 1000
 
-/* The interrupt is set to so little before the next timer: enough to be the
- * first of them, so that the kernel sets its timer hardware. */
+/* Our timer is set this long before the next one, so that it is the first and
+ * the kernel sets the timer hardware. */
 #define AHEAD_NS 1
 
-/* More than it takes to set the interrupt (2 us at 4 ns an instruction): this
- * much of a latency is kept back, so that the setting is hidden in it. */
+/* More than it takes to set the interrupt (2 us at 4 ns an instruction). This
+ * much of a latency is not added, so that it covers the setting. */
 #define SETTING_NS 5000
 
 static struct {
 	struct clocksource *base;
 	atomic64_t base_cycles; /* of base, extended to 64 bits */
-	u64 base_start;		/* of these, when ours became the source */
+	u64 base_start;		/* base_cycles when ours became the source */
 	bool base_is_tsc;
 	atomic64_t added_ns;
 	u64 behind_ns; /* time added since the interrupt was last set */
@@ -58,8 +58,9 @@ static struct {
 	bool kicked;
 } warp;
 
-/* Base's counter beyond its width. Needs a call at least once in a turn of
- * it: the kernel's own idle limit, which enable() passes on, sees to it. */
+/* The counter of base, extended beyond its width. Must be called at least once
+ * before that counter wraps: the kernel's limit of idle time ensures it, which
+ * warp_enable() takes over from base. */
 static u64 notrace base_cycles(void)
 {
 	const u64 mask = warp.base->mask;
@@ -78,15 +79,14 @@ static __always_inline u64 to_ns(u64 cycles)
 	       atomic64_read(&warp.added_ns);
 }
 
-/* Out of line: a call inside would cost the usual way the saving of registers.
- */
+/* Out of line: inlined, its calls would make the fast path save registers. */
 static noinline u64 notrace read_other(void)
 {
 	return to_ns(base_cycles());
 }
 
-/* In ns, so that what is added is added exactly. Whoever traces reads it twice
- * for each event: a TSC, which is 64 bits wide, is read here and now. */
+/* Counts in ns, so that time is added exactly. Tracers read it twice for each
+ * event, so a TSC, which is 64 bits wide, is read inline. */
 static u64 notrace warp_read(struct clocksource *cs)
 {
 #ifdef CONFIG_X86_TSC
@@ -97,15 +97,15 @@ static u64 notrace warp_read(struct clocksource *cs)
 }
 
 /*
- * Becoming the clock source: the next best is our base. The list is sorted, and
- * the clock source core holds its lock for us; sources that stop when another
- * is in use cannot be read on. The end of the list is never met, jiffies being
- * one of them.
+ * We become the clock source: the next best is our base. The list is sorted,
+ * and the clock source core holds its lock for us. Sources with a disable() are
+ * skipped: they cannot be read while another is in use. The loop ends before
+ * the list does, since jiffies is on it.
  *
- * From here on we also say that we must be verified. We are not, since only
- * registration puts a source on the watchdog's list, but nor will we be taken
- * for the watchdog that the others are judged by, as the best of those that
- * need none. A TSC would lose its good name for our time.
+ * From here on we also claim that we must be verified. Nobody will verify us,
+ * since only registration puts a source on the watchdog's list. But without the
+ * claim, the kernel would choose us, the best source that needs no watchdog, as
+ * the watchdog of the others, and our added time would mark a TSC unstable.
  */
 static int warp_enable(struct clocksource *cs)
 {
@@ -125,14 +125,15 @@ static int warp_enable(struct clocksource *cs)
 	return 0;
 }
 
-/* Somebody chose another by hand: time is added to nothing, so wait again. */
+/* Somebody chose another source by hand: no time can be added, so really
+ * wait. */
 static void warp_disable(struct clocksource *cs)
 {
 	warp.base = NULL;
 }
 
-/* No owner: as the clock source in use we would hold our own module. Unloading
- * unregisters, and the kernel then goes back to the next best. */
+/* No owner: while in use, the clock source would pin our own module. Unloading
+ * unregisters it, and the kernel then falls back to the next best. */
 static struct clocksource warp_source = {
 	.name = "simnand",
 	.rating = WARP_RATING,
@@ -149,17 +150,17 @@ static enum hrtimer_restart kicked(struct hrtimer *timer)
 	return HRTIMER_NORESTART;
 }
 
-/* The first of all timers of this CPU, as its interrupt knows it. */
+/* Expiry of the first timer of this CPU, for which its interrupt is set. */
 static u64 next_timer_ns(void)
 {
 	return READ_ONCE(warp.kick.base->cpu_base->expires_next);
 }
 
 /*
- * The interrupt of the timer hardware, without the hardware: a simulated board
- * has to set a timer, and leave the guest, for one that comes by itself. That
- * is a third of the host's time under many short operations. True if the kernel
- * then had a look at its timers.
+ * Raise the timer hardware's interrupt, without the hardware. For a real one, a
+ * simulated board must set a timer and leave the guest, which takes a third of
+ * the host's time under many short operations. True if the kernel then
+ * processed its timers.
  */
 static bool raise_timer_interrupt(void)
 {
@@ -174,8 +175,9 @@ static bool raise_timer_interrupt(void)
 #endif
 }
 
-/* Of a timer that is due, now. Where the interrupt cannot be had for the
- * asking, a timer long due makes the kernel set its hardware to the soonest. */
+/* Fire the timers that are due, now. If the interrupt cannot be raised
+ * directly, a timer long overdue makes the kernel set its hardware to fire at
+ * once. */
 static void fire_timers(void)
 {
 	warp.behind_ns = 0;
@@ -187,8 +189,7 @@ static void fire_timers(void)
 		cpu_relax();
 }
 
-/* The timer interrupt when the next timer is due, by the time that it is now.
- */
+/* Set the timer interrupt for the next timer, as the clock stands now. */
 static void set_interrupt(void)
 {
 	hrtimer_start(&warp.kick, next_timer_ns() - AHEAD_NS,

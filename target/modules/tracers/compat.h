@@ -49,7 +49,8 @@ typedef struct page file_page;
 /* Is the first argument of vfs_unlink and others a user namespace or id map? */
 #define VFS_HAS_IDMAP (LINUX_VERSION_CODE >= KERNEL_VERSION(5, 12, 0))
 
-/* page_cache_sync_ra and its like got the window inside readahead_control. */
+/* Do page_cache_sync_ra() and the like find file_ra_state in
+ * readahead_control? */
 #define RA_IN_CONTROL (LINUX_VERSION_CODE >= KERNEL_VERSION(5, 13, 0))
 
 #endif

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * The core of the tracers: parameters, the monitors that are there, the filter
- * by task, marks, and the commands that all monitors have in common. README.md
- * says how to use it.
+ * The core of the tracers: parameters, the list of monitors, the filter by
+ * task, marks and the status. README.md says how to use it.
  */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 

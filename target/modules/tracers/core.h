@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What the parts of the core share; no monitor needs it. */
+/* Shared by the parts of the core; monitors do not need it. */
 #ifndef TRACERS_CORE_H
 #define TRACERS_CORE_H
 
@@ -17,23 +17,23 @@
 /* A CPU's records. Only that CPU writes, with interrupts off. */
 struct ring {
 	struct trace_record *records;
-	u64 begun;     /* records that were begun */
-	u64 done;      /* of these, the whole ones */
-	u64 taken;     /* up to here the binary file has been read */
-	u64 not_taken; /* before there, those overwritten first */
+	u64 begun;     /* records whose writing began */
+	u64 done;      /* of these, the complete ones */
+	u64 taken;     /* the binary file has been read up to here */
+	u64 not_taken; /* of those before taken, the ones overwritten unread */
 	u64 refused;   /* records that found the ring full */
-	u64 in_nmi;    /* events where nothing can be recorded */
+	u64 in_nmi;    /* events in an NMI, which cannot be recorded */
 };
 
 int rings_init(unsigned long records);
 void rings_exit(void);
 void rings_reset(void);
-u64 rings_size(void); /* records of one */
+u64 rings_size(void); /* records in one ring */
 extern bool ring_overwrites;
 
 struct ring *ring_of(unsigned int cpu);
-/* Copies whole records from number *from on, at most max; moves *from past
- * them and past those that are gone. */
+/* Copy complete records from number *from on, at most max; move *from past them
+ * and past those that were overwritten. */
 unsigned int ring_copy(const struct ring *ring, u64 *from,
 		       struct trace_record *to, unsigned int max);
 /* The oldest record that can still be copied. */
@@ -51,7 +51,7 @@ void rings_sum(struct ring_sums *sums);
 int tasks_init(unsigned int max);
 void tasks_exit(void);
 
-/* The name of a task that a CPU looked up last. */
+/* The task name that a CPU looked up last. */
 struct last_task {
 	u32 pid;
 	u16 number; /* 0: none yet */
@@ -61,7 +61,7 @@ struct last_task {
 DECLARE_PER_CPU(struct last_task, last_tasks);
 u16 task_number_found(struct last_task *last);
 
-/* Two words each: this is done for every record. */
+/* Compares two words: this is done for every record. */
 static inline bool task_name_is(const char *a, const char *b)
 {
 	BUILD_BUG_ON(TASK_COMM_LEN != 2 * sizeof(u64));
@@ -93,7 +93,7 @@ int tracers_set_task_filter(char *text);
 int tracers_mark(const char *text);
 void tracers_status(struct seq_file *file);
 
-/* Does what the words of a line say. monitor NULL: for all. */
+/* Execute a line with a command. monitor NULL: of the file control. */
 int command_run(struct monitor *monitor, char *line);
 
 int proc_init(void);

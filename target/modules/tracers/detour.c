@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Detours: see probes.h. As live patching does, the entry hook of a function
- * sets the instruction pointer to another, one of the numbered ones below, as
- * if the caller had called that. It takes the time, calls the real function
- * just behind its hook, and takes the time again. Whatever else is hooked there
- * has had its turn, once. A return is a return: nothing is put on the side for
- * it, so none is missed.
+ * Detours: see probes.h. As in live patching, the ftrace hook at a function's
+ * entry sets the instruction pointer to another function, one of the numbered
+ * ones below, as if the caller had called that. It takes the time, calls the
+ * real function just behind its hook, and takes the time again. Other hooks of
+ * the function have run by then, once. The return is an ordinary one and needs
+ * no entry in a table, so none is missed.
  */
 #include <linux/ftrace.h>
 #include <linux/module.h>
@@ -19,8 +19,8 @@
 #include "compat.h"
 #include "probes.h"
 
-/* Where the compiler checks what type of function a pointer leads to, ours
- * leads nowhere. */
+/* CFI checks the type of function that a pointer leads to: it would reject
+ * ours. */
 #if defined(CONFIG_DYNAMIC_FTRACE) && defined(CONFIG_HAVE_LIVEPATCH) && \
 	defined(CONFIG_X86_64) && !defined(CONFIG_CFI_CLANG)
 
@@ -30,8 +30,8 @@ struct detour {
 	struct ftrace_ops ops;
 	struct probe *probe; /* NULL: free */
 	unsigned long function;
-	unsigned long behind; /* the function, behind its hook */
-	unsigned long entry;  /* the numbered function that takes it */
+	unsigned long behind; /* address in the function, behind its hook */
+	unsigned long entry;  /* address of the numbered function */
 	atomic_t inside;
 };
 
@@ -43,7 +43,7 @@ typedef unsigned long (*any_function)(unsigned long, unsigned long,
 static struct detour detours[DETOURS];
 static DEFINE_MUTEX(detours_lock);
 
-/* In each of the numbered functions: a call less for every event. */
+/* Inlined in each numbered function: this saves a call for every event. */
 static __always_inline unsigned long take(struct detour *detour,
 					  const unsigned long *args)
 {
@@ -63,8 +63,8 @@ static __always_inline unsigned long take(struct detour *detour,
 	return result;
 }
 
-/* The numbered functions. Words that the real one is not called with are read
- * from the caller's frame and handed on, which harms nobody. */
+/* The numbered functions. If the real one takes fewer words, the others are
+ * read from the caller's frame and passed on, which does no harm. */
 #define NUMBERED(n)                                                       \
 	static unsigned long detour_##n(unsigned long a, unsigned long b, \
 					unsigned long c, unsigned long d, \
@@ -105,14 +105,14 @@ typedef struct ftrace_regs hook_regs;
 #define hook_go	   ftrace_regs_set_instruction_pointer
 #endif
 
-/* What a hook sees of the arguments: those in registers. */
+/* The arguments that a hook sees: those in registers. */
 #define HOOK_ARGS(regs)                                                  \
 	{                                                                \
 		hook_arg(regs, 0), hook_arg(regs, 1), hook_arg(regs, 2), \
 		hook_arg(regs, 3), hook_arg(regs, 4), hook_arg(regs, 5), \
 	}
 
-/* Entry and return. */
+/* The hook for entry and return. */
 static void go_astray(unsigned long ip, unsigned long parent_ip,
 		      struct ftrace_ops *ops, hook_regs *regs)
 {
@@ -132,7 +132,7 @@ static void go_astray(unsigned long ip, unsigned long parent_ip,
 	hook_go(regs, detour->entry);
 }
 
-/* Entry alone: no detour, the hook itself is where to look. */
+/* The hook for entry alone: it needs no detour. */
 static void look(unsigned long ip, unsigned long parent_ip,
 		 struct ftrace_ops *ops, hook_regs *regs)
 {
@@ -143,8 +143,8 @@ static void look(unsigned long ip, unsigned long parent_ip,
 		probe->enter(probe, args, NULL);
 }
 
-/* Branch tracking in hardware lets nobody call a function by an address that
- * it has not got in the kernel itself. */
+/* Under indirect branch tracking (IBT), a function cannot be called at the
+ * address behind its hook: there is no ENDBR instruction. */
 static bool supported(void)
 {
 #ifdef CONFIG_X86_KERNEL_IBT
@@ -164,8 +164,8 @@ static struct detour *find_free(void)
 	return NULL;
 }
 
-/* The hook is the function's first instruction but for the mark of a branch's
- * target: a call, or the place for one. 0: it is not. */
+/* The address behind the hook. The hook is the function's first instruction, or
+ * the one after ENDBR: a call, or a nop in its place. 0: there is no hook. */
 static unsigned long behind_hook(unsigned long function)
 {
 	static const u8 place[] = {0x0f, 0x1f, 0x44, 0x00, 0x00};
@@ -196,7 +196,8 @@ static int hook_on(struct detour *detour)
 	return err;
 }
 
-/* A probe keeps its detour, for calls may be on it that it was taken for. */
+/* A probe keeps its detour once it has one: earlier calls may still be on
+ * it. */
 static struct detour *detour_of(struct probe *probe)
 {
 	struct detour *detour = probe->detour;
@@ -244,8 +245,9 @@ void detour_close(struct probe *probe)
 			     0);
 }
 
-/* Nobody is between a hook and his count of himself: who sleeps does it inside
- * the function. */
+/* Wait until all tasks that passed a hook have counted themselves as inside.
+ * This works because a task does not sleep between the two, only inside the
+ * function. */
 void detours_settle(void)
 {
 	synchronize_rcu_tasks();

@@ -25,7 +25,7 @@ static char wanted[64];
 
 static struct probe *const probes[] = {&flash_erase_probe};
 
-/* The devices are others now. */
+/* The devices have changed: drop the cached range. */
 static void forget_near(struct flash_chip *chip)
 {
 	mutex_lock(&chip->nand->controller->lock);
@@ -33,7 +33,7 @@ static void forget_near(struct flash_chip *chip)
 	mutex_unlock(&chip->nand->controller->lock);
 }
 
-/* The NAND core's own read function tells its devices from all others. */
+/* Devices of the NAND core are those that have its read function. */
 static bool is_raw_nand(const struct mtd_info *master)
 {
 	char name[KSYM_SYMBOL_LEN];
@@ -54,7 +54,7 @@ static bool device_is(const struct flash_device *device, const char *name)
 	return !strcmp(device->name, name);
 }
 
-/* What of each chip passes the filter; false: the filter names no device. */
+/* Set which pages of each chip pass the filter. False: it names no device. */
 static bool apply_filter(const char *name)
 {
 	struct flash_device *device = flash_devices;
@@ -104,14 +104,14 @@ static void hook(struct flash_chip *chip)
 	chip->hooked = true;
 }
 
-/* Whoever sits on our hooks has their addresses, and they must not go before he
- * does. False: this module is being unloaded. */
+/* Whoever hooked on top of us calls our hooks, so these must not go first.
+ * False: this module is being unloaded. */
 static bool stay(struct flash_chip *chip)
 {
 	if (!chip->stays) {
 		pr_warn("flashmon: somebody else took MTD's callbacks since; "
-			"our hooks stay below, and pass on, until a stop after "
-			"that one has gone\n");
+			"our hooks stay in place and pass calls on; when that "
+			"one has gone, start and stop again\n");
 		chip->stays = try_module_get(THIS_MODULE);
 	}
 	return chip->stays;
@@ -156,7 +156,7 @@ static struct flash_chip *chip_add(struct mtd_info *master)
 	return chip;
 }
 
-/* Nobody calls it any more, whoever sits on our hooks. */
+/* Nobody calls the chip any more, even if others hooked on top of us. */
 static void chip_remove(struct flash_chip *chip)
 {
 	if (chip->hooked)
@@ -177,7 +177,7 @@ static struct flash_device *free_device(void)
 	return NULL;
 }
 
-/* MTD tells of each device, and those that are there already. */
+/* MTD calls this for each device, also for those that exist already. */
 static void device_added(struct mtd_info *mtd)
 {
 	struct flash_device *device;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Flashmon sees pages where the NAND core asks the chip's driver for them: the
- * callbacks of struct nand_ecc_ctrl, which it puts itself between, as it does
- * with those of the MTD device. That needs no probe, costs a call, and counts
- * pages whatever driver is below and whatever file system is above. Blocks are
- * seen at nand_erase_op, which every erase of the NAND core goes through.
+ * Flashmon sees pages where the NAND core asks the chip's driver for them: it
+ * hooks the callbacks of struct nand_ecc_ctrl, and likewise those of the MTD
+ * device. That needs no probe, costs a call, and counts pages whatever driver
+ * is below and whatever file system is above. Erases are seen by a probe on
+ * nand_erase_op(), which every erase of the NAND core goes through.
  */
 #ifndef TRACERS_FLASH_H
 #define TRACERS_FLASH_H
@@ -20,7 +20,7 @@
 #define FLASH_CALLS_MAX 16
 #define FLASH_PARTS_MAX 32
 
-/* What a block went through since the last reset. */
+/* Operations on a block since the last reset. */
 struct flash_block {
 	u32 reads; /* of data pages */
 	u32 programs;
@@ -30,16 +30,17 @@ struct flash_block {
 	atomic_t hits; /* pages that the read buffer had */
 };
 
-/* A read that MTD was asked for and is not done with. The NAND core reads its
- * pages in order and asks the driver for those alone that its buffer has not:
- * a page that is skipped was a hit. */
+/* A read of MTD that is under way. The NAND core reads its pages in order and
+ * asks the driver only for those that its buffer does not have: a skipped page
+ * was a hit. */
 struct flash_call {
 	struct task_struct *task; /* NULL: free */
-	u64 next;		  /* the page that is to come */
-	u64 now_ns;		  /* the last time that somebody looked at */
+	u64 next;		  /* the next page to read */
+	u64 now_ns; /* the last time read from the clock; 0: none */
 };
 
-/* Pages that are all in the same device, and no other's first or last. */
+/* A range of pages around one, all in the same device: no device begins or ends
+ * within it. */
 struct flash_near {
 	u64 first_page;
 	u64 end_page;
@@ -49,19 +50,19 @@ struct flash_near {
 struct flash_chip {
 	struct mtd_info *mtd; /* the master; NULL: free */
 	struct nand_chip *nand;
-	unsigned int devices; /* MTD devices of it that are registered */
+	unsigned int devices; /* its registered MTD devices */
 	bool hooked;
-	bool stays;	/* stopped, but hooked: others sit on our hooks */
+	bool stays;	/* stopped, but hooked: others hooked on top of us */
 	u64 first_page; /* the filter: pages from here */
 	u64 end_page;	/* up to here */
 
-	/* What the hooks stand before. */
+	/* The callbacks that the hooks replace. */
 	struct nand_ecc_ctrl ecc;
 	int (*read)(struct mtd_info *mtd, loff_t from, struct mtd_oob_ops *ops);
 	int (*write)(struct mtd_info *mtd, loff_t to, struct mtd_oob_ops *ops);
 	int (*erase)(struct mtd_info *mtd, struct erase_info *info);
 
-	struct flash_near near; /* of the last page; controller's lock */
+	struct flash_near near; /* around the last page; controller's lock */
 	unsigned int nested; /* callbacks inside callbacks; controller's lock */
 	atomic_t inside;     /* MTD calls under way */
 	struct flash_call calls[FLASH_CALLS_MAX];
@@ -81,8 +82,8 @@ struct flash_device {
 extern struct monitor flashmon;
 extern struct flash_chip flash_chips[FLASH_CHIPS_MAX];
 extern struct flash_device flash_devices[FLASH_PARTS_MAX];
-extern unsigned int flash_devices_end; /* those from here on are free */
-extern struct mutex flash_lock;	       /* chips and devices, and their hooks */
+extern unsigned int flash_devices_end; /* all from here on are free */
+extern struct mutex flash_lock;	       /* guards chips, devices and hooks */
 extern bool flash_log_hits, flash_log_calls;
 extern struct probe flash_erase_probe;
 
@@ -90,7 +91,8 @@ extern struct probe flash_erase_probe;
 u16 flash_device_of(const struct flash_chip *chip, u64 page);
 void flash_find_near(struct flash_chip *chip, u64 page);
 
-/* The same under the controller's lock: most pages are near the one before. */
+/* The same, faster, with the controller's lock held: most pages are near the
+ * last. */
 static inline u16 flash_device_near(struct flash_chip *chip, u64 page)
 {
 	if (unlikely(page < chip->near.first_page ||
@@ -104,12 +106,12 @@ struct page_op {
 	struct flash_chip *chip;
 	u64 page;
 	bool wanted;
-	struct flash_call *call; /* of MTD that it serves; NULL: none */
+	struct flash_call *call; /* MTD read that it serves; NULL: none */
 	struct trace_record record;
 };
 
-/* It ended: completes its record, all but what is of the operation's own kind,
- * and writes it. */
+/* The operation ended: fill in its page and device, and write the record. The
+ * caller has filled in the rest. */
 static inline void flash_write(struct page_op *op, u16 device, u64 end_ns)
 {
 	op->record.object = op->page;
@@ -128,17 +130,18 @@ static inline struct flash_call *flash_call_of(struct flash_chip *chip)
 	return NULL;
 }
 
-/* The read buffer had the pages from the call's next on. */
+/* The read buffer had the pages from call->next to end: count and record
+ * hits. */
 void flash_hits(struct flash_chip *chip, struct flash_call *call, u64 end);
 
-/* Both kinds of hooks of a chip: of its pages, of the calls of MTD. */
+/* Hooks of a chip: on the callbacks for its pages, and on the calls of MTD. */
 void flash_hook_pages(struct flash_chip *chip);
 void flash_unhook_pages(struct flash_chip *chip);
-/* Whether all of them are still what the callbacks are. */
+/* Whether the callbacks still point to our hooks. */
 bool flash_pages_are_ours(const struct flash_chip *chip);
 bool flash_calls_are_ours(const struct flash_chip *chip);
 void flash_hook_calls(struct flash_chip *chip);
-/* Waits until the last call that went through them has ended. */
+/* Also waits until the last call that went through them has ended. */
 void flash_unhook_calls(struct flash_chip *chip);
 
 static inline struct flash_chip *flash_chip_of(const struct nand_chip *nand)

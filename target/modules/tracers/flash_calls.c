@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* The hooks of the calls of MTD, and what its read buffer spares the chip: see
+/* The hooks on calls of MTD, and the pages that its read buffer answered: see
  * flash.h. */
 #include <linux/rcupdate.h>
 #include <linux/sched.h>
@@ -7,8 +7,8 @@
 #include "compat.h"
 #include "flash.h"
 
-/* That they were hits is known only now,
- * so their time is the call's last known one, which costs no clock. */
+/* That they were hits is known only now, so their time is the call's last known
+ * one, which saves reading the clock. */
 void flash_hits(struct flash_chip *chip, struct flash_call *call, u64 end)
 {
 	struct page_op op = {.chip = chip};
@@ -43,7 +43,7 @@ static struct flash_chip *chip_of_mtd(const struct mtd_info *mtd)
 	return &flash_chips[i];
 }
 
-/* A call of MTD: its record has the bytes asked for. */
+/* A call of MTD. Its record has the number of bytes asked for. */
 static void mtd_begin(struct page_op *op, struct mtd_info *mtd, loff_t at)
 {
 	op->chip = chip_of_mtd(mtd);
@@ -163,9 +163,9 @@ bool flash_calls_are_ours(const struct flash_chip *chip)
 }
 
 /*
- * MTD's callbacks run without a lock of ours to wait for. First let those who
- * took the pointer count themselves, then those who have count themselves out,
- * then the last instructions after that.
+ * MTD's callbacks run under no lock that we could wait for. First wait until
+ * all tasks that fetched our pointer have counted themselves as inside, then
+ * until all of these have left, then for the last instructions after that.
  */
 static void wait_for_calls(struct flash_chip *chip)
 {

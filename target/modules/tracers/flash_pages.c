@@ -11,7 +11,7 @@ static u64 chip_page(const struct nand_chip *nand, u64 page)
 	return page + die * ((u64)nand->pagemask + 1);
 }
 
-/* A callback that another callback uses is no operation of its own. */
+/* A callback that another callback calls is not an operation of its own. */
 static __always_inline void op_begin_at(struct page_op *op,
 					struct flash_chip *chip, u64 page)
 {
@@ -258,8 +258,8 @@ struct probe flash_erase_probe = {
 	X(write_oob_raw)
 /* clang-format on */
 
-/* The controller's lock is held by whoever is in a callback. One that the
- * driver has not got stays NULL: the core asks for it. */
+/* Callbacks are called with the controller's lock held. One that the driver
+ * does not have stays NULL: the core checks for that. */
 void flash_hook_pages(struct flash_chip *chip)
 {
 	struct nand_ecc_ctrl *ecc = &chip->nand->ecc;

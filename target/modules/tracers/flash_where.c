@@ -6,7 +6,7 @@ u16 flash_device_of(const struct flash_chip *chip, u64 page)
 {
 	const struct flash_device *best = NULL, *device = flash_devices;
 
-	/* A partition rather than the chip that it is part of. */
+	/* Prefer a partition to the chip that it is part of. */
 	for (; device < &flash_devices[flash_devices_end]; device++)
 		if (device->chip == chip && page >= device->first_page &&
 		    page < device->end_page &&

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * FuncMon: entry, return and duration of kernel functions that are named at
- * run time, at most 64, with what they are nested in.
+ * FuncMon: entry, return, duration and nesting of kernel functions that are
+ * named at run time, at most 64.
  */
 #include <linux/module.h>
 #include <linux/rcupdate.h>
@@ -13,8 +13,8 @@ struct func funcs[FUNCS_MAX];
 unsigned int funcs_count;
 
 static bool log_calls = true;
-static bool stopping;	    /* frames may be gone: touch none */
-static atomic64_t no_stack; /* calls in more tasks than can be followed */
+static bool stopping;	    /* frames may be gone: do not touch any */
+static atomic64_t no_stack; /* calls not followed: in too many tasks */
 
 static bool func_enter(struct probe *probe, const unsigned long *args,
 		       void *data)
@@ -87,8 +87,8 @@ static int func_add(const char *name)
 		return 0;
 	if (funcs_count == FUNCS_MAX)
 		return tracers_refuse(-ENOSPC,
-				      "funcmon: add: %d functions are "
-				      "as many as it can trace",
+				      "funcmon: add: it can trace at most "
+				      "%d functions",
 				      FUNCS_MAX);
 	*func = (struct func){};
 	raw_spin_lock_init(&func->lock);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* FuncMon: how often any kernel function runs, how long, inside which other. */
+/* FuncMon: how often and how long a kernel function runs, and inside which
+ * other. */
 #ifndef TRACERS_FUNC_H
 #define TRACERS_FUNC_H
 
@@ -10,16 +11,15 @@ struct task_struct;
 
 #define FUNCS_MAX     64
 #define FUNC_NAME_MAX 96
-#define FUNC_HISTOGRAM                                         \
-	48 /* the last one: 2^47 ns, a day and a half, or more \
-	    */
+/* The last bucket counts calls of 2^46 ns, 20 hours, or more. */
+#define FUNC_HISTOGRAM 48
 
-/* What is known of a function without its log; histogram[n] counts calls of
- * less than 2^n ns, and not less than half of that. */
+/* Sums over a function's calls, kept with its log on or off. histogram[n]
+ * counts calls of less than 2^n ns, and not less than half of that. */
 struct func_sums {
 	u64 calls;
 	u64 total_ns;
-	u64 self_ns; /* less that of traced functions called inside */
+	u64 self_ns; /* without that of traced functions called inside */
 	u64 min_ns;
 	u64 max_ns;
 	u64 histogram[FUNC_HISTOGRAM];
@@ -34,7 +34,7 @@ struct func {
 	struct func_sums sums;
 };
 
-/* The traced functions that a task is in: from the innermost outwards. */
+/* The traced functions that a task is in, from the innermost outwards. */
 struct func_stack {
 	struct task_struct *task; /* NULL: free */
 	pid_t pid;
@@ -55,11 +55,11 @@ extern struct monitor funcmon;
 extern struct func funcs[FUNCS_MAX];
 extern unsigned int funcs_count;
 
-/* Enters a call into its task's stack. False: no room for another task. */
+/* Push a call onto its task's stack. False: no room for another task. */
 bool func_push(struct func_frame *frame);
-/* It ended, after so long. */
+/* The call ended, after ns: pop it. */
 void func_pop(struct func_frame *frame, u64 ns);
-/* Forget all frames; no probe runs. */
+/* Forget all frames. No probe may run. */
 void func_stacks_clear(void);
 
 int func_sums_init(void);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Which traced functions a task is in. A small table by task; only the task
- * itself changes its entry, and interrupts on top of it leave it as it was.
+ * Which traced functions a task is in: a small hash table by task. Only the
+ * task itself changes its entry; an interrupt leaves the entry as it found it.
  */
 #include <linux/hash.h>
 #include <linux/pid.h>
@@ -28,7 +28,7 @@ static struct func_stack *stack_find(void)
 	return NULL;
 }
 
-/* Whoever died inside a function never left it. */
+/* A task that died inside a function never freed its entry. */
 static bool is_dead(const struct func_stack *stack,
 		    const struct task_struct *task)
 {
@@ -40,8 +40,7 @@ static bool is_dead(const struct func_stack *stack,
 	return now != task;
 }
 
-/* The first free entry; or else, if the dead may be looked for, one of theirs.
- */
+/* Take the first entry that is free, or, with of_the_dead, of a dead task. */
 static struct func_stack *stack_take(bool of_the_dead)
 {
 	u32 at = hash_ptr(current, STACK_BITS);
@@ -79,7 +78,8 @@ bool func_push(struct func_frame *frame)
 	if (!stack)
 		return false;
 	if (stack->pid != current->pid) {
-		/* A task died inside a function, and this one has its place. */
+		/* A task died inside a function, and this one has its
+		 * address. */
 		stack->pid = current->pid;
 		stack->top = NULL;
 	}

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* The view of functions that needs no log: /proc/tracers/funcmon_functions. */
+/* Sums of functions, which need no log: /proc/tracers/funcmon_functions. */
 #include <linux/proc_fs.h>
 #include <linux/seq_file.h>
 
@@ -28,7 +28,7 @@ void func_sums_reset(struct func *func)
 	unsigned long irq_flags;
 
 	raw_spin_lock_irqsave(&func->lock, irq_flags);
-	/* Those under way end after this. */
+	/* Calls under way end after this, and stay counted as entered. */
 	func->entered_at_reset += func->sums.calls;
 	func->sums = (struct func_sums){};
 	raw_spin_unlock_irqrestore(&func->lock, irq_flags);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * The logs as text: what was in the rings when the file was opened, in order of
- * the events' beginnings. A monitor's file has its own records and the marks;
- * the file control has all, with the same columns for each.
+ * The logs as text: what was in the rings when the file was opened, in the
+ * order in which events began. A monitor's file has its own records and the
+ * marks; the file control has all, with the same columns for each but marks.
  */
 #include <linux/cpumask.h>
 #include <linux/fs.h>
@@ -23,7 +23,7 @@ struct part {
 struct log {
 	const struct monitor *monitor; /* NULL: all */
 	u64 count;
-	loff_t at; /* lines that the parts have given */
+	loff_t at; /* records that the parts have given */
 	struct trace_record *records;
 	struct part parts[];
 };
@@ -37,7 +37,8 @@ static bool belongs(const struct monitor *monitor, const struct trace_record *r)
 					  r->type <= monitor->last_type));
 }
 
-/* Nearly sorted already: an interval comes after those inside it. */
+/* Insertion sort: they are nearly sorted, an interval comes after those inside
+ * it. */
 static void sort_part(struct trace_record *records, u64 count)
 {
 	struct trace_record one;
@@ -93,7 +94,7 @@ static struct log *log_take(const struct monitor *monitor)
 	return log;
 }
 
-/* The part whose next record is the first of all; NULL at the end. */
+/* The part whose next record has the lowest number; NULL at the end. */
 static struct part *first_part(struct log *log)
 {
 	struct part *part, *first = NULL;

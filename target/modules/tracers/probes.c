@@ -40,7 +40,7 @@ static int left(struct kretprobe_instance *instance, struct pt_regs *regs)
 	struct kretprobe *ret = get_kretprobe(instance);
 	struct probe *probe;
 
-	if (!ret) /* the probe went while the function ran */
+	if (!ret) /* the probe was removed while the function ran */
 		return 0;
 	probe = container_of(ret, struct probe, ret);
 	probe->leave(probe, instance->data, regs_return_value(regs));
@@ -75,8 +75,8 @@ static int arm_kprobe(struct probe *probe)
 	return register_kretprobe(ret);
 }
 
-/* A kprobe finds a name's address; it sits behind what marks a branch's
- * target, if there is any. 0: there is no such function. */
+/* Find a function's address with a kprobe, which sits behind the ENDBR
+ * instruction if there is one. 0: there is no such function. */
 static unsigned long address_of(const char *name)
 {
 	struct kprobe kprobe = {.symbol_name = name};
@@ -150,7 +150,7 @@ void probe_forget_missed(struct probe *probe)
 }
 EXPORT_SYMBOL_GPL(probe_forget_missed);
 
-/* Those of a kind at once: each removal waits for the whole machine. */
+/* Remove all probes of a kind at once: each removal waits for all CPUs. */
 void probes_disarm(struct probe *const *probes, unsigned int count)
 {
 	struct kretprobe *rets[64];

@@ -2,13 +2,12 @@
 /*
  * A probe on a kernel function: its entry and, if asked for, its return.
  *
- * Two ways to the same end. Kretprobes work on any function of any kernel that
- * has kprobes, and cost some 400 instructions. A detour (detour.c) costs some
- * 90: the function's entry hook, which function tracing left there, leads to a
- * C function of ours that calls the real one. That asks for function tracing,
- * for x86-64, and for a function of whose arguments none lies beyond the eighth
- * word and whose result is one word; so only probes whose function is known say
- * that they may.
+ * There are two ways. A kretprobe works on any function of any kernel that has
+ * kprobes, and costs some 400 instructions. A detour (detour.c) costs some 90:
+ * the function's ftrace entry leads to a C function of ours that calls the real
+ * one. That needs ftrace, x86-64, and a function with at most eight words of
+ * arguments and a result of one word. So only probes of functions that we know
+ * set may_detour.
  */
 #ifndef TRACERS_PROBES_H
 #define TRACERS_PROBES_H
@@ -16,71 +15,75 @@
 #include <linux/kprobes.h>
 
 #define PROBE_ARGS	 8   /* words of arguments that a probe sees */
-#define PROBE_WANTS_ARGS 3   /* of these, that wants is given */
-#define PROBE_DATA_BYTES 128 /* of a call, at most */
+#define PROBE_WANTS_ARGS 3   /* of these, the ones for wants() */
+#define PROBE_DATA_BYTES 128 /* of a call's own data, at most */
 
 struct detour;
 
 struct probe {
-	/* The function, by name; or by address, and name is what to call it. */
+	/* The function: by address if that is not NULL, else by name. The name
+	 * is also printed. */
 	const char *name;
 	void *address;
 
-	/* Whether a call is of interest at all, asked once, before enter: one
-	 * that is not takes no detour, however long it lasts. Of the arguments
-	 * it is given the first PROBE_WANTS_ARGS alone. NULL: all are. */
+	/* Whether a call is of interest; asked once, before enter(). A call
+	 * that is not takes no detour. Only the first PROBE_WANTS_ARGS words of
+	 * args are valid. NULL: all calls are of interest. */
 	bool (*wants)(struct probe *probe, const unsigned long *args);
-	/* At the entry. data is the call's own until its return. False: its
-	 * return is of no interest. */
+	/* Called at the entry. data belongs to the call until its return.
+	 * False: the return is of no interest. */
 	bool (*enter)(struct probe *probe, const unsigned long *args,
 		      void *data);
-	/* At the return. NULL: only entries are of interest. */
+	/* Called at the return. NULL: only entries are of interest. */
 	void (*leave)(struct probe *probe, void *data, unsigned long result);
 	unsigned int data_bytes;
 	bool may_detour;
 
 	bool armed;
 	bool detoured;	       /* armed as a detour */
-	struct detour *detour; /* that it has, whether in use or not */
+	struct detour *detour; /* its detour, in use or not */
 	struct kretprobe ret;
-	u64 missed_before; /* of earlier times that it was armed */
-	u64 forgotten;	   /* of all these, what a reset has forgotten */
+	u64 missed_before; /* missed while it was armed before */
+	u64 forgotten;	   /* of all missed, those before the last reset */
 };
 
-/* Calls of one function at a time that a kretprobe follows to their return;
- * the return of a further one is missed, and counted. */
+/* Calls under way of one function that a kretprobe can follow to their return.
+ * Further ones are missed, and counted. */
 #define PROBE_CALLS_MAX 64
 
-/* 0, or why the function cannot be probed: -ENOENT, there is none. */
+/* 0, or an errno that says why the function cannot be probed; -ENOENT: there is
+ * no such function. */
 int probe_arm(struct probe *probe);
 
-/* All that are armed: no call that begins from now on is seen. One that was
- * seen to begin on a detour is still seen to end. */
+/* Disarm those that are armed: no call that begins from now on is seen. If a
+ * call on a detour was seen to begin, its return is still seen. */
 void probes_disarm(struct probe *const *probes, unsigned int count);
 
-/* They are disarmed: waits until none of their handlers will run. Not for a
- * task that is inside one of the functions itself, as one that writes to /proc
+/* Wait until no handler of these disarmed probes will run. The calling task
+ * must not be inside one of the probed functions, as one that writes to /proc
  * may be. */
 void probes_release(struct probe *const *probes, unsigned int count);
 
-/* Events that the kernel says a probe did not see, since the last forget. */
+/* Events that a probe missed, as the kernel counts them, since the last
+ * probe_forget_missed(). */
 u64 probe_missed(const struct probe *probe);
 void probe_forget_missed(struct probe *probe);
 
-/* How it is done: "detour", "kretprobe" or "kprobe". */
+/* The way in use: "detour", "kretprobe" or "kprobe". */
 const char *probe_kind(const struct probe *probe);
 
 /* Whether there is a function of this name that can be probed. */
 bool probe_possible(const char *name);
 
-/* Takes a detour to the function at an address, if this kernel and the number
- * of detours allow: 0, -EOPNOTSUPP, -ENOSPC or what function tracing says. */
+/* Put a detour on the function at an address. 0; -EOPNOTSUPP if the kernel or
+ * the function does not allow it; -ENOSPC if all detours are in use; or an
+ * errno of ftrace. */
 int detour_arm(struct probe *probe, unsigned long address);
-/* No new call takes it from now on. */
+/* Let no new call take it. */
 void detour_close(struct probe *probe);
-/* Those that took it before have begun. */
+/* Wait until all calls that took one are counted as inside. */
 void detours_settle(void);
-/* Those that took it before have ended. */
+/* Wait until all calls that took these have ended, and free them. */
 void detours_release(struct probe *const *probes, unsigned int count);
 
 #endif

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * The folder /proc/tracers: a file for each monitor and those of the core. A
- * write is commands, one a line; the first that is refused ends it.
+ * write has commands, one a line; the first that is refused ends it.
  */
 #include <linux/export.h>
 #include <linux/fs.h>
@@ -119,7 +119,7 @@ static int set_mode(const char *rest)
 	return 0;
 }
 
-/* Modes change how rings are read, so only between traces. */
+/* The mode changes how rings are read, so it changes only between traces. */
 static int command_mode(const char *rest)
 {
 	struct monitor *monitor;

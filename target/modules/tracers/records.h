@@ -1,18 +1,19 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What the tracers write: records of 64 bytes, defined here for the kernel, for
- * programs on the board and, with the same figures asserted, for the decoder
- * src/nandlab/trace/records.py.
+ * What the tracers write: records of 64 bytes, defined here for the kernel and
+ * for programs on the board. The decoder src/nandlab/trace/records.py has the
+ * same layout; a test compares them.
  *
  * A record is an interval, or an instant if its latency is 0, in the life of
- * one task. The intervals of a task nest, so who caused what needs no pointer:
- * a flash operation belongs to the innermost interval of its task that
- * contains it. Records are written as intervals end and numbered as they
- * begin; sorted by number they are one timeline of all tracers and all CPUs.
+ * one task. The intervals of a task nest, so no pointer from cause to effect is
+ * needed: a flash operation belongs to the innermost interval of its task that
+ * contains it. Records are written when their interval ends and numbered when
+ * it begins; sorted by number they are one timeline of all tracers and all
+ * CPUs.
  *
- * The file /proc/tracers/records is a struct trace_header, then records, in
- * the machine's byte order. Several such files may follow each other: a header
- * is as long as a record and has its type at the same place.
+ * The file /proc/tracers/records is a struct trace_header, then records, in the
+ * machine's byte order. Several such files may be concatenated: a header is as
+ * long as a record and has its type at the same offset.
  */
 #ifndef TRACERS_RECORDS_H
 #define TRACERS_RECORDS_H
@@ -31,11 +32,12 @@
 #define TRACE_VERSION  1
 #define TRACE_MARK_MAX 24
 
-/* What happened. The numbers are part of the format; the names are what the
- * text logs say. Those of a monitor are one range: see TRACE_VFS and so on. */
+/* Types of events. The numbers are part of the format; the text logs print the
+ * names. The types of a monitor are one range: see TRACE_VFS_FIRST and so
+ * on. */
 /* clang-format off */
 #define TRACE_TYPES(X)                                                          \
-	X(1,  MARK)            /* a word of the user's: text, 24 bytes */        \
+	X(1,  MARK)            /* text of the user, 24 bytes */                  \
 	/* vfsmon: object is the inode, device its file system */               \
 	X(16, VFS_OPEN)        /* extra: flags of open(2) */                     \
 	X(17, VFS_READ)        /* offset, size asked; extra: pages that hit */   \
@@ -50,14 +52,14 @@
 	X(26, VFS_FAULT)       /* page fault of a mapping; extra: pages hit */   \
 	X(27, VFS_CLOSE)       /* close(2) of a file */                          \
 	X(28, VFS_RELEASE)     /* the last close of an open file */              \
-	X(29, VFS_EVICT)       /* the inode leaves memory; removes a file */     \
+	X(29, VFS_EVICT)       /* inode leaves memory; may remove the file */    \
 	X(30, VFS_MOUNT)       /* object 0 */                                    \
 	X(31, VFS_UNMOUNT)     /* object 0 */                                    \
 	X(32, VFS_SYNC)        /* of a file system, or all; object 0 */          \
 	X(33, VFS_WRITEBACK)   /* the kernel writes a file's dirty pages */      \
-	/* offset and size of these six are pages of the file */                \
+	/* these six have offset and size in pages of the file */               \
 	X(40, PC_HIT)          /* pages that a read found in the cache */        \
-	X(41, PC_MISS)         /* pages that it did not find, or not read yet */ \
+	X(41, PC_MISS)         /* pages not found, or not yet up to date */      \
 	X(42, SYNC_RA)         /* page missed, pages asked for */                \
 	X(43, ASYNC_RA)        /* page with the mark, pages asked for */         \
 	X(44, RA_SUBMIT)       /* window; extra: pages after its mark */         \
@@ -78,7 +80,7 @@
 	X(71, MTD_WRITE)       /* offset, size asked; extra: spare bytes */      \
 	X(72, MTD_ERASE)       /* offset, size */                                \
 	/* funcmon: object is the function's number in /proc/tracers/names */    \
-	X(96, FUNC)            /* offset: ns of it in functions traced inside */
+	X(96, FUNC)            /* offset: ns in traced functions called inside */
 /* clang-format on */
 
 enum trace_type {
@@ -101,20 +103,20 @@ enum trace_flag {
 	TRACE_OOB = 1,	   /* spare bytes alone */
 	TRACE_RAW = 2,	   /* past the ECC engine */
 	TRACE_SUBPAGE = 4, /* part of a page */
-	TRACE_VECTOR = 8,  /* readv, writev and others with many buffers */
-	TRACE_AROUND = 16, /* a fault that maps what the cache has around it */
+	TRACE_VECTOR = 8,  /* readv, writev and other calls with many buffers */
+	TRACE_AROUND = 16, /* a fault that maps the cached pages around it */
 };
 
 struct trace_record {
-	__u64 seq;	  /* number of the event: order of beginning */
+	__u64 seq;	  /* number of the event, in order of beginning */
 	__u64 start_ns;	  /* CLOCK_MONOTONIC at its beginning */
 	__u64 latency_ns; /* to its end */
 	__u8 type;	  /* enum trace_type */
-	__u8 cpu;	  /* that it ended on */
+	__u8 cpu;	  /* on which it ended */
 	__u8 depth;	  /* FUNC: traced functions around it */
 	__u8 flags;	  /* enum trace_flag */
-	__u16 task;	  /* in /proc/tracers/names; 0: names are off */
-	__u16 device;	  /* major << 8 | minor, or number of the MTD */
+	__u16 task;	  /* number in /proc/tracers/names; 0: no name */
+	__u16 device;	  /* major << 8 | minor, or number of the MTD device */
 	__u32 pid;	  /* thread */
 	__u32 size;	  /* bytes, or pages where the type says so */
 	union {
@@ -136,7 +138,7 @@ struct trace_header {
 	__u64 lost;    /* records lost until then */
 	__u8 type;     /* TRACE_HEADER */
 	__u8 reserved[7];
-	__u64 missed;  /* events that no record was made of, until then */
+	__u64 missed;  /* events missed until then, without a record */
 	__u64 written; /* records written until then, lost ones included */
 	__u64 reserved2[2];
 };

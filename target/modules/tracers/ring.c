@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * A ring of records for each CPU, all there before the first event.
+ * A ring of records for each CPU, allocated before the first event.
  *
  * A CPU writes into its own ring with interrupts off, so there is one writer
- * and no lock. A reader copies, then looks how far the writer has come
- * meanwhile, and throws away what may have been overwritten.
+ * and no lock. A reader copies, then checks how far the writer has got
+ * meanwhile, and discards what may have been overwritten.
  */
 #include <linux/cpu.h>
 #include <linux/export.h>
@@ -67,8 +67,9 @@ static void reset_this_ring(void *unused)
 	reset_ring(this_cpu_ptr(&rings));
 }
 
-/* Each by its own CPU: an event that began before may end right now. Numbers
- * go on, so that it is not taken for one that began after. */
+/* Each CPU resets its own ring, as an event that began before may end right
+ * now. Numbers of events are not reset, so that it is not taken for one that
+ * began after. */
 void rings_reset(void)
 {
 	unsigned int cpu;
@@ -111,7 +112,7 @@ bool record_write(struct trace_record *record, u64 end_ns)
 		record->task = task_names ? task_number() : 0;
 		at = ring->begun;
 		WRITE_ONCE(ring->begun, at + 1);
-		smp_wmb(); /* seen before anything of the record is */
+		smp_wmb(); /* begun is visible before any of the record */
 		ring->records[at & (ring_size - 1)] = *record;
 		smp_store_release(&ring->done, at + 1);
 	}
@@ -125,7 +126,7 @@ u64 ring_oldest(const struct ring *ring)
 	u64 begun = READ_ONCE(ring->begun);
 	u64 oldest = begun > ring_size ? begun - ring_size : 0;
 
-	/* Where nothing is overwritten, what was taken makes room. */
+	/* If nothing is overwritten, records that were taken make room. */
 	return ring_overwrites ? oldest : max(oldest, READ_ONCE(ring->taken));
 }
 
@@ -138,7 +139,7 @@ unsigned int ring_copy(const struct ring *ring, u64 *from,
 
 	for (i = 0; i < n; i++)
 		to[i] = ring->records[(first + i) & (ring_size - 1)];
-	smp_rmb(); /* begun was raised before any of these was overwritten */
+	smp_rmb(); /* begun was raised before any of them was overwritten */
 	gone = ring_oldest(ring);
 	gone = gone > first ? min_t(u64, gone - first, n) : 0;
 	memmove(to, to + gone, (n - gone) * sizeof(*to));

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * The records as they are: /proc/tracers/records. Reading takes them out; what
- * was overwritten before it could be read is counted. Each CPU's come in the
- * order of the events' ends. The end of the file is where no more are there.
+ * The binary records: /proc/tracers/records. Reading takes them out; records
+ * that were overwritten before they could be read are counted. Those of a CPU
+ * come in the order in which their events ended. The file ends when there are
+ * no more.
  */
 #include <linux/cpumask.h>
 #include <linux/fs.h>
@@ -13,7 +14,7 @@
 
 #define CHUNK 64 /* records copied at a time */
 
-/* One reader at a time: tracers_lock, which also keeps reset away. */
+/* tracers_lock allows one reader at a time, and keeps reset out. */
 static struct trace_record chunk[CHUNK];
 
 int stream_open(struct inode *inode, struct file *file)
@@ -43,7 +44,7 @@ static ssize_t give_header(char __user *buf, size_t bytes)
 	return sizeof(header);
 }
 
-/* Records of a ring, at most max of them; -EFAULT takes none out. */
+/* Copy records of a ring to the reader, at most max. -EFAULT takes none out. */
 static int give_records(struct ring *ring, char __user *buf, size_t max)
 {
 	u64 from = ring->taken;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Names of tasks: a table of thread and name, to which records point by
- * number. A CPU remembers the last that it looked up, so a record costs two
- * comparisons as long as the same task runs.
+ * Names of tasks: a table of threads and names; records have the number of an
+ * entry. A CPU remembers the last entry that it looked up, so a record costs
+ * two comparisons as long as the same task runs.
  */
 #include <linux/hash.h>
 #include <linux/percpu.h>
@@ -20,8 +20,8 @@ struct task_name {
 
 DEFINE_PER_CPU(struct last_task, last_tasks);
 static DEFINE_RAW_SPINLOCK(tasks_lock);
-static struct task_name *names; /* from 1 on */
-static u16 *index; /* open addressing by pid, twice as long as names */
+static struct task_name *names; /* numbered from 1 on */
+static u16 *index; /* open addressing by pid, 2 to 4 times as long as names */
 static unsigned int index_bits, names_max, names_count;
 static u64 names_lost;
 bool task_names = true;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * VFSMon: see vfs.h. This file puts the points in and writes their records;
- * vfs_look.c and vfs_fs.c have the points, vfs_filter.c what passes.
+ * vfs_look.c and vfs_fs.c have the points, vfs_filter.c the filter.
  */
 #include <linux/fs_context.h>
 #include <linux/module.h>
@@ -11,8 +11,8 @@
 
 #define PROBES_MAX 40
 
-/* What the point may leave as it is, and nobody else writes; word by word, for
- * to clear the whole takes an instruction for each word of it and more. */
+/* Clear the fields that a point may leave alone and that nobody else writes.
+ * Clearing the whole struct would take more instructions. */
 static __always_inline void call_begin(struct vfs_call *call, u8 type)
 {
 	call->record.type = type;
@@ -58,7 +58,7 @@ static void vfs_leave(struct probe *probe, void *data, unsigned long result)
 	case TRACE_VFS_SPLICE:
 		record->result = clamp_t(long, result, INT_MIN, INT_MAX);
 		break;
-	case TRACE_FS_LOOK_UP: /* returns a pointer, or an error as one */
+	case TRACE_FS_LOOK_UP: /* returns a pointer or an ERR_PTR() */
 		record->result = IS_ERR_VALUE(result) ? result : 0;
 		break;
 	case TRACE_VFS_RELEASE:
@@ -66,21 +66,21 @@ static void vfs_leave(struct probe *probe, void *data, unsigned long result)
 	case TRACE_VFS_UNMOUNT:
 		break; /* these return nothing */
 	case TRACE_VFS_MOUNT:
-		/* It has no file system before it has succeeded. */
+		/* A mount has no file system before it has succeeded. */
 		if (!(int)result && call->mount->root &&
 		    vfs_passes(call->mount->root->d_sb))
 			vfs_call_of_super(call, call->mount->root->d_sb);
 		fallthrough;
 	default:
-		if (!(record->flags & TRACE_AROUND)) /* as above */
+		if (!(record->flags & TRACE_AROUND)) /* it may return nothing */
 			record->result = result;
 	}
 	record_write(record, end_ns);
 }
 NOKPROBE_SYMBOL(vfs_leave);
 
-/* A function of a module that may go while we look at it is for kprobes, which
- * are told of that. */
+/* A function of a module that may be unloaded meanwhile gets a kprobe: kprobes
+ * are told of unloading. */
 static bool point_may_detour(const struct vfs_point *point)
 {
 	bool of_vfs =
@@ -109,7 +109,7 @@ static void point_arm(struct vfs_point *point)
 		point->why_absent = "the kernel has none that can be probed";
 }
 
-/* Does something to each point; all of them, those of the VFS first. */
+/* Call act on each point, those of the VFS first. */
 static void each_point(void (*act)(struct vfs_point *point))
 {
 	unsigned int i;
@@ -130,7 +130,7 @@ static int vfs_start(void)
 	return 0;
 }
 
-/* A list of all probes, for what is done to them at once. */
+/* List all probes, for functions that take many at once. */
 static unsigned int list_probes(struct probe **probes)
 {
 	unsigned int i, n = 0;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * VFSMon: what programs ask of a file system, what the page cache answers, and
- * what is left for the file system to do. A point is a kernel function and how
- * to tell from its arguments what is asked of which file.
+ * what is left for the file system to do. A point is a kernel function, and
+ * code that tells from its arguments what is asked of which file.
  */
 #ifndef TRACERS_VFS_H
 #define TRACERS_VFS_H
@@ -18,19 +18,21 @@
 struct vfs_call {
 	struct trace_record record;
 	u64 size; /* may be more than the record has room for */
-	/* Pages to look for in the page cache: NULL, none. */
+	/* Where to look for the pages; NULL: do not look. */
 	struct address_space *cache;
-	/* A mount: what it will say when it is done. */
+	/* Of a mount: its context, which has the file system when it is
+	 * done. */
 	const struct fs_context *mount;
 };
 
 struct vfs_point {
 	u8 type;
-	/* The functions that may do this, in order; the first there is used. */
+	/* Functions that may do this, in order; the first that exists is
+	 * used. */
 	const char *const *candidates;
 	/* Whether the filter lets the call pass; see probes.h. */
 	bool (*wants)(struct probe *probe, const unsigned long *args);
-	/* What it asks for; it has passed. */
+	/* Fill in what a call asks for that the filter let pass. */
 	void (*look)(struct vfs_call *call, const unsigned long *args);
 	bool instant; /* only its entry is of interest */
 
@@ -46,7 +48,7 @@ extern const unsigned int vfs_points_count;
 extern struct vfs_point vfs_fs_points[];
 extern const unsigned int vfs_fs_points_count;
 
-/* The filter, as it is evaluated for each call of a traced function. */
+/* The filter, in the form that is evaluated for each call. */
 enum vfs_filter_kind { FILTER_ALL, FILTER_DEVICE, FILTER_TYPE };
 struct vfs_filter {
 	enum vfs_filter_kind kind;
@@ -55,7 +57,7 @@ struct vfs_filter {
 };
 extern struct vfs_filter vfs_filter;
 
-/* Not one of the kernel's own tables. */
+/* False for proc, sysfs and debugfs. */
 static inline bool vfs_is_mountable(const struct super_block *sb)
 {
 	return sb->s_magic != PROC_SUPER_MAGIC && sb->s_magic != SYSFS_MAGIC &&
@@ -71,7 +73,8 @@ static inline bool vfs_passes(const struct super_block *sb)
 	return vfs_is_mountable(sb);
 }
 
-/* A call about a file or a folder: not a pipe, a socket, a device. */
+/* Whether to record a call on an inode: a file, a folder or a symbolic link,
+ * not a pipe, a socket or a device. */
 static inline bool vfs_wants(const struct inode *inode)
 {
 	return monitor_wants(&vfsmon) && inode && vfs_passes(inode->i_sb) &&
@@ -79,7 +82,7 @@ static inline bool vfs_wants(const struct inode *inode)
 		S_ISLNK(inode->i_mode));
 }
 
-/* The file system that the call is of, and the inode. */
+/* Note the file system of a call, and its inode. */
 static inline void vfs_call_of_super(struct vfs_call *call,
 				     const struct super_block *sb)
 {
@@ -95,7 +98,7 @@ static inline void vfs_call_of(struct vfs_call *call, const struct inode *inode)
 	call->record.object = inode->i_ino;
 }
 
-/* The n-th word of a call, as what it is; and a point's wants. */
+/* The n-th word of a call's arguments, with its type; and a point's wants(). */
 #define ARG(type, n) ((type)args[n])
 #define WANTS(name, inode)                                  \
 	static bool wants_##name(struct probe *probe,       \
@@ -104,21 +107,23 @@ static inline void vfs_call_of(struct vfs_call *call, const struct inode *inode)
 		return vfs_wants(inode);                    \
 	}
 
-/* The filter, and what is known of the file system that it names. */
+/* The filter, and the functions of the file system that it names. */
 int vfs_filter_command(const char *word, char *rest);
 int vfs_filter_start(void);
 void vfs_filter_stop(void);
-/* Whether the file system's module is kept from going while it runs. */
+/* Whether the file system's module is pinned while the monitor runs. */
 bool vfs_filter_holds_module(void);
 void vfs_filter_status(struct seq_file *file);
 
-/* Names the functions of an operation of the file system. */
+/* The command op: name the functions of an operation of the file system. */
 int vfs_fs_command(char *rest);
-/* From the operations of a file's mapping, or by names that begin so. */
+/* Find the functions in the operations of a file's mapping, or by names with
+ * this prefix. */
 void vfs_fs_resolve(const struct address_space_operations *ops,
 		    const char *prefix);
 
-/* How many of the pages of a read the cache has, and which: PC_HIT, PC_MISS. */
+/* Look up the pages of a read in the page cache: count and record them as
+ * PC_HIT, PC_MISS. */
 void vfs_cache_look(struct vfs_call *call);
 
 #endif

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Which file system VFSMon looks at: that which holds a path, that on an MTD
- * device, all of a type (so that its mount can be traced), or all but those
- * that are no more than the kernel's own tables.
+ * Which file systems VFSMon traces: the one that holds a path, the one on an
+ * MTD device, all of a type (so that its mount can be traced), or all but proc,
+ * sysfs and debugfs.
  */
 #include <linux/fs.h>
 #include <linux/major.h>
@@ -16,11 +16,12 @@
 
 #define WORD_MAX 256
 
-/* How it was given, to be looked up again at each start. */
+/* The filter as it was given, to be looked up again at each start. */
 static char how[8] = "all", what[WORD_MAX];
 struct vfs_filter vfs_filter;
 
-/* A regular file's operations, if one of the file system is in memory. */
+/* Operations of a regular file, if one of the file system is in memory; else
+ * NULL. */
 static const struct address_space_operations *file_ops(struct inode *inode)
 {
 	const struct address_space_operations *ops = NULL;

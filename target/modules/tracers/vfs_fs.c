@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Points of the file system: the operations of its files' mappings, and those
- * of folders that come before vfs_open. The first are taken from a file of the
- * mount that the filter names, whatever the file system is; else, and the
- * others always, by name, as given by the command op, or else as most file
- * systems name them.
+ * Points of the file system: the operations of its files' mappings, and the
+ * folder operations that come before vfs_open(). The command op names the
+ * functions of an operation. Without it, those of mappings are taken from a
+ * file of the mount that the filter names, whatever the file system is. If
+ * there is none, and for folder operations always, they are found by the names
+ * that most file systems give them.
  */
 #include <linux/fs.h>
 #include <linux/kallsyms.h>
@@ -106,8 +107,8 @@ const unsigned int vfs_fs_points_count = ARRAY_SIZE(vfs_fs_points);
 
 #define BY_NAME_ONLY SIZE_MAX
 
-/* In the order of the points: what users call an operation, where it is, and
- * what most file systems put after their own name. */
+/* In the order of the points: the user's name of an operation, its offset, and
+ * the suffixes that most file systems add to their own name. */
 static const struct operation {
 	const char *name;
 	size_t at;
@@ -142,7 +143,8 @@ static const struct operation {
 
 static_assert(ARRAY_SIZE(operations) == ARRAY_SIZE(vfs_fs_points));
 
-/* What the command op gave: a list of names each, NULL at its end. */
+/* Names of functions for each operation, by where they are from. given: by the
+ * command op. names: the candidates in use, NULL at their end. */
 static char given[ARRAY_SIZE(operations)][CANDIDATES_MAX][NAME_MAX_BYTES];
 static char by_convention[ARRAY_SIZE(operations)][2][NAME_MAX_BYTES];
 static char by_address[ARRAY_SIZE(operations)][KSYM_SYMBOL_LEN];
@@ -158,7 +160,7 @@ static int operation_find(const char *name)
 	return -EINVAL;
 }
 
-/* "op read_page jffs2_read_folio jffs2_readpage": in this order. */
+/* "op read_page jffs2_read_folio jffs2_readpage": tried in this order. */
 int vfs_fs_command(char *rest)
 {
 	char parsed[CANDIDATES_MAX][NAME_MAX_BYTES] = {};
@@ -214,7 +216,7 @@ static void take_address(struct vfs_point *point, unsigned int i,
 		return;
 	}
 	sprint_symbol_no_offset(by_address[i], at);
-	strreplace(by_address[i], ' ', '\0'); /* no module's name */
+	strreplace(by_address[i], ' ', '\0'); /* cut off the module's name */
 	point->probe.address = (void *)at;
 	point->probe.name = by_address[i];
 }

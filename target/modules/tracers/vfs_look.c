@@ -30,7 +30,8 @@ static bool wants_super(struct probe *probe, const unsigned long *args)
 	       vfs_passes(ARG(const struct super_block *, 0));
 }
 
-/* What is asked before a file system can be named, or of none. */
+/* A call before a file system exists (mount), or on none in particular
+ * (sync). */
 static bool wants_mount(struct probe *probe, const unsigned long *args)
 {
 	return monitor_wants(&vfsmon) &&
@@ -241,9 +242,10 @@ static void look_ra_submit(struct vfs_call *call, const unsigned long *args)
 		}                                           \
 	}
 
-/* Debian's 5.10 has all of vfs_rmdir but its checks in a function of its own,
- * with the same arguments, and its only caller calls that. Later kernels have
- * not; there an unused id map would be left out of the arguments. */
+/* In Debian's 5.10 the compiler has split vfs_rmdir(): all but its checks is in
+ * vfs_rmdir.part.0(), with the same arguments, and its only caller calls that.
+ * Later kernels do not split it; a split function there would lack the unused
+ * id map. */
 #if VFS_HAS_IDMAP
 #define RMDIR_CANDIDATES "vfs_rmdir"
 #else
@@ -293,7 +295,7 @@ static bool page_in_cache(struct address_space *mapping, pgoff_t at)
 
 static void record_run(const struct vfs_call *call, bool hit, u64 first, u64 n)
 {
-	/* At the read's own time: it saves asking the clock again. */
+	/* At the read's own time: this saves reading the clock again. */
 	struct trace_record run = {
 		.seq = atomic64_inc_return(&tracers_seq),
 		.start_ns = call->record.start_ns,

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Where the kernels from 5.10 to 6.12 differ. Each HAVE_ is a question that
- * Kbuild put to the kernel's headers: what is there is used, whatever the
- * version says, as distributions carry changes back.
+ * Differences between the kernels from 5.10 to 6.12. For each HAVE_, Kbuild
+ * searches the kernel's headers and ignores its version, as distributions
+ * backport changes.
  */
 #ifndef YAFFS2_COMPAT_H
 #define YAFFS2_COMPAT_H
@@ -10,7 +10,7 @@
 #include <linux/fs.h>
 #include <linux/pagemap.h>
 
-/* Whom an operation on an inode is for: nothing, a namespace, a mapping. */
+/* First argument of inode operations: none, a user namespace or an id map. */
 #if defined(HAVE_MNT_IDMAP)
 #define IDMAP_ARG struct mnt_idmap *idmap,
 #define IDMAP	  idmap,
@@ -22,7 +22,7 @@
 #define IDMAP
 #endif
 
-/* The older two of an inode's times got accessors after the third. */
+/* The times of access and modification got accessors after that of change. */
 #ifndef HAVE_MTIME_ACCESSORS
 static inline struct timespec64 inode_get_atime(const struct inode *inode)
 {
@@ -60,7 +60,7 @@ static inline void inode_set_ctime_to_ts(struct inode *inode,
 }
 #endif
 
-/* The page that a write goes to: a page, with flags or not, or a folio. */
+/* The target of write_begin(): a page, with or without flags, or a folio. */
 #if defined(HAVE_WRITE_BEGIN_FOLIO)
 #define WRITE_FLAGS_ARG
 #define WRITE_FLAGS 0
@@ -107,7 +107,7 @@ static inline write_target_t grab_target(struct address_space *mapping,
 }
 #endif
 
-/* A page, or a folio, goes: all of it if the piece named covers it. */
+/* Invalidation of a piece of a folio or page, which may cover all of it. */
 #ifdef HAVE_INVALIDATE_FOLIO
 #define INVALIDATE_ARGS struct folio *folio, size_t offset, size_t bytes
 #define INVALIDATE_PAGE (&folio->page)

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The two cores that this port is built with: U-Boot's, which Debian has, and
+ * This port can be built with two cores: U-Boot's, which Debian has, and
  * upstream's of today. They differ in a few signatures and in how the flash
- * functions are handed over. Kbuild looks into the core's header and defines
- * CORE_HAS_DRIVER for the latter, and CORE_HAS_CACHE_MANAGER.
+ * functions are passed. Kbuild looks into the core's header and defines
+ * CORE_HAS_DRIVER and CORE_HAS_CACHE_MANAGER if it has these.
  */
 #ifndef YAFFS2_CORE_H
 #define YAFFS2_CORE_H
@@ -28,7 +28,8 @@ struct yl_flash_fns {
 
 #ifdef CORE_HAS_DRIVER
 
-/* Chunks go through the tags functions; the core only checks that these are. */
+/* Never called: chunks go through the tags functions. But the core wants these
+ * set. */
 static inline int core_no_write(struct yaffs_dev *dev, int chunk,
 				const u8 *data, int bytes, const u8 *oob,
 				int oob_bytes)
@@ -88,8 +89,8 @@ static inline void core_set_flash(struct yaffs_dev *dev,
 #endif
 
 /*
- * The core keeps what it read in its cache though it could not be read, and
- * hands that out the next time. Of a file it forgets all but what was written.
+ * The core's cache keeps the data of a failed read, and returns them the next
+ * time. Drop all that it has of a file, except what was written.
  */
 static inline void core_forget_reads(struct yaffs_obj *obj)
 {

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Reading directories. The core has a list that new and renamed entries join at
- * its head, so no place in it means anything later. Whoever opens a directory
- * and reads it gets a cursor: the numbers of the entries that were there when
- * reading began. A place is an index into it; an entry that has gone meanwhile
- * is skipped, one that stays is given exactly once.
+ * Reading directories. The core adds new and renamed entries at the head of its
+ * list, so a position in the list is of no use later. An open directory gets a
+ * cursor when it is first read: the numbers of the entries that were there
+ * then. A position is an index into the cursor. An entry that was removed
+ * meanwhile is skipped; one that stays is returned exactly once.
  */
 #include <linux/mm.h>
 #include <linux/slab.h>
@@ -16,13 +16,13 @@
 struct cursor {
 	struct list_head others;
 	struct yaffs_obj *dir;
-	unsigned int count; /* entries, of which any may have gone */
-	u32 numbers[];	    /* 0: gone for sure */
+	unsigned int count; /* entries, any of which may be gone */
+	u32 numbers[];	    /* 0: known to be gone */
 };
 
 /*
- * An object with several names is known by one of them, and takes over another
- * when that one is removed: for its readers the entry is still there.
+ * An object with several names has one of them itself, and takes over another
+ * when that one is removed. For readers, the entry taken over is still there.
  */
 void yl_cursors_replace(struct yl_fs *fs, struct yaffs_obj *dir, u32 old,
 			u32 new)
@@ -50,7 +50,7 @@ static unsigned int count_entries(struct yaffs_obj *dir)
 	return count;
 }
 
-/* With the lock held. */
+/* Call with the lock held. */
 static struct cursor *new_cursor(struct yl_fs *fs, struct yaffs_obj *dir)
 {
 	unsigned int count = count_entries(dir);
@@ -85,7 +85,8 @@ struct entry {
 	unsigned int type;
 };
 
-/* What is at a place of the cursor: 1, 0 if it has gone, or an error. */
+/* Look up the entry at a position of the cursor: 1, 0 if it is gone, or an
+ * error. */
 static int look(struct yl_fs *fs, struct cursor *cursor, loff_t place,
 		struct entry *entry)
 {
@@ -119,7 +120,8 @@ static int begin(struct file *file, struct dir_context *ctx)
 	return file->private_data ? 0 : -ENOMEM;
 }
 
-/* Readers of one open file take turns: the kernel holds its position's lock. */
+/* One reader at a time for an open file: the kernel holds its position's
+ * lock. */
 static int iterate(struct file *file, struct dir_context *ctx)
 {
 	struct yl_fs *fs = yl_of(file_inode(file));

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Regular files. As in YAFFS2's own port, reads come through the page cache,
- * and a write goes on to the core as soon as it is in the page (write_end), so
- * that pages are never dirty but through a shared mapping (map.c). What remains
- * in RAM is less than a flash page at a time, in the core's own cache, until
- * the file is closed or synced or the kernel writes its inode back.
+ * Regular files. As in YAFFS2's own port, reads go through the page cache, and
+ * a write goes to the core as soon as it is in the page (write_end), so only a
+ * shared mapping makes pages dirty (map.c). Only parts of flash pages remain in
+ * RAM, in the core's own cache, until the file is closed or synced or the
+ * kernel writes its inode back.
  */
 #include <linux/highmem.h>
 #include <linux/pagemap.h>
@@ -27,7 +27,7 @@ static int read_page_locked(struct inode *inode, struct page *page)
 	if (err)
 		core_forget_reads(obj);
 	yl_unlock(fs);
-	/* the core hands over what is on flash past the end of the file */
+	/* the core also returns what is on flash past the end of the file */
 	if (at + PAGE_SIZE > size)
 		memset(data + max_t(loff_t, size - at, 0), 0,
 		       PAGE_SIZE - max_t(loff_t, size - at, 0));
@@ -56,9 +56,9 @@ static int readpage(struct file *file, struct page *page)
 }
 #endif
 
-/* Of a chunk that is written or cut in part the core reads the rest, and stores
- * what it got, be it wrong: so ask before. What it reads now it need not then.
- */
+/* When part of a chunk is written or cut, the core reads the rest and stores
+ * what it got, even if that is wrong: so check before. What is read here need
+ * not be read again then. */
 bool yl_is_readable(struct yaffs_obj *obj, loff_t at)
 {
 	struct yl_fs *fs = yl_of_dev(obj->my_dev);
@@ -84,9 +84,9 @@ static bool ends_are_readable(struct yaffs_obj *obj, loff_t at, int bytes)
 }
 
 /*
- * When a whole chunk finds no room, the core still drops what it had in its
- * cache of that chunk, written before and not yet on flash. So while room is
- * scarce that goes to flash first, for which there is a reserve.
+ * If there is no room for a whole chunk, the core still drops what its cache
+ * has of that chunk, written before and not yet on flash. So while room is
+ * scarce, write the cache to flash first; there is a reserve for that.
  */
 static void keep_what_is_cached(struct yl_fs *fs, struct yaffs_obj *obj,
 				int bytes)
@@ -98,7 +98,8 @@ static void keep_what_is_cached(struct yl_fs *fs, struct yaffs_obj *obj,
 		core_flush_file(obj, true);
 }
 
-/* With the lock held. Bytes that the core took; an error if it took none. */
+/* Call with the lock held. Returns the bytes that the core took, or an error if
+ * it took none. */
 static int write_locked(struct inode *inode, const u8 *data, loff_t at,
 			int bytes)
 {
@@ -116,11 +117,11 @@ static int write_locked(struct inode *inode, const u8 *data, loff_t at,
 	taken = yaffs_wr_file(obj, data, at, bytes, 0);
 	yl_settle_losses(fs);
 	if (taken == bytes) {
-		/* of what earlier writes were told to be good */
+		/* lost data of earlier writes that were reported as done */
 		mapping_set_error(inode->i_mapping, fs->loss.of_own ? -EIO : 0);
 		return taken;
 	}
-	/* the hole before bytes that found no room is none */
+	/* remove the hole before bytes that found no room */
 	end = max(i_size_read(inode), at + taken);
 	if (obj->variant.file_variant.file_size > end)
 		yaffs_resize_file(obj, end);
@@ -129,7 +130,7 @@ static int write_locked(struct inode *inode, const u8 *data, loff_t at,
 	return fs->write_error ? -EIO : -ENOSPC;
 }
 
-/* promised: there is room for these bytes, which others may not take. */
+/* promised: room is reserved for these bytes. */
 static int write_bytes(struct inode *inode, const u8 *data, loff_t at,
 		       int bytes, bool promised)
 {
@@ -151,10 +152,10 @@ static int write_bytes(struct inode *inode, const u8 *data, loff_t at,
 }
 
 /*
- * A page that is not there is read even if the write covers all of it, as
- * YAFFS2's own port does; past the end of a file that costs no flash. One that
- * a mapping made dirty goes to the core first, so that what the core has is
- * what the page has to be again if the write fails.
+ * A page that is not in the cache is read even if the write covers all of it,
+ * as in YAFFS2's own port; past the end of a file that costs no flash
+ * operation. A page that a mapping made dirty goes to the core first: if the
+ * write fails, the page is read from there again.
  */
 static int write_begin(struct file *file, struct address_space *mapping,
 		       loff_t pos, unsigned int len,
@@ -207,7 +208,8 @@ static int write_end(struct file *file, struct address_space *mapping,
 	return taken;
 }
 
-/* What of a locked page lies in the file goes to the core; 0 or an error. */
+/* Write the part of a locked page that lies in the file to the core. 0 or an
+ * error. */
 static int store(struct page *page)
 {
 	struct inode *inode = page->mapping->host;
@@ -224,7 +226,7 @@ static int store(struct page *page)
 	return taken < bytes ? -ENOSPC : 0;
 }
 
-/* A page that somebody wrote to through a mapping. */
+/* Write back a page that was written to through a mapping. */
 static int writepage(struct page *page, struct writeback_control *wbc)
 {
 	int err;
@@ -237,7 +239,7 @@ static int writepage(struct page *page, struct writeback_control *wbc)
 	return err;
 }
 
-/* The same ahead of time, of a page that somebody is about to change. */
+/* The same, but early, for a page that is about to be changed. */
 int yl_store_page(struct page *page)
 {
 	int err;

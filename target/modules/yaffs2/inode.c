@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Inodes: each stands for one object of the core, whose number it has. The
- * object knows its inode, and stays while that is in the kernel's cache, even
- * if its last name is gone.
+ * Inodes: each stands for one object of the core, and has its number. The
+ * object points to its inode, and stays while that is in the kernel's cache,
+ * even after its last name is removed.
  */
 #include <linux/writeback.h>
 
@@ -31,7 +31,8 @@ void yl_times_to_obj(struct inode *inode)
 	obj->yst_ctime = inode_get_ctime(inode).tv_sec;
 }
 
-/* With the lock held; the core puts it into the header that it writes next. */
+/* Call with the lock held. The core puts it into the header that it writes
+ * next. */
 void yl_set_ctime(struct inode *inode, struct timespec64 time)
 {
 	inode_set_ctime_to_ts(inode, time);
@@ -110,7 +111,8 @@ static void fill(struct inode *inode, struct yaffs_obj *obj)
 	obj->my_inode = inode;
 }
 
-/* Not with the lock held: an inode that is on its way out wants it. */
+/* Call without the lock held: evicting an inode, which this may wait for, takes
+ * it. */
 struct inode *yl_iget(struct super_block *sb, u32 number)
 {
 	struct yl_fs *fs = sb->s_fs_info;
@@ -140,8 +142,8 @@ struct inode *yl_iget(struct super_block *sb, u32 number)
 }
 
 /*
- * An object whose header is older than what is in RAM. The kernel's write-back
- * comes by in time, or whoever syncs.
+ * Mark an object whose header on flash is older than what is in RAM. The
+ * kernel's write-back or a sync will write it.
  */
 void yl_changed(struct inode *inode)
 {
@@ -153,8 +155,8 @@ void yl_changed(struct inode *inode)
 	mark_inode_dirty_sync(inode);
 }
 
-/* What has no name any more goes, unless nothing may be written: then the next
- * mount that may does it. */
+/* Delete an object that has no name any more. If the file system is read-only,
+ * the next mount that may write does it. */
 void yl_evict_inode(struct inode *inode)
 {
 	struct yaffs_obj *obj = yl_obj(inode);
@@ -174,9 +176,9 @@ void yl_evict_inode(struct inode *inode)
 }
 
 /*
- * YAFFS1 has a file's size from the last chunk that a scan meets, so that a
- * file which ends in a hole would come back shorter: its last byte is written.
- * Of a file that was cut within a chunk the core has written that chunk.
+ * YAFFS1 takes a file's size from the last chunk that a scan finds, so a file
+ * that ends in a hole would come back shorter: write its last byte. If a file
+ * was cut within a chunk, the core has written that chunk already.
  */
 static bool end_is_on_flash(struct yaffs_obj *obj, loff_t size, bool grown)
 {
@@ -190,7 +192,8 @@ static bool end_is_on_flash(struct yaffs_obj *obj, loff_t size, bool grown)
 	       yaffs_wr_file(obj, &last, size - 1, 1, 0) == 1;
 }
 
-/* The core writes the last chunk anew with whatever it read of it. */
+/* The core rewrites the last chunk with whatever it read of it, right or
+ * wrong. */
 static int can_resize(struct inode *inode, loff_t size)
 {
 	struct yl_fs *fs = yl_of(inode);
@@ -209,8 +212,8 @@ static int can_resize(struct inode *inode, loff_t size)
 }
 
 /*
- * Pages past a new end go first, and once more when the core has cut the file:
- * a reader may have brought one back meanwhile.
+ * Drop pages past a new end first, and again when the core has cut the file: a
+ * reader may have brought one back meanwhile.
  */
 static int resize(struct inode *inode, loff_t size)
 {
@@ -254,7 +257,7 @@ int yl_setattr(IDMAP_ARG struct dentry *dentry, struct iattr *attr)
 		err = resize(inode, attr->ia_size);
 		if (err)
 			return err;
-		/* truncate(2) names no times, and sets them all the same */
+		/* truncate(2) passes no times, but must set them */
 		inode_set_mtime_to_ts(inode, seconds(yl_now()));
 		inode_set_ctime_to_ts(inode, seconds(yl_now()));
 	}

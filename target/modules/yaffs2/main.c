@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * YAFFS2 as a file system of Linux: nandlab's port of the core. Registers the
- * type, and says on the core's behalf what the core has to say.
+ * type, and logs the core's messages.
  */
 #include <linux/module.h>
 #include <linux/mtd/super.h>
@@ -11,12 +11,12 @@
 unsigned int yaffs_trace_mask = YAFFS_TRACE_ALWAYS | YAFFS_TRACE_BAD_BLOCKS;
 module_param(yaffs_trace_mask, uint, 0644);
 MODULE_PARM_DESC(yaffs_trace_mask,
-		 "what the core tells the kernel's log: bits of yaffs_trace.h");
+		 "messages of the core that are logged: bits of yaffs_trace.h");
 
 unsigned int yaffs_wr_attempts = YAFFS_WR_ATTEMPTS;
 module_param(yaffs_wr_attempts, uint, 0644);
 MODULE_PARM_DESC(yaffs_wr_attempts,
-		 "pages that one write is tried on before it fails");
+		 "pages on which a write is tried before it fails");
 
 void yl_say(unsigned int mask, const char *format, ...)
 {
@@ -62,7 +62,7 @@ static void __exit yl_exit(void)
 	yl_proc_exit();
 	yl_memory(&now, &peak);
 	if (now)
-		pr_warn("yaffs2: the core kept %zu bytes\n", now);
+		pr_warn("yaffs2: the core did not free %zu bytes\n", now);
 }
 
 module_init(yl_init);

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Shared writable mappings. A page is promised room when somebody first writes
- * to it, at the fault: a full disk shows there and then, as a bus error, and
- * not when the data are long written and nobody is there to be told. A page
- * that has such a promise carries the mark "private" until it is written back
- * or cut off.
+ * Shared writable mappings. Room for a page is promised at the fault when it is
+ * first written to: a full disk then shows at once, as a bus error, and not at
+ * write-back, when nobody may be left to get the error. A page with such a
+ * promise has the flag PG_private until it is written back or truncated.
  */
 #include <linux/mm.h>
 #include <linux/pagemap.h>
@@ -12,21 +11,23 @@
 
 #include "yaffs2.h"
 
-/* Chunks that a page can lie in: with inband tags their edges do not meet. */
+/* Chunks that a page can lie in: with inband tags, pages and chunks are not
+ * aligned. */
 static unsigned int chunks_of_page(struct yl_fs *fs)
 {
 	return PAGE_SIZE / fs->dev.data_bytes_per_chunk + 2;
 }
 
-/* With the lock held: whether there is room for more than what is promised. */
+/* Call with the lock held. Whether there is room for more than what is
+ * promised. */
 bool yl_room(struct yl_fs *fs, unsigned int chunks)
 {
 	return yaffs_check_alloc_available(
 		&fs->dev, fs->promised * chunks_of_page(fs) + chunks);
 }
 
-/* What may go to flash before a page with a promise does, and is not asked for
- * room: the core's cache, and a checkpoint that grows. */
+/* What may go to flash before a promised page, without a check for room: the
+ * core's cache, and a checkpoint that grows. */
 static unsigned int before_others(struct yl_fs *fs)
 {
 	return fs->dev.param.n_caches + fs->dev.param.chunks_per_block;
@@ -47,7 +48,7 @@ static bool promise(struct yl_fs *fs, struct page *page)
 	return room;
 }
 
-/* Of a locked page. */
+/* Call with the page locked. */
 void yl_promise_end(struct page *page)
 {
 	struct yl_fs *fs = yl_of(page->mapping->host);
@@ -77,7 +78,7 @@ static vm_fault_t make_writable(struct vm_fault *vmf)
 	lock_page(page);
 	if (page->mapping != inode->i_mapping ||
 	    page_offset(page) >= i_size_read(inode))
-		result = VM_FAULT_NOPAGE; /* it was cut off meanwhile */
+		result = VM_FAULT_NOPAGE; /* it was truncated meanwhile */
 	else if (!promise(yl_of(inode), page))
 		result = VM_FAULT_SIGBUS;
 	else

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * The core's memory: from kmalloc, and from vmalloc where a piece is too big
- * for it, which the tables of a large chip are. What is handed out is summed
- * up, now and at its peak, for /proc/yaffs: YAFFS2 keeps its whole index in
- * RAM, and how much that is decides whether a product can use it.
+ * The core's memory: from kmalloc(), or from vmalloc() if a piece is too big
+ * for that, as the tables of a large chip are. The sum now and its peak are in
+ * /proc/yaffs: YAFFS2 keeps its whole index in RAM, and the size of that
+ * decides whether a product can use it.
  */
 #include <linux/atomic.h>
 #include <linux/mm.h>
@@ -12,7 +12,8 @@
 
 #include "yaffs2.h"
 
-/* ksize() tells of a slab's piece; of the few from vmalloc we keep the size. */
+/* ksize() knows the size of a slab object; for the few from vmalloc() we keep
+ * it. */
 struct big {
 	struct list_head others;
 	const void *memory;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * YAFFS2 on MTD: pages with their OOB's free bytes, erasures, bad blocks, and
- * which of the core's ways to keep tags a chip can bear.
+ * the choice of the core's layout of tags that fits a chip.
  */
 #include <linux/bitmap.h>
 #include <linux/mtd/rawnand.h>
@@ -20,7 +20,8 @@ static loff_t address_of(struct yl_fs *fs, int chunk)
 	return (loff_t)chunk * fs->mtd->writesize;
 }
 
-/* Whether the core looks at a page that it is about to write, or just wrote. */
+/* Whether the core checks a page that it is about to write, or has just
+ * written. */
 static bool is_being_written(struct yaffs_dev *dev, int chunk)
 {
 	int block = dev->alloc_block;
@@ -32,9 +33,10 @@ static bool is_being_written(struct yaffs_dev *dev, int chunk)
 }
 
 /*
- * The core goes on when a page cannot be read; who asked for it must be told
- * all the same. But not who happens to hold the lock while the collector, or
- * the look for a page to write, comes by one.
+ * The core goes on when a page cannot be read, but whoever asked for it must
+ * get the error. The lock's holder has not asked for pages that are read by
+ * garbage collection, or by the check of a page to write: it must not get their
+ * errors.
  */
 void yl_note_read(struct yl_fs *fs, int chunk,
 		  const struct yaffs_ext_tags *tags)
@@ -108,9 +110,9 @@ static int erase_now(struct yl_fs *fs, int block)
 }
 
 /*
- * A read-only mount, too, makes the core find blocks with nothing of worth and
- * want them erased. Nothing will be written to them before a remount, which
- * makes up for it.
+ * Even in a read-only mount the core finds blocks without live data and wants
+ * them erased. Nothing will be written to them before a remount, which erases
+ * them then.
  */
 static int yl_erase(struct yaffs_dev *dev, int block)
 {
@@ -138,10 +140,11 @@ int yl_erase_pending(struct yl_fs *fs)
 }
 
 /*
- * After an erasure failed, the block that the core marks is that very one. It
- * says so with the wrong number when it cleans up a checkpoint: U-Boot's
+ * After an erasure failed, the core marks that same block bad, but with the
+ * wrong number if it was cleaning up a checkpoint: U-Boot's
  * yaffs_checkpt_erase() leaves out the offset between its numbers and ours, and
- * a good block with data would be lost.
+ * a good block with data would be lost. So the number of the failed erasure is
+ * used.
  */
 static int yl_mark_bad(struct yaffs_dev *dev, int block)
 {
@@ -174,10 +177,10 @@ static int read_tags(struct yaffs_dev *dev, int chunk,
 }
 
 /*
- * A block is dated by the tags of its first page. When power went in the middle
- * of writing it, they say nothing: the next page that can be read does, and if
- * there is none the block is given a date at which the core will scan it, find
- * it void, and erase it.
+ * The tags of a block's first page have its sequence number. If power was cut
+ * while that page was written, they cannot be read: the next readable page is
+ * used. If there is none, the block gets the lowest number: the core will scan
+ * it, find it empty, and erase it.
  */
 static int yl_query(struct yaffs_dev *dev, int block,
 		    enum yaffs_block_state *state, u32 *sequence)
@@ -244,7 +247,7 @@ static int choose_yaffs1(struct yl_fs *fs)
 
 	if (fs->options.inband_tags)
 		return refuse(fs,
-			      "inband tags take pages of 1024 bytes or more");
+			      "inband tags need pages of 1024 bytes or more");
 	if (fs->mtd->oobavail < YAFFS1_TAGS_BYTES)
 		return refuse(fs, "its OOB has no room for the tags");
 	param->use_nand_ecc = 1;
@@ -268,7 +271,7 @@ static int choose_yaffs2(struct yl_fs *fs)
 	return 0;
 }
 
-/* Fills in the part of the core's parameters that the chip decides. */
+/* Set those of the core's parameters that the chip determines. */
 int yl_choose_layout(struct yl_fs *fs)
 {
 	struct mtd_info *mtd = fs->mtd;

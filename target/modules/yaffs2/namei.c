@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * Names: look up, make, link, remove, rename. The VFS holds the directories'
- * locks, so that an entry found here stays until we are done.
+ * locks, so an entry found here stays until we are done.
  */
 #include <linux/cred.h>
 
@@ -32,7 +32,7 @@ static struct dentry *lookup(struct inode *dir, struct dentry *dentry,
 	return d_splice_alias(inode, dentry);
 }
 
-/* Why the core made nothing. */
+/* The error to return when the core has made no object. */
 static int why_not(struct yl_fs *fs)
 {
 	if (fs->write_error)
@@ -40,14 +40,14 @@ static int why_not(struct yl_fs *fs)
 	return yl_room(fs, 1) ? -ENOMEM : -ENOSPC;
 }
 
-/* What is to be made. */
+/* The object to make. */
 struct wish {
 	umode_t mode;
 	dev_t rdev;
 	const char *target; /* of a symbolic link */
 };
 
-/* Kernels before 6.0 leave it to the file system to ask. */
+/* Kernels before 6.0 leave this check to the file system. */
 static bool may_give_group(struct inode *dir)
 {
 	return in_group_p(dir->i_gid) || capable(CAP_FSETID);
@@ -153,7 +153,7 @@ static int symlink(IDMAP_ARG struct inode *dir, struct dentry *dentry,
 	return make(dir, dentry, &wish);
 }
 
-/* The inode's count of links and its change time, after its names changed. */
+/* Update the inode's link count and change time after its names changed. */
 static void update_links(struct inode *inode)
 {
 	set_nlink(inode, yaffs_get_obj_link_count(yl_obj(inode)));
@@ -179,13 +179,14 @@ static int link(struct dentry *old, struct inode *dir, struct dentry *dentry)
 	yl_unlock(fs);
 	if (err)
 		return err;
-	yl_changed(inode); /* a link's header is its own, without the time */
+	yl_changed(inode); /* a link's own header does not have the time */
 	ihold(inode);
 	d_instantiate(dentry, inode);
 	return 0;
 }
 
-/* The name that an object is to live on by, when it is that of the object. */
+/* If the name to be removed is the object's own: the link whose name it takes
+ * over. */
 struct heir {
 	struct yaffs_obj *dir;
 	u32 number;
@@ -248,7 +249,7 @@ static int rmdir(struct inode *dir, struct dentry *dentry)
 	return 0;
 }
 
-/* The links of what a rename replaced, and of the directories around it. */
+/* Update the link counts of what a rename replaced, and of both directories. */
 static void settle_rename(struct inode *old_dir, struct inode *new_dir,
 			  struct inode *moved, struct inode *replaced)
 {
@@ -268,8 +269,8 @@ static void settle_rename(struct inode *old_dir, struct inode *new_dir,
 		drop_nlink(new_dir);
 		return;
 	}
-	/* the core forgets to take this back when other names remain, and then
-	 * never writes the file's size again */
+	/* the core does not clear this if other names remain, and then never
+	 * writes the file's size again */
 	if (!obj->unlinked)
 		obj->is_shadowed = 0;
 	update_links(replaced);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Mount options, with the words of YAFFS2's own Linux port. A word that is none
- * of these is refused.
+ * Mount options, with the names of YAFFS2's own Linux port. Other names are
+ * refused.
  */
 #include <linux/fs_parser.h>
 #include <linux/mtd/super.h>
@@ -114,7 +114,7 @@ static int get_tree(struct fs_context *fc)
 	return get_tree_mtd(fc, yl_fill_super);
 }
 
-/* Only read-only can be changed: the rest has shaped what is in RAM. */
+/* Only read-only can be changed: the other options determine what is in RAM. */
 static int reconfigure(struct fs_context *fc)
 {
 	struct super_block *sb = fc->root->d_sb;

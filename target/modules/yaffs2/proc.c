@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * /proc/yaffs: for each mount its chip, its shape, and what the core and the
- * port have counted, a line `name: value` each. Counts begin when the mount has
- * ended; mount_... is what it took itself. docs/yaffs2.md says what each is.
+ * port have counted, a line `name: value` each. Counts begin when mounting is
+ * done; mount_... are the counts of mounting itself. docs/yaffs2.md explains
+ * each.
  */
 #include <linux/proc_fs.h>
 #include <linux/seq_file.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Mounting, unmounting, and what there is to say of the whole.
+ * Mounting, unmounting, and operations on the file system as a whole.
  */
 #include <linux/bitmap.h>
 #include <linux/sched/mm.h>
@@ -9,14 +9,14 @@
 
 #include "yaffs2.h"
 
-#define RESERVED_BLOCKS	  5 /* as YAFFS2's own port: for collecting garbage */
+#define RESERVED_BLOCKS	  5 /* as YAFFS2's own port: for garbage collection */
 #define CACHED_CHUNKS	  10
-#define REFRESH_PERIOD	  500 /* collections between those of the oldest block */
+#define REFRESH_PERIOD	  500 /* collections between two of the oldest block */
 #define YAFFS1_CHUNKS_MAX ((1 << 20) - 1) /* bits of the tags' chunk_id */
 
 /*
- * The core calls back into MTD, and allocates. Reclaim must not come here for
- * it: to drop an inode, or write a page, it would want this lock again.
+ * The core calls MTD, and allocates memory. Reclaim must not come back here
+ * then: to drop an inode, or write a page, it would take this lock again.
  */
 void yl_lock(struct yl_fs *fs)
 {
@@ -27,7 +27,7 @@ void yl_lock(struct yl_fs *fs)
 	fs->loss = (struct yl_loss){};
 }
 
-/* For who returns what goes wrong with an object to its caller. */
+/* For callers that return the errors of this object to their own caller. */
 void yl_lock_for(struct yl_fs *fs, struct yaffs_obj *own)
 {
 	yl_lock(fs);
@@ -71,17 +71,17 @@ static int sync_fs(struct super_block *sb, int wait)
 	if (!wait || sb_rdonly(sb))
 		return 0;
 	yl_lock(fs);
-	/* a checkpoint now would be erased by the collector in a moment */
+	/* no checkpoint if the collector would soon erase it */
 	err = yl_flush_all(fs, !yl_urgency(fs));
 	yl_unlock(fs);
 	return err;
 }
 
 /*
- * The kernel calls this of its own, too, some time after an inode changed: what
- * lies in the core's cache gets to the flash though nobody syncs it. An object
- * without a name is gone with the power anyway. Who syncs next is told of an
- * error.
+ * The kernel also calls this by itself, some time after an inode changed: what
+ * is in the core's cache reaches the flash even if nobody syncs it. An object
+ * without a name need not: it would not survive a power cut. The next sync
+ * returns an error of this.
  */
 static int write_inode(struct inode *inode, struct writeback_control *wbc)
 {
@@ -97,7 +97,7 @@ static int write_inode(struct inode *inode, struct writeback_control *wbc)
 	return err;
 }
 
-/* Nobody writes now; nor may the collector. */
+/* Nobody writes now; the collector must not either. */
 static int freeze_fs(struct super_block *sb)
 {
 	struct yl_fs *fs = sb->s_fs_info;
@@ -126,15 +126,15 @@ static void free_fs(struct yl_fs *fs)
 }
 
 /*
- * The core gives its objects back a hundred at a time, and forgets that those
- * of symbolic links point to a text of their own.
+ * The core frees its objects a hundred at a time, and does not free the text
+ * that those of symbolic links point to.
  */
 static void stop_core(struct yl_fs *fs)
 {
 	struct yaffs_obj *obj;
 	int i;
 
-	yl_settle_losses(fs); /* while there are objects to look for */
+	yl_settle_losses(fs); /* while the objects still exist */
 	for (i = 0; fs->dev.is_mounted && i < YAFFS_NOBJECT_BUCKETS; i++) {
 		list_for_each_entry (obj, &fs->dev.obj_bucket[i].list,
 				     hash_link)
@@ -181,7 +181,7 @@ static void set_read_only(struct yl_fs *fs, bool read_only)
 	yl_unlock(fs);
 }
 
-/* Pages that mappings made dirty go first: nobody can write them afterwards. */
+/* Write pages that mappings made dirty first: afterwards nobody can. */
 static int become_read_only(struct super_block *sb)
 {
 	struct yl_fs *fs = sb->s_fs_info;
@@ -277,7 +277,7 @@ static loff_t largest_file(struct yaffs_dev *dev)
 
 	if (!dev->param.is_yaffs2)
 		return (loff_t)YAFFS1_CHUNKS_MAX * dev->data_bytes_per_chunk;
-	/* the scan computes places in a file with 32 bits */
+	/* the scan computes offsets in a file with 32 bits */
 	return min_t(loff_t, most, U32_MAX - dev->data_bytes_per_chunk);
 }
 
@@ -288,11 +288,11 @@ static int start_core(struct yl_fs *fs)
 	yl_lock(fs);
 	if (yaffs_guts_initialise(&fs->dev) != YAFFS_OK) {
 		err = fs->read_error ? fs->read_error : -ENOMEM;
-		fs->loss = (struct yl_loss){}; /* and no object any more */
+		fs->loss = (struct yl_loss){}; /* objects are gone, too */
 	}
 	fs->mount_counts = fs->counts;
 	fs->counts = (struct yl_flash_counts){};
-	/* the core begins anew before it erases what is left of a checkpoint */
+	/* the core clears its counts before it erases an old checkpoint */
 	fs->dev.n_page_reads = 0;
 	fs->dev.n_page_writes = 0;
 	fs->dev.n_erasures = 0;

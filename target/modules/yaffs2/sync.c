@@ -1,19 +1,20 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * What the core still holds in RAM goes to flash: objects, directories, the
- * checkpoint. And the collector, the thread that does what can be done while
- * nobody waits, at the intervals of YAFFS2's own port.
+ * Writing to flash what the core still holds in RAM: objects, directories, the
+ * checkpoint. And the collector, the thread for background work, which runs at
+ * the intervals of YAFFS2's own port.
  *
- * The core tells of few errors here. What it could not write after all its
- * attempts was the last write that it tried; with no page left to try there is
- * nothing in the allocator.
+ * The core reports few errors here. If it could not write something in all its
+ * attempts, its last write has failed. If there was no page left to try, the
+ * allocator has no block.
  */
 #include <linux/jiffies.h>
 #include <linux/kthread.h>
 
 #include "yaffs2.h"
 
-/* Who syncs the object next is told, or if nobody can, who syncs everything. */
+/* Report a loss to the next sync of the object or, if it has no inode, to the
+ * next sync of the file system. */
 static void tell(struct yl_fs *fs, struct yaffs_obj *obj)
 {
 	struct inode *inode = obj->my_inode;
@@ -25,9 +26,9 @@ static void tell(struct yl_fs *fs, struct yaffs_obj *obj)
 }
 
 /*
- * The core's collector copies what it read of a page that cannot be read, and
- * the copy is good by its code: from now on the file's bytes are wrong there,
- * and reading them is no error any more.
+ * Garbage collection in the core copies what it read of a page that cannot be
+ * read, and the copy has a valid ECC: from now on the file's bytes are wrong
+ * there, and reading them gives no error.
  */
 void yl_note_bad_copy(struct yl_fs *fs, int chunk,
 		      const struct yaffs_ext_tags *tags)
@@ -43,10 +44,11 @@ void yl_note_bad_copy(struct yl_fs *fs, int chunk,
 }
 
 /*
- * A chunk is lost when its last attempt failed and the core goes on to another:
- * it drops it from its cache without a word, be it another file's than that
- * which the caller works on. Whose chunk it was is told when its file is synced
- * next. Of what the collector cannot write the old chunk stays.
+ * A chunk is lost when the last attempt to write it failed and the core goes on
+ * to another: the core silently drops it from its cache. It may belong to
+ * another file than the caller works on; the next sync of its file returns the
+ * error. A chunk that garbage collection cannot copy is not lost: the old one
+ * stays.
  */
 static void lose(struct yl_fs *fs)
 {
@@ -70,7 +72,7 @@ void yl_settle_losses(struct yl_fs *fs)
 		lose(fs);
 }
 
-/* Each attempt to write a chunk, as the core makes it. */
+/* Called for each attempt of the core to write a chunk. */
 void yl_note_write(struct yl_fs *fs, const struct yaffs_ext_tags *tags, int err)
 {
 	struct yl_loss *loss = &fs->loss;
@@ -108,7 +110,8 @@ int yl_flush_object(struct yl_fs *fs, struct yaffs_obj *obj, bool data_only)
 	return lost(fs) ? lost(fs) : err;
 }
 
-/* A flush can collect garbage and so change any list: begin anew after each. */
+/* A flush can collect garbage and so change any list: search from the start
+ * again. */
 static struct yaffs_obj *dirty_object(struct yaffs_dev *dev)
 {
 	struct yaffs_obj *obj;
@@ -144,8 +147,7 @@ int yl_flush_all(struct yl_fs *fs, bool checkpoint)
 	return err;
 }
 
-/* How much the free space is scattered over blocks that are not free: 0 to 2.
- */
+/* How much free space is scattered over blocks that are not erased: 0 to 2. */
 unsigned int yl_urgency(struct yl_fs *fs)
 {
 	struct yaffs_dev *dev = &fs->dev;
@@ -197,7 +199,8 @@ static int run_collector(void *data)
 	return 0;
 }
 
-/* Without a thread that does it later, directories are written at once. */
+/* Without this thread, which writes directories later, they are written at
+ * once. */
 int yl_collector_start(struct yl_fs *fs)
 {
 	struct task_struct *thread;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * YAFFS1's tags, on pages of 512 bytes: eight bytes of the OOB, a deletion mark
- * among them that is cleared later in a program of its own.
+ * YAFFS1's tags, on pages of 512 bytes: eight bytes of the OOB. They include a
+ * deletion mark, which a later program of its own clears.
  */
 #include "yaffs2.h"
 #include "yaffs_packedtags1.h"
@@ -41,7 +41,7 @@ static enum yaffs_ecc_result page_result(struct yaffs_dev *dev, int err)
 	}
 }
 
-/* The tags' own code knows the mark of deletion as not yet set. */
+/* The tags' own ECC is computed as if the deletion mark were not set. */
 static enum yaffs_ecc_result check_tags(struct yaffs_dev *dev,
 					struct yaffs_packed_tags1 *packed,
 					enum yaffs_ecc_result result)

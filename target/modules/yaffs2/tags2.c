@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * YAFFS2's tags: 16 bytes, or 28 with a code of their own, in the OOB's free
- * bytes; or at the end of the page's data, "inband", where they are protected
- * like data, cost a read of the page, and leave the file a little less of it.
+ * YAFFS2's tags: 16 bytes, or 28 with an ECC of their own, in the OOB's free
+ * bytes; or "inband", at the end of the page's data. There they are protected
+ * like data, but reading them costs a read of the page, and a page has less
+ * room for a file.
  */
 #include "yaffs2.h"
 #include "yaffs_packedtags2.h"
@@ -68,7 +69,8 @@ static int read_oob(struct yaffs_dev *dev, int chunk, u8 *data,
 	return err;
 }
 
-/* The worse of what the tags' code and the page's say. */
+/* The result is the worse of what the ECC of the tags and that of the page
+ * say. */
 int yl_tags2_read(struct yaffs_dev *dev, int chunk, u8 *data,
 		  struct yaffs_ext_tags *tags)
 {

@@ -57,7 +57,7 @@ static int set(const struct xattr_handler *handler,
 	return min(result, 0);
 }
 
-/* Takes out the names that the caller may not see; what is left, in bytes. */
+/* Remove the names that the caller may not see. Returns the bytes left. */
 static size_t visible(char *list, size_t bytes)
 {
 	size_t prefix = XATTR_TRUSTED_PREFIX_LEN, kept = 0, at, name;
@@ -74,7 +74,8 @@ static size_t visible(char *list, size_t bytes)
 	return kept;
 }
 
-/* The core knows no question for the size alone, and wants a byte to spare. */
+/* The core cannot return the size alone, and needs one byte more than the
+ * list. */
 ssize_t yl_listxattr(struct dentry *dentry, char *list, size_t bytes)
 {
 	struct inode *inode = d_inode(dentry);

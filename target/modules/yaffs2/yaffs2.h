@@ -2,9 +2,9 @@
 /*
  * A mounted YAFFS2: the core's device and what the kernel's side adds to it.
  *
- * The core knows no locks: yl_lock() is held around every call into it. It
- * comes after the locks of inodes, pages and superblocks, never before them:
- * pages are read and written with their lock held.
+ * The core has no locks: hold yl_lock() around every call into it. Take it
+ * after the locks of inodes, pages and superblocks, never before them: pages
+ * are read and written with their lock held.
  */
 #ifndef YAFFS2_H
 #define YAFFS2_H
@@ -20,17 +20,17 @@
 
 #define YL_NAME_MAX (YAFFS_MAX_NAME_LENGTH - 1) /* what the core stores */
 
-/* What a mount may choose; see options.c for the words. */
+/* Mount options; options.c has their names. */
 struct yl_options {
-	bool inband_tags; /* tags in the data area though the OOB has room */
-	bool tags_ecc;	  /* the tags carry a code of their own */
-	bool cache;	  /* writes below a page gather in the core's cache */
+	bool inband_tags; /* tags in the data area even if the OOB has room */
+	bool tags_ecc;	  /* the tags have an ECC of their own */
+	bool cache; /* writes of less than a page gather in the core's cache */
 	bool checkpoint_read;  /* mount from the checkpoint, if there is one */
-	bool checkpoint_write; /* leave one at unmount and sync */
+	bool checkpoint_write; /* write one at unmount and sync */
 	bool empty_lost_found; /* delete what is in lost+found when mounting */
-	bool lazy_load;	 /* read names and owners when they are asked for */
-	bool summary;	 /* the last pages of a block repeat its tags */
-	bool background; /* collect garbage in a thread too */
+	bool lazy_load;	       /* read names and owners when they are needed */
+	bool summary;	       /* the last pages of a block repeat its tags */
+	bool background;       /* collect garbage in a thread too */
 };
 
 /* Calls into MTD that reached the flash, in pages and blocks. */
@@ -42,8 +42,8 @@ struct yl_flash_counts {
 	u64 erasures;
 	u64 write_failures;
 	u64 erase_failures;
-	u64 collection_read_failures; /* live chunks that none could read */
-	u64 lost_chunks; /* accepted, and given up when they were written */
+	u64 collection_read_failures; /* live chunks that could not be read */
+	u64 lost_chunks;	      /* accepted, but could not be written */
 };
 
 /* What the core gave up writing while the lock was held; see sync.c. */
@@ -58,15 +58,15 @@ struct yl_loss {
 struct yl_fs {
 	struct yaffs_dev dev; /* the core's; its os_context points back here */
 	struct mutex lock;
-	unsigned int alloc_scope; /* of the lock's holder: no reclaim into us */
+	unsigned int alloc_scope; /* of the lock's holder, see yl_lock() */
 	struct super_block *sb;
 	struct mtd_info *mtd;
 	struct yl_options options;
-	struct yl_flash_counts counts;	     /* since the mount ended */
-	struct yl_flash_counts mount_counts; /* of the mount itself */
+	struct yl_flash_counts counts;	     /* since mounting was done */
+	struct yl_flash_counts mount_counts; /* of mounting itself */
 	u32 checkpoints;		     /* saved since mounting */
-	int read_error;	 /* first of the lock's holder: the core drops these */
-	int write_error; /* of the last write, 0 if it went well at last */
+	int read_error;	 /* of the lock's holder: the core drops these */
+	int write_error; /* of the last write attempt; 0: it succeeded */
 	struct yl_loss loss;
 	int erase_failed;	   /* block that is to be marked bad, or -1 */
 	unsigned long *not_erased; /* read-only: blocks yet to be erased */

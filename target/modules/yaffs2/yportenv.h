@@ -41,7 +41,7 @@
 #define YAFFS_ROOT_MODE		0755
 #define YAFFS_LOSTNFOUND_MODE	0700
 
-/* Files carry whole seconds, by the clock that the VFS stamps inodes with. */
+/* File times are whole seconds of the clock that the VFS uses for inodes. */
 static inline u32 yl_now(void)
 {
 	struct timespec64 now;
@@ -53,11 +53,11 @@ static inline u32 yl_now(void)
 #define Y_CURRENT_TIME	  yl_now()
 #define Y_TIME_CONVERT(x) (x).tv_sec
 
-/* The core's memory is counted (memory.c), and any size is good for it. */
+/* Memory for the core, of any size, counted by memory.c. */
 void *yl_alloc(size_t bytes, gfp_t flags);
 void yl_free(const void *memory);
 
-#ifdef YAFFS2_CORE_FILE /* Kbuild says so of the core's own files alone */
+#ifdef YAFFS2_CORE_FILE /* Kbuild defines it for the core's own files alone */
 #undef kmalloc
 #undef kfree
 #undef vmalloc

@@ -2,10 +2,10 @@
 /*
  * dietry: tasks that die inside a function, for tracers to be pointed at.
  *
- * A number written to the parameter "die" starts so many threads, one after the
- * other, each of which ends in dietry_inside() and never returns from it. Their
- * memory is kept until unloading, so that no two are at the same place. A
- * number written to "call" calls dietry_returns() so often.
+ * Writing N to the parameter "die" starts N threads, one after the other. Each
+ * ends in dietry_inside() and never returns from it. Their task structs are
+ * kept until unloading, so that no two have the same address. Writing N to
+ * "call" calls dietry_returns() N times.
  */
 #include <linux/completion.h>
 #include <linux/kthread.h>
@@ -79,9 +79,9 @@ static int set_call(const char *value, const struct kernel_param *param)
 static const struct kernel_param_ops die_ops = {.set = set_die};
 static const struct kernel_param_ops call_ops = {.set = set_call};
 module_param_cb(die, &die_ops, NULL, 0200);
-MODULE_PARM_DESC(die, "Starts so many tasks that die, at most 2000 in all");
+MODULE_PARM_DESC(die, "Starts this many tasks that die, at most 2000 in all");
 module_param_cb(call, &call_ops, NULL, 0200);
-MODULE_PARM_DESC(call, "Makes so many calls that return");
+MODULE_PARM_DESC(call, "Makes this many calls that return");
 
 static int __init dietry_init(void)
 {

@@ -2,19 +2,20 @@
 /*
  * fsram: the RAM that a file system's modules hold, now and at its peak.
  *
- * Measures: bytes of live allocations that code of the modules named by the
- * parameter "modules" made: of slab caches, by kmalloc() and by vmalloc(), each
- * as the allocator rounds it up. Freed by whomever, they are counted off.
- * How: the kernel's kmem tracepoints tell who asked; vmalloc() has none, so
+ * Measures: bytes of live allocations that were made by code of the modules
+ * named by the parameter "modules": from slab caches, by kmalloc() and by
+ * vmalloc(), each as the allocator rounds it up. When they are freed, by any
+ * code, they are subtracted.
+ * How: the kernel's kmem tracepoints tell the caller; vmalloc() has none, so
  * probes sit on the function that all its forms end in, and on vfree().
  * Needs: to be loaded before those modules, and one CPU. Whole pages from the
- * page allocator (the page cache) are not counted, nor what a slab holds
- * unused. Costs: some hundred instructions at each allocation and release in
- * the whole kernel, and 16 bytes a slot of the table. Times taken beside it are
- * longer.
+ * page allocator (the page cache) are not counted, nor the unused part of a
+ * slab. Costs: some hundred instructions for each allocation and release in
+ * the whole kernel, and 16 bytes for each slot of the table. Times measured
+ * while it is loaded are longer.
  *
- * debugfs fsram/usage has a line "key value" for each sum; a write to it makes
- * the peak what is held now.
+ * debugfs fsram/usage has a line "key value" for each sum; a write to it resets
+ * the peak to what is held now.
  */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
@@ -59,7 +60,8 @@ static bool is_owner(unsigned long code)
 	return false;
 }
 
-/* kvmalloc() asks kmalloc() in its own name; each site is looked up once. */
+/* kvmalloc() calls kmalloc() itself, so it is the call site. Found sites are
+ * cached. */
 static bool is_kvmalloc(unsigned long site)
 {
 	static struct {
@@ -130,7 +132,7 @@ static void on_cache_free(void *data, unsigned long site, const void *address,
 
 static int attach_node_events(void)
 {
-	return 0; /* the same events tell of both */
+	return 0; /* the same events cover both */
 }
 
 static void detach_node_events(void)
@@ -251,8 +253,8 @@ static struct kprobe vfree_probe = {
 	.pre_handler = on_vfree,
 };
 
-/* What all forms of vmalloc() end in, but for what the compiler inlined: of the
- * two functions one is left, the inner one in Linux 5.10. */
+/* The function that all forms of vmalloc() end in. The compiler inlines one of
+ * the two; in Linux 5.10 the inner one is left. */
 static const struct {
 	const char *name;
 	kretprobe_handler_t on_entry;
@@ -287,7 +289,8 @@ static void detach_vmalloc(void)
 	unregister_kretprobe(&vmalloc_probe);
 }
 
-/* From the release events on, so that nothing is counted and never freed. */
+/* Release events first, so that no allocation is counted whose release is
+ * missed. */
 static int attach_events(void)
 {
 	int err = register_trace_kfree(on_kfree, NULL);
@@ -342,7 +345,7 @@ static int on_module(struct notifier_block *block, unsigned long state,
 	return NOTIFY_OK;
 }
 
-/* Before others hear of a module, and so before its first allocation. */
+/* Highest priority: we learn of a module first, and so before it allocates. */
 static struct notifier_block module_notifier = {
 	.notifier_call = on_module,
 	.priority = INT_MAX,
@@ -352,7 +355,8 @@ static int usage_show(struct seq_file *out, void *unused)
 {
 	struct ram_sums now;
 
-	/* What was freed to RCU (inodes are) is held no longer: let it go. */
+	/* Objects freed by RCU, as inodes are, are no longer held: wait for
+	 * their release. */
 	rcu_barrier();
 	now = ram_sums();
 	seq_printf(out, "bytes %llu\n", now.total_bytes);
@@ -424,7 +428,7 @@ no_events:
 	unregister_module_notifier(&module_notifier);
 no_notifier:
 	ram_exit();
-	pr_err("not loaded: this kernel lacks a place to look at (%d)\n", err);
+	pr_err("not loaded: a trace event or function is missing (%d)\n", err);
 	return err;
 }
 

@@ -39,7 +39,7 @@ void ram_exit(void)
 	vfree(slots);
 }
 
-/* Where the address is, or the free slot where it would go. */
+/* The slot of the address, or the free slot where it would go. */
 static u32 find(const void *address)
 {
 	u32 at = home(address);
@@ -57,7 +57,7 @@ static void close_gap(u32 gap)
 		at = (at + 1) & mask();
 		if (!slots[at].address)
 			break;
-		/* Those that probed past the gap to come here move into it. */
+		/* Entries that probed past the gap to get here move into it. */
 		if (((at - home(slots[at].address)) & mask()) >=
 		    ((at - gap) & mask())) {
 			slots[gap] = slots[at];
@@ -99,7 +99,7 @@ void ram_add(const void *address, u32 bytes, enum ram_kind kind)
 	raw_spin_lock_irqsave(&lock, flags);
 	take_out(address);
 	sums.allocations++;
-	/* One slot in eight stays free, or probing would not end. */
+	/* One slot in eight stays free: probing ends at a free slot. */
 	if (sums.objects >= mask() - mask() / 8) {
 		sums.lost++;
 	} else {

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * fsramtry: known allocations, for fsram to be pointed at.
+ * fsramtry: known allocations, to test fsram with.
  *
- * Loading makes "count" allocations each of a slab cache, kmalloc(), a
- * duplicate, kvmalloc() and vmalloc(), and frees "free" of each again in
- * another order; one more kvmalloc() is too large for kmalloc(). Unloading
- * frees the rest, but forgets the first "leak" of the kmalloc() kind.
+ * Loading makes "count" allocations of each kind: from a slab cache, and by
+ * kmalloc(), kmemdup(), kvmalloc() and vmalloc(). It makes one more by
+ * kvmalloc() that is too large for kmalloc(), and then frees "free" of each
+ * kind, the last ones first. Unloading frees the rest, except the first "leak"
+ * of kmalloc().
  */
 #include <linux/mm.h>
 #include <linux/module.h>
@@ -21,11 +22,11 @@ MODULE_PARM_DESC(count, "Allocations of each kind, at most 1000 (101)");
 
 static uint free_first;
 module_param_named(free, free_first, uint, 0444);
-MODULE_PARM_DESC(free, "How many of each kind are freed again at once (0)");
+MODULE_PARM_DESC(free, "Allocations of each kind that loading frees again (0)");
 
 static uint leak;
 module_param(leak, uint, 0444);
-MODULE_PARM_DESC(leak, "How many kmalloc() are never freed (0)");
+MODULE_PARM_DESC(leak, "Allocations by kmalloc() that are never freed (0)");
 
 static struct kmem_cache *cache;
 static void *objects[MAX_COUNT], *blocks[MAX_COUNT], *copies[MAX_COUNT];
@@ -47,7 +48,8 @@ static int __init fsramtry_init(void)
 
 	if (count > MAX_COUNT || free_first > count)
 		return -EINVAL;
-	/* SLAB_ACCOUNT keeps it from being merged with a cache of its size. */
+	/* SLAB_ACCOUNT keeps it from being merged with another cache of its
+	 * size. */
 	cache = kmem_cache_create("fsramtry", 136, 8, SLAB_ACCOUNT, NULL);
 	if (!cache)
 		return -ENOMEM;

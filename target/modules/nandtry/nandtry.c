@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * nandtry: asks the controller of mtd0 things that the NAND core never does,
- * and sits on a callback of MTD that others sit on too.
+ * nandtry: gives the controller of mtd0 commands that the NAND core never
+ * gives, and hooks a callback of MTD that others hook too.
  *
- * Loading asks for each command whether there is one, and then gives it, alone
- * (but for those that begin work of the array, which want an address), and
- * says which were taken. With hook=1 it then takes the place of MTD's read
- * function, whoever has it, and goes on to that one; unloading puts it back.
+ * For each command, loading asks the controller whether it knows it, then gives
+ * it without an address, and logs which commands were accepted. It does not
+ * give those that begin an array operation, which need an address. With hook=1
+ * it then replaces MTD's read function by one that calls the one before;
+ * unloading restores that.
  */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
@@ -16,13 +17,13 @@
 
 static bool hook;
 module_param(hook, bool, 0444);
-MODULE_PARM_DESC(hook, "Sit on MTD's read function (N)");
+MODULE_PARM_DESC(hook, "Hook MTD's read function (N)");
 
 static struct mtd_info *device, *master;
 static int (*was)(struct mtd_info *mtd, loff_t from, struct mtd_oob_ops *ops);
 static uint reads;
 module_param(reads, uint, 0444);
-MODULE_PARM_DESC(reads, "Calls of it so far");
+MODULE_PARM_DESC(reads, "Calls of that hook so far");
 
 static int read(struct mtd_info *mtd, loff_t from, struct mtd_oob_ops *ops)
 {

@@ -2,23 +2,23 @@
 /*
  * nopidle: an idle loop of no-ops, for a clock that counts instructions.
  *
- * On a virtual board whose clock counts instructions (QEMU -icount), an idle
- * processor that halts leaves it to the emulator to move the clock to the next
- * timer. QEMU 7.2 does that in another thread, which may look between the halt
- * and the accounting of the instructions before it, and then moves the clock
- * too far by as many instructions as were not yet accounted: a few hundred ns,
- * once in some ten thousand halts, depending on the host's scheduler.
+ * On a virtual board whose clock counts instructions (QEMU -icount), the
+ * emulator moves the clock to the next timer when an idle processor halts. QEMU
+ * 7.2 does that in another thread. That thread may run before the last
+ * instructions ahead of the halt are accounted, and then moves the clock too
+ * far by these instructions: a few hundred ns, about once in ten thousand
+ * halts, depending on the host's scheduler.
  *
  * So this processor never halts. It runs no-ops, which translate to no code at
  * all but are counted: idle time passes exactly, and hundreds of times faster
- * than on the host's own clock.
+ * than real time.
  *
- * The kernel is booted with idle=poll, so that it does not halt before this
- * module is there either; loading it ends the polling, which is exact too but
- * costs the emulator a turn of its main loop for a few instructions.
+ * Boot the kernel with idle=poll, so that it does not halt before this module
+ * is loaded either. Loading it ends the polling. Polling is exact too, but
+ * sends the emulator through its main loop every few instructions.
  *
- * Costs, against a halt: no wake-up latency, and time is accounted as idle all
- * the same. Not for real hardware, nor for KVM, where it would burn a core.
+ * Compared with a halt, there is no wake-up latency; time still counts as idle.
+ * Not for real hardware nor for KVM, where it would keep a core busy.
  */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
@@ -32,14 +32,14 @@
 #include <asm/processor.h>
 
 /*
- * QEMU translates at most 512 instructions at a time; the loop around the
- * no-ops fits in with them.
+ * QEMU translates at most 512 instructions at a time: the no-ops and the loop
+ * around them fit into one such block.
  */
 #define NOPS "480"
 
 /*
- * Interrupts that this processor took. The scheduler's idle loop expects to be
- * entered again after each: the handler may have set an earlier timer.
+ * Interrupts that this processor took. After each one, return to the
+ * scheduler's idle loop: the handler may have set an earlier timer.
  */
 static __always_inline unsigned long interrupts(void)
 {
@@ -74,8 +74,8 @@ static struct cpuidle_driver nopidle = {
 };
 
 /*
- * The kernel's switch for idle=poll, which it does not export: a probe that is
- * never hit tells where it is.
+ * The kernel's switch for idle=poll. It is not exported: registering a kprobe
+ * on it gives its address.
  */
 static void (*poll_idle)(bool enable);
 
@@ -106,7 +106,7 @@ static int __init nopidle_init(void)
 	}
 	error = cpuidle_register(&nopidle, NULL);
 	if (error)
-		pr_err("cannot be this kernel's idle driver (%d)\n", error);
+		pr_err("cannot become this kernel's idle driver (%d)\n", error);
 	else if (poll_idle)
 		poll_idle(false);
 	return error;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * diskfull: fills a directory until the file system refuses, and tells whether
+ * diskfull: fills a directory until the file system refuses, and checks whether
  * anything was lost.
  *
  *   fill DIR     writes files of --size bytes, none of which compresses, until
@@ -10,8 +10,8 @@
  *   verify DIR   reads --files files, and --partial bytes of one more, and
  *                fails at the first byte that is not what fill wrote.
  *   empty DIR    deletes all files of the directory while it reads it, until
- *                a reading shows none; JSON says how many, and how many
- * readings that took: 1, if each shows all that is there.
+ *                a reading shows none; JSON says how many files, and how many
+ *                readings that took: 1, if each shows all that is there.
  */
 #define _GNU_SOURCE
 #include <dirent.h>
@@ -49,7 +49,7 @@ struct filled {
 	int error;
 };
 
-/* Every file begins somewhere else in the data, and none where another does. */
+/* Every file begins at another offset in the data. */
 static const void *data_of(struct request *request, uint64_t file, uint64_t at,
 			   size_t size)
 {
@@ -190,7 +190,7 @@ static long empty_once(const struct request *request, int folder)
 	return deleted;
 }
 
-/* Reading a directory once must show all; it is read until it shows none. */
+/* One reading should show all files; read until it shows none, and count. */
 static int do_empty(struct request *request, int folder)
 {
 	struct json json = {.out = stdout};
@@ -262,11 +262,12 @@ static int take_argument(void *context, const char *value)
 }
 
 static const struct option_decl options[] = {
-	{"size", "BYTES", "of each file (20011)", take_size},
-	{"limit", "N", "fill: files at most (any number)", take_limit},
+	{"size", "BYTES", "size of each file (20011)", take_size},
+	{"limit", "N", "fill: files at most (1000000)", take_limit},
 	{"sync", NULL, "fill: sync each file", take_sync},
 	{"files", "N", "verify: complete files", take_files},
-	{"partial", "BYTES", "verify: of the file after those", take_partial},
+	{"partial", "BYTES", "verify: bytes of the file after those",
+	 take_partial},
 	{NULL, NULL, "", take_argument},
 };
 
@@ -308,12 +309,13 @@ int main(int argc, char **argv)
 	(void)argc;
 	diag_program = "diskfull";
 	if (options_walk(options, sizeof(options) / sizeof(*options), argv + 1,
-			 &request, "diskfull [OPTION...] ACTION DIRECTORY",
-			 "Fills a directory, and tells what was lost.",
+			 &request, "[OPTION...] ACTION DIRECTORY",
+			 "Fills a directory, and checks what was lost.\n"
+			 "ACTION is fill, verify or empty.",
 			 &helped))
 		return helped ? EXIT_OK : EXIT_USAGE;
 	if (!request.directory) {
-		fail("ACTION and DIRECTORY are missing; --help tells");
+		fail("ACTION and DIRECTORY are missing; see --help");
 		return EXIT_USAGE;
 	}
 	return act(&request);

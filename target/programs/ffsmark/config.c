@@ -109,7 +109,7 @@ void config_close(struct config *config)
 	free(config->flash);
 }
 
-/* Two settings may each be right and the pair wrong. */
+/* Two settings may each be valid but not together. */
 static char *check_pairs(const struct config *config)
 {
 	if (config->fill_valid + config->fill_invalid >= 1)

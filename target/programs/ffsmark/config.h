@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Everything that decides what FFSMark does. The first part bears Postmark's
- * names, ranges and defaults; the second is FFSMark's.
+ * Everything that decides what FFSMark does. The first part has Postmark's
+ * names, ranges and defaults; the second part is FFSMark's own.
  */
 #ifndef FFSMARK_CONFIG_H
 #define FFSMARK_CONFIG_H
@@ -19,34 +19,34 @@ enum report_format { REPORT_VERBOSE, REPORT_TERSE };
 #define FLASH_AUTO "auto"
 #define FLASH_NONE "none"
 
-/* A directory to work in, and how often it is chosen against the others. */
+/* A directory to work in, and how often it is chosen relative to the others. */
 struct location {
 	char *path;
 	uint64_t weight;
 };
 
 struct config {
-	uint64_t number; /* files there are at first; twice that at most */
-	uint64_t transactions;	 /* 0: only creation and deletion */
-	uint64_t size_low;	 /* bytes of a new file, at least */
-	uint64_t size_high;	 /* bytes; a new file is smaller if it can be */
+	uint64_t number;       /* files at first; at most twice as many later */
+	uint64_t transactions; /* 0: only creation and deletion */
+	uint64_t size_low;     /* bytes of a new file, at least */
+	uint64_t size_high;    /* bytes, exclusive unless equal to size_low */
 	uint64_t subdirectories; /* of each location; below 2, none is made */
 	uint64_t seed;
-	uint64_t read_block;  /* bytes of a read() */
-	uint64_t write_block; /* bytes of a write() */
-	int64_t bias_read;    /* of 10 choices, reads; -1: no read, no append */
-	int64_t bias_create;  /* of 10 choices, creations; -1: neither */
-	bool buffering;	      /* through stdio, not read() and write() */
-	int report;	      /* an enum report_format */
+	uint64_t read_block;	    /* bytes of a read() */
+	uint64_t write_block;	    /* bytes of a write() */
+	int64_t bias_read;	    /* reads of 10 accesses; -1: no accesses */
+	int64_t bias_create;	    /* creates of 10 changes; -1: no changes */
+	bool buffering;		    /* through stdio, not read() and write() */
+	int report;		    /* an enum report_format */
 	struct location *locations; /* none: the current directory */
 	size_t location_count;
 
 	bool drop_creation;	/* empty the page cache before the creation */
-	bool drop_transactions; /* and before the transactions */
+	bool drop_transactions; /* the same before the transactions */
 	double fill_valid;	/* share of the partition to hold valid data */
 	double fill_invalid;	/* share to hold data written, then deleted */
 	double fill_mix;     /* share of both that alternates within blocks */
-	uint64_t fill_chunk; /* bytes of one kind before the other's turn */
+	uint64_t fill_chunk; /* bytes of one kind before the other follows */
 	bool fill_keep;	     /* leave the valid file after the run */
 	double compressibility; /* share of all data that compresses away */
 	char *flash; /* statistics directory, FLASH_AUTO or FLASH_NONE */
@@ -56,7 +56,7 @@ void config_open(struct config *config);
 void config_close(struct config *config);
 
 /*
- * Act on what followed "set " in a command. NULL, or what is wrong and what to
+ * Act on the text after "set " in a command. NULL, or what is wrong and what to
  * do about it, for the caller to free.
  */
 char *config_set(struct config *config, const char *assignment);
@@ -68,10 +68,10 @@ void config_json(struct json *json, const struct config *config);
 /* One line of help per setting whose words start with @prefix ("" for all). */
 int config_help(FILE *out, const char *prefix);
 
-/* The directory of location @i; of none, the current one. */
+/* The directory of location @i; the current one if there are no locations. */
 const char *config_location(const struct config *config, size_t i);
 
-/* How many config_location() knows: one at least. */
+/* Number of locations of config_location(): at least one. */
 size_t config_location_count(const struct config *config);
 
 #endif

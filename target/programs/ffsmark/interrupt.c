@@ -17,7 +17,7 @@ static void handle(void (*handler)(int))
 
 	memset(&action, 0, sizeof(action));
 	action.sa_handler = handler;
-	/* Calls under way go on: none of ours waits for long. */
+	/* Restart interrupted system calls: none of ours waits for long. */
 	action.sa_flags = SA_RESTART;
 	sigaction(SIGINT, &action, NULL);
 	sigaction(SIGTERM, &action, NULL);

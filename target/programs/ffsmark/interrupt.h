@@ -8,7 +8,7 @@
 
 #include <signal.h>
 
-/* The signal that came, 0 while none has. */
+/* The signal that came; 0: none. */
 extern volatile sig_atomic_t interrupted;
 
 void interrupt_watch(void);

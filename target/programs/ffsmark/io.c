@@ -67,7 +67,7 @@ static int write_stdio(struct io *io, const char *path, const char *mode,
 			error = fail_errno("write", path);
 		size -= block;
 	}
-	/* The last bytes are written here: a full disk may show only now. */
+	/* The last bytes are written here, so a full disk may show only now. */
 	if (fclose(file) && !error)
 		error = fail_errno("write", path);
 	return error;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The four things FFSMark does to a file, each whole: opened, done in blocks,
- * closed, every call checked. Either straight to the kernel, or through stdio
- * with the buffer that stdio itself would take (one st_blksize).
+ * What FFSMark does to a file, each time with open and close, in blocks, with
+ * every call checked. Either by system calls, or through stdio with a buffer of
+ * the size that stdio itself would choose (one st_blksize).
  */
 #ifndef FFSMARK_IO_H
 #define FFSMARK_IO_H
@@ -18,7 +18,7 @@ struct io {
 	uint64_t write_block;	 /* bytes */
 	struct payload *payload; /* what is written */
 	char *read_buffer;	 /* @read_block bytes */
-	char *stdio_buffer; /* @stdio_size bytes; lives longer than a file */
+	char *stdio_buffer;	 /* @stdio_size bytes; outlives an open file */
 	uint64_t stdio_size;
 };
 

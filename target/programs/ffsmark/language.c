@@ -13,7 +13,7 @@
 #include "run.h"
 #include "settings.h"
 
-/* A file that loads itself must end somewhere. */
+/* Limit for a file that loads itself. */
 #define DEEPEST 16
 
 struct command {
@@ -39,7 +39,7 @@ static const struct command commands[] = {
 	{"show", "[FILE]", "print the settings as commands", act_show},
 	{"help", "[COMMAND]", "list the commands", act_help},
 	{"?", "", "the same", act_help},
-	{"quit", "", "end, whatever follows", act_quit},
+	{"quit", "", "end, and ignore what follows", act_quit},
 	{"exit", "", "the same", act_quit},
 };
 
@@ -50,7 +50,7 @@ static char *act_set(struct session *session, const char *value)
 	return config_set(&session->config, value);
 }
 
-/* Where a report goes: the named file, at its end, or else to people. */
+/* Where a report goes: appended to the named file, or else to people. */
 static FILE *open_output(struct session *session, const char *path)
 {
 	return *path ? fopen(path, "ae") : session->people;
@@ -197,7 +197,7 @@ static int each_line(struct session *session, FILE *file, const char *source)
 		if (getline(&line, &room, file) < 0)
 			break;
 		error = language_line(session, line, source, ++number);
-		/* At a terminal a slip of the hand is no reason to leave. */
+		/* At a terminal, do not end the session on a typing error. */
 		if (prompt && session->status == EXIT_USAGE)
 			error = session->status = 0;
 	}

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The command language: Postmark's, and more settings. A line is a command; a
- * blank line, or one that starts with #, is none.
+ * The command language: Postmark's, with more settings. A line is a command;
+ * blank lines and those that start with # are ignored.
  */
 #ifndef FFSMARK_LANGUAGE_H
 #define FFSMARK_LANGUAGE_H
@@ -14,12 +14,12 @@
 struct session {
 	struct config config;
 	bool json; /* results go to stdout as JSON, reports to stderr */
-	const char *drop_control; /* where a page-cache drop is asked for */
+	const char *drop_control; /* file that drops the page cache */
 	FILE *people;		  /* where reports go */
-	int status; /* what to exit with, once something went wrong */
-	bool ran;   /* a run was made */
-	bool quit;  /* was said */
-	int depth;  /* of files loading files */
+	int status;		  /* exit status once something went wrong */
+	bool ran;		  /* a run was made */
+	bool quit;		  /* the command was given */
+	int depth;		  /* of files loading files */
 };
 
 /*
@@ -30,7 +30,7 @@ struct session {
 int language_line(struct session *session, const char *line, const char *source,
 		  unsigned long number);
 
-/* Act on every line of a file, "-" being stdin, until one says quit. */
+/* Act on every line of a file ("-": stdin) until "quit". */
 int language_file(struct session *session, const char *path);
 
 #endif

@@ -7,7 +7,7 @@
 #include "json.h"
 #include "locations.h"
 
-/* All weights together must stay within one 32-bit draw. */
+/* The sum of all weights must fit into one 32-bit draw. */
 #define WEIGHT_MOST 1000000
 
 size_t config_location_count(const struct config *config)

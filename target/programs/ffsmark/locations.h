@@ -10,7 +10,7 @@
 
 void locations_clear(struct config *config);
 
-/* The three functions that make a setting of it; see settings.h. */
+/* The three functions of its setting; see settings.h. */
 char *locations_parse(void *config, const char *value);
 void locations_print(FILE *out, const struct setting *setting,
 		     const void *config);

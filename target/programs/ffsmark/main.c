@@ -10,9 +10,9 @@
  * How: after Postmark 1.5 (the same operations for the same configuration and
  * seed) and Olivier and Boukhobza's FFSMark of 2015.
  *
- * Needs a directory on the file system to measure, and nothing else; a chip's
- * statistics for flash figures and for a verified initial state; root for
- * emptying the page cache.
+ * Needs only a directory on the file system to measure. Flash figures and a
+ * verified initial state need a chip's statistics; emptying the page cache
+ * needs root.
  *
  * Costs two clock readings and 8 bytes of memory an operation, a 64 KiB pool
  * of data, and a table of 48 bytes per initial file.
@@ -34,7 +34,7 @@ static int take_json(void *context, const char *value)
 	return 0;
 }
 
-/* Given before the commands, it is what they start from. */
+/* Acted on before the commands, so they may change it. */
 static int take_flash(void *context, const char *value)
 {
 	struct session *session = context;
@@ -53,7 +53,7 @@ static int take_drop_file(void *context, const char *value)
 	return 0;
 }
 
-/* Sources of commands wait until all the options are known. */
+/* Sources of commands, kept until all options are known. */
 struct source {
 	const char *text;
 	bool command; /* else a file */
@@ -83,14 +83,13 @@ static int take_file(void *context, const char *value)
 }
 
 static const struct option_decl options[] = {
-	{"json", NULL, "one JSON line a run on stdout, reports on stderr",
+	{"json", NULL, "one JSON line per run on stdout, reports on stderr",
 	 take_json},
 	{"flash", "DIR|auto|none", "as the command 'set flash'", take_flash},
 	{"command", "COMMAND", "act on this command", take_command},
 	{"drop-file", "FILE",
 	 "drop caches through FILE (" PAGECACHE_CONTROL ")", take_drop_file},
-	{NULL, "FILE", "act on its commands; - and no FILE at all: stdin",
-	 take_file},
+	{NULL, "FILE", "act on its commands; - or no FILE: stdin", take_file},
 };
 
 static int act_on_sources(struct invocation *invocation)

@@ -48,7 +48,7 @@ int phases_read_chip(const struct phases *phases,
 {
 	if (!phases->chip)
 		return 0;
-	/* It could be read when the run began: now this is a failure. */
+	/* It could be read when the run began, so this is a failure. */
 	if (flash_read_counters(phases->chip, counters))
 		return fail_errno("read the counters in", phases->chip);
 	return 0;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The span of a phase: its time, the time of the sync that ends it, and what
- * the chip did in both. The chip is read outside of what is timed.
+ * the chip did in both. The chip's counters are read outside of what is timed.
  */
 #ifndef FFSMARK_PHASES_H
 #define FFSMARK_PHASES_H
@@ -24,14 +24,16 @@ void phases_open(struct phases *phases, const struct config *config,
 void phases_close(struct phases *phases);
 
 int phase_begin(struct phases *phases);
-/* The clock stops on entry; then come the chip, the sync, the chip again. */
+/* The clock stops on entry; then read the chip, sync, and read the chip
+ * again. */
 int phase_end(struct phases *phases, enum phase phase);
 
 /* The chip's counters now. */
 int phases_read_chip(const struct phases *phases,
 		     struct flash_counters *counters);
 
-/* Around creation to deletion: what happened to each block meanwhile. */
+/* Call before creation and after deletion: operations on each block between
+ * them. */
 int phases_blocks_begin(struct phases *phases);
 int phases_blocks_end(struct phases *phases);
 

@@ -43,8 +43,8 @@ void population_open(struct population *population, const struct config *config)
 				     sizeof(struct slot), "the file table");
 	make_prefixes(population);
 	twister_seed(&population->choices, (uint32_t)config->seed);
-	/* Postmark draws its data first: a character for each of these bytes.
-	 */
+	/* Postmark draws its data first, a character for each of these bytes:
+	 * skip them. */
 	twister_skip(&population->choices, config->size_high * 2);
 }
 

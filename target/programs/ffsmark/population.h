@@ -3,9 +3,9 @@
  * The files of a run and the choices among them.
  *
  * There are twice as many slots as files at first; a slot of size 0 is free.
- * Every choice is drawn from one Mersenne Twister, in Postmark's order and
- * from Postmark's ranges, so that the same seed gives the same files of the
- * same names and sizes, created, read, appended to and deleted in one order.
+ * Every choice is drawn from one Mersenne Twister, in Postmark's order and from
+ * Postmark's ranges, so that the same seed gives the same files with the same
+ * names and sizes, created, read, appended to and deleted in the same order.
  */
 #ifndef FFSMARK_POPULATION_H
 #define FFSMARK_POPULATION_H
@@ -15,7 +15,7 @@
 
 struct slot {
 	uint64_t size;	 /* bytes of the file; 0: no file */
-	uint64_t number; /* the file's name: how many were made before, + 1 */
+	uint64_t number; /* the file's name: files created before it, + 1 */
 	uint32_t location;
 	uint32_t subdirectory; /* unused when there are none */
 };
@@ -42,8 +42,8 @@ void population_close(struct population *population);
 
 /*
  * Take a free slot and draw a name and a size for it. NULL when all slots are
- * taken, which Postmark passes over. The size is only set by
- * population_created(), once the file is there.
+ * taken, which Postmark ignores. The size is only set by population_created(),
+ * once the file is there.
  */
 struct slot *population_place(struct population *population, uint64_t *size);
 void population_created(struct population *population, struct slot *slot,
@@ -59,7 +59,7 @@ void population_grown(struct population *population, struct slot *slot,
 		      uint64_t growth);
 void population_deleted(struct population *population, struct slot *slot);
 
-/* One of ten equal chances: is it below @bias? */
+/* Draw a number from 0 to 9: is it below @bias? */
 bool population_chance(struct population *population, int64_t bias);
 
 /* The path of a slot's file, good until the next call. */

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * The report for people. Lines, order and columns are Postmark's, so that what
- * reads its reports reads these; times have fractions, since whole seconds are
- * too coarse, and rates come from those.
+ * The report for people. Lines, order and columns are Postmark's, so that
+ * programs that read its reports can read these. Times have fractions, since
+ * whole seconds are too coarse, and rates are computed from those.
  */
 #include <inttypes.h>
 
@@ -26,7 +26,7 @@ static struct times times_of(const struct result *result)
 	return times;
 }
 
-/* A phase without a single operation may take no time the clock can show. */
+/* A phase without any operation may be too short for the clock to measure. */
 static double rate(double count, double seconds)
 {
 	return seconds > 0 ? count / seconds : 0;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* What a run found out; see result.h. */
+/* The result of a run; see result.h. */
 #include "result.h"
 
 const char *const phase_names[PHASES] = {"fill", "creation", "transactions",

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* All that one run found out, as the reports take it. */
+/* The result of one run, from which the reports are made. */
 #ifndef FFSMARK_RESULT_H
 #define FFSMARK_RESULT_H
 
@@ -20,7 +20,7 @@ enum phase {
 
 enum op { OP_CREATE, OP_READ, OP_APPEND, OP_DELETE, OPS };
 
-/* How their names are written, everywhere. */
+/* Their names in all outputs. */
 extern const char *const phase_names[PHASES];
 extern const char *const op_names[OPS];
 
@@ -31,10 +31,10 @@ struct flash_use {
 	uint64_t erases;   /* blocks */
 };
 
-/* The state the flash was asked to be in, as it was obtained. */
+/* The state of the flash that the fill reached. */
 struct fill_state {
-	bool known;	/* the chip told; else nothing below means anything */
-	double valid;	/* share of the partition's pages that it programmed */
+	bool known; /* from the chip's counts; if false, the rest is invalid */
+	double valid;	/* share of the partition's pages programmed for it */
 	double invalid; /* the same, for the data deleted afterwards, less what
 			 * was erased before the creation */
 	double before;	/* share programmed before the fill */
@@ -48,7 +48,7 @@ struct result {
 	uint64_t ops[OPS][PHASES];
 	uint64_t bytes_read;
 	uint64_t bytes_written;
-	uint64_t transactions; /* that were done */
+	uint64_t transactions; /* transactions done */
 	struct latency latency[OPS];
 
 	bool flash; /* the chip's counts could be read */

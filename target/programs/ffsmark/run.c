@@ -24,7 +24,7 @@ struct run {
 	bool valid_data; /* the fill's valid file is there */
 };
 
-/* The operations of each kind there can be, at most. */
+/* The most operations of each kind that there can be. */
 static void reserve_latencies(const struct config *config,
 			      struct result *result)
 {
@@ -70,7 +70,8 @@ static int do_phase(struct run *run, enum phase phase, const char *title,
 	run->workload.phase = phase;
 	if (work(&run->workload) || phase_end(&run->phases, phase))
 		return -1;
-	/* Judged now, so as not to disturb the chip before the phase. */
+	/* Evaluated only now, so as not to disturb the chip before the
+	 * phase. */
 	if (phase == PHASE_CREATION)
 		fill_judge(run->config, run->result, &run->phases.start);
 	return 0;
@@ -104,7 +105,7 @@ static int do_phases(struct run *run)
 	return 0;
 }
 
-/* Called with what failed still on the disk, so that the figures are true. */
+/* Called before the files are removed, so that the figures are true. */
 static void explain_full_disk(struct run *run)
 {
 	const struct config *config = run->config;

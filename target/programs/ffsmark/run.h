@@ -9,11 +9,11 @@
 #include "result.h"
 
 /*
- * Do all that @config says. @drop_control is where a page-cache drop is asked
- * for; @progress is told which phase runs. Returns 0, or -1 when something
- * failed, with its message on stderr, or when a signal came (see interrupt.h).
- * Either way no file is left behind but those a message names, and those that
- * were asked for. @result is for the caller to close.
+ * Do all that @config says. @drop_control is the file that drops the page cache
+ * when written; the name of each phase goes to @progress. Returns 0, or -1 when
+ * something failed, with its message on stderr, or when a signal came (see
+ * interrupt.h). Either way no file is left behind, except those that a message
+ * names and those that were asked for. The caller closes @result.
  */
 int run_benchmark(const struct config *config, const char *drop_control,
 		  FILE *progress, struct result *result);

@@ -198,7 +198,7 @@ int workload_tidy(struct workload *workload)
 	uint64_t left = 0;
 
 	/*
-	 * A creation that failed may have made its file; not one that found
+	 * A creation that failed may have made its file, unless it found
 	 * another's file in its place.
 	 */
 	if (workload->torn && diag_errno() != EEXIST)

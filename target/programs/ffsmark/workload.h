@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Postmark's load: files created, then transactions upon them, then all that
- * are left deleted. Each operation is timed by itself and counted by phase.
+ * Postmark's load: create files, do transactions on them, then delete all that
+ * are left. Each operation is timed by itself and counted by phase.
  */
 #ifndef FFSMARK_WORKLOAD_H
 #define FFSMARK_WORKLOAD_H
@@ -15,12 +15,13 @@ struct workload {
 	struct result *result;
 	struct population files;
 	struct io io;
-	enum phase phase;     /* that operations count for now */
+	enum phase phase;     /* for which operations count now */
 	uint64_t directories; /* made so far, over all locations */
 	struct slot *torn;    /* being created when something failed */
 };
 
-/* Ready the subdirectories. To be tidied and closed even when this fails. */
+/* Make the subdirectories. Call workload_tidy() and workload_close() even when
+ * this fails. */
 int workload_open(struct workload *workload, const struct config *config,
 		  struct payload *payload, struct result *result);
 

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * filecalls: makes the calls on a file that the command line names, each as
- * often as it says, and no others: known work for whatever counts calls.
+ * often as it says, and no others: known work to test what counts calls.
  *
  * A call is CALL[:TIMES[:OFFSET[:SIZE[:STEP]]]]; STEP is added to the offset
  * each time, and is SIZE if not given. The file is opened once, read and write,
- * and created if it is not there. A call that moves less than asked ends it.
+ * and created if it is not there. A call that moves less than asked is a
+ * failure and ends the program.
  *
  * Needs nothing. Costs its calls, an open and a close.
  */
@@ -107,7 +108,7 @@ static int call_truncate(struct file *f, off_t at, size_t size)
 	return ftruncate(f->fd, at) ? fail_errno("truncate", f->path) : 0;
 }
 
-/* These four are of names: the file's, with the offset put behind it. */
+/* These four work on names: the file's, with the offset appended. */
 static int call_create(struct file *f, off_t at, size_t size)
 {
 	char *path = text("%s%lld", f->path, (long long)at);
@@ -128,7 +129,7 @@ static int call_unlink(struct file *f, off_t at, size_t size)
 	return err;
 }
 
-/* There and back: two renames. */
+/* Rename it, and back: two renames. */
 static int call_rename(struct file *f, off_t at, size_t size)
 {
 	char *path = text("%s%lld", f->path, (long long)at);
@@ -143,7 +144,7 @@ static int call_rename(struct file *f, off_t at, size_t size)
 	return err;
 }
 
-/* Made and removed. */
+/* Make a folder and remove it. */
 static int call_folder(struct file *f, off_t at, size_t size)
 {
 	char *path = text("%s.folder%lld", f->path, (long long)at);
@@ -186,7 +187,7 @@ static int make_calls(struct file *file, const char *words)
 			break;
 	}
 	if (which == CALLS || *rest || n[2] > SIZE_MAX_BYTES)
-		return fail("'%s' is no CALL[:TIMES[:OFFSET[:SIZE[:STEP]]]]",
+		return fail("'%s' is not a CALL[:TIMES[:OFFSET[:SIZE[:STEP]]]]",
 			    words);
 	if (given < 4)
 		n[3] = n[2];
@@ -201,7 +202,7 @@ static void usage(void)
 	size_t i;
 
 	printf("usage: filecalls FILE CALL[:TIMES[:OFFSET[:SIZE[:STEP]]]]...\n"
-	       "Makes calls on a file, as often as said.\n\nCALL is one of:");
+	       "Makes calls on a file, each TIMES times.\n\nCALL is one of:");
 	for (i = 0; i < CALLS; i++)
 		printf(" %s", calls[i].name);
 	printf("\n");

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * The power goes as sync(2) returns, and what the chip holds then goes to a
- * file: from there another chip can be loaded that nobody has memory of. The
- * counts go to a file beside it, to show that the chip has taken no operation
- * since. Then the power comes back, for what is still mounted: kernels have
- * been seen to panic when they unmount JFFS2 from a dead chip.
+ * Cuts power as sync(2) returns, and saves what the chip holds then to a file.
+ * A chip can be loaded from that file of which the kernel has nothing in RAM.
+ * The counts go to a file beside it, to show that the chip has done no
+ * operation since. Then power is restored for what is still mounted: kernels
+ * have been seen to panic when they unmount JFFS2 from a dead chip.
  *
  * Needs simnand and root. Costs a read of the chip's whole image.
  */
@@ -59,16 +59,16 @@ static int take(const char *path)
 }
 
 /*
- * Whether nobody else gets the processor. JFFS2's collector is one that must
- * not while the power is away: Linux 6.1 panics in __jffs2_flush_wbuf when it
- * finds the chip dead.
+ * Let no other task run, or let them run again. JFFS2's collector must not run
+ * while power is off: Linux 6.1 panics in __jffs2_flush_wbuf() when it finds
+ * the chip dead.
  */
 static int alone(bool yes)
 {
 	struct sched_param only = {.sched_priority = yes};
 
 	if (sched_setscheduler(0, yes ? SCHED_FIFO : SCHED_OTHER, &only))
-		return fail_errno("be alone for", POWER);
+		return fail_errno("keep other tasks from running for", POWER);
 	return 0;
 }
 
@@ -77,7 +77,7 @@ void cut(const struct args *args)
 	int power = checked_open(POWER, O_WRONLY | O_CLOEXEC, 0);
 	int error = power < 0 || alone(true) ? -1 : 0;
 
-	sync(); /* and nothing between this and the end of power */
+	sync(); /* nothing may come between this and the power cut */
 	if (!error)
 		error = checked_write(power, "off", 3, POWER);
 	if (!error)

@@ -4,9 +4,9 @@
  *
  * They are read with getdents64 into a buffer of a few entries, so that the
  * file system has to find its place again each time. What is seen depends on
- * the file system's order and cannot be compared; but an entry that was there
- * from the opening to the end must be seen exactly once, whatever else came
- * and went, and a name that never was must not be seen.
+ * the file system's order and cannot be compared. But an entry that exists from
+ * the opening to the end must be seen exactly once, whatever else is created or
+ * removed, and a name that never existed must not be seen.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -32,7 +32,7 @@ struct entry {
 };
 
 struct directory {
-	int fd; /* plus one, so that 0 is closed */
+	int fd; /* descriptor plus one; 0: closed */
 	struct names at_start;
 	struct names seen;
 	struct names touched;
@@ -46,7 +46,7 @@ static long read_piece(int fd, size_t room, struct names *names)
 	static char buffer[ANY_BYTES] __attribute__((aligned(8)));
 	long got = syscall(SYS_getdents64, fd, buffer, room);
 
-	/* not even one entry had room */
+	/* there was no room for even one entry */
 	if (got < 0 && errno == EINVAL && room < ANY_BYTES)
 		got = syscall(SYS_getdents64, fd, buffer, (size_t)ANY_BYTES);
 	for (long at = 0; at < got;) {
@@ -67,7 +67,7 @@ static int read_whole(int fd, size_t room, struct names *names)
 	return got < 0 ? -1 : 0;
 }
 
-/* All names that are there now, by a description of its own. */
+/* All names that exist now, read through an open file of its own. */
 static int snapshot(int fd, struct names *names)
 {
 	int again = openat(fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -151,7 +151,7 @@ static void judge(const struct directory *directory, const struct names *now,
 		printf(" never-was:%s", name);
 }
 
-/* Reads the rest, and says what was wrong with all that was seen. */
+/* Reads the rest, and prints what was wrong with all that was seen. */
 void dir_end(const struct args *args)
 {
 	struct directory *directory = &directories[args->slot];

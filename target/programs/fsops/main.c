@@ -1,20 +1,21 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * fsops: plays sequences of file operations in a directory and prints what
- * came of each, so that the same sequences on two file systems can be compared
- * line by line.
+ * fsops: plays sequences of file operations in a directory and prints the
+ * result of each, so that the same sequences on two file systems can be
+ * compared line by line.
  *
  * The sequences are a text file, one operation a line; operations.c has the
  * table of them. A line "seq NAME" begins a sequence: it makes the directory
- * NAME (unless a former part of the sequence did), goes there, and closes what
- * the sequence before left open. Four files and four directories can be held
- * open, by number. An operation prints one line: 0 or the name of its error;
- * what it read as length and hash. "check" prints the whole tree, a line
+ * NAME (unless an earlier part of the sequence did), changes to it, and closes
+ * what the sequence before left open. Four files and four directories can be
+ * held open, by number. An operation prints one line: 0, the name of its error,
+ * or length and hash of what it read. "check" prints the whole tree, a line
  * beginning with a tab for each file.
  *
- * A "?" before an operation is for the reference: if the operation succeeds it
- * is taken back. So what the file system under test cannot do at all (links on
- * FAT) leaves the reference unchanged too, and still tells how it would fail.
+ * A "?" before an operation is for the reference: if the operation succeeds, it
+ * is undone. So an operation that the file system under test cannot do at all
+ * (links on FAT) leaves the reference unchanged too, and still shows how else
+ * it may fail.
  *
  * Costs: a check reads every byte that the sequence has written.
  */
@@ -76,7 +77,7 @@ static int take_number(const char *word, int base, uint64_t *number)
 	return errno || *end || end == word || *word == '-' ? -1 : 0;
 }
 
-/* The words after an operation's name, as its signature says. */
+/* Parse the words after an operation's name as its signature says. */
 static int take_args(const char *signature, char *rest, struct args *args)
 {
 	size_t paths = 0, numbers = 0;
@@ -187,12 +188,12 @@ int main(int argc, char **argv)
 	(void)argc;
 	diag_program = "fsops";
 	if (options_walk(options, sizeof(options) / sizeof(*options), argv + 1,
-			 &request, "fsops SEQUENCES DIRECTORY",
+			 &request, "SEQUENCES DIRECTORY",
 			 "Plays sequences of file operations in DIRECTORY.",
 			 &helped))
 		return helped ? EXIT_OK : EXIT_USAGE;
 	if (!request.root) {
-		fail("SEQUENCES and DIRECTORY are missing; --help tells");
+		fail("SEQUENCES and DIRECTORY are missing; see --help");
 		return EXIT_USAGE;
 	}
 	umask(0);

@@ -17,7 +17,7 @@
 #include "pagecache.h"
 #include "payload.h"
 
-#define PAYLOADS 16 /* kinds of data; odd ones compress to a half */
+#define PAYLOADS 16 /* kinds of data; odd ones compress by half */
 
 static int files[SLOTS] = {-1, -1, -1, -1};
 static struct mapping {
@@ -26,7 +26,7 @@ static struct mapping {
 } mappings[SLOTS];
 static sigjmp_buf after_bus_error;
 
-/* What was written through a shared mapping stays mapped until here. */
+/* A shared mapping that was written through stays until this is called. */
 static void unmap(size_t slot)
 {
 	if (mappings[slot].at)
@@ -70,7 +70,8 @@ static void op_close(const struct args *args)
 	say(result);
 }
 
-/* @size bytes of the kind that @seed chooses, from anywhere in it. */
+/* @size bytes of the kind that @seed chooses, from an offset that it
+ * chooses. */
 static const void *data_of(uint64_t seed, uint64_t size)
 {
 	static struct payload payloads[PAYLOADS];
@@ -132,7 +133,8 @@ static void on_bus_error(int number)
 	siglongjmp(after_bus_error, 1);
 }
 
-/* Past the end of the file, the last page must be zero. */
+/* Print length and hash; past the end of the file, the last page must be
+ * zero. */
 static void say_mapped(const unsigned char *map, size_t from, size_t to)
 {
 	size_t page_end = (to + 4095) / 4096 * 4096;
@@ -146,8 +148,8 @@ static void say_mapped(const unsigned char *map, size_t from, size_t to)
 }
 
 /*
- * The part of a mapping that the numbers name (offset, size) and the file has:
- * 0, or -1 once it is said why there is none.
+ * Find the end of the part of a file that the numbers name (offset, size). 0,
+ * or -1 after printing why there is no such part.
  */
 static int mapped_part(const struct args *args, uint64_t *to, struct stat *st)
 {
@@ -157,7 +159,7 @@ static int mapped_part(const struct args *args, uint64_t *to, struct stat *st)
 		say(-1);
 		return -1;
 	}
-	if (!S_ISREG(st->st_mode)) { /* a directory's size is its own affair */
+	if (!S_ISREG(st->st_mode)) { /* a directory's size can be anything */
 		puts("not a file");
 		return -1;
 	}
@@ -171,7 +173,7 @@ static int mapped_part(const struct args *args, uint64_t *to, struct stat *st)
 	return 0;
 }
 
-/* From number[0] to the end of the file, at most number[1] bytes. */
+/* Print a mapped file from number[0] to its end, at most number[1] bytes. */
 static void say_map(const struct args *args, int sharing)
 {
 	struct stat st;
@@ -186,7 +188,7 @@ static void say_map(const struct args *args, int sharing)
 		return;
 	}
 	signal(SIGBUS, on_bus_error);
-	/* only what ends with the file has a page's rest past the end */
+	/* only if it ends with the file is the rest of its page past the end */
 	if (sigsetjmp(after_bus_error, 1))
 		puts("SIGBUS");
 	else if (to == (uint64_t)st.st_size)
@@ -198,7 +200,7 @@ static void say_map(const struct args *args, int sharing)
 	munmap(map, to);
 }
 
-/* Private: of a file open for writing, some file systems map nothing shared. */
+/* Private: some file systems have no shared mapping of a writable file. */
 static void op_mapread(const struct args *args)
 {
 	say_map(args, MAP_PRIVATE);
@@ -209,7 +211,8 @@ static void op_mapshared(const struct args *args)
 	say_map(args, MAP_SHARED);
 }
 
-/* What the file has of these bytes, through a shared mapping that stays. */
+/* Write those of the bytes that the file has, through a shared mapping that
+ * stays. */
 static void op_mapwrite(const struct args *args)
 {
 	struct mapping *mapping = &mappings[args->slot];
@@ -279,7 +282,7 @@ static void op_rename(const struct args *args)
 	say(rename(args->path[0], args->path[1]));
 }
 
-/* Renames, but never over a name that is there. */
+/* Rename, but never over an existing name. */
 static void op_move(const struct args *args)
 {
 	dir_touched(args->path[0]);
@@ -342,7 +345,8 @@ static void op_utime(const struct args *args)
 	say(utimensat(AT_FDCWD, args->path[0], times, 0));
 }
 
-/* Of a kind that every file system with attributes leaves alone. */
+/* Set an attribute with a prefix that no file system gives a meaning of its
+ * own. */
 static void op_setxattr(const struct args *args)
 {
 	uint64_t size = at_most(args->number[0]);
@@ -364,7 +368,7 @@ static int forget_attributes(const char *path)
 	return size < 0 ? -1 : 0;
 }
 
-/* Their names, or 0 where there are none. */
+/* Print the names of all attributes, or 0 if there are none. */
 static void op_listattr(const struct args *args)
 {
 	char list[4096];
@@ -386,7 +390,7 @@ static void op_sync(const struct args *args)
 	say(0);
 }
 
-/* The file system that a path is on, by syncfs(2). */
+/* Sync the file system that a path is on, by syncfs(2). */
 static void op_syncfs(const struct args *args)
 {
 	int fd = open(args->path[0], O_RDONLY | O_CLOEXEC);
@@ -406,7 +410,7 @@ const struct operation operations[] = {
 	{"open", "spw", op_open, NULL}, /* flags: r c x t a, or - for none */
 	{"close", "s", op_close, NULL},
 	{"write", "snnn", op_write, NULL}, /* offset, size, kind of data */
-	{"put", "snn", op_put, NULL},	/* size, kind: where the file stands */
+	{"put", "snn", op_put, NULL},	/* size, kind; at the file's position */
 	{"read", "snn", op_read, NULL}, /* offset, size */
 	{"mapread", "snn", op_mapread, NULL},
 	{"mapwrite", "snnn", op_mapwrite, NULL}, /* as write, shared */
@@ -433,7 +437,7 @@ const struct operation operations[] = {
 	{"setxattr", "pwnn", op_setxattr, forget_attributes}, /* size, kind */
 	{"sync", "", op_sync, NULL},
 	{"syncfs", "p", op_syncfs, NULL},
-	{"cut", "p", cut, NULL}, /* of the power; the chip goes to a file */
+	{"cut", "p", cut, NULL}, /* cut power; save the chip to this file */
 	{"drop", "", op_drop, NULL},
 	{"check", "", walk, NULL},
 };

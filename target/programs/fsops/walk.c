@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* The tree as it is: a line for each file, sorted, with what it holds. */
+/* Prints the tree: a line for each file, sorted, with a hash of its content. */
 #define _GNU_SOURCE
 #include <dirent.h>
 #include <errno.h>
@@ -13,7 +13,7 @@
 #include "diag.h"
 #include "fsops.h"
 
-/* The board's clock starts here: a file older than this was told its time. */
+/* The board's clock starts here: an older time was set by an operation. */
 #define CLOCK_START 1577836800
 
 void names_add(struct names *names, const char *name)
@@ -67,7 +67,7 @@ static char type_letter(mode_t mode)
 }
 
 /*
- * A directory's size and time are each file system's own affair; so is a
+ * A directory's size and time differ from one file system to another. So does a
  * symbolic link's time, which no operation here sets.
  */
 void say_stat(const struct stat *st, const char *more)
@@ -102,7 +102,8 @@ static void say_attribute(int fd, const char *path, const char *name)
 						     (size_t)size));
 }
 
-/* A line for each; none where the file system has no such thing. */
+/* Print a line for each attribute; none if the file system has no
+ * attributes. */
 static void say_attributes(int fd, const char *path)
 {
 	struct names names = {0};
@@ -157,7 +158,8 @@ static void say_link(int folder, const char *name, const struct stat *st)
 	say_stat(st, more);
 }
 
-/* Its names, but "." and ".."; their types must be what lstat says. */
+/* The folder's names without "." and ".."; numbers and types of their entries
+ * must be those of lstat(). */
 static int list(int folder, struct names *names)
 {
 	DIR *dir = fdopendir(openat(folder, ".", O_RDONLY | O_CLOEXEC));
@@ -172,7 +174,7 @@ static int list(int folder, struct names *names)
 			continue;
 		names_add(names, entry->d_name);
 		if (fstatat(folder, entry->d_name, &st, AT_SYMLINK_NOFOLLOW))
-			continue; /* the walk will tell */
+			continue; /* the walk will print why */
 		if (entry->d_ino != st.st_ino)
 			printf("\t%s: its entry has another inode's number\n",
 			       entry->d_name);

@@ -12,7 +12,7 @@ const char *const kind_names[KINDS] = {
 	[DROP] = "drop",     [REMOUNT] = "remount",
 };
 
-/* How often each is drawn, of the sum of all. */
+/* How often each is drawn, relative to the sum of all. */
 static const unsigned int weights[KINDS] = {
 	[READ] = 200,	  [MAP_READ] = 120, [WRITE] = 260,  [APPEND] = 80,
 	[MAP_WRITE] = 80, [SHRINK] = 60,    [GROW] = 60,    [SYNC] = 50,
@@ -37,7 +37,7 @@ static enum kind draw_kind(struct subject *s)
 	return (enum kind)kind;
 }
 
-/* A size from 1 to @largest, small ones as likely as large ones. */
+/* A size from 1 to @largest; small ones are drawn more often. */
 static uint64_t draw_size(struct subject *s, uint64_t largest)
 {
 	uint64_t limit = largest;
@@ -47,7 +47,7 @@ static uint64_t draw_size(struct subject *s, uint64_t largest)
 	return 1 + below(s, limit);
 }
 
-/* A place of the file for what only reads or changes it; 0 if it is empty. */
+/* Draw a range within the file. False: the file is empty. */
 static bool draw_within(struct subject *s)
 {
 	uint64_t left;
@@ -78,7 +78,7 @@ bool draw(struct subject *s)
 	case MAP_READ:
 	case MAP_WRITE:
 		return draw_within(s);
-	case WRITE: /* may leave a hole behind the end */
+	case WRITE: /* may leave a hole after the old end */
 		s->now.size = draw_size(s, s->request->largest_piece);
 		s->now.at = below(s, below(s, 8) ? s->size + 1 : largest);
 		break;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What the parts of fsx share; what it does is told in main.c. */
+/* Shared by the parts of fsx; main.c says what it does. */
 #ifndef FSX_H
 #define FSX_H
 
@@ -58,16 +58,16 @@ extern const char *const kind_names[KINDS];
 
 /* A random number below @limit. */
 uint64_t below(struct subject *subject, uint64_t limit);
-/* Draws what comes next; false if it cannot be done now: draw again. */
+/* Draw the next operation. False: it cannot be done now, draw again. */
 bool draw(struct subject *subject);
 
 int subject_open(struct subject *subject, const struct request *request);
 void subject_close(struct subject *subject);
-/* Draws an operation and does it; -1 once what is wrong has been told. */
+/* Draw an operation and do it. -1 after a message about what is wrong. */
 int subject_step(struct subject *subject, uint64_t number);
-/* Reads all of the file. */
+/* Check the size and all bytes of the file. */
 int subject_verify(struct subject *subject);
-/* Changes a byte of the file that the model does not know of. */
+/* Change a byte of the file, but not of the model. */
 int subject_spoil(struct subject *subject);
 
 #endif

@@ -1,24 +1,24 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * fsx: works on one file at random and checks each byte against a copy of it
- * in memory.
+ * fsx: does random operations on one file and checks each byte against a copy
+ * of it in memory.
  *
  * Reads, writes, appends, shared mappings read and written, truncations to
  * shorter and longer, fsync, closing and opening again, dropping the page
  * cache, and unmounting and mounting again (--remount: the command that does
- * it) are drawn with --seed; the same seed does the same. After every
- * operation the file's size is checked; after those that empty a cache, all of
- * its bytes. The file must not exist.
+ * it) are drawn at random; the same --seed gives the same operations. After
+ * every operation the file's size is checked; after those that empty a cache,
+ * all of its bytes. The file must not exist.
  *
- * A mismatch ends the run with status 1 and tells the operation, the place,
+ * A mismatch ends the run with status 1 and prints the operation, the offset,
  * the bytes expected and got, and the operations before. Otherwise the last
  * line is JSON: how many operations of each kind were done.
  *
- * --spoil N is for testing fsx: after operation N it changes a byte behind its
- * own back, which it must find.
+ * --spoil N is for testing fsx: after operation N it changes a byte of the
+ * file, but not of the copy, and must find it.
  *
- * A file system that maps no shared writable pages is told by --no-map-write,
- * and must then refuse each of those.
+ * --no-map-write is for a file system that maps no shared writable pages: it
+ * must then refuse each such mapping.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -29,7 +29,7 @@
 #include "options.h"
 #include "pagecache.h"
 
-#define REMEMBERED 16 /* operations told after a mismatch */
+#define REMEMBERED 16 /* operations printed after a mismatch */
 
 static int take_number(const char *value, uint64_t least, uint64_t *to)
 {
@@ -99,16 +99,16 @@ static int take_file(void *context, const char *value)
 }
 
 static const struct option_decl options[] = {
-	{"seed", "N", "what is drawn (1)", take_seed},
-	{"operations", "N", "how many (1000)", take_operations},
+	{"seed", "N", "seed of what is drawn (1)", take_seed},
+	{"operations", "N", "number of operations (1000)", take_operations},
 	{"file-size", "BYTES", "the file is never larger (262144)",
 	 take_file_size},
-	{"piece-size", "BYTES", "most that one operation moves (16384)",
+	{"piece-size", "BYTES", "one operation never moves more (16384)",
 	 take_piece_size},
-	{"remount", "COMMAND", "unmounts and mounts the file's file system",
-	 take_remount},
-	{"drop-control", "FILE", "empties caches (" PAGECACHE_CONTROL ")",
-	 take_drop_control},
+	{"remount", "COMMAND",
+	 "command that unmounts and mounts the file system", take_remount},
+	{"drop-control", "FILE",
+	 "drop caches through FILE (" PAGECACHE_CONTROL ")", take_drop_control},
 	{"no-map-write", NULL, "shared writable mappings must be refused",
 	 take_no_map_write},
 	{"spoil", "N", "spoil a byte after operation N, to test this program",
@@ -179,13 +179,14 @@ int main(int argc, char **argv)
 
 	(void)argc;
 	diag_program = "fsx";
-	if (options_walk(options, sizeof(options) / sizeof(*options), argv + 1,
-			 &request, "fsx [OPTION...] FILE",
-			 "Checks each byte of random work on one file.",
-			 &helped))
+	if (options_walk(
+		    options, sizeof(options) / sizeof(*options), argv + 1,
+		    &request, "[OPTION...] FILE",
+		    "Does random operations on one file and checks each byte.",
+		    &helped))
 		return helped ? EXIT_OK : EXIT_USAGE;
 	if (!request.file) {
-		fail("FILE is missing; --help tells");
+		fail("FILE is missing; see --help");
 		return EXIT_USAGE;
 	}
 	if (subject_open(&subject, &request))

@@ -19,7 +19,7 @@
 #include "payload.h"
 
 #define PAGE  4096
-#define SHOWN 16 /* bytes told of a mismatch */
+#define SHOWN 16 /* bytes printed of a mismatch */
 
 static sigjmp_buf after_bus_error;
 
@@ -111,7 +111,8 @@ int subject_verify(struct subject *s)
 	return check_size(s) ? -1 : read_and_compare(s, 0, s->size);
 }
 
-/* New bytes for the model at the drawn place; half of them compress. */
+/* Put new bytes into the model at the drawn place; in every second operation
+ * half of them are zero. */
 static void renew(struct subject *s)
 {
 	unsigned char *to = s->model + s->now.at;
@@ -127,7 +128,7 @@ static void renew(struct subject *s)
 	}
 }
 
-/* The file reaches to @size; what is new of it is zero. */
+/* The file now ends at @size; the new part of it is zero. */
 static void resize(struct subject *s, uint64_t size)
 {
 	if (size > s->size)
@@ -160,7 +161,7 @@ static int do_truncate(struct subject *s)
 	return 0;
 }
 
-/* Private, since of a writable file some file systems map nothing shared. */
+/* Private: some file systems have no shared mapping of a writable file. */
 static int do_map_read(struct subject *s)
 {
 	uint64_t from = s->now.at / PAGE * PAGE, end = s->now.at + s->now.size;

@@ -30,7 +30,7 @@ int checked_write(int fd, const void *data, size_t size, const char *path)
 
 	if (done == (ssize_t)size)
 		return 0;
-	/* Asked once more only because a short write hides its reason. */
+	/* Write once more, only because a short write hides its reason. */
 	if (done < 0 ||
 	    write(fd, (const char *)data + done, size - (size_t)done) < 0)
 		return fail_errno("write", path);

@@ -2,8 +2,8 @@
 /*
  * System calls that say what failed, on which file and why.
  *
- * Each returns 0 (or what the call returns) and -1 once its message is on
- * stderr. A short read or write is a failure: a workload that quietly did
+ * Each returns 0 (or what the call returns), or -1 after printing its message
+ * on stderr. A short read or write is a failure: a workload that quietly did
  * less than it was asked has measured something else.
  */
 #ifndef LIB_CHECKED_H
@@ -21,7 +21,7 @@ int checked_unlink(const char *path);
 int checked_mkdir(const char *path);
 int checked_rmdir(const char *path);
 
-/* Everything the file system holding the directory @path has in memory. */
+/* Sync the file system that the directory @path is on. */
 int checked_syncfs(const char *path);
 
 /*

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * How a workload program says that something went wrong: one line on stderr,
- * and -1 handed up to whoever must clean up.
+ * and -1 returned to the caller that must clean up.
  */
 #ifndef LIB_DIAG_H
 #define LIB_DIAG_H
@@ -29,10 +29,11 @@ int fail_errno(const char *verb, const char *path);
 /* errno of the last fail_errno(), 0 if there was none. */
 int diag_errno(void);
 
-/* Text in memory of its own; ends the program when memory is exhausted. */
+/* Text in newly allocated memory; ends the program when memory is exhausted. */
 char *text(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
-/* Zeroed memory, or the end of the program with a message saying for what. */
+/* Zeroed memory; ends the program with a message about @what if there is
+ * none. */
 void *allocate(unsigned long long count, unsigned long size, const char *what);
 
 #endif

@@ -40,7 +40,8 @@ static char *slurp_in(const char *directory, const char *name)
 	return content;
 }
 
-/* A whole number at *@at, which moves past it; COUNT_MISSING if none is. */
+/* Parse a whole number at *@at and move past it; COUNT_MISSING if there is
+ * none. */
 static uint64_t number(char **at)
 {
 	char *start = *at + strspn(*at, " \t");
@@ -88,7 +89,7 @@ static uint64_t count_lines(const char *content)
 
 	for (; *content; content++)
 		lines += *content == '\n';
-	return lines + 1; /* the last one may not be ended */
+	return lines + 1; /* the last one may lack its newline */
 }
 
 static int parse_block(struct flash_blocks *blocks, char *line)

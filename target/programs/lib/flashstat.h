@@ -3,9 +3,10 @@
  * What a NAND chip counted, read from the directory of text files where its
  * driver shows it:
  *
- *   counters  a "key value" a line; unknown keys are passed over
- *   blocks    "index reads programs erases" a line, one per erase block of the
- *             partition, totals since the chip was reset
+ *   counters  a line "key value" each; unknown keys are ignored
+ *   blocks    a line "index reads programs erases" for each erase block of the
+ *             partition, totals since the chip was reset; further columns are
+ *             ignored
  *
  * A key that is not there is COUNT_MISSING, never 0. Costs an open, a read and
  * a close each; causes no flash operation.
@@ -38,7 +39,7 @@ struct flash_blocks {
 	uint64_t *erases;
 };
 
-/* 0, or -1 with errno set and no message: a chip may well have no figures. */
+/* 0, or -1 with errno set and no message: a chip may have no statistics. */
 int flash_read_counters(const char *directory, struct flash_counters *counters);
 int flash_read_blocks(const char *directory, struct flash_blocks *blocks);
 void flash_free_blocks(struct flash_blocks *blocks);

@@ -2,8 +2,8 @@
 /*
  * Writes one JSON value on one line, member by member.
  *
- * A key of NULL means an element of an array. Nothing is kept in memory: what
- * is written is written, so a program calls this once it has a whole result.
+ * A key of NULL means an element of an array. Output cannot be taken back, so
+ * call this once the whole result is known.
  */
 #ifndef LIB_JSON_H
 #define LIB_JSON_H
@@ -14,13 +14,13 @@
 
 #define JSON_DEPTH 16
 
-/* A count nobody could read: written as null, never as 0. */
+/* A count that could not be read: written as null, never as 0. */
 #define COUNT_MISSING UINT64_MAX
 
 struct json {
 	FILE *out;
 	int depth;
-	bool filled[JSON_DEPTH];  /* a member came before, at this depth */
+	bool filled[JSON_DEPTH];  /* a member came before it, at this depth */
 	char closing[JSON_DEPTH]; /* '}' or ']' */
 };
 

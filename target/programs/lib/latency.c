@@ -12,7 +12,8 @@ void latency_open(struct latency *latency, uint64_t room)
 	latency->count = 0;
 	latency->room = room;
 	latency->ns = allocate(room, sizeof(*latency->ns), "the latencies");
-	/* Any value but zero: calloc()'s pages are not there until written. */
+	/* Any value but zero: calloc() gives pages that do not exist until
+	 * written. */
 	memset(latency->ns, 0xff, (size_t)room * sizeof(*latency->ns));
 }
 
@@ -45,8 +46,8 @@ static void sort_by_digit(const uint64_t *from, uint64_t *to, uint64_t count,
 }
 
 /*
- * A radix sort, since a run may leave millions of latencies for a slow board
- * to sort: three passes do for anything below 8 seconds.
+ * A radix sort, since a slow board may have millions of latencies to sort:
+ * three passes suffice for anything below 8 seconds.
  */
 int latency_sort(struct latency *latency)
 {

@@ -3,8 +3,8 @@
  * Every latency of one kind of operation, kept whole, so that percentiles are
  * exact and not read off a histogram.
  *
- * Costs 8 bytes an operation, reserved and touched before the first one: a
- * page fault of the recorder's own must not end up in what it records.
+ * Costs 8 bytes an operation, reserved and touched before the first one: a page
+ * fault of the recorder must not end up in what it records.
  */
 #ifndef LIB_LATENCY_H
 #define LIB_LATENCY_H
@@ -31,8 +31,8 @@ static inline void latency_add(struct latency *latency, uint64_t ns)
 }
 
 /*
- * Sort what was recorded; then the percentiles may be asked for. Fails when
- * more operations came than had room.
+ * Sort what was recorded; required before latency_rank(). Fails if there were
+ * more operations than room.
  */
 int latency_sort(struct latency *latency);
 

@@ -36,8 +36,8 @@ static const struct option_decl *find(const struct option_decl *table,
 	return NULL;
 }
 
-/* One option of the command line; moves *@argv onto its value if that follows.
- */
+/* Take one option of the command line; move *@argv to its value if that
+ * follows. */
 static int take_option(const struct option_decl *option, char ***argv,
 		       void *context)
 {

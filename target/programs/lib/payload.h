@@ -11,7 +11,7 @@
  *
  * The random bytes repeat after 64 KiB: farther apart than any compressor of
  * those file systems looks back, and small enough to stay in a processor's
- * cache. Making them draws from a generator of this file's own.
+ * cache. They come from a generator of their own.
  */
 #ifndef LIB_PAYLOAD_H
 #define LIB_PAYLOAD_H
@@ -24,7 +24,7 @@
 
 struct payload {
 	unsigned char *pool; /* PAYLOAD_REPEAT bytes, and @largest more */
-	size_t at;	     /* where the stream stands, below PAYLOAD_REPEAT */
+	size_t at;	     /* position of the stream, below PAYLOAD_REPEAT */
 };
 
 /* @largest is the most bytes that one payload_next() will be asked for. */
@@ -32,10 +32,11 @@ void payload_open(struct payload *payload, uint64_t seed,
 		  double compressibility, size_t largest);
 void payload_close(struct payload *payload);
 
-/* SplitMix64: one addition and three mixing steps a draw, any seed will do. */
+/* SplitMix64: one addition and three mixing steps for each draw; any seed will
+ * do. */
 uint64_t payload_draw(uint64_t *state);
 
-/* A new file, or a new part of one, starts on a period. */
+/* Go to the next period: a new file, or a new part of one, starts there. */
 static inline void payload_align(struct payload *payload)
 {
 	payload->at = (payload->at + PAYLOAD_PERIOD - 1) / PAYLOAD_PERIOD *

@@ -14,22 +14,22 @@ struct json;
 enum setting_kind {
 	SETTING_COUNT,	 /* uint64_t, in min..max */
 	SETTING_INT,	 /* int64_t, in min..max */
-	SETTING_BOOL,	 /* bool, said "true" or "false" */
-	SETTING_SHARE,	 /* double 0..1, said the same way */
-	SETTING_PERCENT, /* double 0..1, said in percent */
+	SETTING_BOOL,	 /* bool, written "true" or "false" */
+	SETTING_SHARE,	 /* double 0..1, written so */
+	SETTING_PERCENT, /* double 0..1, written in percent */
 	SETTING_CHOICE,	 /* int, the position in @choices */
 	SETTING_TEXT,	 /* char * of the setting's own, never empty */
 	SETTING_OWN,	 /* whatever parse(), print() and emit() make of it */
 };
 
 struct setting {
-	const char *words; /* what names it, "bias read"; blanks separate */
+	const char *words; /* its name, as "bias read"; blanks separate */
 	const char *usage; /* its value, for the help: "N", "true|false" */
 	const char *help;  /* one sentence: unit, special values, effect */
 	const char *key;   /* its name in JSON; unused for SETTING_OWN */
 	enum setting_kind kind;
 	size_t offset;		    /* of its field in the configuration */
-	double min, max;	    /* accepted, as the user says it */
+	double min, max;	    /* accepted, as the user writes it */
 	const char *const *choices; /* ended by NULL */
 	char *(*parse)(void *config, const char *value);
 	void (*print)(FILE *out, const struct setting *setting,
@@ -57,7 +57,7 @@ void settings_print(const struct setting *table, size_t count,
 void settings_json(const struct setting *table, size_t count,
 		   const void *config, struct json *json);
 
-/* Whole number in min..max from the whole of @value; NULL, or what is wrong. */
+/* Parse all of @value as a whole number in min..max. NULL, or what is wrong. */
 char *parse_count(const char *value, double min, double max,
 		  unsigned long long *count);
 

@@ -15,7 +15,7 @@ struct warnings {
 	size_t count;
 };
 
-/* Keep a warning and say it on stderr. */
+/* Keep a warning and print it on stderr. */
 void warnings_add(struct warnings *warnings, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
 void warnings_json(struct json *json, const char *key,

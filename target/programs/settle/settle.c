@@ -2,11 +2,12 @@
 /*
  * settle: waits until the chip has been idle for a while.
  *
- * After a mount, file systems go on working by themselves: JFFS2's collector
- * erases and marks every block that it found blank, UBI erases and wears
- * evenly. This program ends once the chip has done nothing for --quiet-ms, or
- * after --limit-s, and says which and how long it took. It looks at the chip's
- * own idle time once per tenth of --quiet-ms, and costs no flash operation.
+ * After a mount, file systems go on working in the background: JFFS2's
+ * collector erases and marks every block that it found blank, UBI erases blocks
+ * and levels wear. This program ends once the chip has done nothing for
+ * --quiet-ms, or after --limit-s, and says which and how long it took. It reads
+ * the chip's own idle time ten times per --quiet-ms, and causes no flash
+ * operation.
  *
  * Needs the chip's statistics (--flash, or nandlab's chip).
  */
@@ -115,7 +116,7 @@ int main(int argc, char **argv)
 	(void)argc;
 	diag_program = "settle";
 	if (options_walk(options, sizeof(options) / sizeof(*options), argv + 1,
-			 &request, "settle [OPTION...]",
+			 &request, "[OPTION...]",
 			 "Waits until the NAND chip has been idle for a while.",
 			 &helped))
 		return helped ? EXIT_OK : EXIT_USAGE;

@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * timecheck: does the board's time behave? One JSON line, of one of these:
+ * timecheck: checks the board's time. Prints one JSON line, for one of these:
  *
- * clocks  Every clock that a program can ask for, one after another between
- *         two looks at CLOCK_MONOTONIC, and a new file's time of change.
- * timers  For --count times --period-us: how late clock_nanosleep() and a
- *         timerfd come. A yardstick for what runs beside it.
+ * clocks  Reads every clock that a program can read, one after another, and a
+ *         new file's mtime, between two readings of CLOCK_MONOTONIC.
+ * timers  Waits --count times by clock_nanosleep() and by a timerfd, each for
+ *         --period-us: how late they end, a measure of what runs beside it.
  * erase, program, read
- *         --count times a block or page of --device, from its start on, begun
- *         right after a tick of the kernel's, so that runs of less than a tick
- *         see none: what CLOCK_MONOTONIC says it all took.
+ *         Does so with --count blocks or pages of --device, from its start on:
+ *         how long all take by CLOCK_MONOTONIC. It begins right after a kernel
+ *         tick, so that runs of less than a tick see none.
  *
- * Costs nothing else: no file but /tmp/timecheck, no flash operation but these.
+ * Writes no file but /tmp/timecheck, causes no flash operation but these.
  */
 #include <fcntl.h>
 #include <mtd/mtd-user.h>
@@ -61,7 +61,8 @@ static uint64_t clock_ns(clockid_t id)
 	return ns_of(&t);
 }
 
-/* Past the C library and the vDSO, which might read the counter itself. */
+/* By system call: the C library and the vDSO might read the counter
+ * themselves. */
 static uint64_t syscall_ns(clockid_t id)
 {
 	struct timespec t;
@@ -148,7 +149,7 @@ static int wait_timerfd(int fd, uint64_t due_ns)
 	return checked_read(fd, &times, sizeof(times), "a timerfd");
 }
 
-/* Both kinds in turn; the next is due a period after the last one was. */
+/* Both kinds in turn; each is due a period after the one before was due. */
 static int timers(struct json *json, const struct request *request)
 {
 	uint64_t period_ns = request->period_us * 1000ull;
@@ -286,8 +287,8 @@ static int take_period(void *context, const char *value)
 
 static const struct option_decl options[] = {
 	{NULL, "WHAT", "clocks, timers, erase, program or read", take_what},
-	{"count", "N", "how many (100)", take_count},
-	{"period-us", "US", "timers: between two of them, us (1000)",
+	{"count", "N", "number of timers or operations (100)", take_count},
+	{"period-us", "US", "timers: time from one to the next, us (1000)",
 	 take_period},
 	{"device", "PATH", "the MTD device (/dev/mtd0)", take_device},
 };
@@ -303,7 +304,7 @@ int main(int argc, char **argv)
 	(void)argc;
 	diag_program = "timecheck";
 	if (options_walk(options, sizeof(options) / sizeof(*options), argv + 1,
-			 &request, "timecheck [OPTION...] WHAT",
+			 &request, "[OPTION...] WHAT",
 			 "Checks the board's time.", &helped))
 		return helped ? EXIT_OK : EXIT_USAGE;
 	subject = subject_of(request.what);

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * treelist: tells all that is in a directory, a line of JSON for each entry.
+ * treelist: lists all that is in a directory, a line of JSON for each entry.
  *
  * Names may hold any byte, so paths and the targets of symbolic links are
  * hexadecimal; the directory's own path is empty. With --sums, each file is
- * read to its end, and its CRC-32 and the bytes that there were are told:
- * a checksum says what a size in an inode does not.
+ * read to its end, and its CRC-32 and the number of bytes read are printed:
+ * they show what the size in an inode does not.
  */
 #define _XOPEN_SOURCE 700
 #include <errno.h>
@@ -32,7 +32,7 @@ struct request {
 	bool sums;
 };
 
-/* nftw() hands no context on. */
+/* nftw() passes no context to its callback. */
 static struct request request;
 static uint32_t crc_table[256];
 
@@ -55,7 +55,7 @@ static int take_sums(void *context, const char *value)
 
 static const struct option_decl options[] = {
 	{NULL, "DIR", "the directory", take_directory},
-	{"sums", NULL, "read each file, and tell its CRC-32", take_sums},
+	{"sums", NULL, "read each file, and print its CRC-32", take_sums},
 };
 
 static void make_crc_table(void)
@@ -158,10 +158,10 @@ int main(int argc, char **argv)
 	diag_program = "treelist";
 	if (options_walk(options, sizeof(options) / sizeof(*options), argv + 1,
 			 &request, "[--sums] DIR",
-			 "Tells all that is in a directory.", &helped))
+			 "Lists all that is in a directory.", &helped))
 		return helped ? EXIT_OK : EXIT_USAGE;
 	if (!request.directory) {
-		fail("say which directory; --help tells more");
+		fail("DIR is missing; see --help");
 		return EXIT_USAGE;
 	}
 	make_crc_table();

@@ -10,6 +10,8 @@
  *         Does so with --count blocks or pages of --device, from its start on:
  *         how long all take by CLOCK_MONOTONIC. It begins right after a kernel
  *         tick, so that runs of less than a tick see none.
+ * reread  As read; then, timed by itself, the last page as often again, which
+ *         the chip has in its register: all that a read takes but the array.
  *
  * Writes no file but /tmp/timecheck, causes no flash operation but these.
  */
@@ -211,10 +213,25 @@ static int operate(int fd, const struct mtd_info_user *mtd, void *page,
 	return 0;
 }
 
+static int read_again(int fd, const struct mtd_info_user *mtd, void *page,
+		      const struct request *request)
+{
+	unsigned long i;
+
+	for (i = 0; i < request->count; i++) {
+		if (lseek(fd, -(off_t)mtd->writesize, SEEK_CUR) < 0)
+			return fail_errno("seek", request->device);
+		if (checked_read(fd, page, mtd->writesize, request->device))
+			return -1;
+	}
+	return 0;
+}
+
 static int flash(struct json *json, const struct request *request)
 {
+	bool again = !strcmp(request->what, "reread");
 	struct mtd_info_user mtd;
-	uint64_t began_ns, ended_ns;
+	uint64_t began_ns, ended_ns, again_ns = 0;
 	void *page;
 	int err, fd = checked_open(request->device, O_RDWR, 0);
 
@@ -227,11 +244,17 @@ static int flash(struct json *json, const struct request *request)
 	began_ns = now_ns();
 	err = operate(fd, &mtd, page, request);
 	ended_ns = now_ns();
+	if (!err && again) {
+		err = read_again(fd, &mtd, page, request);
+		again_ns = now_ns() - ended_ns;
+	}
 	free(page);
 	if (err || checked_close(fd, request->device))
 		return -1;
 	json_count(json, "ns", ended_ns - began_ns);
 	json_count(json, "ended_ns", ended_ns);
+	if (again)
+		json_count(json, "again_ns", again_ns);
 	return 0;
 }
 
@@ -240,7 +263,7 @@ static const struct subject {
 	int (*check)(struct json *json, const struct request *request);
 } subjects[] = {
 	{"clocks", clocks}, {"timers", timers}, {"erase", flash},
-	{"program", flash}, {"read", flash},
+	{"program", flash}, {"read", flash},	{"reread", flash},
 };
 
 static const struct subject *subject_of(const char *name)
@@ -286,7 +309,8 @@ static int take_period(void *context, const char *value)
 }
 
 static const struct option_decl options[] = {
-	{NULL, "WHAT", "clocks, timers, erase, program or read", take_what},
+	{NULL, "WHAT", "clocks, timers, erase, program, read or reread",
+	 take_what},
 	{"count", "N", "number of timers or operations (100)", take_count},
 	{"period-us", "US", "timers: time from one to the next, us (1000)",
 	 take_period},
@@ -309,7 +333,7 @@ int main(int argc, char **argv)
 		return helped ? EXIT_OK : EXIT_USAGE;
 	subject = subject_of(request.what);
 	if (!subject) {
-		fail("expected clocks, timers, erase, program or read");
+		fail("expected clocks, timers, erase, program, read or reread");
 		return EXIT_USAGE;
 	}
 	json_object(&json, NULL);

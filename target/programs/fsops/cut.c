@@ -80,10 +80,11 @@ void cut(const struct args *args)
 	sync(); /* nothing may come between this and the power cut */
 	if (!error)
 		error = checked_write(power, "off", 3, POWER);
-	if (!error)
+	if (!error) {
 		error = take(args->path[0]);
-	if (!error)
-		error = checked_write(power, "on", 2, POWER);
+		if (checked_write(power, "on", 2, POWER))
+			error = -1;
+	}
 	if (power >= 0)
 		close(power);
 	if (alone(false))

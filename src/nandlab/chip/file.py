@@ -2,7 +2,7 @@
 """A chip image on disk: cells as ``nanddump --oob`` has them, and beside them what they are.
 
 ``FILE`` holds the partition's pages, data and spare area in turn: what any NAND tool reads.
-``FILE.json`` holds geometry, bad blocks, wear, page states and checksums (board/chipimage.py), and
+``FILE.json`` holds geometry, bad blocks, wear, page states and checksums (chip/image.py), and
 under ``made`` which file system it is, with which options, on which part, so that this need not be
 given again.
 """

@@ -26,7 +26,7 @@ from nandlab.base.errors import UsageError
 from nandlab.base.paths import TARGET
 from nandlab.board import build
 from nandlab.board.image import initramfs
-from nandlab.board.machine import OWN_MODULES, Machine, assemble
+from nandlab.board.machine import OWN_MODULES, Machine, assemble, own_programs
 from nandlab.board.qemu import QemuBoard, boot_and_save
 from nandlab.board.yaffs2 import core
 from nandlab.plan import study
@@ -56,7 +56,7 @@ def board(folder: Path, machine: Machine, module: str, content: bytes) -> QemuBo
     folder.mkdir()
     ko = folder / f"{module}.ko"
     ko.write_bytes(content)
-    (folder / "initrd").write_bytes(initramfs(machine.packages, build.programs(), [*own, ko]))
+    (folder / "initrd").write_bytes(initramfs(machine.packages, own_programs(), [*own, ko]))
     (folder / "state").mkdir()
     made = replace(machine, initrd=folder / "initrd")
     asyncio.run(boot_and_save(made, folder / "state"))

@@ -14,15 +14,18 @@
  *   that instruction. It rings when the board is ready and at rest (the host
  *   then saves its state, once, and hands over a job each time it restores it)
  *   and when the job is done.
- * - The job, a cpio archive in the fw_cfg file "opt/nandlab/job", read only
- *   after the doorbell: "steps" and whatever files the steps use. A line of
- *   "steps" is NAME <tab> DEADLINE_S <tab> SHELL COMMAND. "start" holds the
- *   offset in ns, after the next whole second, at which the first step runs.
- *   A job with no "steps" is an interactive shell on the console.
+ * - The job, a cpio archive in memory that the kernel does not use, which the
+ *   host leaves there for ferry before the saved state goes on. The kernel's
+ *   command line has its address. It holds the job's folder and programs:
+ *   "job/steps", a line NAME <tab> DEADLINE_S <tab> SHELL COMMAND for each, and
+ *   whatever the steps use. The first step runs at a whole second that depends
+ *   on nothing but the saved state, and as many ns later as "job/start" says.
+ *   A job with no "job/steps" is an interactive shell on the console.
  */
 #include <errno.h>
 #include <signal.h>
 #include <stdbool.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/io.h>
@@ -38,11 +41,12 @@
 #include "steps.h"
 
 #define CONSOLE	       "/dev/console"
-#define JOB_SOURCE     "/sys/firmware/qemu_fw_cfg/by_name/opt/nandlab/job/raw"
+#define JOB_ADDRESS    "nandlab.job="
+#define PACKED	       "/tmp/job"
 #define DOORBELL_PORT  0x505
 #define DOORBELL_RING  1
 #define EXACT_DOORBELL "/sys/module/doorbell/parameters/ring"
-#define RECORD_FORMAT  1
+#define RECORD_FORMAT  2
 
 static void mount_or_die(const char *type, const char *dir)
 {
@@ -80,15 +84,18 @@ static void be_saved(bool exact)
 		ring_doorbell();
 }
 
-/* Whether the kernel's command line has the word. */
-static int asked_for(const char *word)
+/* What follows the word in the kernel's command line, to be freed; or NULL. */
+static char *asked_for(const char *word)
 {
 	size_t size;
 	char *text = read_file("/proc/cmdline", &size);
-	int found = text && strstr(text, word);
+	char *at = text ? strstr(text, word) : NULL;
+	char *value = at ? strdup(at + strlen(word)) : NULL;
 
 	free(text);
-	return found;
+	if (value)
+		value[strcspn(value, " \n")] = '\0';
+	return value;
 }
 
 static void report_ready(void)
@@ -140,28 +147,45 @@ static void prepare(void)
 		die("ioperm");
 }
 
+/* The job's folder and programs, from where the host has left them. */
+static void unpack(void)
+{
+	char command[256];
+	char *address = asked_for(JOB_ADDRESS);
+
+	errno = EINVAL;
+	if (!address)
+		die("/proc/cmdline: no " JOB_ADDRESS);
+	snprintf(command, sizeof(command),
+		 "cd / && ferry get %s > " PACKED " && cpio -idu < " PACKED
+		 " 2>/dev/null && rm " PACKED,
+		 address);
+	free(address);
+	run_or_die(command);
+}
+
 int main(void)
 {
 	size_t size;
 	char *steps;
 	bool exact;
+	int64_t saved_ns;
 
 	prepare();
 	channel_open();
-	exact = asked_for("nandlab.exact");
+	exact = asked_for("nandlab.exact") != NULL;
 	if (exact)
 		run_or_die("modprobe nopidle && modprobe doorbell");
-	run_or_die("modprobe qemu_fw_cfg");
 	await_rest();
 	report_ready();
+	saved_ns = now_ns();
 	be_saved(exact);
 
-	run_or_die("mkdir -p " JOB_DIR " && cd " JOB_DIR
-		   " && cpio -idu < " JOB_SOURCE " 2>/dev/null");
+	unpack();
 	steps = read_file(JOB_DIR "/steps", &size);
 	if (!steps)
 		interactive_shell();
-	await_start(JOB_DIR "/start");
+	await_start(saved_ns, JOB_DIR "/start");
 	run_steps(steps);
 	ring_doorbell();
 	pause();

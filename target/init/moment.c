@@ -13,6 +13,10 @@
 #define REST_IDLE_MS	280
 #define REST_LIMIT_S	120
 
+/* From the saved state to the first step: time to unpack what is carried, many
+ * times over, so that a job's size does not decide when it begins. */
+#define START_S 4
+
 int64_t now_ns(void)
 {
 	struct timespec t;
@@ -57,13 +61,16 @@ void await_rest(void)
 	} while (after_ms - before_ms < REST_IDLE_MS);
 }
 
-void await_start(const char *offset_file)
+void await_start(int64_t saved_ns, const char *offset_file)
 {
 	size_t size;
 	char *text = read_file(offset_file, &size);
-	int64_t at = (now_ns() / NS_PER_S + 1) * NS_PER_S;
+	int64_t at = (saved_ns / NS_PER_S + 1 + START_S) * NS_PER_S;
 	struct timespec t;
 
+	errno = ETIMEDOUT;
+	if (now_ns() >= at)
+		die("the job is not unpacked when it is to begin");
 	if (text)
 		at += strtoll(text, NULL, 10);
 	free(text);

@@ -16,7 +16,10 @@ int64_t now_ns(void);
  */
 void await_rest(void);
 
-/* The next whole second, plus as many ns as the file says, if it is there. */
-void await_start(const char *offset_file);
+/*
+ * Returns a fixed number of whole seconds after the state was saved, and as
+ * many ns later as the file says, if it is there.
+ */
+void await_start(int64_t saved_ns, const char *offset_file);
 
 #endif

@@ -14,11 +14,12 @@
 #include "moment.h"
 #include "steps.h"
 
-#define OOM_KILLS  "\noom_kill "
-#define SHELL	   "/bin/sh"
-#define OUTPUT_DIR "/tmp"
-#define STDOUT	   OUTPUT_DIR "/stdout"
-#define STDERR	   OUTPUT_DIR "/stderr"
+#define OOM_KILLS   "\noom_kill "
+#define SHELL	    "/bin/sh"
+#define CHIP_COUNTS "/sys/kernel/debug/simnand/counters"
+#define OUTPUT_DIR  "/tmp"
+#define STDOUT	    OUTPUT_DIR "/stdout"
+#define STDERR	    OUTPUT_DIR "/stderr"
 
 struct step {
 	const char *name;
@@ -71,6 +72,8 @@ static void report_end(const struct step *s, const struct outcome *o)
 	       (long long)o->start_ns, (long long)o->end_ns);
 	record_file("stdout", STDOUT);
 	record_file("stderr", STDERR);
+	if (!access(CHIP_COUNTS, R_OK))
+		record_file("counts", CHIP_COUNTS);
 	if (o->status && ram_disk_is_full())
 		record(",\"disk_full\":true");
 	if (o->status && memory_ran_out())

@@ -10,7 +10,8 @@ from typing import Any
 
 import pytest
 
-from nandlab.board.build import programs
+from nandlab.base.paths import TARGET
+from nandlab.board.build import program
 
 ROUND = (
     'echo "{\\"bytes\\":{\\"read\\":1,\\"written\\":1009}}"; '
@@ -26,7 +27,7 @@ def flash(tmp_path: Path) -> Path:
 
 
 def lifetime(flash: Path, *more: str) -> subprocess.CompletedProcess[str]:
-    argv = [str(programs() / "lifetime"), "--flash", str(flash), *more]
+    argv = [str(program(TARGET / "programs" / "lifetime")), "--flash", str(flash), *more]
     return subprocess.run(argv, cwd=flash, capture_output=True, text=True, timeout=30, check=False)
 
 
@@ -38,20 +39,23 @@ def result(done: subprocess.CompletedProcess[str]) -> dict[str, Any]:
 
 def test_it_ends_with_the_round_that_fails_and_its_complaint(flash: Path) -> None:
     told = result(lifetime(flash, "--round", ROUND))
-    assert told["gave_up"] == "ffsmark: disk full"
-    assert [r["bytes_written"] for r in told["rounds"]] == [1009, 2018, 3027]
-    assert [r["dead_blocks"] for r in told["rounds"]] == [2, 2, 2]
-    assert [r["erases"] for r in told["rounds"]] == [0, 0, 0]
-    assert told["end"] | {"t_ns": 0} == told["rounds"][-1] | {"t_ns": 0}
-    times = [r["t_ns"] for r in (*told["rounds"], told["end"])]
+    assert told["texts"] == {"gave_up": "ffsmark: disk full"}
+    assert (told["figures"], told["open_ended"]) == ({"rounds": 3}, False)
+    series = {s["name"]: s for s in told["series"]}
+    assert series["bytes_written"]["values"] == [1009, 2018, 3027, 3027]
+    assert series["dead_blocks"]["values"] == [2, 2, 2, 2]
+    assert series["erases"]["values"] == series["programs"]["values"] == [0, 0, 0, 0]
+    assert {s["unit"] for s in told["series"]} == {"bytes", "count"}
+    times = series["erases"]["t_ns"]
     assert times == sorted(times)
+    assert all(s["t_ns"] == times for s in told["series"])
     assert told["per_block"] == {"reads": [1, 0], "programs": [11, 9], "erases": [2, 1]}
 
 
 def test_it_ends_alive_with_its_rounds(flash: Path) -> None:
     told = result(lifetime(flash, "--rounds", "2", "--round", ROUND))
-    assert told["gave_up"] is None
-    assert len(told["rounds"]) == 2
+    assert (told["texts"], told["figures"]) == ({}, {"rounds": 2})
+    assert told["open_ended"]
 
 
 @pytest.mark.parametrize(

@@ -10,6 +10,7 @@ import signal
 import subprocess
 import sys
 import time
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -18,12 +19,12 @@ from busyhost import busy
 from chipsteps import modprobe
 
 from nandlab.board import kvm
-from nandlab.board.job import BoardLost, Job, Step
+from nandlab.board.job import BoardLost, Job, JobRecord, Step
 from nandlab.board.kvm import QEMU, boots
 from nandlab.board.qemu import QemuBoard, open_board
 from nandlab.catalog import files as catalog
 from nandlab.catalog.chip import ChipModel
-from nandlab.chip.simulated import chip_parameters
+from nandlab.chip.simulated import between, chip_parameters, load_step
 from nandlab.trial import one
 from nandlab.trial import steps as trial
 
@@ -35,8 +36,12 @@ OVER_IT = "bs=4096 seek=$((0x$1 / 4096)) count=$(((0x$2 - 0x$1) / 4096)) conv=no
 """What init runs next is nothing that a processor can run: no signal that a step sends ends it."""
 
 
+def recorded(board: QemuBoard, job: Job) -> JobRecord:
+    return asyncio.run(board.run(job))
+
+
 def run(board: QemuBoard, command: str) -> str:
-    return asyncio.run(board.run(Job((Step("it", command),))))["it"].stdout
+    return recorded(board, Job((Step("it", command),)))["it"].stdout
 
 
 def children() -> set[int]:
@@ -125,7 +130,7 @@ PLANTED = {
     "an unknown record format": (
         Job((Step("it", 'echo \'{"event":"ready","format":99}\' > /dev/ttyS1; sleep 1d'),)),
         "board_lost",
-        "the board speaks record format 99, this nandlab 1",
+        "the board speaks record format 99, this nandlab 2",
     ),
     "a record that is none": (
         Job((Step("it", "echo Oops > /dev/ttyS1; sleep 1d"),)),
@@ -197,6 +202,46 @@ def test_a_job_begins_on_a_board_at_rest(board: QemuBoard) -> None:
     )
     passed_s, idle_s = (b - a for a, b in zip(before, after, strict=True))
     assert idle_s > 0.9 * passed_s > 0.4
+
+
+def test_a_job_begins_at_the_same_moment_whatever_it_carries(board: QemuBoard) -> None:
+    jobs = (
+        Job((Step("it", "true"),)),
+        Job((Step("it", "true"),), {"much": bytes(900_000)}),
+        Job((Step("it", "type fsops ffsmark lifetime fsx"),)),
+    )
+    begun = [recorded(board, job)["it"].start_ns for job in jobs]
+    assert max(begun) - min(begun) < 1_000_000
+    assert max(begun) // 1_000_000_000 == min(begun) // 1_000_000_000
+
+
+def test_a_board_has_no_program_that_its_job_does_not_name(board: QemuBoard) -> None:
+    record = recorded(board, Job((Step("it", "ls /usr/bin; fsops --help"),)))
+    there = set(record["it"].stdout.split())
+    assert {"ferry", "fsops"} <= there
+    assert not there & {"ffsmark", "lifetime", "settle"}
+    own = {name for name in board.identity["parts"] if not name.endswith(".ko")}
+    assert own == {"init", "ferry"}
+
+
+def test_each_step_s_chip_counts_are_in_its_record(board: QemuBoard) -> None:
+    chip = catalog.load("chips", "nandsim-small", ChipModel)
+    words = chip_parameters(chip, 64, board.machine.model.store_start)
+    steps = (
+        Step("before", "true"),
+        load_step(words),
+        Step("read", "dd if=/dev/mtd0 of=/dev/null bs=512 count=7"),
+        Step("erase", "flash_erase -q /dev/mtd0 0 3"),
+        Step("nothing", "true"),
+    )
+    record = recorded(board, Job(steps))
+    assert record["before"].counts == ""
+    names = [s.name for s in steps]
+    did = {now: between(record[was].counts, record[now].counts) for was, now in pairwise(names)}
+    zero = {"reads": 0, "programs": 0, "erases": 0}
+    assert did["load"] == did["nothing"] == zero
+    assert did["read"] == zero | {"reads": 7}
+    assert did["erase"] == zero | {"erases": 3}
 
 
 def test_the_kernel_has_the_ram_that_the_board_says(board: QemuBoard) -> None:

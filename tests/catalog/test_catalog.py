@@ -71,7 +71,5 @@ def test_an_unknown_name_lists_the_known() -> None:
 def test_the_workloads_template_names_only_what_is_there() -> None:
     for name in catalog.names("workloads"):
         model = catalog.load("workloads", name, WorkloadModel)
-        given = dict.fromkeys(
-            ("seed", "mountpoint", "valid_percent", "invalid_percent", "mix", *model.parameters), ""
-        )
+        given = dict.fromkeys(("seed", "mountpoint", *model.parameters), "")
         model.config.format(**given)

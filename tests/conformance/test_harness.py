@@ -13,11 +13,12 @@ from loads import load
 from replay import shrink
 from sequences import CUT, REMOUNT, Sequence, closed, generate
 
-from nandlab.board.build import programs
+from nandlab.base.paths import TARGET
+from nandlab.board.build import program as build
 
 
 def run(program: str, *args: str | Path) -> subprocess.CompletedProcess[str]:
-    argv = [programs() / program, *args]
+    argv = [build(TARGET / "programs" / program), *args]
     return subprocess.run(argv, capture_output=True, text=True, timeout=120, check=False)
 
 

@@ -44,6 +44,11 @@ class Ran:
         return value
 
 
+def phases(result: dict[str, Any]) -> dict[str, dict[str, Any]]:
+    """The phases of a result, by name."""
+    return {phase["name"]: phase for phase in result["phases"]}
+
+
 def run(
     program: Path | str, commands: str, *arguments: str, env: dict[str, str] | None = None
 ) -> Ran:

@@ -128,7 +128,7 @@ def test_under_valgrind(
     folder = write_chip(tmp_path / "chip", COUNTERS, ["0 1 2 3", "1 1 2 3"])
     text = commands(work, flash=folder, **settings)
     arguments = ["-q", "--error-exitcode=9", "--leak-check=full", str(dynamic), "--json"]
-    assert run(valgrind, text, *arguments).result["ops"]["create"]["total"] >= 1
+    assert run(valgrind, text, *arguments).result["operations"]["create"] >= 1
     wrong = run(valgrind, "set location /nowhere\nset size 3 2\n", *arguments)
     assert wrong.code == 2, wrong.err
 

@@ -21,7 +21,7 @@ from ffsmark.fakechip import (
     serve_once,
     write_chip,
 )
-from ffsmark.running import commands, run
+from ffsmark.running import commands, phases, run
 
 
 def test_still_chip(ffsmark: Path, work: Path, tmp_path: Path) -> None:
@@ -29,14 +29,14 @@ def test_still_chip(ffsmark: Path, work: Path, tmp_path: Path) -> None:
     blocks = [f"{i} 5 {i} {i * i}" for i in range(64)]
     counters = {**COUNTERS, "pages_programmed": 1024}
     folder = write_chip(tmp_path / "chip", counters, blocks)
-    flash = run(ffsmark, commands(work), "--json", "--flash", str(folder)).result["flash"]
+    result = run(ffsmark, commands(work), "--json", "--flash", str(folder)).result
     zero = {"reads": 0, "programs": 0, "erases": 0}
-    phases = {"fill": None, "creation": zero, "transactions": zero, "deletion": zero}
-    assert flash["phases"] == phases
-    assert flash["sync"] == phases
-    assert flash["erases_per_block"] == {"mean": 0, "stddev": 0, "min": 0, "max": 0}
-    assert flash["per_block"]["erases"] == [0] * 64
-    assert (flash["partition_pages"], flash["pages_per_block"]) == (4096, 64)
+    told = phases(result)
+    assert list(told) == ["creation", "transactions", "deletion"]
+    assert all(phase["chip"] == phase["chip_sync"] == zero for phase in told.values())
+    assert result["erases_per_block"] == {"mean": 0, "stddev": 0, "min": 0, "max": 0}
+    assert result["per_block"]["erases"] == [0] * 64
+    assert result["chip"] == {"partition_pages": 4096, "pages_per_block": 64}
 
 
 def test_counts_fall_in_their_phases(ffsmark: Path, work: Path, chip: ChipMaker) -> None:
@@ -44,8 +44,9 @@ def test_counts_fall_in_their_phases(ffsmark: Path, work: Path, chip: ChipMaker)
     fake = chip(lambda grown: grown / 2048, per_look={"reads": 1, "programs": 10, "erases": 3})
     result = run(ffsmark, commands(work, flash=fake.folder), "--json").result
     for phase in ("creation", "transactions", "deletion"):
-        assert result["flash"]["phases"][phase] == {"reads": 2, "programs": 20, "erases": 6}
-        assert result["flash"]["sync"][phase] == {"reads": 1, "programs": 10, "erases": 3}
+        told = phases(result)[phase]
+        assert told["chip"] == {"reads": 2, "programs": 20, "erases": 6}
+        assert told["chip_sync"] == {"reads": 1, "programs": 10, "erases": 3}
     # Opened once at the start, then three looks a phase.
     assert fake.looks == 1 + 3 * 3
 
@@ -64,14 +65,14 @@ def test_erases_per_block(ffsmark: Path, work: Path, tmp_path: Path) -> None:
 
     thread = threading.Thread(target=serve, daemon=True)
     thread.start()
-    flash = run(ffsmark, commands(work, flash=folder), "--json").result["flash"]
+    result = run(ffsmark, commands(work, flash=folder), "--json").result
     thread.join(5)
-    assert flash["per_block"] == {
+    assert result["per_block"] == {
         "reads": [0, 2, 1, 7],
         "programs": [0, 4, 2, 14],
         "erases": [0, 2, 1, 7],
     }
-    spread = flash["erases_per_block"]
+    spread = result["erases_per_block"]
     assert (spread["mean"], spread["min"], spread["max"]) == (2.5, 0, 7)
     assert spread["stddev"] == pytest.approx(2.692582404)  # of the population 0, 2, 1, 7
 
@@ -79,20 +80,20 @@ def test_erases_per_block(ffsmark: Path, work: Path, tmp_path: Path) -> None:
 def test_missing_figures_are_null(ffsmark: Path, work: Path, tmp_path: Path) -> None:
     folder = write_chip(tmp_path / "chip", {"reads": 3, "erases": 4}, [])
     result = run(ffsmark, commands(work), "--json", "--flash", str(folder)).result
-    assert result["flash"]["phases"]["creation"] == {"reads": 0, "programs": None, "erases": 0}
-    assert result["flash"]["per_block"] is None
-    assert result["flash"]["erases_per_block"] is None
-    assert result["flash"]["partition_pages"] is None
+    assert phases(result)["creation"]["chip"] is None
+    assert result["per_block"] is None
+    assert result["erases_per_block"] is None
+    assert result["chip"]["partition_pages"] is None
     assert result["state"]["obtained"] is None
     assert {warning.split(":")[0] for warning in result["warnings"]} == {"flash-incomplete"}
 
 
 def test_no_chip_is_null(ffsmark: Path, work: Path, tmp_path: Path) -> None:
     named = run(ffsmark, commands(work), "--json", "--flash", str(tmp_path / "none")).result
-    assert named["flash"] is None
+    assert named["chip"] is None
     assert [warning.split(":")[0] for warning in named["warnings"]] == ["flash-unavailable"]
     none = run(ffsmark, commands(work), "--json", "--flash", "none").result
-    assert (none["flash"], none["warnings"]) == (None, [])
+    assert (none["chip"], none["warnings"]) == (None, [])
 
 
 @pytest.mark.parametrize("pages", [like_jffs2, like_ubifs, compressed])
@@ -128,7 +129,7 @@ def test_fill_obtains_what_was_asked(
         "mix": mix,
     }
     assert result["warnings"] == []
-    assert result["phase_ns"]["fill"] > 0
+    assert phases(result)["fill"]["ns"] > 0
     assert list(work.iterdir()) == []
     if mix == 1 and all(asked):
         runs = [len(list(group)) for _, group in groupby(fake.turns)]

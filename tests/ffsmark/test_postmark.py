@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from ffsmark.running import REPORT, commands, figures, run
+from ffsmark.running import REPORT, commands, figures, phases, run
 
 
 def random_settings(seed: int) -> dict[str, object]:
@@ -49,16 +49,17 @@ def test_same_counts_as_postmark(ffsmark: Path, postmark: str, work: Path, seed:
     assert len(report) == len(REPORT), theirs.out
     assert figures(run(ffsmark, text).out) == report
     ours = run(ffsmark, text, "--json")
-    ops, data = ours.result["ops"], ours.result["bytes"]
+    ops, data = ours.result["operations"], ours.result["bytes"]
+    by_phase = {name: phase["operations"] for name, phase in phases(ours.result).items()}
     assert figures(ours.err) == report
-    assert ops["create"]["total"] == int(report["created"])
-    assert ops["create"]["creation"] == int(report["creation"])
-    assert ops["create"]["transactions"] == int(report["create_mixed"])
-    assert ops["read"]["total"] == int(report["read"])
-    assert ops["append"]["total"] == int(report["appended"])
-    assert ops["delete"]["total"] == int(report["deleted"])
-    assert ops["delete"]["deletion"] == int(report["deletion"])
-    assert ops["delete"]["transactions"] == int(report["delete_mixed"])
+    assert ops["create"] == int(report["created"])
+    assert by_phase["creation"] == {"create": int(report["creation"])}
+    assert by_phase["transactions"]["create"] == int(report["create_mixed"])
+    assert ops["read"] == by_phase["transactions"]["read"] == int(report["read"])
+    assert ops["append"] == by_phase["transactions"]["append"] == int(report["appended"])
+    assert ops["delete"] == int(report["deleted"])
+    assert by_phase["deletion"] == {"delete": int(report["deletion"])}
+    assert by_phase["transactions"]["delete"] == int(report["delete_mixed"])
     assert data["written"] < 2**24
     assert list(work.iterdir()) == []
 
@@ -111,7 +112,7 @@ def test_same_sequence_as_postmark(
     }
     assert totals["close"] == ours["bytes"]["read"] + ours["bytes"]["written"]
     assert (
-        sum(line.startswith("delete") for line in logs["ffsmark"]) == ours["ops"]["delete"]["total"]
+        sum(line.startswith("delete") for line in logs["ffsmark"]) == ours["operations"]["delete"]
     )
 
 
@@ -127,18 +128,19 @@ def test_fewer_than_ten_transactions(
     ]
     done = some[0]["transactions_done"]
     changed = [
-        one["ops"]["create"]["transactions"] + one["ops"]["delete"]["transactions"] for one in some
+        sum(phases(one)["transactions"]["operations"][kind] for kind in ("create", "delete"))
+        for one in some
     ]
     assert done <= transactions
     assert changed[0] == done or number == 1
     assert changed[1] - changed[0] in (0, 1)
-    assert some[0]["ops"]["create"]["creation"] == number
-    assert some[0]["ops"]["delete"]["total"] == some[0]["ops"]["create"]["total"]
+    assert phases(some[0])["creation"]["operations"]["create"] == number
+    assert some[0]["operations"]["delete"] == some[0]["operations"]["create"]
 
 
 def test_no_access_and_no_change(ffsmark: Path, work: Path) -> None:
     result = run(ffsmark, commands(work, bias_read=-1, bias_create=-1, number=13), "--json").result
-    assert result["ops"]["read"] == {"total": 0}
+    assert result["operations"]["read"] == 0
     assert result["latency_ns"]["read"] is None
     assert result["latency_ns"]["create"]["count"] == 13
     assert result["transactions_done"] == 500
@@ -147,7 +149,9 @@ def test_no_access_and_no_change(ffsmark: Path, work: Path) -> None:
 def test_running_out_of_files_is_said(ffsmark: Path, work: Path) -> None:
     result = run(ffsmark, commands(work, bias_create=0, number=17), "--json").result
     assert result["transactions_done"] == 17
-    assert result["ops"]["delete"] == {"total": 17, "deletion": 0, "transactions": 17}
+    assert result["operations"]["delete"] == 17
+    assert phases(result)["transactions"]["operations"]["delete"] == 17
+    assert phases(result)["deletion"]["operations"]["delete"] == 0
     assert [warning.split(":")[0] for warning in result["warnings"]] == ["out-of-files"]
 
 

@@ -12,26 +12,26 @@ from pathlib import Path
 import pytest
 
 from ffsmark.fakechip import ChipMaker, like_jffs2
-from ffsmark.running import PROGRAMS, commands, run
+from ffsmark.running import PROGRAMS, commands, phases, run
 
 
 def test_json_form(ffsmark: Path, work: Path) -> None:
     result = run(ffsmark, commands(work, number=101, transactions=211), "--json").result
-    assert (result["program"], result["format"]) == ("ffsmark", 1)
-    assert result["phase_ns"]["fill"] is None
-    assert result["sync_ns"]["fill"] is None
-    assert result["flash"] is None
+    assert (result["program"], result["format"]) == ("ffsmark", 2)
+    assert list(phases(result)) == ["creation", "transactions", "deletion"]
+    assert "chip" not in result["phases"][0]
+    assert result["chip"] is None
     assert result["state"] == {"asked": {"valid": 0, "invalid": 0, "mix": 0}, "obtained": None}
     assert result["config"]["locations"] == [{"path": str(work), "weight": 1}]
     for kind in ("create", "read", "append", "delete"):
         figure = result["latency_ns"][kind]
-        assert figure["count"] == result["ops"][kind]["total"]
+        assert figure["count"] == result["operations"][kind]
         ranks = [figure[key] for key in ("min", "median", "p95", "p99", "p99_9", "max")]
         assert ranks == sorted(ranks)
         assert ranks[0] > 0
     # What the operations took cannot exceed the phases that held them.
     assert result["latency_ns"]["delete"]["max"] < sum(
-        result["phase_ns"][phase] for phase in ("transactions", "deletion")
+        phases(result)[phase]["ns"] for phase in ("transactions", "deletion")
     )
 
 
@@ -101,4 +101,6 @@ def test_data_depends_on_the_seed_only(ffsmark: Path, work: Path) -> None:
     """The choices and the data come from two generators, both of the seed."""
     plain = run(ffsmark, commands(work, seed=3), "--json").result
     squeezed = run(ffsmark, commands(work, seed=3, compressibility=0.7), "--json").result
-    assert (plain["ops"], plain["bytes"]) == (squeezed["ops"], squeezed["bytes"])
+    assert [plain[key] for key in ("operations", "bytes")] == [
+        squeezed[key] for key in ("operations", "bytes")
+    ]

@@ -14,7 +14,7 @@ import trees
 from typer.testing import CliRunner
 
 from nandlab.base.errors import NandlabError, UsageError
-from nandlab.board.cargo import Cargo, SharedMemory, cargo
+from nandlab.board.cargo import Cargo, Store, cargo
 from nandlab.board.fake import Answer, FakeBoard
 from nandlab.board.job import Job
 from nandlab.catalog.board import BoardModel
@@ -295,21 +295,24 @@ def test_a_tree_that_does_not_fit_is_the_asker_s_mistake(tmp_path: Path) -> None
 def test_cargo_lies_after_the_chip_and_before_the_firmware() -> None:
     board = load("boards", "apf27", BoardModel)
     load_ = cargo(board, 5 * MIB + 1, b"x" * MIB, back_bytes=MIB)
-    assert load_.address == (128 + 6) * MIB
-    assert load_.back_address == (128 + 8) * MIB
-    assert load_.back_address + 4096 + load_.room == (128 + 640 - 1) * MIB
-    with pytest.raises(UsageError, match=r"keeps 640 MiB .* needs 265 MiB more"):
+    assert load_.address == (128 + 16 + 6) * MIB
+    assert load_.back_address == (128 + 16 + 8) * MIB
+    assert load_.back_address + 4096 + load_.room == (128 + 16 + 640) * MIB
+    with pytest.raises(UsageError, match=r"keeps 640 MiB .* needs 264 MiB more"):
         cargo(board, 500 * MIB, bytes(MIB), back_bytes=400 * MIB)
 
 
 def test_cargo_crosses_by_memory() -> None:
-    hold = Cargo(MIB, (b"there", b"and here"), 8 * MIB)
-    with SharedMemory(8 * MIB) as memory:
-        assert memory.unload(hold) is None
-        memory.load(hold)
-        assert memory.unload(Cargo(MIB, (), 8 * MIB)) == b"there"
-        assert memory.unload(Cargo(MIB, (b"x",), 8 * MIB)) == b"and here"
-        assert hold.get(1) == f"ferry get {2 * MIB:#x}"
+    board = load("boards", "apf27", BoardModel)
+    hold = Cargo(board.store_start, (b"there", b"and here"), board.store_end)
+    with Store(board) as store:
+        assert store.got(hold.at(0)) is None
+        for i, content in enumerate(hold.contents):
+            store.put(hold.at(i), content)
+        assert store.got(hold.at(0)) == b"there"
+        assert store.got(hold.at(1)) == b"and here"
+        assert store.got(hold.back_address) is None
+    assert hold.get(1) == f"ferry get {board.store_start + MIB:#x}"
 
 
 STUDY = """

@@ -21,7 +21,7 @@ from nandlab.catalog.files import load, names
 from nandlab.catalog.paper import Causes, PaperModel
 from nandlab.cli.main import app
 from nandlab.report import causes
-from nandlab.trace import brief
+from nandlab.trace import brief, briefing
 from nandlab.trace.brief import Brief, Cause, Flash
 from nandlab.trace.folder import TraceFolder
 
@@ -29,12 +29,17 @@ COUNTS = {"reads": 1, "programs": 10, "erases": 100}
 FFSMARK = {
     "program": "ffsmark",
     "config": {"number": 7},
-    "phase_ns": {"fill": None, "creation": 5, "transactions": 70, "deletion": None},
-    "sync_ns": {"fill": None, "creation": None, "transactions": 7, "deletion": None},
-    "flash": {
-        "phases": {"creation": COUNTS, "transactions": {"reads": 2, "programs": 20, "erases": 200}},
-        "sync": {"creation": None, "transactions": COUNTS},
-    },
+    "phases": [
+        {"name": "creation", "ns": 5, "chip": COUNTS},
+        {
+            "name": "transactions",
+            "ns": 70,
+            "sync_ns": 7,
+            "chip": {"reads": 2, "programs": 20, "erases": 200},
+            "chip_sync": COUNTS,
+        },
+        {"name": "deletion", "ns": 3, "chip": None},
+    ],
 }
 
 
@@ -78,7 +83,7 @@ def on_a_board(to: Path, said: str) -> TraceFolder:
 
 def test_a_brief_has_the_trace_s_figures_and_the_program_s_phases(tmp_path: Path) -> None:
     trace = on_a_board(tmp_path / "t", json.dumps(FFSMARK))
-    found = brief.of(trace)
+    found = briefing.of(trace)
     assert {c.cause: c.ns for c in found.causes} == {
         "garbage_collection": 745,
         "vfs_write": 220,
@@ -101,14 +106,14 @@ def test_of_the_functions_a_brief_has_those_that_were_asked_for(tmp_path: Path) 
     trace = on_a_board(tmp_path / "t", json.dumps(FFSMARK))
     told = {r["name"]: [r["count"], r["ns"]] for r in trace.summary["functions"]}
     name = next(iter(told))
-    assert brief.of(trace).functions == {}
+    assert briefing.of(trace).functions == {}
     (trace.path / "meta.json").write_text(json.dumps(trace.meta | {"functions": [name, "other"]}))
-    assert brief.of(TraceFolder(trace.path)).functions == {name: told[name]}
+    assert briefing.of(TraceFolder(trace.path)).functions == {name: told[name]}
 
 
 def test_a_command_of_another_kind_has_no_phases(tmp_path: Path) -> None:
     for number, said in enumerate(("", "[1]", '{"program": "other"}')):
-        found = brief.of(on_a_board(tmp_path / str(number), said))
+        found = briefing.of(on_a_board(tmp_path / str(number), said))
         assert (found.phases, found.config) == ([], {})
 
 

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from test_run import MEASURED, TEXT, fake
+from test_run import MEASURED, OBTAINED, TEXT, fake
 
 from nandlab.board.fake import Answer
 from nandlab.plan import study
@@ -21,21 +21,22 @@ from nandlab.results.record import Latency, Trial
 from nandlab.trial import one
 
 COUNTS = {"reads": 1, "programs": 2, "erases": 3}
-FLASH = {
-    "phases": {"creation": COUNTS, "fill": None},
-    "sync": {"creation": COUNTS},
-    "erases_per_block": {"mean": 0.5, "stddev": 0.1, "min": 0, "max": 1},
-    "per_block": {"reads": [1, 2], "programs": [3, 4], "erases": [0, 1]},
-}
+PER_BLOCK = {"reads": [1, 2], "programs": [3, 4], "erases": [0, 1]}
 LATENCY = {"count": 1, "min": 1, "median": 1, "p95": 1, "p99": 1, "p99_9": 1, "max": 1}
-LOAD: dict[str, Any] = {**MEASURED, "flash": FLASH, "latency_ns": {"create": LATENCY, "read": None}}
-ROUND = {"t_ns": 1, "bytes_written": 2, "programs": 3, "erases": 4, "dead_blocks": 0}
+LOAD: dict[str, Any] = {
+    **MEASURED,
+    "phases": [{"name": "creation", "ns": 5, "chip": COUNTS, "chip_sync": COUNTS}],
+    "erases_per_block": {"mean": 0.5, "stddev": 0.1, "min": 0, "max": 1},
+    "per_block": PER_BLOCK,
+    "latency_ns": {"create": LATENCY, "read": None},
+    "state": {"obtained": OBTAINED},
+}
 LIFE: dict[str, Any] = {
-    "rounds": [ROUND],
-    "end": ROUND,
-    "gave_up": "disk full",
-    "per_block": FLASH["per_block"],
-    "warnings": [],
+    "figures": {"rounds": 1},
+    "texts": {"gave_up": "disk full"},
+    "open_ended": False,
+    "series": [{"name": "erases", "unit": "count", "t_ns": [1, 2], "values": [4, 5]}],
+    "per_block": PER_BLOCK,
 }
 
 
@@ -88,14 +89,10 @@ def test_what_is_right_is_read() -> None:
     assert load.latency_ns == {"create": Latency.model_validate(LATENCY), "read": None}
     assert load.erases_per_block is not None and load.per_block is not None
     assert load.state.obtained is not None and load.state.obtained.valid == 0.51
-    assert [w.code for w in load.warnings] == ["workload", "state_missed"]
+    assert [w.code for w in load.warnings] == ["state_missed", "workload"]
     assert life.texts == {"gave_up": "disk full"}
-    assert {s.name: s.values for s in life.series} == {
-        "bytes_written": [2, 2],
-        "programs": [3, 3],
-        "erases": [4, 4],
-        "dead_blocks": [0, 0],
-    }
+    assert {s.name: s.values for s in life.series} == {"erases": [4, 5]}
+    assert (life.figures, life.open_ended) == ({"rounds": 1}, False)
 
 
 def test_words_of_a_workloads_own_are_kept_as_they_are() -> None:
@@ -109,9 +106,7 @@ def test_words_of_a_workloads_own_are_kept_as_they_are() -> None:
 
 
 def test_a_chip_that_does_not_tell_of_its_blocks_is_null() -> None:
-    blind = told(
-        json.dumps(put(put(LOAD, "flash.per_block", None), "flash.erases_per_block", None))
-    )
+    blind = told(json.dumps(put(put(LOAD, "per_block", None), "erases_per_block", None)))
     assert blind.ok
     assert (blind.per_block, blind.erases_per_block) == (None, None)
 
@@ -119,13 +114,13 @@ def test_a_chip_that_does_not_tell_of_its_blocks_is_null() -> None:
 @pytest.mark.parametrize(
     ("base", "path", "value", "said"),
     [
-        (LOAD, "warnings", KeyError, "warnings: Field required"),
         (LOAD, "warnings", {"a": 1}, "warnings: Input should be a valid array"),
-        (LOAD, "phase_ns.creation", "5", "phase_ns.creation: Input should be a valid integer"),
-        (LOAD, "phase_ns.creation", -1, "phase_ns.creation: Input should be greater than or"),
-        (LOAD, "flash", [1], "flash: Input should be an object"),
-        (LOAD, "flash.erases_per_block.mean", float("nan"), "mean: Input should be a finite num"),
-        (LOAD, "flash.per_block.reads.1", 1e300, "per_block.reads.1: Input should be a valid int"),
+        (LOAD, "phases.0.ns", "5", "phases.0.ns: Input should be a valid integer"),
+        (LOAD, "phases.0.ns", -1, "phases.0.ns: Input should be greater than or"),
+        (LOAD, "phases.0.chip", [1], "phases.0.chip: Input should be an object"),
+        (LOAD, "phases.0.chip.erases", None, "phases.0.chip.erases: Input should be a valid int"),
+        (LOAD, "erases_per_block.mean", float("nan"), "mean: Input should be a finite num"),
+        (LOAD, "per_block.reads.1", 1e300, "per_block.reads.1: Input should be a valid int"),
         (LOAD, "latency_ns.create.p99", 10**40, "latency_ns.create.p99: Input should be less"),
         (LOAD, "state.obtained.valid", 10**400, "state.obtained.valid: "),
         (LOAD, "bytes.read", True, "bytes.read: Input should be a valid integer"),
@@ -133,9 +128,8 @@ def test_a_chip_that_does_not_tell_of_its_blocks_is_null() -> None:
         (OWN, "phases.0.ns", 1.5, "phases.0.ns: Input should be a valid integer"),
         (OWN, "figures.queries_per_s", float("inf"), "figures.queries_per_s.float: Input should"),
         (OWN, "series.0.values", [1], "series.0: Value error, 2 times and 1 values"),
-        (LIFE, "end", KeyError, "end: Field required"),
-        (LIFE, "rounds", 7, "rounds: Input should be a valid array"),
-        (LIFE, "gave_up", 7, "gave_up: Input should be a valid string"),
+        (LIFE, "series", 7, "series: Input should be a valid array"),
+        (LIFE, "texts.gave_up", 7, "texts.gave_up: Input should be a valid string"),
     ],
 )
 def test_what_is_wrong_is_a_failed_trial_with_its_place(
@@ -157,10 +151,10 @@ def test_what_is_wrong_is_a_failed_trial_with_its_place(
         (json.dumps(LOAD)[:100], "the last line is not JSON"),
         ("[" * 10_000, "the last line is not JSON"),
         ("[1]", "the last line is list, not an object of JSON"),
-        (json.dumps(put(LIFE, "gave_up", "\ud800")), "the last line is not JSON"),
+        (json.dumps(put(LIFE, "texts.gave_up", "\ud800")), "the last line is not JSON"),
         (json.dumps(put(LOAD, "bytes.read", 10**4000)).replace("0" * 4000, "0" * 5000), "not JSON"),
         ("{}", "it has no phases, figures, series or latencies"),
-        ('{"phase_ns": {}}', "sync_ns: Field required; ops: Field required; bytes: Field requir"),
+        ('{"phases": [{}]}', "phases.0.name: Field required"),
     ],
 )
 def test_what_is_no_result_at_all_is_told(printed: str, said: str) -> None:
@@ -170,7 +164,7 @@ def test_what_is_no_result_at_all_is_told(printed: str, said: str) -> None:
 
 
 def test_many_mistakes_are_counted_and_not_listed() -> None:
-    result = told(json.dumps(put(LOAD, "flash.per_block.reads", ["x"] * 1009)))
+    result = told(json.dumps(put(LOAD, "per_block.reads", ["x"] * 1009)))
     assert result.error is not None and result.error.endswith("; and 1006 more")
 
 
@@ -222,6 +216,8 @@ def test_any_bytes_yield_a_result(printed: bytes) -> None:
 
 
 def test_bytes_that_are_no_text_do_not_cost_the_result() -> None:
-    printed = json.dumps(put(LIFE, "gave_up", "open XX: full")).encode().replace(b"XX", b"\xff")
+    printed = (
+        json.dumps(put(LIFE, "texts.gave_up", "open XX: full")).encode().replace(b"XX", b"\xff")
+    )
     life = told(printed.decode(errors="surrogateescape"))
     assert life.texts["gave_up"] == "open \ufffd: full"

@@ -14,6 +14,8 @@ import pytest
 
 from nandlab.base.errors import NandlabError, UsageError
 from nandlab.base.paths import CATALOG, ROOT
+from nandlab.board import programs
+from nandlab.board.job import Job, Step
 from nandlab.board.qemu import QemuBoard
 from nandlab.catalog.files import beside, load, read_toml
 from nandlab.catalog.workload import WorkloadModel
@@ -185,22 +187,36 @@ def test_an_aged_lifetime_really_ages(board: QemuBoard, tmp_path: Path) -> None:
     assert result.figures["rounds"] == 2
 
 
-def test_a_program_is_built_when_a_job_needs_it_and_not_before(
+def test_a_program_is_built_when_a_job_names_it_and_not_before(
     project: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("NANDLAB_CACHE", str(tmp_path / "cache"))
-    spec = specs(project)[0]
+    job = steps.job(specs(project)[0])
     assert not (tmp_path / "cache").exists()
-    job = steps.job(spec)
-    assert job.steps[0].name == "programs"
-    assert job.cargo is not None
-    assert b"journal" in job.cargo.contents[0]
+    assert set(programs.of(job)) == {"journal", "settle"}
     (project / "programs" / "journal" / "journal.c").write_text("int main(void) { return 1 }")
     with pytest.raises(NandlabError, match=r"journal\.c"):
-        steps.job(spec)
+        programs.of(job)
     shutil.rmtree(project / "programs")
-    with pytest.raises(UsageError, match=r"journal: programs: no C sources in .*programs/journal"):
-        steps.job(spec)
+    assert set(programs.of(job)) == {"settle"}
+
+
+def test_a_program_is_named_by_a_whole_word_of_a_command_or_a_file() -> None:
+    def named(command: str, **files: bytes) -> set[str]:
+        return set(programs.of(Job((Step("a", command),), files)))
+
+    assert named("true") == set()
+    assert named("cat settle.c ffsmark-2 unsettle") == set()
+    assert named("/usr/bin/settle --quiet-ms 1; (ffsmark)") == {"ffsmark", "settle"}
+    assert named("sh script", script=b"\0\nfsops /mnt\n") == {"fsops"}
+    assert named("ferry get 0") == set()
+    assert {"ffsmark", "settle"} <= set(programs.of(Job()))
+
+
+def test_a_project_s_program_has_a_name_of_its_own(project: Path) -> None:
+    (project / "programs" / "journal").rename(project / "programs" / "settle")
+    with pytest.raises(UsageError, match=r"two programs are called settle: .*rename yours"):
+        programs.of(steps.job(specs(project)[0]))
 
 
 @pytest.mark.parametrize(

@@ -72,16 +72,21 @@ def test_a_run_repeats_to_the_nanosecond_beside_a_busy_core(
 
 def check_sound(t: Trial) -> None:
     """What must hold of any good trial, whatever the file system."""
-    assert [p.name for p in t.phases] == ["fill", "creation", "transactions", "deletion"]
+    assert [p.name for p in t.phases] == ["creation", "transactions", "deletion"]
     assert t.per_block is not None
     assert t.erases_per_block is not None
-    assert t.phases[1].operations["create"] == 59
+    assert t.phases[0].operations["create"] == 59
     assert t.operations["read"] + t.operations["append"] <= 211
     assert t.operations["delete"] == t.operations["create"]
-    assert all(p.ns for p in t.phases[1:])
+    assert all(p.ns for p in t.phases)
     assert t.kernel_log == []
     assert t.warnings == []
-    timed = [p.chip for p in t.phases[1:] if p.chip]
+    timed = [p.chip for p in t.phases if p.chip]
+    of_steps = {s.name: s.chip for s in t.steps if s.chip}
+    assert set(of_steps) == {s.name for s in t.steps}
+    assert of_steps["load"].model_dump() == {"reads": 0, "programs": 0, "erases": 0}
+    assert of_steps["mount"].reads > 0
+    assert of_steps["workload"].programs >= sum(c.programs for c in timed)
     assert len(t.per_block.erases) == t.chip.blocks == 128
     assert sum(t.per_block.programs) >= sum(c.programs for c in timed) > 0
     assert sum(t.per_block.erases) >= sum(c.erases for c in timed)
@@ -132,8 +137,10 @@ def test_results_tell_what_made_them(board: QemuBoard, tmp_path: Path) -> None:
     told = result.about("board")
     assert told["kernel"] == board.machine.packages.release
     assert "QEMU emulator" in told["qemu"]
-    assert {"init", "ffsmark", "settle", "simnand.ko"} <= told["parts"].keys()
-    assert all(len(sha) == 64 for sha in told["parts"].values())
+    assert {"init", "ferry", "simnand.ko"} <= told["parts"].keys()
+    brought = result.about("programs")
+    assert set(brought) == {"ffsmark", "settle"}
+    assert all(len(sha) == 64 for sha in (*told["parts"].values(), *brought.values()))
     assert result.about("chip")["sources"]
     mount = result.step("mount")
     assert mount is not None

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Builds what runs on the board: init, the workload programs, our kernel modules.
+"""Builds what runs on the board: init, programs, our kernel modules.
 
 Sources are in ``target/``; what is built is in the cache, named by the hash of sources, compiler
 and headers.
@@ -11,6 +11,7 @@ import os
 import shutil
 import subprocess
 from collections.abc import Mapping
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -39,6 +40,7 @@ def _run(*argv: str) -> None:
         raise NandlabError(f"{' '.join(argv)} failed:\n{done.stdout}{done.stderr}".rstrip())
 
 
+@cache
 def compiler() -> str:
     """The C compiler and its version, in a line."""
     try:
@@ -48,15 +50,14 @@ def compiler() -> str:
     return done.stdout.splitlines()[0]
 
 
-def programs() -> Path:
-    """The folder of static programs: one per folder of ``target/programs``, and init."""
+def init() -> Path:
+    """The board's first process, static."""
 
     def make(work: Path) -> None:
-        _make(TARGET / "programs", f"OUT={work}")
         _make(TARGET / "init", f"OUT={work}")
 
-    sources = {name: tree_digest(TARGET / name) for name in ("programs", "init")}
-    return entry("programs", {"sources": sources, "compiler": compiler()}, make)
+    sources = tree_digest(TARGET / "init")
+    return entry("init", {"sources": sources, "compiler": compiler()}, make) / "init"
 
 
 def program(folder: Path) -> Path:

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What is too large for a job's archive, or for the status channel: cargo, in the board's memory.
+"""The store: memory of the board that its kernel does not use, and what passes through it.
 
-A board has memory that its kernel does not use: the chip's cells lie at its start, cargo after
-them. The host writes there after the board's state is restored and before it goes on, and reads
-there once the job has ended, so neither takes any of the board's time, and saved states know
-nothing of it. On the board ``target/programs/ferry`` reads and writes it; this is the other side.
+The job lies at its start, then the chip's cells, then cargo: what is carried to the board and back,
+such as images. The host writes there before the board's saved state goes on, and reads there once
+the job has ended, so neither takes any of the board's time, and saved states have nothing of it. On
+the board ``target/programs/ferry`` reads and writes it; this is the other side.
 """
 
 from __future__ import annotations
@@ -13,14 +13,15 @@ import mmap
 import os
 import struct
 from dataclasses import dataclass
+from pathlib import Path
 from types import TracebackType
 
 from nandlab.base.errors import UsageError
 from nandlab.catalog.board import BoardModel
 from nandlab.catalog.chip import MIB
 
-FIRMWARE_BYTES = MIB
-"""At the end of the memory, where firmware keeps tables: not to be touched."""
+STORE = "store"
+"""The name under which QEMU finds it."""
 HEAD = struct.Struct("<8sQ")
 HEAD_BYTES = 4096
 MAGIC = b"NNDCARGO"
@@ -73,8 +74,7 @@ def cargo(board: BoardModel, chip_bytes: int, *contents: bytes, back_bytes: int 
     back_bytes: what the job may bring back at most.
     """
     start = board.store_start
-    end = start + board.chip_store_mib * MIB - FIRMWARE_BYTES
-    made = Cargo(start + _whole_mib(chip_bytes), contents, end)
+    made = Cargo(start + _whole_mib(chip_bytes), contents, board.store_end)
     # ferry moves whole MiB
     short = _whole_mib(back_bytes) + MIB - made.room
     if short > 0:
@@ -86,46 +86,39 @@ def cargo(board: BoardModel, chip_bytes: int, *contents: bytes, back_bytes: int 
     return made
 
 
-class SharedMemory:
-    """A board's whole memory in a file of this process's own, for QEMU to map too."""
+class Store:
+    """A board's memory that its kernel does not use: a file that QEMU maps, and so does the host.
 
-    def __init__(self, size: int) -> None:
-        self._fd = os.memfd_create("nandlab-board", 0)
+    A saved state has nothing of it. It is all zeros at first, and gone when the context ends.
+    """
+
+    def __init__(self, board: BoardModel) -> None:
+        self._start = board.job_start
+        size = board.store_end - board.job_start
+        self._fd = os.memfd_create("nandlab-store", 0)
         os.ftruncate(self._fd, size)
         self._map = mmap.mmap(self._fd, size)
-        self.size = size
 
-    @property
-    def fd(self) -> int:
-        """The file's descriptor, which QEMU must inherit."""
+    def appear(self, folder: Path) -> int:
+        """Puts it into a folder as STORE, for a process that inherits the descriptor returned."""
+        (folder / STORE).symlink_to(f"/proc/self/fd/{self._fd}")
         return self._fd
 
-    def options(self) -> tuple[str, ...]:
-        """QEMU's options that make this its memory, under the name that its own would have."""
-        backend = (
-            f"memory-backend-file,id=pc.ram,size={self.size},mem-path=/proc/self/fd/{self._fd},"
-            "share=on,x-use-canonical-path-for-ramblock-id=off"
-        )
-        return ("-object", backend, "-machine", "memory-backend=pc.ram")
+    def put(self, address: int, content: bytes) -> None:
+        """Leaves a content at a physical address, for the board's ``ferry get``."""
+        head = address - self._start
+        at = head + HEAD_BYTES
+        self._map[head : head + HEAD.size] = HEAD.pack(MAGIC, len(content))
+        self._map[at : at + len(content)] = content
 
-    def load(self, load: Cargo) -> None:
-        """Puts a job's cargo in place, into a board just restored."""
-        # A restored board has zeros there, and QEMU has read them all: they need not be kept.
-        self._map.madvise(mmap.MADV_REMOVE, load.address, load.end - load.address)
-        for i, content in enumerate(load.contents):
-            head, at = load.at(i), load.at(i) + HEAD_BYTES
-            self._map[head : head + HEAD.size] = HEAD.pack(MAGIC, len(content))
-            self._map[at : at + len(content)] = content
+    def got(self, address: int) -> bytes | None:
+        """What the board's ``ferry put`` left at a physical address; None: nothing."""
+        head = address - self._start
+        at = head + HEAD_BYTES
+        magic, size = HEAD.unpack(self._map[head : head + HEAD.size])
+        return bytes(self._map[at : at + size]) if magic == MAGIC else None
 
-    def unload(self, load: Cargo) -> bytes | None:
-        """What the job brought back; None: nothing."""
-        at = load.back_address
-        magic, size = HEAD.unpack(self._map[at : at + HEAD.size])
-        if magic != MAGIC:
-            return None
-        return bytes(self._map[at + HEAD_BYTES : at + HEAD_BYTES + size])
-
-    def __enter__(self) -> SharedMemory:
+    def __enter__(self) -> Store:
         return self
 
     def __exit__(

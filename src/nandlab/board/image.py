@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The board's whole world: one initramfs of busybox, mtd-utils, kernel modules and our programs."""
+"""The board's whole world: one initramfs of busybox, mtd-utils, kernel modules, init."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import re
 import shutil
 import subprocess
 import tempfile
+from collections.abc import Mapping
 from pathlib import Path
 
 from nandlab.base.errors import NandlabError
@@ -28,7 +29,7 @@ MTD_TOOLS = [
 """Programs of mtd-utils that need the C library only."""
 
 MODULES = [
-    *("qemu_fw_cfg", "mtd", "nand", "jffs2", "ubi", "ubifs", "nftl", "vfat"),
+    *("mtd", "nand", "jffs2", "ubi", "ubifs", "nftl", "vfat"),
     *("nls_cp437", "nls_ascii", "nls_utf8"),  # that vfat asks for by name
     "nandsim",  # what simnand is compared with: bench/virtual_time.py
     # compressors and checksums that file systems ask the kernel for by name; no dependency tells
@@ -37,8 +38,11 @@ MODULES = [
 """Kernel modules of the board, beside those that these depend on."""
 
 
-def initramfs(packages: Packages, programs: Path, own_modules: list[Path]) -> bytes:
-    """The initramfs, uncompressed: the same inputs give the same bytes."""
+def initramfs(packages: Packages, own: Mapping[str, Path], own_modules: list[Path]) -> bytes:
+    """The initramfs, uncompressed: the same inputs give the same bytes.
+
+    own: our programs by the path that the board has them at.
+    """
     cpio = Archive()
     for folder in ("proc", "sys", "dev", "tmp", "mnt", "etc", "root"):
         cpio.folder(folder)
@@ -46,8 +50,7 @@ def initramfs(packages: Packages, programs: Path, own_modules: list[Path]) -> by
     cpio.file("etc/profile", b"PS1='nandlab:\\w# '\n")
     _add_busybox(cpio, packages)
     _add_tools(cpio, packages)
-    for program in sorted(p for p in programs.iterdir() if p.suffix != ".json"):
-        where = "init" if program.name == "init" else f"usr/bin/{program.name}"
+    for where, program in sorted(own.items()):
         cpio.file(where, program.read_bytes(), 0o755)
     _add_modules(cpio, packages, own_modules)
     return cpio.bytes()

@@ -10,15 +10,20 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any, Protocol
 
 from nandlab.base.errors import NandlabError
 from nandlab.board.cargo import Cargo
 from nandlab.board.cpio import Archive
 
-RECORD_FORMAT = 1
+RECORD_FORMAT = 2
 OUTPUT_MAX = 8 << 20
 """Bytes of what a step prints on a stream that a record holds; init's channel.c has it too."""
+FOLDER = "job"
+"""A job's folder on the board; init has it too."""
+PROGRAMS = "usr/bin"
+"""Where the board has its programs."""
 TOLD_LINES = 6
 """Of what a failed step said, the lines that are told."""
 ALWAYS = "always-"
@@ -64,18 +69,25 @@ class Job:
     start_offset_ns: int = 0
     cargo: Cargo | None = None
     """What is too large for the archive, and room for what the job brings back."""
+    home: Path | None = None
+    """The project whose programs it may name, besides ours."""
 
-    def archive(self) -> bytes:
-        """The cpio archive that init unpacks into its job folder."""
+    def archive(self, programs: Mapping[str, Path]) -> bytes:
+        """The cpio archive that init unpacks at the root: the job's folder, and programs.
+
+        programs: those that the job needs, built, by name.
+        """
         cpio = Archive()
+        for name, path in programs.items():
+            cpio.file(f"{PROGRAMS}/{name}", path.read_bytes(), 0o755)
         for name, content in self.files.items():
-            cpio.file(name, content, 0o755)
-        cpio.file("start", b"%d\n" % self.start_offset_ns)
+            cpio.file(f"{FOLDER}/{name}", content, 0o755)
+        cpio.file(f"{FOLDER}/start", b"%d\n" % self.start_offset_ns)
         if self.steps:
             lines = [step.line() for step in self.steps]
             if any(line.count("\n") != 1 for line in lines):
                 raise ValueError("a step's command must be one line")
-            cpio.file("steps", "".join(lines).encode())
+            cpio.file(f"{FOLDER}/steps", "".join(lines).encode())
         return cpio.bytes()
 
 
@@ -102,6 +114,8 @@ class StepRecord:
     stdout_bytes: int | None = None
     """Bytes that it printed, where the record has only the first OUTPUT_MAX; None: it has all."""
     stderr_bytes: int | None = None
+    counts: str = ""
+    """What the chip had counted when it had ended, in the chip's words; empty: there was none."""
     disk_full: bool = False
     """Whether it failed and there was no room on the RAM disk, which takes what steps print."""
     out_of_memory: bool = False

@@ -10,19 +10,23 @@ from typing import Any
 
 from nandlab.base.digest import file_digest
 from nandlab.base.errors import UsageError
-from nandlab.board.build import modules, programs
+from nandlab.base.paths import TARGET
+from nandlab.board.build import init, modules, program
 from nandlab.board.cache import entry
+from nandlab.board.cargo import STORE
 from nandlab.board.debian import Packages, Suite, packages, packages_here
 from nandlab.board.image import GUEST_PACKAGES, compressed, initramfs
+from nandlab.board.job import PROGRAMS
 from nandlab.board.kvm import QEMU
+from nandlab.board.programs import CARRIER, FOLDER
 from nandlab.board.yaffs2 import Core, core
 from nandlab.catalog.board import BoardModel
 from nandlab.catalog.chip import MIB
 
 OWN_MODULES = ("doorbell", "fsram", "nopidle", "simnand", "tracers")
 """Folders of target/modules that every board has; yaffs2 besides, which takes foreign sources."""
-JOB_SIZE = 1 << 20
-"""Bytes of the fw_cfg file that holds a job: constant, for the guest learns it once, at boot."""
+FIRMWARE_BYTES = 2 * MIB
+"""At the end of the memory, where firmware keeps the tables that it tells the kernel of."""
 CODE_MIB = 32
 """Room for translated code; QEMU's own 1 GiB fills over a long run of short programs, which are
 translated anew wherever they are loaded. It is emptied when it is full: no figure moves by that."""
@@ -49,10 +53,25 @@ class Machine:
     """SHA-256 of what is in the initramfs that we built, by name."""
     yaffs2: Core
 
-    @property
-    def memory_mib(self) -> int:
-        """All of the machine's memory, the kernel's and the chip's, MiB."""
-        return self.model.store_start // MIB + self.model.chip_store_mib
+    def _memory(self, folder: Path) -> list[str]:
+        """QEMU's options of the machine's memory: the kernel's, the store, the firmware's tables.
+
+        The store is a file, ``folder/store``, and what is in it is no part of a saved state. QEMU
+        puts memory together of several pieces only for NUMA nodes; the kernel is told of none.
+        """
+        m = self.model
+        store = f"memory-backend-file,id=store,mem-path={folder / STORE},share=on"
+        sizes = {
+            "memory-backend-ram,id=ram": m.kernel_bytes,
+            store: m.store_end - m.kernel_bytes,
+            "memory-backend-ram,id=firmware": FIRMWARE_BYTES,
+        }
+        nodes = ("cpus=0,memdev=ram", "memdev=store", "memdev=firmware")
+        return [
+            *("-m", f"{sum(sizes.values()) // MIB}"),
+            *(w for piece, size in sizes.items() for w in ("-object", f"{piece},size={size}")),
+            *(word for node in nodes for word in ("-numa", f"node,{node}")),
+        ]
 
     def command(self, folder: Path) -> list[str]:
         """QEMU's command line; sockets and files in ``folder``."""
@@ -63,11 +82,12 @@ class Machine:
         repeats = "idle=poll nandlab.exact " if exact else ""
         append = (
             f"console=ttyS0 quiet panic=-1 oops=panic nokaslr norandmaps random.trust_cpu=off "
-            f"mem={m.ram_mib}M nmi_watchdog=0 {repeats}{m.cmdline}"
+            f"mem={m.ram_mib}M numa=off nmi_watchdog=0 "
+            f"nandlab.job={m.job_start:#x} {repeats}{m.cmdline}"
         )
         return [
             *(QEMU, "-accel", accel, "-cpu", m.cpu, "-smp", "1"),
-            *("-m", str(self.memory_mib)),
+            *self._memory(folder),
             *clock,
             *("-rtc", "base=2020-01-01,clock=vm", "-seed", "1"),
             *("-nodefaults", "-no-user-config", "-display", "none", "-no-reboot"),
@@ -75,13 +95,12 @@ class Machine:
             *("-kernel", str(self.packages.vmlinuz), "-initrd", str(self.initrd)),
             *("-append", append.strip()),
             *("-qmp", f"unix:{folder / 'qmp'}"),
-            *("-fw_cfg", f"name=opt/nandlab/job,file={folder / 'job'}"),
         ]
 
     def identity(self) -> dict[str, Any]:
         """What is written into every result."""
         return {
-            "board": self.model.model_dump(),
+            "board": self.model.model_dump(exclude={"summary"}),
             "accel": self.accel,
             "kernel": self.packages.release,
             "packages": self.packages.versions,
@@ -97,6 +116,11 @@ def kernel_config_here(model: BoardModel) -> dict[str, str] | None:
     return debs.config if debs else None
 
 
+def own_programs() -> dict[str, Path]:
+    """The programs that a board has before any job, built, by the path that it has them at."""
+    return {"init": init(), f"{PROGRAMS}/{CARRIER}": program(TARGET / FOLDER / CARRIER)}
+
+
 def assemble(model: BoardModel, accel: str = "tcg", yaffs2_source: Path | None = None) -> Machine:
     """Fetches and builds all that the board needs, or finds it in the cache.
 
@@ -105,14 +129,13 @@ def assemble(model: BoardModel, accel: str = "tcg", yaffs2_source: Path | None =
     yaffs2 = core(yaffs2_source)
     suite = Suite(model.release, model.arch)
     debs = packages(suite, model.kernel, GUEST_PACKAGES)
-    built = programs()
+    home = own_programs()
     own = [ko for folder in OWN_MODULES for ko in modules(folder, debs)]
     own += modules("yaffs2", debs, {"core": yaffs2.folder})
-    parts = {p.name: file_digest(p) for p in sorted(built.iterdir()) if p.suffix != ".json"}
-    parts |= {p.name: file_digest(p) for p in own}
+    parts = {p.name: file_digest(p) for p in (*home.values(), *own)}
 
     def make(work: Path) -> None:
-        (work / "initrd").write_bytes(compressed(initramfs(debs, built, own)))
+        (work / "initrd").write_bytes(compressed(initramfs(debs, home, own)))
 
     source = {m: file_digest(Path(__file__).with_name(m)) for m in ("image.py", "cpio.py")}
     inputs = {"packages": debs.versions, "parts": parts, "source": source}

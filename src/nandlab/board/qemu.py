@@ -17,27 +17,28 @@ import shlex
 import signal
 import subprocess
 import tempfile
-from collections.abc import AsyncIterator, Callable, Coroutine
-from contextlib import asynccontextmanager
-from dataclasses import replace
+from collections.abc import AsyncIterator, Callable, Coroutine, Mapping
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 from qemu.qmp import EventListener, QMPClient, QMPError
 
 from nandlab.base.digest import file_digest
 from nandlab.base.errors import NandlabError, UsageError
+from nandlab.board import programs
 from nandlab.board.cache import entry
-from nandlab.board.cargo import SharedMemory
+from nandlab.board.cargo import HEAD_BYTES, Store
 from nandlab.board.job import BoardLost, ChannelReader, Job, JobRecord
 from nandlab.board.kvm import probe
-from nandlab.board.machine import JOB_SIZE, Machine, assemble, qemu_version
+from nandlab.board.machine import Machine, assemble, qemu_version
 from nandlab.board.resident import Curve, resident
-from nandlab.catalog.board import BoardModel
-from nandlab.catalog.chip import MIB
+from nandlab.catalog.board import JOB_BYTES, BoardModel
 
 CONSOLE_TAIL_LINES = 80
 CHANNEL_POLL_S = 0.2
+NOTHING: Mapping[int, bytes] = MappingProxyType({})
 _PR_SET_PDEATHSIG = 1
 _libc = ctypes.CDLL(None, use_errno=True)
 
@@ -52,10 +53,13 @@ def _lines(console: Path) -> list[str]:
 
 
 class _Vm:
-    """One QEMU process, its QMP connection and its files; gone when the context ends."""
+    """One QEMU process, its QMP connection, its store and files; gone when the context ends."""
 
-    def __init__(self, folder: Path, process: asyncio.subprocess.Process, qmp: QMPClient) -> None:
+    def __init__(
+        self, folder: Path, process: asyncio.subprocess.Process, qmp: QMPClient, store: Store
+    ) -> None:
         self.folder = folder
+        self.store = store
         self.process = process
         self.qmp = qmp
         self.reader = ChannelReader()
@@ -112,36 +116,35 @@ def _why_gone(console: list[str]) -> str:
 @asynccontextmanager
 async def _vm(
     machine: Machine,
-    job: bytes,
     *extra: str,
+    carried: Mapping[int, bytes] = NOTHING,
     on_terminal: bool = False,
-    shared: SharedMemory | None = None,
 ) -> AsyncIterator[_Vm]:
-    if len(job) > JOB_SIZE:
-        raise NandlabError(f"a job of {len(job)} bytes; a board takes {JOB_SIZE}")
-    with tempfile.TemporaryDirectory(prefix="nandlab-") as scratch:
+    with (
+        tempfile.TemporaryDirectory(prefix="nandlab-") as scratch,
+        Store(machine.model) as store,
+    ):
         folder = Path(scratch)
-        (folder / "job").write_bytes(job.ljust(JOB_SIZE, b"\0"))
+        for address, content in carried.items():
+            store.put(address, content)
         console = "mon:stdio" if on_terminal else f"file:{folder / 'console'}"
         serial = ["-serial", console, "-serial", f"file:{folder / 'channel'}"]
-        memory = shared.options() if shared else ()
         qmp = QMPClient("nandlab")
         await qmp.start_server(str(folder / "qmp"))
         process = await asyncio.create_subprocess_exec(
             *machine.command(folder),
             *serial,
-            *memory,
             *extra,
             stdin=None if on_terminal else subprocess.DEVNULL,
             stdout=None if on_terminal else subprocess.DEVNULL,
             stderr=(folder / "stderr").open("w"),
             start_new_session=True,
             preexec_fn=_die_with_parent,
-            pass_fds=(shared.fd,) if shared else (),
+            pass_fds=(store.appear(folder),),
         )
         try:
             await _accept(qmp, process, folder)
-            yield _Vm(folder, process, qmp)
+            yield _Vm(folder, process, qmp, store)
         finally:
             await _end(process, qmp)
 
@@ -194,42 +197,50 @@ class QemuBoard:
 
     async def run(self, job: Job, on_step: Callable[[str], None] | None = None) -> JobRecord:
         """Restores the board, hands it the job, waits for its end."""
-        if job.cargo is None:
-            return await self._run(job, on_step, None)
-        with SharedMemory(self.machine.memory_mib * MIB) as shared:
-            record = await self._run(job, on_step, shared)
-            return replace(record, cargo=shared.unload(job.cargo))
-
-    async def _run(
-        self, job: Job, on_step: Callable[[str], None] | None, shared: SharedMemory | None
-    ) -> JobRecord:
-        limit = self.machine.model.trial_deadline_s
-        async with _vm(self.machine, job.archive(), *self._incoming(), shared=shared) as vm:
+        async with self._given(job) as vm:
             vm.reader, memory = ChannelReader(on_step), Curve()
+            limit = self.machine.model.trial_deadline_s
             try:
                 async with asyncio.timeout(limit):
-                    await _restored(vm)
-                    if shared and job.cargo:
-                        shared.load(job.cargo)
-                    await vm.qmp.execute("cont")
+                    await self._go_on(vm)
                     await _first(vm.doorbell(), _follow(vm, memory))
             except TimeoutError:
                 raise vm.lost(f"the board gave no answer within {limit} s of host time") from None
             vm.read_channel()
             if not vm.reader.done:
                 raise vm.lost("the board stopped before its job was done")
-            return JobRecord(tuple(vm.reader.steps), tuple(memory.samples))
+            brought = vm.store.got(job.cargo.back_address) if job.cargo else None
+            return JobRecord(tuple(vm.reader.steps), tuple(memory.samples), brought)
 
     async def shell(self) -> None:
         """An interactive shell on the restored board, on this process's terminal, to its end."""
-        job = Job().archive()
-        async with _vm(self.machine, job, *self._incoming(), on_terminal=True) as vm:
-            await _restored(vm)
-            await vm.qmp.execute("cont")
+        async with self._given(Job(), on_terminal=True) as vm:
+            await self._go_on(vm)
             await vm.process.wait()
 
-    def _incoming(self) -> tuple[str, str]:
-        return ("-incoming", f"exec:cat {shlex.quote(str(self.snapshot / 'state'))}")
+    def _given(self, job: Job, *, on_terminal: bool = False) -> AbstractAsyncContextManager[_Vm]:
+        """A machine that the saved state comes into, with a job, its programs and its cargo."""
+        archive = job.archive(programs.of(job))
+        if len(archive) + HEAD_BYTES > JOB_BYTES:
+            raise NandlabError(f"a job of {len(archive)} bytes; a board takes {JOB_BYTES}")
+        carried = {self.machine.model.job_start: archive}
+        if job.cargo:
+            carried |= {job.cargo.at(i): each for i, each in enumerate(job.cargo.contents)}
+        return _vm(self.machine, "-incoming", "defer", carried=carried, on_terminal=on_terminal)
+
+    async def _go_on(self, vm: _Vm) -> None:
+        """From the saved state."""
+        await _without_store(vm)
+        state = shlex.quote(str(self.snapshot / "state"))
+        await vm.qmp.execute("migrate-incoming", {"uri": f"exec:cat {state}"})
+        await _restored(vm)
+        await vm.qmp.execute("cont")
+
+
+async def _without_store(vm: _Vm) -> None:
+    """A state is saved, and comes back, without the memory that is a file of the host's."""
+    without = {"capability": "x-ignore-shared", "state": True}
+    await vm.qmp.execute("migrate-set-capabilities", {"capabilities": [without]})
 
 
 async def _restored(vm: _Vm) -> None:
@@ -266,10 +277,11 @@ async def _follow(vm: _Vm, memory: Curve) -> None:
 
 async def boot_and_save(machine: Machine, work: Path) -> None:
     """Boots the board and writes its state into the folder ``work``; BoardLost if it does not."""
-    async with _vm(machine, b"") as vm:
+    async with _vm(machine) as vm:
         try:
             async with asyncio.timeout(machine.model.boot_deadline_s):
                 await vm.doorbell()
+                await _without_store(vm)
                 target = shlex.quote(str(work / "state"))
                 await vm.qmp.execute("migrate", {"uri": f"exec:cat > {target}"})
                 await _until_saved(vm)
@@ -315,7 +327,6 @@ def open_board(
         "kernel": file_digest(machine.packages.vmlinuz),
         "initrd": file_digest(machine.initrd),
         "qemu": qemu_version(),
-        "job_size": JOB_SIZE,
     }
     snapshot = entry("snapshots", inputs, lambda work: asyncio.run(boot_and_save(machine, work)))
     return QemuBoard(machine, snapshot)

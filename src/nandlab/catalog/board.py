@@ -10,6 +10,9 @@ from pydantic import Field
 from nandlab.catalog.chip import MIB
 from nandlab.catalog.noun import Noun
 
+JOB_BYTES = 16 * MIB
+"""Room for a job: its files and its programs."""
+
 
 class BoardModel(Noun):
     """A board: the machine that the kernel sees."""
@@ -36,9 +39,21 @@ class BoardModel(Noun):
     )
 
     @property
-    def store_start(self) -> int:
-        """Where the chip's cells begin in physical memory, bytes.
-
-        At the first whole 64 MiB past the kernel's RAM: an x86 kernel reserves what lies between.
-        """
+    def kernel_bytes(self) -> int:
+        """Memory up to the store: whole 64 MiB, for an x86 kernel reserves all of the last."""
         return -(-self.ram_mib // 64) * 64 * MIB
+
+    @property
+    def job_start(self) -> int:
+        """Physical address of the store, whose first piece is the job."""
+        return self.kernel_bytes
+
+    @property
+    def store_start(self) -> int:
+        """Physical address of the chip's cells; cargo comes after them."""
+        return self.job_start + JOB_BYTES
+
+    @property
+    def store_end(self) -> int:
+        """Physical address past the store."""
+        return self.store_start + self.chip_store_mib * MIB

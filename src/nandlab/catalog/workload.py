@@ -105,8 +105,6 @@ TIMED: tuple[Do, ...] = ("run", "mount", "unmount", "remount", "sync")
 """Steps that count unless their file says otherwise; the others prepare."""
 AWAY: tuple[Do, ...] = ("unmount", "cut")
 """Steps that leave the file system not mounted."""
-STATE_WORDS = ("valid_percent", "invalid_percent")
-"""Words of a template by which the workload itself makes the flash state."""
 
 
 class StepWords(Strict):
@@ -175,8 +173,7 @@ class WorkloadWords(Strict):
 class WorkloadModel(Noun, WorkloadWords):
     """What exercises a file system: a command or a list of steps, its configuration, its words.
 
-    Commands and ``config`` may use the parameters by name, and ``{seed}``, ``{mountpoint}``,
-    ``{valid_percent}``, ``{invalid_percent}``, ``{mix}``.
+    Commands and ``config`` may use the parameters by name, and ``{seed}``, ``{mountpoint}``.
     """
 
     command: str = Field(
@@ -186,10 +183,6 @@ class WorkloadModel(Noun, WorkloadWords):
         default=[],
         description="what is done in order, instead of one command; the file system is made and "
         "not mounted before; each step is a phase",
-    )
-    programs: list[str] = Field(
-        default=[],
-        description="folders of C sources in programs/ beside the catalog, built and brought along",
     )
     config_file: str = Field(default="", description="the configuration file's name; empty: none")
     config: str = Field(default="", description="the configuration file's text, a template")
@@ -226,11 +219,6 @@ class WorkloadModel(Noun, WorkloadWords):
         if wrong:
             raise ValueError(wrong)
         return self
-
-    def makes_state(self) -> bool:
-        """Whether the workload itself brings the flash to the state that is asked for."""
-        fills = any(step.do == "fill" for step in self.steps)
-        return fills or set(STATE_WORDS) <= self.words()
 
     def words(self) -> set[str]:
         """The words that its templates use."""

@@ -54,15 +54,21 @@ def load_step(parameters: dict[str, str | int], image: str | None = None) -> Ste
     return Step("load", f"{ferried} && {words} image={CHIP_FIFO}", LOAD_DEADLINE_S)
 
 
-def look(name: str) -> Step:
-    """A step beside the trial's own that reads the chip's counts."""
-    return Step(name, f"cat {COUNTERS}", beside=True)
-
-
 def counts(printed: str) -> dict[str, int]:
-    """Page reads, page programs and block erases so far, from what a look printed."""
+    """Page reads, page programs and block erases so far, from what the chip prints of itself."""
     rows = (line.split() for line in printed.splitlines())
     return {row[0]: int(row[1]) for row in rows if len(row) == 2 and row[0] in COUNTS}
+
+
+def between(before: str, after: str) -> dict[str, int] | None:
+    """What the chip did between two moments, from what it printed of itself at each.
+
+    before: empty where it was not there yet. None: not known, for there was none at the end, or
+    another that counts anew.
+    """
+    had, has = counts(before), counts(after)
+    did = {key: has[key] - had.get(key, 0) for key in COUNTS if key in has}
+    return did if len(did) == len(COUNTS) and min(did.values()) >= 0 else None
 
 
 def cut(load: Step, unmount: Step) -> str:

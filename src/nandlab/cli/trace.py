@@ -202,10 +202,10 @@ def report(folder: FolderArgument) -> None:
 @trace_app.command()
 def brief(folder: FolderArgument) -> None:
     """Print a trace's main figures as JSON; the catalog keeps these for the claims of papers."""
-    from nandlab.trace import brief
+    from nandlab.trace import brief, briefing
     from nandlab.trace.folder import TraceFolder
 
-    print(brief.text(brief.of(TraceFolder(folder))), end="")
+    print(brief.text(briefing.of(TraceFolder(folder))), end="")
 
 
 def _state(text: str) -> dict[str, Any]:

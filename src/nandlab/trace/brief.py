@@ -16,11 +16,6 @@ from pydantic import Field
 from nandlab.base.errors import UsageError
 from nandlab.catalog.files import validate
 from nandlab.catalog.noun import Strict
-from nandlab.trace.folder import TraceFolder
-
-PAGES = {"FS_WRITE_END": "written to", "FS_WRITE_PAGE": "written back"}
-"""Events of the page cache that are kept, in words."""
-PHASES = ("creation", "transactions", "deletion")
 
 
 class Flash(Strict):
@@ -39,7 +34,7 @@ class Cause(Flash):
 
 
 class Phase(Strict):
-    """A phase of FFSMark with the sync that ends it, as the program itself reports it."""
+    """A phase with the sync that ends it, as the program itself tells it."""
 
     name: str
     ns: int
@@ -62,13 +57,13 @@ class Brief(Strict):
     options: dict[str, str]
     state: dict[str, Any]
     seed: int
-    config: dict[str, Any] = Field(description="FFSMark's own account of its load; else empty")
+    config: dict[str, Any] = Field(description="the program's own account of its load; else empty")
     command_ns: int
     events: int
     lost: int
     missed: int
     warnings: list[str]
-    phases: list[Phase] = Field(description="of FFSMark; of other commands none")
+    phases: list[Phase] = Field(description="as the program tells them")
     pages: dict[str, int] = Field(
         description="of the page cache: pages that calls wrote to, those that write-back took"
     )
@@ -82,44 +77,6 @@ class Brief(Strict):
     functions: dict[str, list[int]] = Field(
         default={},
         description="of each function asked for by name: calls, their ns with all inside",
-    )
-
-
-def of(trace: TraceFolder) -> Brief:
-    """A folder's brief; what was not traced is null in it."""
-    s, meta = trace.summary, trace.meta
-    vfs, chip = ("vfs" in meta["tracers"], "flash" in meta["tracers"])
-    told = _ffsmark(meta["stdout"])
-    write = s["amplification"]["write"]
-    return Brief(
-        nandlab=meta["nandlab"],
-        command=meta["command"],
-        board=meta["board"]["board"]["name"],
-        kernel=meta["board"]["kernel"],
-        chip=meta["chip"],
-        partition_blocks=meta["partition_blocks"],
-        filesystem=meta["filesystem"],
-        options=meta["options"],
-        state=meta["state"],
-        seed=meta["seed"],
-        config=told.get("config", {}),
-        command_ns=meta["command_ns"],
-        events=s["events"],
-        lost=s["lost"],
-        missed=s["missed"],
-        warnings=s["warnings"],
-        phases=_phases(told),
-        pages={PAGES[r["event"]]: r["count"] for r in s["requests"] if r["event"] in PAGES},
-        programmed_bytes=write["chip_bytes"] if chip else None,
-        written_bytes=write["program_bytes"] if vfs else None,
-        flash=Flash(**_figures(s["flash"])) if chip else None,
-        causes=[Cause(cause=r["cause"], **_figures(r)) for r in s["flash_by_cause"]],
-        functions={
-            r["name"]: [r["count"], r["ns"]]
-            for r in s["functions"]
-            if r["name"] in meta["functions"]
-        },
-        calls={r["name"]: [r["count"], r["ns"]] for r in s["calls"] if r["kind"] == "system call"},
     )
 
 
@@ -137,31 +94,3 @@ def read(path: Path) -> Brief:
 def text(brief: Brief) -> str:
     """As it is kept in a file."""
     return json.dumps(brief.model_dump(), indent=1) + "\n"
-
-
-def _figures(row: dict[str, Any]) -> dict[str, int]:
-    return {k: row[k] for k in ("ns", "reads", "programs", "erases")}
-
-
-def _ffsmark(stdout: str) -> dict[str, Any]:
-    """What FFSMark printed; empty if the command was another program."""
-    try:
-        found = json.loads(stdout)
-    except ValueError:
-        return {}
-    ours = isinstance(found, dict) and found.get("program") == "ffsmark"
-    return found if ours else {}
-
-
-def _phases(told: dict[str, Any]) -> list[Phase]:
-    """The phases that were run. FFSMark counts the sync in a phase's operations, not its time."""
-    counted = (told.get("flash") or {}).get("phases") or {}
-    found = []
-    for name in PHASES:
-        ns = (told.get("phase_ns") or {}).get(name)
-        if ns is None or not counted.get(name):
-            continue
-        sync_ns = told["sync_ns"][name] or 0
-        operations = {k: counted[name][k] for k in ("reads", "programs", "erases")}
-        found.append(Phase(name=name, ns=ns + sync_ns, **operations))
-    return found

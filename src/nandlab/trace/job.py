@@ -83,7 +83,7 @@ def job(request: Request) -> Job:
     spec = request.spec
     settle = rest(spec)
     steps, files = [*setup(spec)], {"tracers.sh": _start(request).encode()}
-    if spec.state.valid or spec.state.invalid:
+    if spec.aged:
         files |= fill_files(spec)
         steps.append(fill(spec))
     if request.before:
@@ -121,13 +121,8 @@ def _command(request: Request, files: dict[str, bytes]) -> Step:
     if request.command is not None:
         files["command.sh"] = request.command.encode()
         return Step("command", f"cd {MOUNTPOINT} && exec sh /job/command.sh", DEADLINE_S)
-    # the state is there before the trace begins
-    unfilled = spec.model_copy(update={"state": spec.state.model_copy(update=EMPTY)})
-    files[spec.workload.config_file] = filled(unfilled, spec.workload.config).encode()
-    return Step("command", filled(unfilled, spec.workload.command), DEADLINE_S)
-
-
-EMPTY = {"valid": 0.0, "invalid": 0.0}
+    files[spec.workload.config_file] = filled(spec, spec.workload.config).encode()
+    return Step("command", filled(spec, spec.workload.command), DEADLINE_S)
 
 
 def _start(request: Request) -> str:

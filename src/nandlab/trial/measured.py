@@ -14,10 +14,8 @@ from pydantic_core import from_json
 
 from nandlab.catalog.files import mistakes
 from nandlab.measure.instrument import Unreadable
-from nandlab.results import format1
 from nandlab.results.record import (
     Count,
-    Counts,
     EraseSpread,
     Latency,
     PerBlock,
@@ -99,57 +97,6 @@ OTHERWISE = ("state", "warnings")
 """Members that a result has in another place."""
 
 
-class _Flash(_Told):
-    phases: dict[str, Counts | None]
-    sync: dict[str, Counts | None]
-    erases_per_block: EraseSpread | None
-    per_block: PerBlock | None
-
-
-class _Load(_Told):
-    """A load in phases as FFSMark prints it: docs/ffsmark.md."""
-
-    phase_ns: dict[str, Count | None]
-    sync_ns: dict[str, Count | None]
-    ops: dict[str, dict[str, Count]]
-    bytes: dict[str, Count]
-    latency_ns: dict[str, Latency | None]
-    flash: _Flash | None
-    state: _State = _State()
-    warnings: list[str]
-
-    def measured(self) -> Measured:
-        told = self.model_dump()
-        flash = told.pop("flash") or {}
-        told |= {"flash": flash.get("phases"), "flash_sync": flash.get("sync")}
-        blocks = {key: flash.get(key) for key in ("erases_per_block", "per_block")}
-        more = {**blocks, "state": told["state"], "warnings": self.warnings}
-        return Measured.model_validate({**format1.fields(told), **more})
-
-
-class _Round(_Told):
-    t_ns: Count
-    bytes_written: Count
-    programs: Count
-    erases: Count
-    dead_blocks: Count
-
-
-class _Life(_Told):
-    """Rounds of a load until it failed, as the program lifetime prints them."""
-
-    rounds: list[_Round]
-    end: _Round
-    gave_up: str | None
-    per_block: PerBlock
-    warnings: list[str]
-
-    def measured(self) -> Measured:
-        told = self.model_dump()
-        more = {"per_block": told["per_block"], "warnings": self.warnings}
-        return Measured.model_validate({**format1.life(told), **more})
-
-
 class _Settled(_Told):
     settled: bool
 
@@ -160,11 +107,7 @@ M = TypeVar("M", bound=_Told)
 def read(printed: str) -> Measured:
     """The result of a workload, by all that it printed; Unreadable if there is none."""
     line = _last_line(printed)
-    told = _object(line)
-    if "rounds" in told:
-        return _as(_Life, line).measured()
-    if "phase_ns" in told:
-        return _as(_Load, line).measured()
+    _refuse_what_is_no_object(line)
     found = _as(Measured, line)
     if found.nothing:
         raise Unreadable("it has no phases, figures, series or latencies")
@@ -183,7 +126,7 @@ def _last_line(printed: str) -> bytes:
     return text.encode()
 
 
-def _object(line: bytes) -> dict[str, Any]:
+def _refuse_what_is_no_object(line: bytes) -> None:
     try:
         found = from_json(line)
     except ValueError as e:
@@ -191,7 +134,6 @@ def _object(line: bytes) -> dict[str, Any]:
         raise Unreadable(f"the last line is not JSON: {e}: {shown!r}") from None
     if not isinstance(found, dict):
         raise Unreadable(f"the last line is {type(found).__name__}, not an object of JSON")
-    return found
 
 
 def _as(model: type[M], line: bytes) -> M:

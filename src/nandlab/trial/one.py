@@ -8,6 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 from nandlab.base.digest import bytes_digest, file_digest
+from nandlab.board import programs
 from nandlab.board.job import Board, BoardLost, Job
 from nandlab.plan.study import TrialSpec
 from nandlab.results import record as results
@@ -50,10 +51,9 @@ async def run(
 
 def sources(spec: TrialSpec, board: Board) -> dict[str, dict[str, Any]]:
     """What the trial ran with, whole."""
-    brought = {name: file_digest(path) for name, path in steps.programs(spec).items()}
-    more = {"programs": brought} if brought else {}
+    brought = programs.of(steps.without_image(spec))
     return {
-        **more,
+        "programs": {name: file_digest(path) for name, path in brought.items()},
         "board": board.identity,
         "chip": spec.chip.model_dump(),
         "filesystem": spec.filesystem.model_dump(),

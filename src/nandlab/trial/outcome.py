@@ -9,7 +9,6 @@ from typing import Any, TypeVar
 
 from nandlab.base.digest import bytes_digest
 from nandlab.board.job import Job, JobRecord, printable
-from nandlab.catalog.workload import StepWords
 from nandlab.chip import simulated
 from nandlab.measure.every import wanted
 from nandlab.measure.instrument import Unreadable
@@ -17,7 +16,6 @@ from nandlab.plan.study import TrialSpec
 from nandlab.results.record import Artefact, Counts, Doubt, Phase, Shares, State, StepTaken
 from nandlab.trial import measured
 from nandlab.trial.measured import Measured
-from nandlab.trial.steps import LOOK
 
 WORKLOAD_DOUBTS = {"fill-off-target": "state_missed"}
 """Codes of a workload's warnings that have a code of their own in results.WARNINGS."""
@@ -30,12 +28,12 @@ EXPECTED_IN_LOG = ("taints kernel.", "tainting kernel")
 def outcome(spec: TrialSpec, job: Job, record: JobRecord) -> dict[str, Any]:
     """What the steps came to, as fields of a result."""
     commands = {s.name: s.command for s in job.steps if not (s.beside or s.always)}
-    log = kernel_log(spec, record)
+    log, chip = kernel_log(spec, record), _chip(spec, record)
     found: dict[str, Any] = {
         "status": "ok",
         "kernel_log": log,
         "steps": [
-            StepTaken(name=s.step, ns=s.ns, command=commands[s.step])
+            StepTaken(name=s.step, ns=s.ns, chip=chip[s.step], command=commands[s.step])
             for s in record.steps
             if s.step in commands
         ],
@@ -110,11 +108,12 @@ def _of_steps(spec: TrialSpec, record: JobRecord, doubts: list[Doubt]) -> dict[s
     """A phase for each step of the list, or those that its program tells, in order."""
     steps = spec.workload.steps
     tell = [s.phase for s in steps if s.tells]
-    whole = Measured()
+    whole, chip = Measured(), _chip(spec, record)
     phases: list[Phase] = []
-    for i, step in enumerate(steps):
+    for step in steps:
+        name = step.phase
         if not step.tells:
-            phases.append(_phase(step, i, record))
+            phases.append(Phase(name=name, ns=record[name].ns, chip=chip[name]))
             continue
         told = _told(spec, record, step.phase, doubts)
         if len(tell) > 1:
@@ -133,14 +132,18 @@ def _artefacts(spec: TrialSpec, record: JobRecord) -> list[Artefact]:
     return [Artefact(name=names[0], kind="chip image", sha256=sha256, bytes=size)]
 
 
-def _phase(step: StepWords, index: int, record: JobRecord) -> Phase:
-    """One step, with what the chip did in it; a chip that was put in anew counts anew."""
-    before, after = (simulated.counts(record[f"{LOOK}{i}"].stdout) for i in (index, index + 1))
-    known = all(key in side for side in (before, after) for key in simulated.COUNTS)
-    chip = {key: after[key] - before[key] for key in simulated.COUNTS} if known else {}
-    counted = chip and min(chip.values()) >= 0 and step.do != "cut"
-    ns = record[step.phase].ns
-    return Phase(name=step.phase, ns=ns, chip=Counts(**chip) if counted else None)
+def _chip(spec: TrialSpec, record: JobRecord) -> dict[str, Counts | None]:
+    """What the chip did in each step, and in what came between it and the one before.
+
+    None where it is not known: a step that puts the chip in anew has it count anew.
+    """
+    anew = {step.phase for step in spec.workload.steps if step.do == "cut"}
+    before, found = "", {}
+    for step in record.steps:
+        did = None if step.step in anew else simulated.between(before, step.counts)
+        found[step.step] = Counts(**did) if did else None
+        before = step.counts
+    return found
 
 
 def _doubts(warnings: list[str]) -> list[Doubt]:

@@ -14,6 +14,7 @@ from typing import Any, Protocol
 from nandlab.base.digest import digest, file_digest
 from nandlab.base.errors import NandlabError, UsageError
 from nandlab.base.paths import RESULTS
+from nandlab.board import programs
 from nandlab.board.job import Board
 from nandlab.plan.matrix import Member
 from nandlab.plan.medium import Medium
@@ -60,9 +61,9 @@ def head(study: Study, specs: Sequence[TrialSpec], board: Board) -> Run:
 
 def _asked(spec: TrialSpec) -> list[object]:
     """What a trial asks of the board, by the catalog; its image is named by its hash."""
-    asked = steps.job(spec.model_copy(update={"image": None}))
+    asked = steps.without_image(spec)
     told = [[s.name, s.deadline_s, s.command] for s in asked.steps]
-    brought = [file_digest(path) for path in steps.programs(spec).values()]
+    brought = [file_digest(path) for path in programs.of(asked).values()]
     return [told, *brought, {name: content.decode() for name, content in asked.files.items()}]
 
 

@@ -7,21 +7,14 @@ then finds it mounted and at rest; one that is a list of steps mounts it by itse
 
 from __future__ import annotations
 
-import io
-import tarfile
 from collections.abc import Iterator
-from pathlib import Path
 
-from nandlab.base.errors import UsageError
-from nandlab.base.paths import ROOT
-from nandlab.board.build import program
 from nandlab.board.cargo import Cargo, cargo
 from nandlab.board.job import Job, Step
 from nandlab.catalog.workload import AWAY, StepWords
 from nandlab.chip import file as chipfile
 from nandlab.chip import image as chipimage
 from nandlab.chip import simulated
-from nandlab.chip.simulated import look
 from nandlab.measure.every import wanted
 from nandlab.measure.instrument import Moment
 from nandlab.plan.medium import MOUNTPOINT
@@ -30,66 +23,36 @@ from nandlab.trial.medium import formats, image_bytes_max, load, modules, mount,
 
 NS_PER_MS = 1_000_000
 WORK_DEADLINE_S = 24 * 3600
-LOOK = "chip-"
-"""Steps so named look at the chip's counts before the first step of a list, and after each."""
-PROGRAMS = "/usr/bin"
-"""Where the board has its programs."""
 
 
 def job(spec: TrialSpec) -> Job:
     """The trial as steps for the board."""
-    hold, image, programs = _cargo(spec)
+    hold = _cargo(spec)
     steps = [
-        *programs,
-        *made(spec, image),
+        *made(spec, hold.get() if hold and spec.image is not None else None),
         *_work(spec, hold),
         Step("kernel-log", "dmesg -r", always=True),
     ]
     offset = round(spec.phase_offset_ms * NS_PER_MS)
-    return Job(tuple(steps), _files(spec), offset, hold)
+    return Job(tuple(steps), _files(spec), offset, hold, spec.workload.home)
 
 
-def _cargo(spec: TrialSpec) -> tuple[Cargo | None, str | None, list[Step]]:
-    """What is carried to the board, the command that gives the chip's image, and what unpacks
-    programs.
-    """
+def without_image(spec: TrialSpec) -> Job:
+    """The same, without the chip's image: what the catalog makes of it."""
+    return job(spec.model_copy(update={"image": None}))
+
+
+def _cargo(spec: TrialSpec) -> Cargo | None:
+    """What is carried to the board, and from it: the chip's image."""
     contents: list[bytes] = []
     if spec.image is not None:
         _, image = chipfile.read(spec.image.head().path)
         contents.append(chipimage.encode(image))
-    if spec.workload.programs:
-        contents.append(_packed(spec))
     saves = any(step.do == "save" for step in spec.workload.steps)
     if not contents and not saves:
-        return None, None, []
+        return None
     back_bytes = image_bytes_max(spec) if saves else 0
-    hold = cargo(spec.board, spec.cells_bytes, *contents, back_bytes=back_bytes)
-    unpack = f"set -o pipefail; {hold.get(len(contents) - 1)} | tar -x -C {PROGRAMS}"
-    programs = [Step("programs", unpack, beside=True)] if spec.workload.programs else []
-    return hold, hold.get() if spec.image is not None else None, programs
-
-
-def _packed(spec: TrialSpec) -> bytes:
-    out = io.BytesIO()
-    with tarfile.open(fileobj=out, mode="w", format=tarfile.GNU_FORMAT) as tar:
-        for name, path in programs(spec).items():
-            info = tarfile.TarInfo(name)
-            content = path.read_bytes()
-            info.size, info.mode = len(content), 0o755
-            tar.addfile(info, io.BytesIO(content))
-    return out.getvalue()
-
-
-def programs(spec: TrialSpec) -> dict[str, Path]:
-    """Programs that the workload brings along, built; UsageError where there are no sources."""
-    home = spec.workload.home or ROOT
-    found = {}
-    for name in spec.workload.programs:
-        folder = home / "programs" / name
-        if not list(folder.glob("*.c")):
-            raise UsageError(f"{spec.workload.name}: programs: no C sources in {folder}")
-        found[name] = program(folder)
-    return found
+    return cargo(spec.board, spec.cells_bytes, *contents, back_bytes=back_bytes)
 
 
 def _files(spec: TrialSpec) -> dict[str, bytes]:
@@ -97,14 +60,8 @@ def _files(spec: TrialSpec) -> dict[str, bytes]:
     config = {workload.config_file: filled(spec, workload.config).encode()}
     return {
         **(config if workload.config_file else {}),
-        **(fill_files(spec) if _fills(spec) else {}),
+        **(fill_files(spec) if spec.aged else {}),
     }
-
-
-def _fills(spec: TrialSpec) -> bool:
-    """Whether the flash state is made by a step of the trial."""
-    listed = any(step.do == "fill" for step in spec.workload.steps)
-    return spec.aged and (listed or not spec.workload.makes_state())
 
 
 def made(spec: TrialSpec, image: str | None = None) -> list[Step]:
@@ -133,25 +90,23 @@ def _work(spec: TrialSpec, hold: Cargo | None) -> Iterator[Step]:
         yield from _listed(spec, hold)
         return
     yield from (mount(spec), rest(spec), *_beside(spec, "mounted"))
-    if _fills(spec):
+    if spec.aged:
         yield from (fill(spec), settled(spec))
     yield Step("workload", filled(spec, spec.workload.command), deadline_s=WORK_DEADLINE_S)
     yield from (*_beside(spec, "worked"), unmount(spec), *_beside(spec, "unmounted"))
 
 
 def _listed(spec: TrialSpec, hold: Cargo | None) -> Iterator[Step]:
-    """A workload's list, the chip's counts read before it and after each step."""
+    """A workload's list."""
     steps = spec.workload.steps
-    if _fills(spec) and not any(step.do == "fill" for step in steps):
+    if spec.aged and not any(step.do == "fill" for step in steps):
         yield from _filled_apart(spec, "fill")
-    yield look(f"{LOOK}0")
     mounts = [i for i, step in enumerate(steps) if step.do == "mount"]
     ends = _last_unmount(steps)
     for i, step in enumerate(steps):
         if i == ends:
             yield from _beside(spec, "worked")
         yield from _step(spec, step, hold, mounted=_mounted(steps[:i]))
-        yield look(f"{LOOK}{i + 1}")
         if mounts and i == mounts[0]:
             yield from _beside(spec, "mounted")
         if i == ends:
@@ -248,9 +203,6 @@ def filled(spec: TrialSpec, template: str) -> str:
     values |= {
         "seed": str(spec.seed),
         "mountpoint": MOUNTPOINT,
-        "valid_percent": f"{spec.state.valid * 100:g}",
-        "invalid_percent": f"{spec.state.invalid * 100:g}",
-        "mix": f"{spec.state.mix:g}",
     }
     return template.format(**values)
 

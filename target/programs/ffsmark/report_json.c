@@ -6,60 +6,76 @@
 #include "report.h"
 
 /* Raised when a member changes its meaning or goes away. */
-#define FORMAT 1
+#define FORMAT 2
 
-static void json_times(struct json *json, const char *key,
-		       const struct result *result, const uint64_t *ns)
+static void json_use(struct json *json, const char *key,
+		     const struct flash_use *use)
 {
+	if (use->reads == COUNT_MISSING || use->programs == COUNT_MISSING ||
+	    use->erases == COUNT_MISSING) {
+		json_null(json, key);
+		return;
+	}
 	json_object(json, key);
-	for (int phase = 0; phase < PHASES; phase++)
-		json_count(json, phase_names[phase],
-			   phase == PHASE_FILL && !result->filled
-				   ? COUNT_MISSING
-				   : ns[phase]);
+	json_count(json, "reads", use->reads);
+	json_count(json, "programs", use->programs);
+	json_count(json, "erases", use->erases);
 	json_end(json);
 }
 
-static void json_ops(struct json *json, const struct result *result)
+/* Whether operations of the kind belong to the phase, none done included. */
+static bool has_kind(int phase, int op)
 {
-	json_object(json, "ops");
-	for (int op = 0; op < OPS; op++) {
-		const uint64_t *by_phase = result->ops[op];
-
-		json_object(json, op_names[op]);
-		json_count(json, "total", result_total(result, op));
-		if (op == OP_CREATE)
-			json_count(json, "creation", by_phase[PHASE_CREATION]);
-		if (op == OP_DELETE)
-			json_count(json, "deletion", by_phase[PHASE_DELETION]);
-		if (op == OP_CREATE || op == OP_DELETE)
-			json_count(json, "transactions",
-				   by_phase[PHASE_TRANSACTIONS]);
-		json_end(json);
+	switch (phase) {
+	case PHASE_CREATION:
+		return op == OP_CREATE;
+	case PHASE_TRANSACTIONS:
+		return true;
+	case PHASE_DELETION:
+		return op == OP_DELETE;
+	default:
+		return false;
 	}
+}
+
+static void json_phase(struct json *json, const struct result *result,
+		       int phase)
+{
+	json_object(json, NULL);
+	json_text(json, "name", phase_names[phase]);
+	json_count(json, "ns", result->phase_ns[phase]);
+	json_count(json, "sync_ns", result->sync_ns[phase]);
+	json_object(json, "operations");
+	for (int op = 0; op < OPS; op++)
+		if (has_kind(phase, op))
+			json_count(json, op_names[op], result->ops[op][phase]);
+	json_end(json);
+	if (result->flash) {
+		json_use(json, "chip", &result->phase_flash[phase]);
+		json_use(json, "chip_sync", &result->sync_flash[phase]);
+	}
+	json_end(json);
+}
+
+static void json_load(struct json *json, const struct result *result)
+{
+	json_array(json, "phases");
+	for (int phase = 0; phase < PHASES; phase++)
+		if (phase != PHASE_FILL || result->filled)
+			json_phase(json, result, phase);
+	json_end(json);
+	json_object(json, "operations");
+	for (int op = 0; op < OPS; op++)
+		json_count(json, op_names[op], result_total(result, op));
 	json_end(json);
 	json_count(json, "transactions_done", result->transactions);
 	json_object(json, "bytes");
 	json_count(json, "read", result->bytes_read);
 	json_count(json, "written", result->bytes_written);
 	json_end(json);
-}
-
-static void json_uses(struct json *json, const char *key,
-		      const struct result *result, const struct flash_use *uses)
-{
-	json_object(json, key);
-	for (int phase = 0; phase < PHASES; phase++) {
-		if (phase == PHASE_FILL && !result->filled) {
-			json_null(json, phase_names[phase]);
-			continue;
-		}
-		json_object(json, phase_names[phase]);
-		json_count(json, "reads", uses[phase].reads);
-		json_count(json, "programs", uses[phase].programs);
-		json_count(json, "erases", uses[phase].erases);
-		json_end(json);
-	}
+	json_object(json, "latency_ns");
+	for (int op = 0; op < OPS; op++)
+		latency_json(json, op_names[op], &result->latency[op]);
 	json_end(json);
 }
 
@@ -103,18 +119,11 @@ static void json_counts(struct json *json, const char *key,
 	json_end(json);
 }
 
-static void json_flash(struct json *json, const struct result *result)
+static void json_blocks(struct json *json, const struct result *result)
 {
 	const struct flash_blocks *blocks = &result->blocks;
 
-	if (!result->flash) {
-		json_null(json, "flash");
-		return;
-	}
-	json_object(json, "flash");
-	json_uses(json, "phases", result, result->phase_flash);
-	json_uses(json, "sync", result, result->sync_flash);
-	if (result->blocks_known) {
+	if (result->flash && result->blocks_known) {
 		json_spread(json, blocks);
 		json_object(json, "per_block");
 		json_counts(json, "reads", blocks->reads, blocks->count);
@@ -125,6 +134,16 @@ static void json_flash(struct json *json, const struct result *result)
 		json_null(json, "erases_per_block");
 		json_null(json, "per_block");
 	}
+}
+
+/* The chip's geometry, as it tells it. */
+static void json_chip(struct json *json, const struct result *result)
+{
+	if (!result->flash) {
+		json_null(json, "chip");
+		return;
+	}
+	json_object(json, "chip");
 	json_count(json, "partition_pages", result->partition_pages);
 	json_count(json, "pages_per_block", result->pages_per_block);
 	json_end(json);
@@ -161,14 +180,9 @@ int report_json(FILE *out, const struct config *config,
 	json_text(&json, "program", "ffsmark");
 	json_count(&json, "format", FORMAT);
 	config_json(&json, config);
-	json_times(&json, "phase_ns", result, result->phase_ns);
-	json_times(&json, "sync_ns", result, result->sync_ns);
-	json_ops(&json, result);
-	json_object(&json, "latency_ns");
-	for (int op = 0; op < OPS; op++)
-		latency_json(&json, op_names[op], &result->latency[op]);
-	json_end(&json);
-	json_flash(&json, result);
+	json_load(&json, result);
+	json_blocks(&json, result);
+	json_chip(&json, result);
 	json_state(&json, config, &result->state);
 	warnings_json(&json, "warnings", &result->warnings);
 	json_end(&json);

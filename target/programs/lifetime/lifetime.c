@@ -186,19 +186,54 @@ static void print_blocks(struct json *json, const char *key,
 	json_end(json);
 }
 
-static void print_round(struct json *json, const char *key,
-			const struct life *life, const struct round *round)
+/* What adds up over the rounds: the names and units that a result has. */
+static const struct total {
+	const char *name;
+	const char *unit;
+} totals[] = {
+	{"bytes_written", "bytes"},
+	{"programs", "count"},
+	{"erases", "count"},
+	{"dead_blocks", "count"},
+};
+
+static uint64_t total_at(const struct life *life, const struct round *round,
+			 size_t total)
 {
 	const struct flash_counters *now = &round->counters;
 
-	json_object(json, key);
-	json_count(json, "t_ns", round->t_ns);
-	json_count(json, "bytes_written", round->bytes_written);
-	json_count(json, "programs",
-		   flash_delta(now->programs, life->before.programs));
-	json_count(json, "erases",
-		   flash_delta(now->erases, life->before.erases));
-	json_count(json, "dead_blocks", now->worn_out);
+	switch (total) {
+	case 0:
+		return round->bytes_written;
+	case 1:
+		return flash_delta(now->programs, life->before.programs);
+	case 2:
+		return flash_delta(now->erases, life->before.erases);
+	default:
+		return now->worn_out;
+	}
+}
+
+/* The moments of a series: after each round, and after the end. */
+static const struct round *moment(const struct life *life, uint64_t i)
+{
+	return i < life->count ? &life->rounds[i] : &life->end;
+}
+
+static void print_series(struct json *json, const struct life *life,
+			 size_t total)
+{
+	json_object(json, NULL);
+	json_text(json, "name", totals[total].name);
+	json_text(json, "unit", totals[total].unit);
+	json_array(json, "t_ns");
+	for (uint64_t i = 0; i <= life->count; i++)
+		json_count(json, NULL, moment(life, i)->t_ns);
+	json_end(json);
+	json_array(json, "values");
+	for (uint64_t i = 0; i <= life->count; i++)
+		json_count(json, NULL, total_at(life, moment(life, i), total));
+	json_end(json);
 	json_end(json);
 }
 
@@ -211,18 +246,22 @@ static int print_life(const struct request *request, const struct life *life)
 		return fail_errno("read the chip's blocks in", request->flash);
 	json_object(&json, NULL);
 	json_text(&json, "program", "lifetime");
-	json_text(&json, "gave_up", life->gave_up);
-	json_array(&json, "rounds");
-	for (uint64_t i = 0; i < life->count; i++)
-		print_round(&json, NULL, life, &life->rounds[i]);
+	json_object(&json, "figures");
+	json_count(&json, "rounds", life->count);
 	json_end(&json);
-	print_round(&json, "end", life, &life->end);
+	json_object(&json, "texts");
+	if (life->gave_up)
+		json_text(&json, "gave_up", life->gave_up);
+	json_end(&json);
+	json_bool(&json, "open_ended", !life->gave_up);
+	json_array(&json, "series");
+	for (size_t i = 0; i < sizeof(totals) / sizeof(*totals); i++)
+		print_series(&json, life, i);
+	json_end(&json);
 	json_object(&json, "per_block");
 	print_blocks(&json, "reads", blocks.reads, blocks.count);
 	print_blocks(&json, "programs", blocks.programs, blocks.count);
 	print_blocks(&json, "erases", blocks.erases, blocks.count);
-	json_end(&json);
-	json_array(&json, "warnings");
 	json_end(&json);
 	json_end(&json);
 	flash_free_blocks(&blocks);
@@ -242,7 +281,7 @@ int main(int argc, char **argv)
 	(void)argc;
 	diag_program = "lifetime";
 	if (options_walk(options, sizeof(options) / sizeof(*options), argv + 1,
-			 &request, "lifetime --round COMMAND [OPTION]...",
+			 &request, "--round COMMAND [OPTION]...",
 			 "Wears a chip with rounds of one load until it fails.",
 			 &helped))
 		return helped ? EXIT_OK : EXIT_USAGE;

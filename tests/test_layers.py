@@ -22,6 +22,7 @@ FLOORS = {
 """Room -> its floor, by the table."""
 ROOMS = sorted(p.parent.name for p in SOURCES.glob("*/__init__.py"))
 LOOSE = {"__init__.py", "__main__.py"}
+LINES_MAX = 60
 
 IMPORTED = """
 import importlib, json, pkgutil, sys
@@ -75,3 +76,33 @@ def test_analysis_and_report_import_no_board() -> None:
     imported: list[str] = json.loads(done.stdout)
     assert "nandlab.report.trace" in imported
     assert [name for name in imported if name.startswith(LATER)] == []
+
+
+def functions(tree: ast.AST) -> Iterator[ast.FunctionDef | ast.AsyncFunctionDef]:
+    return (n for n in ast.walk(tree) if isinstance(n, (ast.FunctionDef, ast.AsyncFunctionDef)))
+
+
+def test_no_function_does_more_than_a_screen_shows() -> None:
+    """What a command takes from its user is not counted: a parameter with its help is data."""
+    long = [
+        f"{source.relative_to(SOURCES)}: {f.name}"
+        for source in SOURCES.rglob("*.py")
+        for f in functions(ast.parse(source.read_text()))
+        if (f.end_lineno or 0) - f.body[0].lineno >= LINES_MAX
+    ]
+    assert long == []
+
+
+WORKLOADS_OWN = re.compile(r"transactions|creation|ffsmark", re.IGNORECASE)
+
+
+@pytest.mark.parametrize("room", ["analysis", "plan", "report"])
+def test_no_workload_is_known_where_results_are_read(room: str) -> None:
+    told = [
+        f"{source.name}: {line.strip()}"
+        for source in (SOURCES / room).rglob("*")
+        if source.suffix in (".py", ".js", ".css", ".html", ".jinja")
+        for line in source.read_text().splitlines()
+        if WORKLOADS_OWN.search(line)
+    ]
+    assert told == []

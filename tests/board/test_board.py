@@ -249,7 +249,7 @@ def test_the_kernel_has_the_ram_that_the_board_says(board: QemuBoard) -> None:
     assert total_kib < board.machine.model.ram_mib * 1024
 
 
-@pytest.mark.parametrize("ram_mib", [113, 160])
+@pytest.mark.parametrize("ram_mib", [113, 160, 2880])
 def test_a_board_may_have_any_ram(board: QemuBoard, ram_mib: int) -> None:
     """The chip's cells lie past what the kernel keeps for itself behind its RAM."""
     model = board.machine.model.model_copy(update={"ram_mib": ram_mib})

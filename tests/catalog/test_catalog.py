@@ -63,6 +63,18 @@ def test_a_file_that_is_no_toml_is_told(tmp_path: Path) -> None:
         catalog.parse(tmp_path / "x.toml", BoardModel)
 
 
+def test_a_board_s_memory_is_in_one_piece(tmp_path: Path) -> None:
+    shipped = (CATALOG / "boards" / "apf27.toml").read_text()
+    for ram_mib, fits in ((2880, True), (2944, False)):
+        path = tmp_path / "apf27.toml"
+        path.write_text(shipped.replace("ram_mib = 128", f"ram_mib = {ram_mib}"))
+        if fits:
+            assert catalog.parse(path, BoardModel).memory_bytes < 3584 << 20
+            continue
+        with pytest.raises(UsageError, match="chip_store_mib are 19 MiB too much: a machine of"):
+            catalog.parse(path, BoardModel)
+
+
 def test_an_unknown_name_lists_the_known() -> None:
     with pytest.raises(UsageError, match=r"no 'ext4'.*jffs2, .*ubifs"):
         catalog.load("filesystems", "ext4", FilesystemModel)

@@ -20,13 +20,11 @@ from nandlab.board.job import PROGRAMS
 from nandlab.board.kvm import QEMU
 from nandlab.board.programs import CARRIER, FOLDER
 from nandlab.board.yaffs2 import Core, core
-from nandlab.catalog.board import BoardModel
+from nandlab.catalog.board import FIRMWARE_BYTES, BoardModel
 from nandlab.catalog.chip import MIB
 
 OWN_MODULES = ("doorbell", "fsram", "nopidle", "simnand", "tracers")
 """Folders of target/modules that every board has; yaffs2 besides, which takes foreign sources."""
-FIRMWARE_BYTES = 2 * MIB
-"""At the end of the memory, where firmware keeps the tables that it tells the kernel of."""
 CODE_MIB = 32
 """Room for translated code; QEMU's own 1 GiB fills over a long run of short programs, which are
 translated anew wherever they are loaded. It is emptied when it is full: no figure moves by that."""
@@ -68,7 +66,7 @@ class Machine:
         }
         nodes = ("cpus=0,memdev=ram", "memdev=store", "memdev=firmware")
         return [
-            *("-m", f"{sum(sizes.values()) // MIB}"),
+            *("-m", f"{m.memory_bytes // MIB}"),
             *(w for piece, size in sizes.items() for w in ("-object", f"{piece},size={size}")),
             *(word for node in nodes for word in ("-numa", f"node,{node}")),
         ]

@@ -5,13 +5,17 @@ from __future__ import annotations
 
 from typing import Literal
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from nandlab.catalog.chip import MIB
 from nandlab.catalog.noun import Noun
 
 JOB_BYTES = 16 * MIB
 """Room for a job: its files and its programs."""
+FIRMWARE_BYTES = 2 * MIB
+"""At the end of the memory, where firmware keeps the tables that it tells the kernel of."""
+IN_ONE_PIECE_MAX = 3583 * MIB
+"""QEMU's pc has less than 3.5 GiB below its devices, or has the rest above 4 GiB."""
 
 
 class BoardModel(Noun):
@@ -57,3 +61,18 @@ class BoardModel(Noun):
     def store_end(self) -> int:
         """Physical address past the store."""
         return self.store_start + self.chip_store_mib * MIB
+
+    @property
+    def memory_bytes(self) -> int:
+        """All of the machine's memory: the kernel's, the store, the firmware's tables."""
+        return self.store_end + FIRMWARE_BYTES
+
+    @model_validator(mode="after")
+    def _memory_is_in_one_piece(self) -> BoardModel:
+        over_mib = (self.memory_bytes - IN_ONE_PIECE_MAX) // MIB
+        if over_mib > 0:
+            raise ValueError(
+                f"ram_mib and chip_store_mib are {over_mib} MiB too much: a machine of more than "
+                f"{IN_ONE_PIECE_MAX // MIB} MiB in all has a hole in its memory"
+            )
+        return self

@@ -135,7 +135,7 @@ PLANTED = {
     "a record that is none": (
         Job((Step("it", "echo Oops > /dev/ttyS1; sleep 1d"),)),
         "board_lost",
-        "the status channel holds what is no record: b'Oops'",
+        "the status channel holds a line that is no record: b'Oops'",
     ),
 }
 

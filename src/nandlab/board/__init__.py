@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""From a job to its record: what a board is made of, and how it is run."""
+"""Boards: what they are made of, and how they run a job and record its steps."""

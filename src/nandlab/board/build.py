@@ -23,10 +23,10 @@ from nandlab.board.debian import Packages
 from nandlab.board.loader import check
 
 MODULE_FLAGS = ("CONFIG_DEBUG_INFO_BTF_MODULES=",)
-"""Type information for the module would take pahole and a vmlinux; nothing here reads it."""
+"""Turns off BTF type information: it needs pahole and a vmlinux, and nothing here reads it."""
 MODULE_C_FLAGS = "-g0 -fmacro-prefix-map={build}/="
-"""No path of this machine is in a module: the same bytes, and so the same nanoseconds, wherever it
-is built."""
+"""Keeps this machine's paths out of a module: wherever it is built, it has the same bytes and so
+the same timing."""
 
 
 def _make(folder: Path, *args: str) -> None:
@@ -51,7 +51,7 @@ def compiler() -> str:
 
 
 def init() -> Path:
-    """The board's first process, static."""
+    """The static program that is the board's first process."""
 
     def make(work: Path) -> None:
         _make(TARGET / "init", f"OUT={work}")
@@ -61,7 +61,7 @@ def init() -> Path:
 
 
 def program(folder: Path) -> Path:
-    """The static program that a folder of C sources makes with ours of ``programs/lib``."""
+    """The static program built from a folder of C sources and our ``programs/lib``."""
 
     def make(work: Path) -> None:
         _make(TARGET / "programs", f"OUT={work}", f"FROM={folder.parent}", f"{work}/{folder.name}")
@@ -73,9 +73,9 @@ def program(folder: Path) -> Path:
 def modules(
     folder: str, packages: Packages, foreign: Mapping[str, Path] | None = None
 ) -> list[Path]:
-    """What ``target/modules/FOLDER`` builds against the packages' kernel: the paths of its .ko.
+    """Paths of the .ko files built from ``target/modules/FOLDER`` for the packages' kernel.
 
-    foreign: folders of sources that are not ours; each is put into a subfolder of that name.
+    foreign: folders of sources that are not ours, by the subfolder that each is copied to.
     """
     source = TARGET / "modules" / folder
     foreign = foreign or {}
@@ -90,7 +90,7 @@ def modules(
         _make(
             packages.headers, f"M={build}", "CC=gcc", *MODULE_FLAGS, f"KCFLAGS={flags}", "modules"
         )
-        # nothing reads these names, and the board keeps its modules in RAM
+        # nothing reads debug symbols, and the board keeps its modules in RAM
         for built in sorted(build.glob("*.ko")):
             _run("strip", "--strip-debug", "-o", str(work / built.name), str(built))
         shutil.rmtree(build)

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """The store: memory of the board that its kernel does not use, and what passes through it.
 
-The job lies at its start, then the chip's cells, then cargo: what is carried to the board and back,
-such as images. The host writes there before the board's saved state goes on, and reads there once
-the job has ended, so neither takes any of the board's time, and saved states have nothing of it. On
-the board ``target/programs/ferry`` reads and writes it; this is the other side.
+It holds the job, then the chip's cells, then cargo: what is carried to the board and back, such as
+images. The host writes the store before the board's saved state is restored, and reads it after the
+job has ended, so neither takes any of the board's time. Saved states do not contain the store. On
+the board, ``target/programs/ferry`` reads and writes it; this module is the host's side.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from nandlab.catalog.board import BoardModel
 from nandlab.catalog.chip import MIB
 
 STORE = "store"
-"""The name under which QEMU finds it."""
+"""The store's file name, in the folder where QEMU finds it."""
 HEAD = struct.Struct("<8sQ")
 HEAD_BYTES = 4096
 MAGIC = b"NNDCARGO"
@@ -33,7 +33,7 @@ def _whole_mib(count: int) -> int:
 
 @dataclass(frozen=True)
 class Cargo:
-    """Contents for a job, and room for what it brings back. Made by :func:`cargo`."""
+    """Contents that a job takes to the board, and room for what it brings back; see cargo()."""
 
     address: int
     """Physical address of the first content, a multiple of 1 MiB."""
@@ -42,7 +42,7 @@ class Cargo:
     """Physical address past the last byte that may be used."""
 
     def at(self, index: int) -> int:
-        """Physical address of a content, or past the last of them, a multiple of 1 MiB."""
+        """Physical address of a content, a multiple of 1 MiB; past the last: the first free one."""
         return self.address + sum(_room_of(content) for content in self.contents[:index])
 
     @property
@@ -60,7 +60,7 @@ class Cargo:
         return f"ferry get {self.at(index):#x}"
 
     def put(self) -> str:
-        """The board's command that takes its standard input for the host."""
+        """The board's command that leaves its standard input for the host."""
         return f"ferry put {self.back_address:#x} {self.room}"
 
 
@@ -69,9 +69,9 @@ def _room_of(content: bytes) -> int:
 
 
 def cargo(board: BoardModel, chip_bytes: int, *contents: bytes, back_bytes: int = 0) -> Cargo:
-    """Cargo after a chip whose cells take chip_bytes; UsageError if the board's memory is short.
+    """Cargo behind a chip whose cells take chip_bytes; UsageError if the store is too small.
 
-    back_bytes: what the job may bring back at most.
+    back_bytes: the most that the job may bring back.
     """
     start = board.store_start
     made = Cargo(start + _whole_mib(chip_bytes), contents, board.store_end)
@@ -87,9 +87,9 @@ def cargo(board: BoardModel, chip_bytes: int, *contents: bytes, back_bytes: int 
 
 
 class Store:
-    """A board's memory that its kernel does not use: a file that QEMU maps, and so does the host.
+    """A board's memory that its kernel does not use: a file that QEMU and the host both map.
 
-    A saved state has nothing of it. It is all zeros at first, and gone when the context ends.
+    Saved states do not contain it. It is all zeros at first, and removed when the context ends.
     """
 
     def __init__(self, board: BoardModel) -> None:
@@ -100,12 +100,12 @@ class Store:
         self._map = mmap.mmap(self._fd, size)
 
     def appear(self, folder: Path) -> int:
-        """Puts it into a folder as STORE, for a process that inherits the descriptor returned."""
+        """Links the file as STORE into a folder, for a process that inherits the returned fd."""
         (folder / STORE).symlink_to(f"/proc/self/fd/{self._fd}")
         return self._fd
 
     def put(self, address: int, content: bytes) -> None:
-        """Leaves a content at a physical address, for the board's ``ferry get``."""
+        """Writes a content at a physical address, for the board's ``ferry get``."""
         head = address - self._start
         at = head + HEAD_BYTES
         self._map[head : head + HEAD.size] = HEAD.pack(MAGIC, len(content))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Writes cpio archives in the "newc" format: what the kernel unpacks as an initramfs.
+"""Writes cpio archives in the "newc" format, which the kernel unpacks as an initramfs.
 
 Owners and times are all zero, so the same content gives the same bytes. Format: the kernel's
 Documentation/driver-api/early-userspace/buffer-format.rst.

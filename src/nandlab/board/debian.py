@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Debian packages for the board, fetched and verified by apt, unpacked without root.
 
-apt runs on a private state folder in the cache: its own list of sources, derived from the
-mirrors that this machine is configured with, and Debian's archive keys. The machine's own apt is
-read and never written.
+apt runs on a private state folder in the cache, with its own list of sources and Debian's archive
+keys. The sources are derived from the mirrors that this machine's apt is configured with. That
+configuration is read and never written.
 """
 
 from __future__ import annotations
@@ -48,7 +48,8 @@ def _run(*argv: str, cwd: Path | None = None) -> str:
 def _source_lines(suite: Suite, kind: str) -> list[str]:
     """Lines for a sources.list, taken from what this machine's apt is configured with.
 
-    kind: "deb" for packages with all updates; "deb-src" for sources, of the release itself alone.
+    kind: "deb" for packages, with all updates; "deb-src" for sources of the release, without
+    updates.
     """
     form = "$(REPO_URI) $(RELEASE) $(COMPONENT)"
     targets = _run("apt-get", "indextargets", "--format", form, "Created-By: Packages")
@@ -87,7 +88,7 @@ class Apt:
             "Dir::Etc::sourceparts": "-",
             "Dir::State": self.folder,
             "Dir::State::lists": self.folder / "lists",
-            "Dir::State::status": self.folder / "status",  # what this machine runs is no matter
+            "Dir::State::status": self.folder / "status",  # empty: nothing counts as installed
             "Dir::Cache": self.folder,
             "APT::Architecture": suite.arch,
             "APT::Sandbox::User": "root",
@@ -106,7 +107,7 @@ class Apt:
         return re.findall(r"Depends: ([^<\s]+)", text)
 
     def with_dependencies(self, packages: list[str]) -> list[str]:
-        """The packages and all that they need, as apt would install them where nothing is yet."""
+        """The packages and all that they depend on, as apt would install on an empty system."""
         argv = ("-q", "--simulate", "--no-install-recommends", "install", *packages)
         return re.findall(r"^Inst (\S+)", _run("apt-get", *self.options, *argv), re.MULTILINE)
 
@@ -134,7 +135,7 @@ def _fetch(suite: Suite, kernel: str, tools: list[str], folder: Path) -> None:
 
 
 def _unpack(apt: Apt, names: list[str], folder: Path) -> None:
-    """Packages into ``folder/root``, and their files with digests into ``packages.txt``."""
+    """Unpacks packages into ``folder/root``; lists files and digests in ``packages.txt``."""
     debs = folder / "debs"
     debs.mkdir()
     apt.download(names, debs)
@@ -147,7 +148,7 @@ def _unpack(apt: Apt, names: list[str], folder: Path) -> None:
 
 
 def _make_relocatable(headers: Path) -> None:
-    """The headers' one-line Makefile includes /usr/src/...; let it look beside itself instead."""
+    """Makes the headers' one-line Makefile include from its own parent, not from /usr/src."""
     makefile = headers / "Makefile"
     beside = "$(dir $(lastword $(MAKEFILE_LIST)))../"
     makefile.write_text(makefile.read_text().replace("/usr/src/", beside))
@@ -175,7 +176,7 @@ class Packages:
 
     @property
     def config(self) -> dict[str, str]:
-        """The kernel's configuration: what is set, by symbol; and its version, as LINUX."""
+        """The kernel's configuration, values by symbol; its version is under LINUX."""
         text = (self.root / "boot" / f"config-{self.release}").read_text()
         version = ".".join(self.release.split(".")[:2])
         return {"LINUX": version, **dict(re.findall(r"^(CONFIG_\w+)=(.*)$", text, re.MULTILINE))}
@@ -196,15 +197,15 @@ class Packages:
 def packages(suite: Suite, kernel: str, tools: list[str]) -> Packages:
     """The kernel package ``linux-image-KERNEL``, its headers and some tools, from the cache.
 
-    Once fetched they stay as they are, so that results keep their kernel; remove the folder
-    ``packages`` of the cache (``nandlab doctor`` names it) to take a newer one.
+    Once fetched they stay as they are, so that results keep their kernel. To take a newer one,
+    remove the folder ``packages`` of the cache (``nandlab doctor`` names it).
     """
     inputs = _inputs(suite, kernel, tools)
     return Packages(entry("packages", inputs, lambda f: _fetch(suite, kernel, tools, f)))
 
 
 def unpacked(suite: Suite, names: list[str]) -> Path:
-    """The root of some packages and what they need, unpacked, from the cache; see packages()."""
+    """The folder of some packages and their dependencies, unpacked, cached as in packages()."""
 
     def fetch(folder: Path) -> None:
         apt = Apt(suite)
@@ -216,7 +217,7 @@ def unpacked(suite: Suite, names: list[str]) -> Path:
 
 
 def packages_here(suite: Suite, kernel: str, tools: list[str]) -> Packages | None:
-    """The same if they are in the cache already; fetches nothing."""
+    """The result of packages() if it is in the cache, else None; fetches nothing."""
     folder = place("packages", _inputs(suite, kernel, tools))
     return Packages(folder) if folder.is_dir() else None
 

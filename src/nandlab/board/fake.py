@@ -2,8 +2,8 @@
 """A board without QEMU, with the same contract: it runs a job's steps in a host shell.
 
 Its clock is made up: a step takes :data:`STEP_NS` whatever it does, so a job gives the same record
-each time. What the host cannot do (load a module, mount a flash file system) is answered from
-``answers``, by step name.
+each time. A step that the host cannot do (load a module, mount a flash file system) is not run; its
+output comes from ``answers``, by step name.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ STEP_NS = 1_000_000
 
 @dataclass(frozen=True)
 class Answer:
-    """What a step is to give, instead of being run."""
+    """The result of a step that is not run."""
 
     stdout: str = ""
     stderr: str = ""
@@ -36,7 +36,7 @@ class Answer:
 
 @dataclass
 class FakeBoard:
-    """See the module. ``lose_at`` names a step at which the board is lost."""
+    """A fake board. ``lose_at`` names a step at which the board is lost."""
 
     answers: dict[str, Answer | Callable[[Job], Answer]] = field(default_factory=dict)
     lose_at: str | None = None
@@ -50,11 +50,11 @@ class FakeBoard:
 
     @property
     def identity(self) -> dict[str, Any]:
-        """See Board."""
+        """What runs the jobs: see Board.identity."""
         return {"board": "fake", "accel": "none", "kernel": self.kernel}
 
     async def run(self, job: Job, on_step: Callable[[str], None] | None = None) -> JobRecord:
-        """See Board."""
+        """Runs a job to its end: see Board.run."""
         self.jobs.append(job)
         records: list[StepRecord] = []
         failed = False
@@ -112,6 +112,6 @@ async def _shell(step: Step, folder: str) -> tuple[int, int, bool, Answer]:
 
 
 def _kept(said: bytes) -> tuple[str, int | None]:
-    """What a record keeps of a stream, and its size if that is not all."""
+    """The part of a stream that a record keeps, and the stream's size if that is not all."""
     kept = said[:OUTPUT_MAX].decode(errors="surrogateescape")
     return kept, len(said) if len(said) > OUTPUT_MAX else None

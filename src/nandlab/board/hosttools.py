@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Programs of Debian's mtd-utils that run on this machine, in the version that the board has.
 
-They need libraries that the board has no room for and this machine may not have, so they come with
-their own: fetched and verified by apt, unpacked in the cache; see loader.py.
+They need libraries that the board has no room for and that this machine may not have. So they come
+with their own, fetched and verified by apt and unpacked in the cache; see loader.py.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ PACKAGE = "mtd-utils"
 
 
 class ToolFailed(NandlabError):
-    """A tool ended otherwise than well; the message is what it said."""
+    """A tool failed; the message has what it printed."""
 
 
 class HostTools:
@@ -30,12 +30,12 @@ class HostTools:
 
     @property
     def version(self) -> str:
-        """The package's file name, which has its version."""
+        """The package's file name, which contains its version."""
         listing = (self._root.parent / "packages.txt").read_text().splitlines()
         return next(line.split()[0] for line in listing if line.startswith(PACKAGE))
 
     def run(self, line: str) -> None:
-        """Runs ``TOOL WORDS…``; ToolFailed tells what it said."""
+        """Runs the command line ``TOOL WORDS…``; ToolFailed has what the tool printed."""
         tool, *words = shlex.split(line)
         argv = [*command(self._root, self._root / "usr/sbin" / tool), *words]
         done = subprocess.run(argv, capture_output=True, text=True, check=False)

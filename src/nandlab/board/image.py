@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The board's whole world: one initramfs of busybox, mtd-utils, kernel modules, init."""
+"""The board's root file system: an initramfs of busybox, mtd-utils, modules, init and ferry."""
 
 from __future__ import annotations
 
@@ -30,18 +30,18 @@ MTD_TOOLS = [
 
 MODULES = [
     *("mtd", "nand", "jffs2", "ubi", "ubifs", "nftl", "vfat"),
-    *("nls_cp437", "nls_ascii", "nls_utf8"),  # that vfat asks for by name
-    "nandsim",  # what simnand is compared with: bench/virtual_time.py
-    # compressors and checksums that file systems ask the kernel for by name; no dependency tells
+    *("nls_cp437", "nls_ascii", "nls_utf8"),  # vfat loads these by name
+    "nandsim",  # bench/virtual_time.py compares simnand with it
+    # file systems load these compressors and checksums by name; no module dependency lists them
     *("deflate", "lzo", "lzo_rle", "zstd", "zstd_compress", "crc32_generic", "crc32c_generic"),
 ]
-"""Kernel modules of the board, beside those that these depend on."""
+"""Kernel modules of the board; the modules that these depend on are added."""
 
 
 def initramfs(packages: Packages, own: Mapping[str, Path], own_modules: list[Path]) -> bytes:
     """The initramfs, uncompressed: the same inputs give the same bytes.
 
-    own: our programs by the path that the board has them at.
+    own: our programs, by their path on the board.
     """
     cpio = Archive()
     for folder in ("proc", "sys", "dev", "tmp", "mnt", "etc", "root"):
@@ -77,7 +77,7 @@ def _add_tools(cpio: Archive, packages: Packages) -> None:
 
 
 def _add_modules(cpio: Archive, packages: Packages, own: list[Path]) -> None:
-    """Modules with what they need, and an index made for just these by depmod."""
+    """Adds the modules, those that they depend on, and depmod's index of just these."""
     with tempfile.TemporaryDirectory() as scratch:
         home = Path(scratch) / "lib/modules" / packages.release
         home.mkdir(parents=True)
@@ -95,14 +95,14 @@ def _add_modules(cpio: Archive, packages: Packages, own: list[Path]) -> None:
 
 
 def _with_dependencies(packages: Packages, own: list[Path]) -> dict[str, bytes]:
-    """Module name -> its content, uncompressed."""
+    """The board's modules and those that they depend on: uncompressed content by name."""
     paths = {p.name.partition(".")[0].replace("-", "_"): p for p in packages.modules.rglob("*.ko*")}
     chosen = {p.stem: p.read_bytes() for p in own}
     todo = [*MODULES, *(d for content in chosen.values() for d in _depends(content))]
     while todo:
         name = todo.pop().replace("-", "_")
         if name in chosen or name not in paths:
-            continue  # here already, or built into this kernel
+            continue  # chosen already, or built into this kernel
         content = paths[name].read_bytes()
         chosen[name] = lzma.decompress(content) if paths[name].suffix == ".xz" else content
         todo += _depends(chosen[name])
@@ -116,5 +116,5 @@ def _depends(module: bytes) -> list[str]:
 
 
 def compressed(initramfs: bytes) -> bytes:
-    """gzip with no time stamp: boots sooner than it reads from an emulated disk."""
+    """The initramfs as gzip without a time stamp: the same content gives the same bytes."""
     return gzip.compress(initramfs, compresslevel=6, mtime=0)

@@ -19,15 +19,15 @@ from nandlab.board.cpio import Archive
 
 RECORD_FORMAT = 2
 OUTPUT_MAX = 8 << 20
-"""Bytes of what a step prints on a stream that a record holds; init's channel.c has it too."""
+"""The most bytes of a step's output stream that a record holds; init's channel.c has it too."""
 FOLDER = "job"
-"""A job's folder on the board; init has it too."""
+"""A job's folder under the board's root; init has it too."""
 PROGRAMS = "usr/bin"
 """Where the board has its programs."""
 TOLD_LINES = 6
-"""Of what a failed step said, the lines that are told."""
+"""The most lines of a failed step's output that an error quotes."""
 ALWAYS = "always-"
-"""What init knows steps by that run after a failure too; here it is Step.always."""
+"""Prefix by which init knows the steps that run after a failure too; see Step.always."""
 
 
 @dataclass(frozen=True)
@@ -39,19 +39,19 @@ class Step:
     deadline_s: int = 600
     """Limit of the board's own time, in seconds; a step past it is killed."""
     always: bool = False
-    """Whether it runs after a failure too."""
+    """Whether it runs even after another step has failed."""
     may_fail: bool = False
-    """Whether what comes after it runs all the same; what it ended with is in what it said."""
+    """Whether the job goes on if it fails; its exit status is then in its stderr."""
     beside: bool = False
-    """Whether it looks or measures only, and is no part of what is done."""
+    """Whether it only inspects or measures, and is no part of the work that is measured."""
 
     def shell(self) -> str:
-        """What the board's shell is given."""
+        """The command as the board's shell gets it."""
         ended = 'echo "it may fail, and exited with $?" >&2'
         return f"( {self.command} ) || {ended}" if self.may_fail else self.command
 
     def line(self) -> str:
-        """As init reads it."""
+        """The step as a line for init."""
         name = ALWAYS + self.name if self.always else self.name
         return f"{name}\t{self.deadline_s}\t{self.shell()}\n"
 
@@ -70,12 +70,12 @@ class Job:
     cargo: Cargo | None = None
     """What is too large for the archive, and room for what the job brings back."""
     home: Path | None = None
-    """The project whose programs it may name, besides ours."""
+    """Folder of the project whose programs it may name besides ours; None: only ours."""
 
     def archive(self, programs: Mapping[str, Path]) -> bytes:
-        """The cpio archive that init unpacks at the root: the job's folder, and programs.
+        """The cpio archive that init unpacks at the root: the job's folder, and its programs.
 
-        programs: those that the job needs, built, by name.
+        programs: the built programs that the job needs, by name.
         """
         cpio = Archive()
         for name, path in programs.items():
@@ -92,15 +92,15 @@ class Job:
 
 
 def printable(text: str) -> str:
-    """What a step printed, as text that any file takes: bytes that are no UTF-8 become \\xNN."""
+    """A step's output as text that any file takes: bytes that are not UTF-8 become \\xNN."""
     return text.encode(errors="surrogateescape").decode(errors="backslashreplace")
 
 
 @dataclass(frozen=True)
 class StepRecord:
-    """What became of a step. Times are ns of the board's clock since its boot.
+    """The record of a step that has run. Times are ns of the board's clock since its boot.
 
-    What it printed is decoded as UTF-8 with surrogateescape, so that any bytes can be had back.
+    Its output is decoded as UTF-8 with surrogateescape, so that the exact bytes can be restored.
     """
 
     step: str
@@ -112,14 +112,14 @@ class StepRecord:
     stdout: str
     stderr: str
     stdout_bytes: int | None = None
-    """Bytes that it printed, where the record has only the first OUTPUT_MAX; None: it has all."""
+    """Bytes that it printed if the record has only the first OUTPUT_MAX; None: it has all."""
     stderr_bytes: int | None = None
     counts: str = ""
-    """What the chip had counted when it had ended, in the chip's words; empty: there was none."""
+    """The chip's counters when the step had ended, as simnand prints them; empty: no chip."""
     disk_full: bool = False
-    """Whether it failed and there was no room on the RAM disk, which takes what steps print."""
+    """Whether it failed with no room left on the RAM disk, which takes what steps print."""
     out_of_memory: bool = False
-    """Whether it failed and the kernel had killed something for want of memory."""
+    """Whether it failed after the kernel had killed a process for lack of memory."""
 
     @property
     def ok(self) -> bool:
@@ -130,7 +130,7 @@ class StepRecord:
         return self.end_ns - self.start_ns
 
     def cut(self) -> list[str]:
-        """What of its output the record has not all of, each in a sentence."""
+        """A sentence for each output stream that the record has only in part."""
         sizes = {"stdout": self.stdout_bytes, "stderr": self.stderr_bytes}
         return [
             f"step {self.step} printed {size} bytes on {name}; the first {OUTPUT_MAX} are kept"
@@ -139,7 +139,7 @@ class StepRecord:
         ]
 
     def failure(self) -> str:
-        """In a line: how the step failed, and what it said."""
+        """How the step failed, and what it printed, in one line."""
         if self.timed_out:
             how = "passed its deadline"
         elif self.signal:
@@ -156,11 +156,11 @@ class StepRecord:
 
 @dataclass(frozen=True)
 class JobRecord:
-    """The steps that ran, in order. A failed step is last but for those that always run."""
+    """The steps that ran, in order. After a failed step come only those that always run."""
 
     steps: tuple[StepRecord, ...]
     host_memory: tuple[int, ...] = field(default=(), compare=False)
-    """Bytes that the board held of the host's memory, at equal distances of host time."""
+    """Bytes of the host's memory that the board held, at equal intervals of host time."""
     cargo: bytes | None = None
     """What the job brought back; None: nothing."""
 
@@ -174,7 +174,7 @@ class JobRecord:
         return next((s for s in self.steps if not s.ok), None)
 
     def cut(self) -> list[str]:
-        """See StepRecord.cut, of all steps."""
+        """The sentences of StepRecord.cut, for all steps."""
         return [told for step in self.steps for told in step.cut()]
 
 
@@ -188,16 +188,16 @@ class BoardLost(NandlabError):
 
 
 class ChannelReader:
-    """Decodes the status channel: whole lines only, the rest is yet to come."""
+    """Decodes the status channel line by line; keeps an incomplete last line for later."""
 
     def __init__(self, on_step: Callable[[str], None] | None = None) -> None:
         self.kernel: str | None = None
         self.steps: list[StepRecord] = []
         self.done = False
         self.trouble: str | None = None
-        """Why the job comes to nothing, as the channel says; no record counts after that."""
+        """Why the job cannot be completed; records after that do not count. None: no trouble."""
         self.taken = 0
-        """Bytes taken in so far."""
+        """Bytes fed so far."""
         self._on_step = on_step or (lambda step: None)
         self._rest = b""
 
@@ -209,7 +209,7 @@ class ChannelReader:
                 self._take(*_decoded(line))
 
     def _take(self, event: str, told: Any) -> None:
-        if event == "failed":  # why init cut the record before this one short
+        if event == "failed":  # init says why the record before is incomplete
             self.trouble = told
         elif self.trouble:
             return
@@ -226,7 +226,7 @@ class ChannelReader:
 
 
 def _decoded(line: bytes) -> tuple[str, Any]:
-    """A record's event and what it tells; "trouble" and why, if it is none that is known."""
+    """A record's event and its value; for an unknown record "trouble" and why."""
     try:
         record = json.loads(line)
         event = record.pop("event")
@@ -244,7 +244,7 @@ def _decoded(line: bytes) -> tuple[str, Any]:
         }
         return event, tells[event]()
     except (ValueError, TypeError, KeyError, AttributeError):
-        return "trouble", f"the status channel holds what is no record: {line[:80]!r}"
+        return "trouble", f"the status channel holds a line that is no record: {line[:80]!r}"
 
 
 def _step_record(record: dict[str, Any]) -> StepRecord:
@@ -253,16 +253,16 @@ def _step_record(record: dict[str, Any]) -> StepRecord:
 
 
 def _as_printed(text: str) -> str:
-    """A text of the channel, where each character stands for a byte."""
+    """Decodes a text of the channel, in which each character stands for a byte."""
     return text.encode("latin-1").decode(errors="surrogateescape")
 
 
 class Board(Protocol):
-    """Runs jobs, each from the very same state."""
+    """Runs jobs, each from exactly the same state."""
 
     @property
     def identity(self) -> dict[str, Any]:
-        """What runs the jobs: kernel, emulator, hashes. Equal identities measure alike."""
+        """What runs the jobs: kernel, emulator, hashes. Boards of equal identity measure alike."""
 
     @property
     def deterministic(self) -> bool:
@@ -270,11 +270,11 @@ class Board(Protocol):
 
     @property
     def kernel_config(self) -> Mapping[str, str]:
-        """What is set in the kernel's configuration, by symbol."""
+        """The kernel's configuration: values by symbol."""
 
     @property
     def key(self) -> str:
-        """A short name of the very state that jobs start from."""
+        """A short name of the state that all jobs start from."""
 
     async def run(self, job: Job, on_step: Callable[[str], None] | None = None) -> JobRecord:
-        """Runs a job to its end; raises BoardLost, and leaves nothing running."""
+        """Runs a job to its end and leaves nothing running; BoardLost if the board is lost."""

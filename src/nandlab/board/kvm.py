@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Whether KVM truly boots a guest here.
+"""Checks whether KVM boots a guest on this machine.
 
-The device node alone tells nothing: it can be there, accept a virtual machine, even run a boot
-sector, and still hang in a kernel's first second.
+The device node alone proves nothing: it can exist, create a virtual machine and even run a boot
+sector, while a kernel still hangs in its first second.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ END_OF_BOOT = "Kernel panic - not syncing: VFS: Unable to mount root fs"
 
 @dataclass(frozen=True)
 class Kvm:
-    """What the probe found, or None, and then what to do."""
+    """What the probe found; if that is None, why KVM cannot be used and what to do."""
 
     found: str | None
     remedy: str
@@ -36,7 +36,7 @@ def cached_kernel() -> Path | None:
 
 
 def probe(kernel: Path | None) -> Kvm:
-    """Boots the kernel under KVM, with a deadline."""
+    """Tries to boot the kernel under KVM, with a deadline."""
     why = _hindrance(kernel)
     if why is None and kernel is not None:
         try:
@@ -49,7 +49,7 @@ def probe(kernel: Path | None) -> Kvm:
 
 
 def _hindrance(kernel: Path | None) -> str | None:
-    """What keeps the probe from being tried."""
+    """Why the probe cannot be tried; None: it can."""
     if not DEVICE.exists():
         return f"no {DEVICE}"
     if not os.access(DEVICE, os.R_OK | os.W_OK):
@@ -62,7 +62,7 @@ def _hindrance(kernel: Path | None) -> str | None:
 
 
 def boots(accel: str, kernel: Path) -> bool:
-    """Whether a guest boots the kernel up to the want of a root; TimeoutExpired if it hangs."""
+    """Whether a guest boots the kernel until that finds no root; TimeoutExpired if it hangs."""
     argv = [
         *(QEMU, "-accel", accel, "-cpu", "qemu64", "-m", "256"),
         *("-nodefaults", "-no-user-config", "-display", "none", "-no-reboot", "-serial", "stdio"),

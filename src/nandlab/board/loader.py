@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Programs of fetched packages, run with the libraries fetched beside them and with no others.
+"""Runs programs of fetched packages with the libraries fetched beside them, and with no others.
 
-They run on whatever this machine is, so their loader is of the packages too. It searches the
-packages' folders first, and then, which nothing turns off, this machine's: a library that is not
-among the packages is one that happens to be here, of another version, or missing. So the loader
-itself is asked first which files it would take, and each must be of the packages.
+This machine may be of another release, so the dynamic loader comes from the packages too. It
+searches the packages' folders first and then this machine's; no option turns that off. A library
+that is not among the packages could be found there in another version. So the loader is first asked
+which files it would take, and each must be from the packages.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from nandlab.base.errors import NandlabError
 
 LIBRARIES = ("lib/x86_64-linux-gnu", "usr/lib/x86_64-linux-gnu")
 LOADER = f"{LIBRARIES[0]}/ld-linux-x86-64.so.2"
-"""Not lib64/ld-linux-x86-64.so.2: the packages have there a link to this machine's own."""
+"""Not lib64/ld-linux-x86-64.so.2: in the packages that is a link to this machine's own loader."""
 PROGRAMS = ("bin", "sbin", "usr/bin", "usr/sbin", "usr/lib/linux-kbuild-*/**")
 """Where packages have programs; kernel headers bring their own."""
 WRAPPER = """#!/bin/sh
@@ -28,18 +28,18 @@ root=${{0%/*}}/{up}
 exec "$root/{loader}" --inhibit-cache --library-path "{path}" "${{0%/*}}/{name}{suffix}" "$@"
 """
 SUFFIX = ".elf"
-"""Of a program that has a wrapper in its place."""
+"""Ends the new name of a program that a wrapper has replaced."""
 
 
 def command(root: Path, program: Path) -> list[str]:
-    """What a command line begins with, to run a program of the packages unpacked in ``root``."""
+    """The first words of a command line that runs a program of the packages in ``root``."""
     return _loader(root, str(program)) if libraries(root, program) else [str(program)]
 
 
 def libraries(root: Path, program: Path) -> list[Path]:
-    """The files that a program takes, its loader among them; NandlabError unless all are there.
+    """The libraries that a program loads, and its loader; NandlabError unless all are packaged.
 
-    A program that takes none (static, or a script) has an empty list.
+    The list is empty for a static program and for a script.
     """
     if subprocess.run([root / LOADER, "--verify", program], check=False).returncode:
         return []
@@ -60,15 +60,16 @@ def libraries(root: Path, program: Path) -> list[Path]:
 
 
 def check(root: Path) -> None:
-    """Every program of the packages has its libraries; NandlabError names the first that lacks."""
+    """Checks that every program has its libraries; NandlabError names the first that lacks one."""
     for program in _programs(root):
         libraries(root, program)
 
 
 def wrap(root: Path, folders: str) -> None:
-    """Puts a wrapper in the place of each program that takes libraries in some folders.
+    """Replaces each program in some folders that loads libraries by a wrapper.
 
-    It is for programs that others start by their path. The wrapper finds all from its own place.
+    This is for programs that others start by their path. The wrapper finds program and libraries
+    relative to its own path.
     """
     for program in [p for p in _programs(root, (folders,)) if libraries(root, p)]:
         up = "/".join([".."] * len(program.parent.relative_to(root).parts))
@@ -78,7 +79,7 @@ def wrap(root: Path, folders: str) -> None:
             WRAPPER.format(name=program.name, up=up, loader=LOADER, path=path, suffix=SUFFIX)
         )
         program.chmod(0o755)
-        # Debian's modpost and objtool look for NAME.real-ARCH by the name that they were given
+        # Debian's modpost and objtool start NAME.real-ARCH; NAME is the name they were started by
         if ".real-" in program.name:
             asked = program.with_name(program.name.replace(".real-", f"{SUFFIX}.real-"))
             asked.symlink_to(program.name)

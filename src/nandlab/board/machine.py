@@ -24,14 +24,15 @@ from nandlab.catalog.board import FIRMWARE_BYTES, BoardModel
 from nandlab.catalog.chip import MIB
 
 OWN_MODULES = ("doorbell", "fsram", "nopidle", "simnand", "tracers")
-"""Folders of target/modules that every board has; yaffs2 besides, which takes foreign sources."""
+"""Folders of target/modules whose modules are on every board; yaffs2 is too, see assemble()."""
 CODE_MIB = 32
-"""Room for translated code; QEMU's own 1 GiB fills over a long run of short programs, which are
-translated anew wherever they are loaded. It is emptied when it is full: no figure moves by that."""
+"""QEMU's buffer for translated code. QEMU's default of 1 GiB fills up over a long run of short
+programs, since each is translated anew wherever it is loaded. QEMU empties a full buffer; that
+changes no figure."""
 
 
 def qemu_version() -> str:
-    """QEMU's own version line; UsageError when there is none."""
+    """The version line that QEMU prints; UsageError if QEMU is missing."""
     try:
         done = subprocess.run([QEMU, "--version"], capture_output=True, text=True, check=True)
     except FileNotFoundError:
@@ -48,14 +49,14 @@ class Machine:
     packages: Packages
     initrd: Path
     parts: dict[str, str]
-    """SHA-256 of what is in the initramfs that we built, by name."""
+    """SHA-256 of each program and module of ours in the initramfs, by file name."""
     yaffs2: Core
 
     def _memory(self, folder: Path) -> list[str]:
-        """QEMU's options of the machine's memory: the kernel's, the store, the firmware's tables.
+        """QEMU's options for the machine's memory: the kernel's, the store, the firmware's tables.
 
-        The store is a file, ``folder/store``, and what is in it is no part of a saved state. QEMU
-        puts memory together of several pieces only for NUMA nodes; the kernel is told of none.
+        The store is the file ``folder/store``; saved states do not contain it. QEMU assembles
+        memory from several pieces only as NUMA nodes; ``numa=off`` makes the kernel ignore these.
         """
         m = self.model
         store = f"memory-backend-file,id=store,mem-path={folder / STORE},share=on"
@@ -72,7 +73,7 @@ class Machine:
         ]
 
     def command(self, folder: Path) -> list[str]:
-        """QEMU's command line; sockets and files in ``folder``."""
+        """QEMU's command line, with its sockets and files in ``folder``."""
         m = self.model
         exact = self.accel == "tcg"
         accel = f"tcg,tb-size={CODE_MIB}" if exact else self.accel
@@ -96,7 +97,7 @@ class Machine:
         ]
 
     def identity(self) -> dict[str, Any]:
-        """What is written into every result."""
+        """What the machine is, as written into every result."""
         return {
             "board": self.model.model_dump(exclude={"summary"}),
             "accel": self.accel,
@@ -115,7 +116,7 @@ def kernel_config_here(model: BoardModel) -> dict[str, str] | None:
 
 
 def own_programs() -> dict[str, Path]:
-    """The programs that a board has before any job, built, by the path that it has them at."""
+    """Our programs in the board's image, built, by their path on the board."""
     return {"init": init(), f"{PROGRAMS}/{CARRIER}": program(TARGET / FOLDER / CARRIER)}
 
 

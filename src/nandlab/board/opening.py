@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Boards by kind, behind one door."""
+"""Opens a board of any kind."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from nandlab.catalog.board import BoardModel
 
 
 def open_board(model: BoardModel, accel: str = "tcg", yaffs2_source: Path | None = None) -> Board:
-    """A board ready to run jobs, of the kind that its catalog file says.
+    """A board ready to run jobs, of the kind that its catalog file names.
 
     accel, yaffs2_source: see qemu.open_board.
     """

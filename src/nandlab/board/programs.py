@@ -2,8 +2,8 @@
 """The programs of a job: built when it names them, and carried to the board.
 
 A program is a folder of C sources, in ``target/programs`` or in ``programs/`` of a project. A job
-has those whose names stand in its commands or in its files; a shell has all. The board's image has
-none, so a change to one of them boots nothing anew and moves no job that does not name it.
+has those that its commands or files name; an interactive shell has all. The board's image has none
+of them. So after a change to one, no board boots anew, and no job changes that does not name it.
 """
 
 from __future__ import annotations
@@ -17,13 +17,13 @@ from nandlab.board.build import program
 from nandlab.board.job import Job
 
 FOLDER = "programs"
-"""Where ``target/`` and a project have their programs, a folder each."""
+"""The folder of ``target/``, or of a project, that has a subfolder for each program."""
 CARRIER = "ferry"
-"""The program that carries the others: the board's image has it."""
+"""The program that carries the others; it alone is in the board's image."""
 
 
 def sources(home: Path | None) -> dict[str, Path]:
-    """Folder of sources by program, ours and those of a project; UsageError if two share a name."""
+    """Folders of sources by program, ours and a project's; UsageError if two share a name."""
     found: dict[str, Path] = {}
     for place in filter(None, (TARGET, home)):
         for main in sorted((place / FOLDER).glob("*/*.c")):

@@ -2,10 +2,10 @@
 """The virtual board: QEMU, booted once, saved, and restored for every job.
 
 Under TCG the board's clock counts instructions and jumps over idle time (``-icount``), so what a
-job measures does not depend on the host. Nothing of the host's timing may reach the guest: no
-disk, no network, no device that completes work by itself; console and status channel are files
-that never make the guest wait; and the guest itself stops the machine, through a doorbell, when
-it is ready to be saved and when it is done.
+job measures does not depend on the host. Nothing of the host's timing may reach the guest. There
+is no disk, no network, no device that completes work by itself. Console and status channel are
+files that never make the guest wait. The guest itself stops the machine, through a doorbell, when
+it is ready to be saved and when its job is done.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ def _lines(console: Path) -> list[str]:
 
 
 class _Vm:
-    """One QEMU process, its QMP connection, its store and files; gone when the context ends."""
+    """One QEMU process, with its QMP connection, store and files; ended by its context."""
 
     def __init__(
         self, folder: Path, process: asyncio.subprocess.Process, qmp: QMPClient, store: Store
@@ -75,15 +75,15 @@ class _Vm:
         return self.folder / "channel"
 
     def read_channel(self) -> None:
-        """Feeds the reader with what it has not had yet."""
+        """Feeds the reader what is new on the status channel."""
         with self.channel.open("rb") as f:
             f.seek(self.reader.taken)
             self.reader.feed(f.read())
 
     def lost(self, reason: str = "") -> BoardLost:
-        """The board is gone: the channel knows best why, then who gives a reason, then the console.
+        """The error that the board is gone: why, by the channel, else by the caller or the console.
 
-        A console ends alike whatever made init end.
+        The console comes last: it ends the same way whatever made init end.
         """
         self.read_channel()
         console = _lines(self.console)
@@ -91,7 +91,7 @@ class _Vm:
         return BoardLost(why, console[-CONSOLE_TAIL_LINES:])
 
     async def doorbell(self) -> None:
-        """Until the guest rings; BoardLost if it goes away instead."""
+        """Waits until the guest rings; BoardLost if it stops without ringing."""
         try:
             async for event in self.events:
                 if event["event"] == "GUEST_PANICKED":
@@ -177,7 +177,7 @@ class QemuBoard:
 
     @property
     def identity(self) -> dict[str, Any]:
-        """See Machine.identity."""
+        """The identity of the machine: see Machine.identity."""
         return self.machine.identity()
 
     @property
@@ -187,16 +187,16 @@ class QemuBoard:
 
     @property
     def kernel_config(self) -> dict[str, str]:
-        """What is set in the kernel's configuration, by symbol."""
+        """The kernel's configuration: values by symbol."""
         return self.machine.packages.config
 
     @property
     def key(self) -> str:
-        """The snapshot's name in the cache."""
+        """The saved state's name in the cache."""
         return self.snapshot.name
 
     async def run(self, job: Job, on_step: Callable[[str], None] | None = None) -> JobRecord:
-        """Restores the board, hands it the job, waits for its end."""
+        """Restores the board with the job in its store, and waits for the job's end."""
         async with self._given(job) as vm:
             vm.reader, memory = ChannelReader(on_step), Curve()
             limit = self.machine.model.trial_deadline_s
@@ -213,13 +213,13 @@ class QemuBoard:
             return JobRecord(tuple(vm.reader.steps), tuple(memory.samples), brought)
 
     async def shell(self) -> None:
-        """An interactive shell on the restored board, on this process's terminal, to its end."""
+        """Runs the restored board's interactive shell on this process's terminal, to its end."""
         async with self._given(Job(), on_terminal=True) as vm:
             await self._go_on(vm)
             await vm.process.wait()
 
     def _given(self, job: Job, *, on_terminal: bool = False) -> AbstractAsyncContextManager[_Vm]:
-        """A machine that the saved state comes into, with a job, its programs and its cargo."""
+        """A machine that awaits the saved state; its store has a job with programs and cargo."""
         archive = job.archive(programs.of(job))
         if len(archive) + HEAD_BYTES > JOB_BYTES:
             raise NandlabError(f"a job of {len(archive)} bytes; a board takes {JOB_BYTES}")
@@ -229,7 +229,7 @@ class QemuBoard:
         return _vm(self.machine, "-incoming", "defer", carried=carried, on_terminal=on_terminal)
 
     async def _go_on(self, vm: _Vm) -> None:
-        """From the saved state."""
+        """Loads the saved state into a waiting machine, and lets it run."""
         await _without_store(vm)
         state = shlex.quote(str(self.snapshot / "state"))
         await vm.qmp.execute("migrate-incoming", {"uri": f"exec:cat {state}"})
@@ -238,13 +238,13 @@ class QemuBoard:
 
 
 async def _without_store(vm: _Vm) -> None:
-    """A state is saved, and comes back, without the memory that is a file of the host's."""
+    """Excludes the store, which is a file of the host's, from a state that is saved or loaded."""
     without = {"capability": "x-ignore-shared", "state": True}
     await vm.qmp.execute("migrate-set-capabilities", {"capabilities": [without]})
 
 
 async def _restored(vm: _Vm) -> None:
-    """Until a restored board's state is in."""
+    """Waits until the saved state is loaded."""
     while True:
         status = await vm.qmp.execute("query-status")
         if isinstance(status, dict) and status["status"] != "inmigrate":
@@ -253,7 +253,7 @@ async def _restored(vm: _Vm) -> None:
 
 
 async def _first(*waits: Coroutine[Any, Any, None]) -> None:
-    """Until one of them ends, or fails; the others are cancelled."""
+    """Waits until one coroutine ends, then cancels the others; raises what that one raised."""
     tasks = [asyncio.ensure_future(wait) for wait in waits]
     try:
         done, _ = await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
@@ -265,9 +265,9 @@ async def _first(*waits: Coroutine[Any, Any, None]) -> None:
 
 
 async def _follow(vm: _Vm, memory: Curve) -> None:
-    """Feeds the reader while the job runs, for whoever watches its steps; and watches QEMU.
+    """Feeds the reader while the job runs, so that steps show at once; samples QEMU's memory.
 
-    Ends when the channel tells of trouble: the board may not stop by itself.
+    Ends when the channel tells of trouble: the board may not stop by itself then.
     """
     while vm.reader.trouble is None:
         memory.add(resident(vm.process.pid))
@@ -276,7 +276,7 @@ async def _follow(vm: _Vm, memory: Curve) -> None:
 
 
 async def boot_and_save(machine: Machine, work: Path) -> None:
-    """Boots the board and writes its state into the folder ``work``; BoardLost if it does not."""
+    """Boots the board and saves its state in the folder ``work``; BoardLost if it does not boot."""
     async with _vm(machine) as vm:
         try:
             async with asyncio.timeout(machine.model.boot_deadline_s):
@@ -311,14 +311,14 @@ def open_board(
     """A board ready to run jobs: assembled, booted and saved, or found in the cache.
 
     accel: "tcg" (repeats exactly) or "kvm" (fast, does not repeat; UsageError where it cannot
-    boot a guest). yaffs2_source: see assemble. Boots at most once however many processes ask at
-    once.
+    boot a guest). yaffs2_source: see assemble. However many processes ask at once, the board
+    boots at most once.
     """
     machine = assemble(model, accel, yaffs2_source)
     if accel == "kvm":
         kvm = probe(machine.packages.vmlinuz)
         if not kvm.found:
-            raise UsageError(f"--accel kvm cannot be: {kvm.remedy}")
+            raise UsageError(f"--accel kvm does not work here: {kvm.remedy}")
     with tempfile.TemporaryDirectory() as nowhere:
         folder = Path(nowhere)
         command = [a.replace(nowhere, "") for a in machine.command(folder)]

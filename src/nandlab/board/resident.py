@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""How much memory of the host a process holds, as a curve of bounded length.
+"""The host memory that a process holds over time, as a curve of bounded length.
 
-Of a run that takes days a curve must not take more room than of one that takes seconds: when it is
-full, every second sample is dropped and samples are taken half as often.
+The curve of a run of days must take no more room than that of a run of seconds. So when a curve is
+full, every second sample is dropped, and samples are taken half as often from then on.
 """
 
 from __future__ import annotations
@@ -11,12 +11,12 @@ import re
 from pathlib import Path
 
 MOST = 64
-"""Samples that a curve has at the most; at least half as many once it was full."""
+"""The most samples of a curve; once it was full, it always has half as many or more."""
 _RSS = re.compile(r"^VmRSS:\s+(\d+) kB$", re.MULTILINE)
 
 
 def resident(pid: int) -> int | None:
-    """Bytes of a process that are in the host's memory; None when it is gone."""
+    """Bytes of a process that are in the host's memory; None if it has ended."""
     try:
         found = _RSS.search(Path(f"/proc/{pid}/status").read_text())
     except (FileNotFoundError, ProcessLookupError):
@@ -25,7 +25,7 @@ def resident(pid: int) -> int | None:
 
 
 class Curve:
-    """Samples at equal distances, however many are given."""
+    """Samples at equal intervals; their number is bounded, however many values are added."""
 
     def __init__(self) -> None:
         self.samples: list[int] = []
@@ -33,7 +33,7 @@ class Curve:
         self._seen = 0
 
     def add(self, value: int | None) -> None:
-        """Takes the next sample in; None and what falls between the distances is left out."""
+        """Adds the next value; None is ignored, and so is a value between two samples."""
         if value is None:
             return
         if self._seen % self._every == 0:

@@ -11,8 +11,8 @@ from nandlab.board.qemu import QemuBoard
 
 
 def interactive(board: QemuBoard) -> None:
-    """Joins the board's console to this terminal until either ends, and mends the terminal."""
-    print("exit, or Ctrl-A X, leaves; modprobe simnand puts a chip in", file=sys.stderr)
+    """Joins the board's console to this terminal until either ends, then restores the terminal."""
+    print("leave with exit or Ctrl-A X; modprobe simnand adds a chip", file=sys.stderr)
     if not sys.stdin.isatty():
         asyncio.run(board.shell())
         return

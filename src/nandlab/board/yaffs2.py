@@ -24,28 +24,28 @@ PACKAGE = "u-boot"
 INSIDE = "fs/yaffs2"
 """Where the core is in the package's source."""
 FILES = "yaffs_*.[ch]"
-"""The core's files: all that the build takes of a folder."""
+"""The core's files; the build takes no others of a folder."""
 MARK = "yaffs_guts.c"
-"""The core's main file: a folder without it is none."""
+"""The core's main file: a folder without it does not hold the core."""
 
 
 @dataclass(frozen=True)
 class Core:
-    """Sources of the core, and where they are from."""
+    """Sources of the core, and where they come from."""
 
     folder: Path
     origin: str
 
     def identity(self) -> dict[str, str]:
-        """What is written into every result."""
+        """Which core it is, as written into every result."""
         return {"origin": self.origin, "sha256": digest(tree_digest(self.folder))}
 
 
 def core(given: Path | None = None) -> Core:
     """The core from a user's folder, or Debian's.
 
-    Once fetched, Debian's stays as it is, so that results keep their core; remove the folder
-    ``yaffs2`` of the cache (``nandlab doctor`` names it) to take a newer one.
+    Once fetched, Debian's stays as it is, so that results keep their core. To take a newer one,
+    remove the folder ``yaffs2`` of the cache (``nandlab doctor`` names it).
     """
     if given is not None:
         return _given(given)
@@ -55,7 +55,7 @@ def core(given: Path | None = None) -> Core:
 
 
 def _given(folder: Path) -> Core:
-    """A copy of the core's files in the user's folder, from which the build takes them."""
+    """Copies the core's files from the user's folder to the cache, for the build."""
     where = next((d for d in (folder, folder / "core") if (d / MARK).is_file()), None)
     if where is None:
         raise UsageError(
@@ -88,7 +88,7 @@ def _fetch(work: Path) -> None:
 
 
 def _unpack(archive: Path, folder: Path) -> None:
-    """The core's files, and nothing else of the archive."""
+    """Unpacks the core's files, and nothing else of the archive."""
     with tarfile.open(archive) as tar:
         for member in tar:
             path = Path(*Path(member.name).parts[1:])

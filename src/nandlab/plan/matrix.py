@@ -14,14 +14,14 @@ from nandlab.catalog.workload import Scalar
 
 
 class WithChoices(BaseModel):
-    """A name of the catalog and, beside it, what is chosen of what that entry offers."""
+    """A catalog entry by name, and the values chosen for its options or parameters."""
 
     model_config = ConfigDict(extra="allow", frozen=True)
 
     name: str
 
     def choices(self) -> dict[str, Any]:
-        """What the study file says beside the name."""
+        """The values that the study file gives beside the name."""
         return dict(self.__pydantic_extra__ or {})
 
 
@@ -37,13 +37,14 @@ class FilesystemChoice(WithChoices):
     __pydantic_extra__: dict[str, str] = Field(init=False)
 
     on: list[str] = Field(
-        default=[], description="parts of the matrix's chips that it is put on; absent: on all"
+        default=[], description="part names of the matrix's chips that it is put on; absent: all"
     )
 
     image: str | None = Field(
         default=None,
-        description="an image of it, beside the study file: what the chip holds before the first "
-        "mount, instead of an empty file system; options that are not named are the image's",
+        description="path of an image of it, from the study file's folder: what the chip holds "
+        "before the first mount, instead of an empty file system; options that are not named are "
+        "the image's",
     )
 
     def takes(self, chip: ChipModel) -> bool:
@@ -52,29 +53,29 @@ class FilesystemChoice(WithChoices):
 
 
 class Faults(Strict):
-    """What shall go wrong with a chip; simnand's parameters, seeded by the trial's seed."""
+    """A chip's faults, as parameters of simnand; the trial's seed is theirs too."""
 
-    bad_blocks: int = Field(default=0, ge=0, description="blocks that leave the factory bad")
-    endurance: int = Field(default=0, ge=0, description="erases that a block stands; 0: any number")
+    bad_blocks: int = Field(default=0, ge=0, description="blocks that are bad from the factory")
+    endurance: int = Field(default=0, ge=0, description="erases that a block survives; 0: no limit")
     endurance_spread: int = Field(
         default=0, ge=0, le=100, description="spread of endurance over the blocks, +- percent"
     )
     program_fail_ppb: int = Field(
-        default=0, ge=0, description="chance of a program to fail, in billionths"
+        default=0, ge=0, description="chance that a program fails, in billionths"
     )
     erase_fail_ppb: int = Field(
-        default=0, ge=0, description="chance of an erase to fail, in billionths"
+        default=0, ge=0, description="chance that an erase fails, in billionths"
     )
     flip_ppt: int = Field(default=0, ge=0, description="bits in 10^12 that read wrong")
     flip_wear_ppt: int = Field(
-        default=0, ge=0, description="bits in 10^12 more at the rated endurance, as wear grows"
+        default=0, ge=0, description="further bits in 10^12 at the rated endurance; grows with wear"
     )
     flip_read_ppt: int = Field(
-        default=0, ge=0, description="bits in 10^12 more for each read of the block"
+        default=0, ge=0, description="further bits in 10^12 for each read of the block"
     )
 
     def parameters(self, seed: int) -> dict[str, int]:
-        """Those that are not zero, and the seed if there are any."""
+        """The parameters that are not zero, and the seed if there are any."""
         asked = {k: v for k, v in self.model_dump().items() if v}
         return {**asked, "seed": seed} if asked else {}
 
@@ -87,9 +88,9 @@ class ChipChoice(Strict):
         default=None, gt=0, description="MiB from the chip's start; absent: the whole chip"
     )
     latency: Latency = Field(
-        default="typical", description="which of the data sheet's array times; typical or maximum"
+        default="typical", description="which array times of the data sheet: typical or maximum"
     )
-    faults: Faults = Field(default=Faults(), description="what shall go wrong; absent: nothing")
+    faults: Faults = Field(default=Faults(), description="the chip's faults; absent: none")
 
 
 class StateChoice(Strict):
@@ -120,7 +121,7 @@ class Matrix(Strict):
     phase_offsets_ms: list[float] = Field(
         default=[0.0],
         min_length=1,
-        description="starts relative to a whole second of the board's clock, ms: an ensemble",
+        description="starts relative to a whole second of the board's clock, ms",
     )
     ensemble: Literal["crossed", "paired"] = Field(
         default="crossed",
@@ -131,22 +132,22 @@ class Matrix(Strict):
     @model_validator(mode="after")
     def _pairs_are_whole(self) -> Matrix:
         if self.ensemble == "paired" and len(self.seeds) != len(self.phase_offsets_ms):
-            raise ValueError('ensemble = "paired" takes as many phase_offsets_ms as seeds')
+            raise ValueError('ensemble = "paired" needs as many phase_offsets_ms as seeds')
         return self
 
     def members(self) -> list[Member]:
-        """Every seed with its phase offset, in order."""
+        """The members of the ensemble, in order."""
         if self.ensemble == "paired":
             return list(zip(self.seeds, self.phase_offsets_ms, strict=True))
         return list(product(self.seeds, self.phase_offsets_ms))
 
 
 Member = tuple[int, float]
-"""A seed and a phase offset in ms: what one member of an ensemble has of its own."""
+"""A seed and a phase offset in ms: what tells the members of an ensemble apart."""
 
 
 class Beside(Strict):
-    """What is not crossed with the whole matrix; what it leaves out is the matrix's."""
+    """Combinations beside the matrix: what it leaves out is taken from the matrix."""
 
     workloads: list[WorkloadChoice] | None = Field(default=None, min_length=1)
     filesystems: list[FilesystemChoice] | None = Field(default=None, min_length=1)
@@ -154,6 +155,6 @@ class Beside(Strict):
     states: list[StateChoice] | None = Field(default=None, min_length=1)
 
     def within(self, matrix: Matrix) -> Matrix:
-        """The matrix with what is named here in place of its own."""
+        """The matrix, with what is named here instead of its own."""
         named = {k: v for k in type(self).model_fields if (v := getattr(self, k)) is not None}
         return matrix.model_copy(update=named)

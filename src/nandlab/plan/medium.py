@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What trials and images are of: a file system on a partition of a chip in a board."""
+"""The medium of a trial or an image: a file system on a partition of a chip in a board."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from nandlab.catalog.noun import Strict
 from nandlab.plan.matrix import Faults
 
 MOUNTPOINT = "/mnt"
-"""Where a board has the file system."""
+"""Where the board mounts the file system."""
 
 
 class Medium(Strict):
-    """See the module."""
+    """A file system with its options, on a partition of a chip with its faults, in a board."""
 
     board: BoardModel
     chip: ChipModel
@@ -25,11 +25,11 @@ class Medium(Strict):
     options: dict[str, str]
     latency: Latency = "typical"
     faults: Faults = Field(default=Faults())
-    seed: int = Field(default=1, description="of the faults, and of a trial's load")
+    seed: int = Field(default=1, description="seed of the faults and of a trial's load")
 
     @property
     def where(self) -> str:
-        """For people."""
+        """File system, partition and chip in words, for people."""
         return f"{self.filesystem.title} on {self.partition_mib:g} MiB of {self.chip.name}"
 
     @property
@@ -46,14 +46,14 @@ class Medium(Strict):
         return self.chip.cells_bytes(self.partition_blocks)
 
     def figures(self) -> dict[str, int]:
-        """What a file system may bound of its chip."""
+        """Figures of the chip and partition that a file system may set bounds on."""
         return self.chip.figures(self.partition_blocks)
 
     def words(self) -> dict[str, str]:
-        """What commands of the catalog are filled with."""
+        """The values of the placeholders in the catalog's commands."""
         figures = {k: str(v) for k, v in self.figures().items()}
         return figures | self.filesystem.words(self.options, mtd="0", mountpoint=MOUNTPOINT)
 
     def commands(self, *templates: str) -> str:
-        """Commands of the file system's catalog file as one, filled in."""
+        """Joins commands of the file system's catalog file, with their placeholders filled in."""
         return " && ".join(templates).format(**self.words())

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""A trial that begins from a chip image: which one, and whether it can."""
+"""The chip image that a trial begins from, and whether the trial can begin from it."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ from nandlab.chip.file import head as head_of
 class Start(Strict):
     """An image that a trial begins from."""
 
-    name: str = Field(description="as the study names it")
+    name: str = Field(description="its path as the study gives it")
     path: Path
-    sha256: str = Field(description="of all that the image is")
+    sha256: str = Field(description="digest of the image and its sidecar")
 
     def head(self) -> Head:
-        """What the image is; UsageError if it is no longer the one that was planned with."""
+        """The image's head; UsageError if the image has changed since the study was planned."""
         found = head_of(self.path)
         if found.digest() != self.sha256:
             raise UsageError(f"{self.path}: changed since the study was planned")
@@ -34,7 +34,7 @@ class Start(Strict):
 
 
 def start(name: str, folder: Path) -> tuple[Start, Head]:
-    """The image that a study in a folder names; UsageError if it is none."""
+    """The image that a study in this folder names; UsageError if there is no image there."""
     path = folder / name
     found = head_of(path)
     return Start(name=name, path=path, sha256=found.digest()), found
@@ -43,7 +43,7 @@ def start(name: str, folder: Path) -> tuple[Start, Head]:
 def options_of(
     system: FilesystemModel, image: Head, choices: dict[str, Any], where: str
 ) -> dict[str, str]:
-    """The options of a trial from an image: the image's, but for those that the study names."""
+    """Options of a trial from an image: those that the study names, the others the image's."""
     if image.made.filesystem != system.name:
         raise UsageError(f"{image.path} is of {image.made.filesystem}, not {system.name}")
     made = image.made.options

@@ -41,7 +41,7 @@ F = TypeVar("F", FilesystemModel, WorkloadModel)
 
 
 Measure = Literal["memory"]
-"""memory: the RAM that the file system's modules hold, mounted, at the peak and at the end."""
+"""memory: the RAM that the file system's modules hold when mounted, at the peak, at the end."""
 
 
 class Study(Strict):
@@ -52,12 +52,12 @@ class Study(Strict):
     board: str = Field(description="the board's name in the catalog")
     paper: str = Field(
         default="",
-        description="a paper of the catalog whose claims the report sets beside; empty: none",
+        description="a paper of the catalog; the report compares its claims; empty: none",
     )
     measure: list[Measure] = Field(
         default=[],
-        description="what is measured besides, at a cost in the board's time: such trials' times "
-        "are not those of others",
+        description="what else is measured; it takes board time, so these trials' times do not "
+        "compare with those of others",
     )
     matrix: Matrix
     beside: list[Beside] = Field(
@@ -65,10 +65,10 @@ class Study(Strict):
     )
 
     _folder: Path = PrivateAttr(default=Path())
-    """Where the study file is: images are named from there."""
+    """The study file's folder: paths of images are relative to it."""
 
     def members(self, first: int | None = None) -> list[Member]:
-        """The ensemble's members, or the first so many of them."""
+        """The ensemble's first members, as many as ``first``; None: all."""
         return self.matrix.members()[:first]
 
 
@@ -92,12 +92,12 @@ class TrialSpec(Medium):
         return bool(self.state.valid or self.state.invalid)
 
     def configuration(self) -> str:
-        """What the members of one ensemble share."""
+        """An id that the members of one ensemble share, and no other trial has."""
         return self.model_copy(update={"seed": 0, "phase_offset_ms": 0.0}).id
 
     @property
     def id(self) -> str:
-        """Stable: of what the study names, not of the catalog's wording or the artefacts."""
+        """A stable id: it depends on what the study names, not on wording or built artefacts."""
         key = [
             self.board.name,
             self.workload.name,
@@ -117,7 +117,7 @@ class TrialSpec(Medium):
         return f"{self.filesystem.name}-{self.state.name}-{digest(key)[:10]}"
 
     def title(self) -> str:
-        """For people: what sets this trial apart."""
+        """What sets this trial apart from others of its study, in words, for people."""
         options = [f"{k}={v}" for k, v in self.filesystem.changed(self.options).items()]
         words = [self.workload.name, self.filesystem.title, *options]
         words += [f"from {self.image.name}"] if self.image else []
@@ -166,7 +166,7 @@ class _Collector:
 
 
 def plan(study: Study, where: str | None = None) -> list[TrialSpec]:
-    """Every trial of a study, in order; UsageError lists all that cannot be."""
+    """Every trial of a study, in order; UsageError lists every mistake."""
     with beside(study._folder):
         return _planned(study, _Collector(where or study.name))
 
@@ -193,7 +193,7 @@ def _planned(study: Study, c: _Collector) -> list[TrialSpec]:
 def _expand(
     c: _Collector, study: Study, m: Matrix, board: BoardModel | None, at: str
 ) -> list[TrialSpec]:
-    """The trials of one matrix; notes what cannot be."""
+    """The trials of one matrix; the collector keeps its mistakes."""
     workloads = [
         _chosen(c, "workloads", WorkloadModel, w, f"{at}.workloads.{i}")
         for i, w in enumerate(m.workloads)
@@ -241,7 +241,7 @@ def _pairs(
     board: BoardModel | None,
     at: str,
 ) -> list[tuple[System, Place]]:
-    """Each file system on each of its chips; notes those that cannot be."""
+    """Each file system on each of its chips; the collector keeps the pairs that do not fit."""
     pairs = []
     for i, (choice, system) in enumerate(zip(m.filesystems, systems, strict=True)):
         place = f"{c.where}: {at}.filesystems.{i}"
@@ -265,7 +265,7 @@ def _pairs(
 def _chosen(
     c: _Collector, kind: str, model: type[F], choice: WithChoices, place: str
 ) -> tuple[F, dict[str, Any]] | None:
-    """A noun of the catalog with all its choices made; None once the mistakes are noted."""
+    """A catalog entry and a value for each of its options; None if the collector has mistakes."""
     noun = c.load(kind, choice.name, model, place)
     if noun is None:
         return None
@@ -277,7 +277,7 @@ def _chosen(
 
 
 def _system(c: _Collector, choice: FilesystemChoice, folder: Path, place: str) -> System | None:
-    """A file system with its options, and what image of it the chip holds if any."""
+    """A file system, its options, and the image that the chip holds, if any; None: mistakes."""
     if choice.image is None:
         system = _chosen(c, "filesystems", FilesystemModel, choice, place)
         return (*system, None) if system else None
@@ -296,7 +296,7 @@ def _system(c: _Collector, choice: FilesystemChoice, folder: Path, place: str) -
 def _chip(
     c: _Collector, choice: ChipChoice, board: BoardModel | None, place: str
 ) -> tuple[ChipModel, int, ChipChoice] | None:
-    """A chip, the blocks of its partition and its choice; None once the mistakes are noted."""
+    """A chip, the blocks of its partition and its choice; None if the collector has mistakes."""
     chip = c.load("chips", choice.part, ChipModel, place)
     if chip is None:
         return None

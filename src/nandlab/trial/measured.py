@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What a workload tells of itself: the last line that it prints, one object of JSON.
+"""A workload's result: the last line that it prints, one JSON object.
 
-:func:`read` is the only reader of it. Whatever is wrong there is :class:`Unreadable`, with its
-place: a workload is a program on the board, and what it prints may be anything.
+Only :func:`read` reads it. A workload is a program on the board and may print anything, so each
+mistake is :class:`Unreadable`, with its place.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ MISTAKES_TOLD = 3
 
 
 class _Told(BaseModel):
-    """Members that nandlab has no use for are left aside."""
+    """A part of what a program printed; members that nandlab does not know are ignored."""
 
     model_config = ConfigDict(extra="ignore", frozen=True, allow_inf_nan=False)
 
@@ -39,7 +39,7 @@ class _State(_Told):
 
 
 class Measured(_Told):
-    """What a workload may tell, all of it by choice: docs/workloads.md."""
+    """A workload's result; every member is optional: docs/workloads.md."""
 
     phases: list[Phase] = []
     operations: dict[str, Count] = {}
@@ -56,15 +56,15 @@ class Measured(_Told):
 
     @property
     def obtained(self) -> Shares | None:
-        """What the chip held when the phases that count began."""
+        """The shares that the chip held when the timed phases began."""
         return self.state.obtained
 
     def fields(self) -> dict[str, Any]:
-        """As fields of a result."""
+        """The members as fields of a trial's result, but for :data:`OTHERWISE`."""
         return {k: getattr(self, k) for k in type(self).model_fields if k not in OTHERWISE}
 
     def called(self, prefix: str) -> Measured:
-        """The same, each name of its own after a prefix: two programs may use one name."""
+        """A copy with a prefix to each name that is its own: two programs may use one name."""
 
         def named(told: dict[str, T]) -> dict[str, T]:
             return {f"{prefix}_{name}": value for name, value in told.items()}
@@ -79,7 +79,7 @@ class Measured(_Told):
         return self.model_copy(update={"phases": phases, "series": series, **more})
 
     def with_(self, more: Measured) -> Measured:
-        """Both together; bytes add up, wear per block is the later one's."""
+        """This result and a later one together; bytes add up, wear per block is the later one's."""
         ways = {**self.bytes, **more.bytes}
         moved = {way: self.bytes.get(way, 0) + more.bytes.get(way, 0) for way in ways}
         own = ("figures", "texts", "latency_ns", "operations")
@@ -89,12 +89,12 @@ class Measured(_Told):
 
     @property
     def nothing(self) -> bool:
-        """Whether no figure can be had from it."""
+        """Whether it has no figures at all."""
         return not (self.phases or self.figures or self.series or self.latency_ns)
 
 
 OTHERWISE = ("state", "warnings")
-"""Members that a result has in another place."""
+"""Members that a trial's result has in another place."""
 
 
 class _Settled(_Told):
@@ -105,7 +105,7 @@ M = TypeVar("M", bound=_Told)
 
 
 def read(printed: str) -> Measured:
-    """The result of a workload, by all that it printed; Unreadable if there is none."""
+    """The result in what a workload printed; Unreadable if there is none."""
     line = _last_line(printed)
     _refuse_what_is_no_object(line)
     found = _as(Measured, line)
@@ -115,12 +115,12 @@ def read(printed: str) -> Measured:
 
 
 def settled(printed: str) -> bool:
-    """Whether the chip came to rest, by what settle printed; Unreadable if it does not say."""
+    """Whether the chip came to rest, as settle printed; Unreadable if it does not say."""
     return _as(_Settled, _last_line(printed)).settled
 
 
 def _last_line(printed: str) -> bytes:
-    """As it was printed, but for what is no UTF-8 and so cannot stand in JSON."""
+    """The last line; bytes that are not UTF-8, which JSON does not allow, are replaced."""
     line = printed.rstrip("\n").rpartition("\n")[2]
     text = line.encode(errors="surrogateescape").decode(errors="replace")
     return text.encode()
@@ -137,7 +137,7 @@ def _refuse_what_is_no_object(line: bytes) -> None:
 
 
 def _as(model: type[M], line: bytes) -> M:
-    """Strictly: a text is no number, a number no text."""
+    """A line as a model, checked strictly: text is not taken for a number, nor the reverse."""
     try:
         return model.model_validate_json(line, strict=True)
     except ValidationError as e:

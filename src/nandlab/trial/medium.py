@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The steps of a medium: chip, modules, format, mount, rest, unmount."""
+"""Steps on a medium: load the chip and the modules, format, mount, come to rest, unmount."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ FORMAT_DEADLINE_S = 3600
 
 
 def load(on: Medium, image: str | None = None) -> Step:
-    """Puts the chip in.
+    """Loads the chip.
 
-    image: the board's command that gives the chip's image; none: it is erased.
+    image: the board's command that writes the chip's image to stdout; None: the chip is erased.
     """
     parameters = chip_parameters(on.chip, on.partition_blocks, on.board.store_start, on.latency)
     parameters |= on.faults.parameters(on.seed)
@@ -30,29 +30,29 @@ def modules(on: Medium) -> Step:
 
 
 def formats(on: Medium, deadline_s: int = FORMAT_DEADLINE_S) -> list[Step]:
-    """Makes the file system, where a mount of an erased chip does not make it."""
+    """Makes the file system, unless mounting an erased chip makes it."""
     commands = on.filesystem.format
     return [Step("format", on.commands(*commands), deadline_s)] if commands else []
 
 
 def mount(on: Medium, name: str = "mount") -> Step:
-    """Mounts the file system, the first time and again."""
+    """Mounts the file system, for the first time or again."""
     return Step(name, on.commands(on.filesystem.mount))
 
 
 def unmount(on: Medium, name: str = "unmount") -> Step:
-    """Takes the file system away."""
+    """Unmounts the file system and detaches it from the chip."""
     return Step(name, on.commands(*on.filesystem.unmount))
 
 
 def rest(on: Medium, name: str = "settle") -> Step:
-    """Waits until the work in the background has ended."""
+    """Waits until background work has ended."""
     settle = on.filesystem.settle
     command = f"settle --quiet-ms {settle.quiet_ms} --limit-s {settle.limit_s}"
     return Step(name, command, deadline_s=settle.limit_s + 60)
 
 
 def image_bytes_max(on: Medium) -> int:
-    """Bytes of a full chip's image."""
+    """The most bytes that an image of the chip takes."""
     pages = on.partition_blocks * on.chip.pages_per_block()
     return on.cells_bytes + 2 * pages + on.chip.geometry.blocks * chipimage.BLOCK.size + MIB

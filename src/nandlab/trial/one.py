@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""One trial: its job is run, and whatever becomes of the board, there is a result."""
+"""Runs one trial; there is a result even if the board is lost."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ async def run(
     study: str,
     on_step: Callable[[str], None] | None = None,
 ) -> results.Trial:
-    """Runs a trial; whatever becomes of the board, there is a result."""
+    """Runs a trial and returns its result, even if the board is lost."""
     began = time.monotonic()
     todo = steps.job(spec)
     common = _common(spec, study, todo)
@@ -50,7 +50,7 @@ async def run(
 
 
 def sources(spec: TrialSpec, board: Board) -> dict[str, dict[str, Any]]:
-    """What the trial ran with, whole."""
+    """What the trial ran with, in full: programs, board, and the catalog's entries."""
     brought = programs.of(steps.without_image(spec))
     return {
         "programs": {name: file_digest(path) for name, path in brought.items()},

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""From the record of a job to what a trial came to."""
+"""From the record of a job to the outcome of its trial."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ from nandlab.trial import measured
 from nandlab.trial.measured import Measured
 
 WORKLOAD_DOUBTS = {"fill-off-target": "state_missed"}
-"""Codes of a workload's warnings that have a code of their own in results.WARNINGS."""
+"""Codes of a workload's warnings that have a code of their own in record.WARNINGS."""
 KERNEL_WARNING = 4
 """The kernel's log level "warning"; lower is worse."""
 EXPECTED_IN_LOG = ("taints kernel.", "tainting kernel")
-"""What the kernel says of any module built outside its tree, ours among them."""
+"""How lines end that the kernel logs for modules built outside its tree, such as ours."""
 
 
 def outcome(spec: TrialSpec, job: Job, record: JobRecord) -> dict[str, Any]:
-    """What the steps came to, as fields of a result."""
+    """The outcome of a trial's steps, as fields of its result."""
     commands = {s.name: s.command for s in job.steps if not (s.beside or s.always)}
     log, chip = kernel_log(spec, record), _chip(spec, record)
     found: dict[str, Any] = {
@@ -52,7 +52,7 @@ def outcome(spec: TrialSpec, job: Job, record: JobRecord) -> dict[str, Any]:
 
 
 def _figures(spec: TrialSpec, record: JobRecord, doubts: list[Doubt]) -> dict[str, Any]:
-    """What was measured, as fields of a result, and its doubts; Unreadable if it was not told."""
+    """What was measured, as fields of a result; adds doubts. Unreadable if output is not valid."""
     limit_s = spec.filesystem.settle.limit_s
     for name in ("settle", "rest", *(s.phase for s in spec.workload.steps if s.do == "rest")):
         if record.get(name) and not _said(name, measured.settled, record):
@@ -75,7 +75,7 @@ T = TypeVar("T")
 
 
 def _said(step: str, read: Callable[[str], T], record: JobRecord) -> T:
-    """What one of our own steps tells; Unreadable names it."""
+    """What ``read`` finds in the output of one of our own steps; Unreadable names the step."""
     try:
         return read(record[step].stdout)
     except Unreadable as e:
@@ -83,7 +83,7 @@ def _said(step: str, read: Callable[[str], T], record: JobRecord) -> T:
 
 
 def _told(spec: TrialSpec, record: JobRecord, step: str, doubts: list[Doubt]) -> Measured:
-    """What the workload's program tells; its warnings become doubts."""
+    """The result that the workload's program printed; its warnings become doubts."""
     try:
         told = measured.read(record[step].stdout)
     except Unreadable as e:
@@ -94,7 +94,7 @@ def _told(spec: TrialSpec, record: JobRecord, step: str, doubts: list[Doubt]) ->
 
 
 def _obtained(spec: TrialSpec, record: JobRecord, doubts: list[Doubt]) -> Shares | None:
-    """What the chip held once it was filled, where a step of the trial did that."""
+    """The shares that the chip held after the fill; None if no step filled it."""
     names = ["fill", *(s.phase for s in spec.workload.steps if s.do == "fill")]
     name = next((n for n in names if spec.aged and record.get(n)), None)
     if name is None:
@@ -105,7 +105,7 @@ def _obtained(spec: TrialSpec, record: JobRecord, doubts: list[Doubt]) -> Shares
 
 
 def _of_steps(spec: TrialSpec, record: JobRecord, doubts: list[Doubt]) -> dict[str, Any]:
-    """A phase for each step of the list, or those that its program tells, in order."""
+    """Figures of a workload that is a list: each step is a phase, or prints its own phases."""
     steps = spec.workload.steps
     tell = [s.phase for s in steps if s.tells]
     whole, chip = Measured(), _chip(spec, record)
@@ -124,7 +124,7 @@ def _of_steps(spec: TrialSpec, record: JobRecord, doubts: list[Doubt]) -> dict[s
 
 
 def _artefacts(spec: TrialSpec, record: JobRecord) -> list[Artefact]:
-    """What the trial left, besides figures: the chip, where a step saved it."""
+    """What the trial left besides figures: the chip's image, if a step saved it."""
     names = [step.phase for step in spec.workload.steps if step.do == "save"]
     if not names or record.cargo is None:
         return []
@@ -133,9 +133,9 @@ def _artefacts(spec: TrialSpec, record: JobRecord) -> list[Artefact]:
 
 
 def _chip(spec: TrialSpec, record: JobRecord) -> dict[str, Counts | None]:
-    """What the chip did in each step, and in what came between it and the one before.
+    """What the chip did from the end of the step before to the end of each step.
 
-    None where it is not known: a step that puts the chip in anew has it count anew.
+    None if it is not known: after a step that loads the chip anew, its counters start anew.
     """
     anew = {step.phase for step in spec.workload.steps if step.do == "cut"}
     before, found = "", {}
@@ -147,7 +147,7 @@ def _chip(spec: TrialSpec, record: JobRecord) -> dict[str, Counts | None]:
 
 
 def _doubts(warnings: list[str]) -> list[Doubt]:
-    """The workload's own warnings, each ``code: sentence``, in the words of results.WARNINGS."""
+    """The workload's own warnings, each ``code: sentence``, as doubts."""
     split = [text.partition(": ") for text in warnings]
     return [
         Doubt(code=WORKLOAD_DOUBTS.get(code, "workload"), text=f"{code}: {text}")
@@ -156,7 +156,7 @@ def _doubts(warnings: list[str]) -> list[Doubt]:
 
 
 def kernel_log(spec: TrialSpec, record: JobRecord) -> list[str]:
-    """The kernel's lines of warning and worse since the job began."""
+    """Lines that the kernel logged since the job began, of level warning or worse, not harmless."""
     log = record.get("kernel-log")
     if log is None:
         return []
@@ -169,7 +169,7 @@ def kernel_log(spec: TrialSpec, record: JobRecord) -> list[str]:
         try:
             told = int(level) & 7 <= KERNEL_WARNING and float(stamp.strip()) >= since_s
         except ValueError:
-            continue  # a line of a message's continuation
+            continue  # the continuation of a message
         expected = said.endswith(EXPECTED_IN_LOG) or harmless.match(said.strip())
         if told and not expected:
             found.append(rest)

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Runs a plan: every trial that has no result yet, several at once, each result saved as it ends.
 
-Interrupted, it leaves whole results only and no board running; run again, it does what is missing.
+If it is interrupted, it leaves only complete results and no running board. Run again, it does what
+is missing.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ from nandlab.trial import one, steps
 
 
 class Watcher(Protocol):
-    """Is told how a run goes on."""
+    """Is told of a run's progress."""
 
     def run_begins(
         self, todo: Sequence[TrialSpec], done: Mapping[str, Sequence[float]], jobs: int
@@ -44,7 +45,7 @@ class Watcher(Protocol):
 
 
 def head(study: Study, specs: Sequence[TrialSpec], board: Board) -> Run:
-    """The run that this study on this board is: same study, artefacts and steps, same id."""
+    """The head of a study's run on a board; equal study, artefacts and steps give equal ids."""
     spec = study.model_dump(mode="json")
     identity: dict[str, Any] = board.identity
     images = sorted({s.image.sha256 for s in specs if s.image})
@@ -60,7 +61,7 @@ def head(study: Study, specs: Sequence[TrialSpec], board: Board) -> Run:
 
 
 def _asked(spec: TrialSpec) -> list[object]:
-    """What a trial asks of the board, by the catalog; its image is named by its hash."""
+    """What a trial gives the board: steps, programs and files, but no image."""
     asked = steps.without_image(spec)
     told = [[s.name, s.deadline_s, s.command] for s in asked.steps]
     brought = [file_digest(path) for path in programs.of(asked).values()]
@@ -68,7 +69,7 @@ def _asked(spec: TrialSpec) -> list[object]:
 
 
 def key(spec: TrialSpec, board: Board) -> str:
-    """The hash of all that the trial is, and of nothing that only words it."""
+    """The hash of all that the result depends on; names and titles are no part of it."""
     image = spec.image.sha256 if spec.image else None
     how = [spec.phase_offset_ms, spec.filesystem.harmless_log]
     return digest([board.identity, image, how, *_asked(spec)])
@@ -77,7 +78,7 @@ def key(spec: TrialSpec, board: Board) -> str:
 def refuse_what_the_kernel_lacks(
     specs: Sequence[Medium], config: Mapping[str, str], where: str
 ) -> None:
-    """UsageError with every option, or file system, that this kernel was not built for."""
+    """UsageError lists every option and file system that this kernel does not support."""
     wrong = []
     for spec in specs:
         for need, who in spec.filesystem.kernel_needs(spec.options):
@@ -100,7 +101,7 @@ def _took(folder: RunFolder, specs: Sequence[TrialSpec]) -> dict[str, list[float
 
 
 def _unmet(need: str, config: Mapping[str, str]) -> str | None:
-    """Why a kernel does not meet a need, as filesystem.Value.kernel has them; None: it does."""
+    """Why a kernel does not meet a need, written as in filesystem.Value.kernel; None: it does."""
     symbol, since, version = need.removeprefix("!").partition(">=")
     if since:
         has = config.get(symbol, "0.0")
@@ -117,7 +118,7 @@ def open_folder(run: Run, out: Path | None) -> RunFolder:
 
 
 def order(specs: Sequence[TrialSpec], members: Sequence[Member]) -> list[TrialSpec]:
-    """The trials of these members, member by member: a run that ends early has whole ones."""
+    """The trials of these members, one member after the other: a run cut short has whole ones."""
     place = {member: i for i, member in enumerate(members)}
     return sorted((s for s in specs if s.member in place), key=lambda s: place[s.member])
 
@@ -130,9 +131,9 @@ async def execute(
     watcher: Watcher,
     store: Store | None = None,
 ) -> None:
-    """Runs what the folder lacks of ``specs``, in their order, ``jobs`` trials at a time.
+    """Runs the trials of ``specs`` that the folder lacks, in order, ``jobs`` at a time.
 
-    store: takes what it has of them, and is given what is run; None: all is run.
+    store: finished trials are taken from it and put into it; None: every missing trial is run.
     """
     if store is not None and board.deterministic:
         take(folder, specs, board, store)
@@ -161,7 +162,7 @@ async def execute(
 
 
 def take(folder: RunFolder, specs: Sequence[TrialSpec], board: Board, store: Store) -> None:
-    """Saves in the folder what it lacks and the store has, in the words of today's catalog."""
+    """Copies trials that the folder lacks from the store, with the sources of today's catalog."""
     missing, run = set(folder.missing()), folder.head()
     for spec in (s for s in specs if s.id in missing):
         found = store.get(key(spec, board))

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """From a trial to the steps that the board runs.
 
-Every trial begins alike: the chip, the modules, a file system made. A workload that is a command
-then finds it mounted and at rest; one that is a list of steps mounts it by itself.
+Every trial begins the same way: load the chip, load the modules, make the file system. For a
+workload that is a command, the file system is then mounted and comes to rest. A workload that is a
+list of steps mounts it itself.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ WORK_DEADLINE_S = 24 * 3600
 
 
 def job(spec: TrialSpec) -> Job:
-    """The trial as steps for the board."""
+    """The job that runs a trial."""
     hold = _cargo(spec)
     steps = [
         *made(spec, hold.get() if hold and spec.image is not None else None),
@@ -38,12 +39,12 @@ def job(spec: TrialSpec) -> Job:
 
 
 def without_image(spec: TrialSpec) -> Job:
-    """The same, without the chip's image: what the catalog makes of it."""
+    """The job of the trial as it would be without a chip image; reads no image."""
     return job(spec.model_copy(update={"image": None}))
 
 
 def _cargo(spec: TrialSpec) -> Cargo | None:
-    """What is carried to the board, and from it: the chip's image."""
+    """The chip images that are carried to the board and from it; None: neither."""
     contents: list[bytes] = []
     if spec.image is not None:
         _, image = chipfile.read(spec.image.head().path)
@@ -65,10 +66,10 @@ def _files(spec: TrialSpec) -> dict[str, bytes]:
 
 
 def made(spec: TrialSpec, image: str | None = None) -> list[Step]:
-    """From a board without a chip to a file system that is made.
+    """The steps from a board without a chip to a file system that is made.
 
-    image: the board's command that gives the chip's image, if the trial begins from one; nothing is
-    formatted then.
+    image: the board's command that writes the chip's image to stdout, if the trial begins from one;
+    nothing is formatted then.
     """
     return [
         load(spec, image),
@@ -80,12 +81,12 @@ def made(spec: TrialSpec, image: str | None = None) -> list[Step]:
 
 
 def setup(spec: TrialSpec) -> list[Step]:
-    """From a board without a chip to a file system that is mounted and at rest."""
+    """The steps from a board without a chip to a file system that is mounted and at rest."""
     return [*made(spec), mount(spec), rest(spec)]
 
 
 def _work(spec: TrialSpec, hold: Cargo | None) -> Iterator[Step]:
-    """From a file system that is made to one that is away again."""
+    """The steps from a file system that is made to one that is unmounted after the workload."""
     if spec.workload.steps:
         yield from _listed(spec, hold)
         return
@@ -97,7 +98,7 @@ def _work(spec: TrialSpec, hold: Cargo | None) -> Iterator[Step]:
 
 
 def _listed(spec: TrialSpec, hold: Cargo | None) -> Iterator[Step]:
-    """A workload's list."""
+    """The steps of a workload that is a list, with those of the instruments."""
     steps = spec.workload.steps
     if spec.aged and not any(step.do == "fill" for step in steps):
         yield from _filled_apart(spec, "fill")
@@ -116,20 +117,20 @@ def _listed(spec: TrialSpec, hold: Cargo | None) -> Iterator[Step]:
 
 
 def _mounted(steps: list[StepWords]) -> bool:
-    """Whether the file system is mounted after these."""
+    """Whether the file system is mounted after these steps."""
     moves = ("mount", *AWAY)
     return next((s.do == "mount" for s in reversed(steps) if s.do in moves), False)
 
 
 def _last_unmount(steps: list[StepWords]) -> int | None:
-    """Where the list takes the file system away for good; None: it leaves it mounted."""
+    """Index of the step that takes the file system away for good; None: no step does."""
     if _mounted(steps):
         return None
     return next((i for i in reversed(range(len(steps))) if steps[i].do in AWAY), None)
 
 
 def _step(spec: TrialSpec, step: StepWords, hold: Cargo | None, *, mounted: bool) -> Iterator[Step]:
-    """A step of a list; a fill of a file system that is not mounted mounts it for itself."""
+    """The board's steps for a step of a list; an unmounted file system is mounted for a fill."""
     if step.do == "fill" and not mounted:
         yield from _filled_apart(spec, step.phase)
         return
@@ -155,7 +156,7 @@ def _step(spec: TrialSpec, step: StepWords, hold: Cargo | None, *, mounted: bool
 
 
 def _filled_apart(spec: TrialSpec, name: str) -> Iterator[Step]:
-    """Fills a file system that is not mounted, and leaves it so."""
+    """Mounts a file system, fills it, and unmounts it again."""
     if not spec.aged:
         yield Step(name, "true")
         return
@@ -169,13 +170,13 @@ def _filled_apart(spec: TrialSpec, name: str) -> Iterator[Step]:
 
 
 def _beside(spec: TrialSpec, moment: Moment) -> list[Step]:
-    """What instruments do at a moment."""
+    """The steps of the instruments at a moment of the trial."""
     found = (instrument.steps(spec).get(moment) for instrument in wanted(spec))
     return [step for step in found if step is not None]
 
 
 def settled(spec: TrialSpec) -> Step:
-    """Until what was filled is on flash, and nothing goes on."""
+    """Waits until the data of the fill are on flash and background work has ended."""
     wait = rest(spec)
     return Step("rest", f"sync; {wait.command}", deadline_s=wait.deadline_s)
 
@@ -186,7 +187,7 @@ def fill(spec: TrialSpec, name: str = "fill") -> Step:
 
 
 def fill_files(spec: TrialSpec) -> dict[str, bytes]:
-    """A run of FFSMark that leaves the flash state that is asked for, and next to no files."""
+    """FFSMark's commands that bring the flash to the state asked for, with next to no files."""
     state = spec.state
     text = (
         f"set location {MOUNTPOINT}\nset number 1\nset transactions 0\nset seed {spec.seed}\n"
@@ -198,7 +199,7 @@ def fill_files(spec: TrialSpec) -> dict[str, bytes]:
 
 
 def filled(spec: TrialSpec, template: str) -> str:
-    """A template of the workload's catalog file, its words filled in."""
+    """A template of the workload's catalog file, with its placeholders filled in."""
     values = {k: _word(v) for k, v in spec.parameters.items()}
     values |= {
         "seed": str(spec.seed),

@@ -12,12 +12,11 @@
 #include "channel.h"
 
 #define CHANNEL	   "/dev/ttyS1"
-#define OUTPUT_MAX (8 << 20) /* the host's job.py has it too */
+#define OUTPUT_MAX (8 << 20) /* the host's job.py has the same */
 
 static FILE *channel;
 
-/* Each byte that is not ASCII goes out as \u00XX: the host has them all back.
- */
+/* A byte that is not printable ASCII becomes \u00XX: the host restores it. */
 static void put_json_string(const char *text, size_t size)
 {
 	size_t i;
@@ -44,7 +43,7 @@ void die(const char *what)
 
 	fprintf(stderr, "init: %s: %s\n", what, strerror(err));
 	if (channel) {
-		/* a record that is not whole must not take this one in */
+		/* a new line, in case the record before is incomplete */
 		record("\n{\"event\":\"failed\",\"what\":");
 		put_json_string(what, strlen(what));
 		record(",\"why\":\"%s\"}\n", strerror(err));
@@ -52,7 +51,7 @@ void die(const char *what)
 		tcdrain(fileno(channel));
 	}
 	sync();
-	reboot(RB_AUTOBOOT); /* the host sees the board go */
+	reboot(RB_AUTOBOOT); /* the host sees that the board is gone */
 	_exit(1);
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * The status channel: each record is a line of JSON that the host waits for.
+ * The status channel to the host: each record is a line of JSON.
  */
 #ifndef NANDLAB_INIT_CHANNEL_H
 #define NANDLAB_INIT_CHANNEL_H
@@ -13,18 +13,19 @@ void channel_open(void);
 void record(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 /*
- * Adds a member whose value is what a file holds; none counts as empty. Of more
- * than 8 MiB it is the start, and a member KEY_bytes has the file's true size.
+ * Adds a member whose value is the content of a file; a missing file counts as
+ * empty. Of a file larger than 8 MiB it adds the first 8 MiB, and a member
+ * KEY_bytes with the file's size.
  */
 void record_file(const char *key, const char *path);
 
-/* Ends the record: its line is on its way to the host when this returns. */
+/* Ends the record, and waits until its line has been sent to the host. */
 void record_end(void);
 
 /* Tells the host what failed, with errno's reason, and reboots. */
 void die(const char *what) __attribute__((noreturn));
 
-/* The start of a file, at most 8 MiB, to be freed; NULL if it is not there. */
+/* The first 8 MiB of a file, to be freed; NULL if it cannot be opened. */
 char *read_file(const char *path, size_t *size);
 
 #endif

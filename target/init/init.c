@@ -4,23 +4,25 @@
  *
  * It mounts what Linux needs, says that it is ready, waits to be given a job,
  * runs the job's steps one by one and reports each as a line of JSON on the
- * status channel. It measures a step's start and end on CLOCK_MONOTONIC, the
- * clock that the chip's latencies are part of, and nothing else: what a step
- * measures, it prints itself.
+ * status channel. A report has the step's start and end on CLOCK_MONOTONIC,
+ * the clock that the chip's latencies are part of, what the step printed, and
+ * the chip's counters. Init measures nothing else: whatever else is measured, a
+ * step measures and prints.
  *
- * Two things meet the host, and neither lets host time into the guest:
+ * Init meets the host in two places, and neither lets host time into the guest:
  *
  * - The doorbell, a pvpanic port: one write stops the virtual machine within
- *   that instruction. It rings when the board is ready and at rest (the host
- *   then saves its state, once, and hands over a job each time it restores it)
- *   and when the job is done.
- * - The job, a cpio archive in memory that the kernel does not use, which the
- *   host leaves there for ferry before the saved state goes on. The kernel's
- *   command line has its address. It holds the job's folder and programs:
- *   "job/steps", a line NAME <tab> DEADLINE_S <tab> SHELL COMMAND for each, and
- *   whatever the steps use. The first step runs at a whole second that depends
- *   on nothing but the saved state, and as many ns later as "job/start" says.
- *   A job with no "job/steps" is an interactive shell on the console.
+ *   that instruction. Init rings when the board is ready and at rest; the host
+ *   then saves the board's state, once, and hands over a job each time that it
+ *   restores it. Init rings again when the job is done.
+ * - The job, a cpio archive in memory that the kernel does not use. The host
+ *   leaves it there before it restores the saved state, and ferry reads it. The
+ *   kernel's command line has its address. It holds the job's folder and
+ *   programs. "job/steps" has a line NAME <tab> DEADLINE_S <tab> SHELL COMMAND
+ *   for each step; beside it lie the files that the steps use. The first step
+ *   runs at a whole second that depends on the saved state alone, and as many
+ *   ns later as "job/start" says. A job without "job/steps" is an interactive
+ *   shell on the console.
  */
 #include <errno.h>
 #include <signal.h>
@@ -61,7 +63,7 @@ static void ring_doorbell(void)
 	outb(DOORBELL_RING, DOORBELL_PORT);
 }
 
-/* Runs a command to its end; for the few that init itself needs. */
+/* Runs a command that init itself needs, to its end. */
 static void run_or_die(const char *command)
 {
 	int status = system(command);
@@ -73,8 +75,8 @@ static void run_or_die(const char *command)
 }
 
 /*
- * Rings to be saved. On a board whose clock is to repeat, the module does it
- * so that every state saved here is the same.
+ * Rings, so that the host saves the state. On a board whose clock must repeat,
+ * the module doorbell rings: every state saved here is then the same.
  */
 static void be_saved(bool exact)
 {
@@ -84,7 +86,7 @@ static void be_saved(bool exact)
 		ring_doorbell();
 }
 
-/* What follows the word in the kernel's command line, to be freed; or NULL. */
+/* What follows @word in the kernel's command line, to be freed; or NULL. */
 static char *asked_for(const char *word)
 {
 	size_t size;
@@ -147,7 +149,7 @@ static void prepare(void)
 		die("ioperm");
 }
 
-/* The job's folder and programs, from where the host has left them. */
+/* Unpacks the job's folder and programs from where the host has left them. */
 static void unpack(void)
 {
 	char command[256];

@@ -7,14 +7,16 @@
 #include "channel.h"
 #include "moment.h"
 
-/* At rest: so much of a stretch of time idle. What is left covers the look
- * itself, the kernel's ticks, and idle time being told in hundredths of s. */
+/* The kernel is at rest if the processor idles for REST_IDLE_MS of a stretch of
+ * time. The remainder covers the look itself, the kernel's ticks, and the idle
+ * time's resolution of 10 ms. */
 #define REST_STRETCH_MS 300
 #define REST_IDLE_MS	280
 #define REST_LIMIT_S	120
 
-/* From the saved state to the first step: time to unpack what is carried, many
- * times over, so that a job's size does not decide when it begins. */
+/* Whole seconds between the saved state and the first step: many times what it
+ * takes to unpack a job, so that the job's size does not decide when it begins.
+ */
 #define START_S 4
 
 int64_t now_ns(void)
@@ -25,7 +27,7 @@ int64_t now_ns(void)
 	return t.tv_sec * NS_PER_S + t.tv_nsec;
 }
 
-/* Time that the processor has idled since boot, ms; to a hundredth of s. */
+/* Time that the processor has idled since boot, ms, in steps of 10 ms. */
 static int64_t idle_ms(void)
 {
 	size_t size;
@@ -41,9 +43,9 @@ static int64_t idle_ms(void)
 }
 
 /*
- * The kernel may still be busy with its own start when init is already there:
- * Linux 6.12 tests its ciphers in a thread that takes the processor for some
- * seconds more. In a saved state, that thread would run beside each trial.
+ * The kernel may still be busy with its own start when init runs: Linux 6.12
+ * tests its ciphers in a thread that takes the processor for some seconds more.
+ * In a saved state, that thread would run beside each trial.
  */
 void await_rest(void)
 {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * The board's clock: what time it is, and waiting for a moment.
+ * The board's clock: tells the time, and waits for a moment.
  */
 #ifndef NANDLAB_INIT_MOMENT_H
 #define NANDLAB_INIT_MOMENT_H
@@ -9,16 +9,16 @@
 
 #define NS_PER_S 1000000000LL
 
-/* CLOCK_MONOTONIC. */
+/* The time on CLOCK_MONOTONIC. */
 int64_t now_ns(void);
 
-/* Returns once the kernel has nothing to do of its own; dies if it never has.
- */
+/* Waits until the kernel has no more work of its own; dies if it takes long. */
 void await_rest(void);
 
 /*
- * Returns a fixed number of whole seconds after the state was saved, and as
- * many ns later as the file says, if it is there.
+ * Waits for a whole second of the clock, four to five seconds after @saved_ns,
+ * and as many ns more as the file says, if it is there. Dies if that second has
+ * passed already.
  */
 void await_start(int64_t saved_ns, const char *offset_file);
 

@@ -49,7 +49,7 @@ static int ram_disk_is_full(void)
 	return !statvfs(OUTPUT_DIR, &st) && !st.f_bavail;
 }
 
-/* Whether the kernel has killed anything for want of memory. */
+/* Whether the kernel has killed a process for lack of memory since boot. */
 static int memory_ran_out(void)
 {
 	size_t size;
@@ -82,7 +82,7 @@ static void report_end(const struct step *s, const struct outcome *o)
 	record_end();
 }
 
-/* Without a place for what a step prints nothing could be told of it. */
+/* Opens a file as descriptor @as, or dies: a step's output would be lost. */
 static void open_as(int as, const char *path, int flags)
 {
 	int fd = open(path, flags, 0644);
@@ -110,7 +110,7 @@ static void exec_step(const struct step *s)
 	_exit(127);
 }
 
-/* Whether this very child has ended; orphans are reaped by the way. */
+/* Whether the child @pid has ended; reaps orphans that ended before it. */
 static int reap(pid_t pid, int *status)
 {
 	pid_t got;
@@ -122,9 +122,9 @@ static int reap(pid_t pid, int *status)
 }
 
 /*
- * Waits for this very child; whether it ended in time. Each orphan that ends
- * wakes init too, and what is left is counted anew: a step that leaves none
- * costs no look at the clock.
+ * Waits for the child @pid, and tells whether it ended in time. Each orphan
+ * that ends wakes init too; only then is the time left computed anew, so a step
+ * without orphans costs no look at the clock.
  */
 static int ends_in_time(pid_t pid, const sigset_t *child, int64_t start_ns,
 			long deadline_s, int *status)
@@ -204,7 +204,7 @@ static void die_of_step(const char *line)
 }
 
 /*
- * A step that fails skips to the steps whose names begin with "always-":
+ * After a step that fails, only steps whose names begin with "always-" run:
  * they collect what is known about the failure.
  */
 void run_steps(char *text)

@@ -8,8 +8,9 @@
 #define JOB_DIR "/job"
 
 /*
- * Runs all steps of the text, a line each, and records each one's begin and
- * end. A line is NAME <tab> DEADLINE_S <tab> SHELL COMMAND.
+ * Runs the steps in the text, one per line, and records the begin and end of
+ * each. A line is NAME <tab> DEADLINE_S <tab> SHELL COMMAND. After a step that
+ * fails, only steps whose names begin with "always-" run.
  */
 void run_steps(char *text);
 

@@ -4,12 +4,12 @@
  * kernel does not use.
  *
  *   get ADDRESS        writes to stdout what the host has left there
- *   put ADDRESS ROOM   takes stdin there, for the host to fetch when the job
- *                      is done; fails if it is more than ROOM bytes
+ *   put ADDRESS ROOM   stores stdin there, for the host to fetch; fails if
+ *                      stdin has more bytes than the whole MiB of ROOM
  *
  * At ADDRESS lies a page with struct head, then the bytes. The host's side is
- * src/nandlab/board/cargo.py. Needs /dev/mem, and memory that nobody has
- * claimed; maps a window of it at a time, so it takes little of the board's.
+ * src/nandlab/board/cargo.py. Needs /dev/mem, and memory that no driver has
+ * claimed. Maps it a window at a time, to take little of the board's own.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -70,7 +70,7 @@ static int number(const char *word, uint64_t *to)
 	return 0;
 }
 
-/* The @bytes of memory at @address, which begin on a page. */
+/* Maps @bytes of memory at @address, which is the start of a page. */
 static void *window(const struct request *request, uint64_t address,
 		    size_t bytes)
 {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* The initial state of the flash; see fill.h. */
+/* Brings the flash to its initial state; see fill.h. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
@@ -15,23 +15,23 @@
 #include "interrupt.h"
 #include "json.h"
 
-/* Chunk of what is written in one piece: an fsync() pads less than 4 % of it.
- */
+/* Bytes of a chunk of one kind that is not mixed with the other: an fsync()
+ * pads less than 4 % of it. */
 #define SOLID_CHUNK 65536
-/* One page of the page cache, and one node of JFFS2 or UBIFS. */
+/* Bytes of a page of the page cache, and of a node of JFFS2 or UBIFS. */
 #define STEP 4096
-/* Bytes; what a page is taken for until there is something to go by. */
+/* Bytes; the size of a page is taken for this until it can be estimated. */
 #define SMALLEST_PAGE 512
-/* Pushed this much with no page programmed: pushing harder is needed. */
+/* Bytes pushed with no page programmed, from which on fsync() pushes. */
 #define UNMOVED_RANGE (64 << 10)
-/* Nor by this much and fsync(): this is not the chip below the location. */
+/* The same with fsync() too: the location is not on this chip, so fail. */
 #define UNMOVED_FSYNC (4 << 20)
 
 struct fill_file {
 	char *path;
 	int fd;
 	uint64_t bytes;
-	double done; /* units: pages if the chip tells, bytes if not */
+	double done; /* units: pages if the chip counts them, else bytes */
 };
 
 struct fill {
@@ -43,7 +43,7 @@ struct fill {
 	double partition;    /* units */
 	bool chip;	     /* units are pages, counted by the chip */
 	bool by_fsync;	     /* else by sync_file_range(), which pads nothing */
-	uint64_t programmed; /* pages, when last looked at */
+	uint64_t programmed; /* pages, when last read */
 	uint64_t unmoved;    /* bytes pushed since that changed */
 };
 
@@ -89,7 +89,7 @@ static bool counted(const struct flash_counters *counters)
 	       counters->pages_programmed != COUNT_MISSING;
 }
 
-/* In pages if the chip counts what is needed, else in bytes. */
+/* The unit is pages if the chip counts what is needed, else bytes. */
 static int choose_unit(struct fill *fill)
 {
 	struct result *result = fill->phases->result;
@@ -115,7 +115,7 @@ static int choose_unit(struct fill *fill)
 	return 0;
 }
 
-/* Have the last @size bytes of the file go to the flash. */
+/* Write the last @size bytes of the file back to the flash. */
 static int push(struct fill *fill, struct fill_file *file, uint64_t size)
 {
 	const unsigned int all = SYNC_FILE_RANGE_WAIT_BEFORE |
@@ -133,7 +133,7 @@ static int push(struct fill *fill, struct fill_file *file, uint64_t size)
 	return checked_fsync(file->fd, file->path);
 }
 
-/* Units gained by @size bytes just pushed. */
+/* Get the units that the last @size bytes, just pushed, have added. */
 static int gain(struct fill *fill, uint64_t size, double *units)
 {
 	struct flash_counters now;
@@ -175,7 +175,7 @@ static int write_chunk(struct fill *fill, struct fill_file *file, uint64_t size,
 	return gain(fill, size, gained);
 }
 
-/* Bytes that would bring the file half the way to @goal, from those so far. */
+/* Bytes to half way from here to @goal, by the bytes per unit so far. */
 static double half_way(const struct fill *fill, const struct fill_file *file,
 		       double goal)
 {
@@ -204,9 +204,9 @@ static int write_solid(struct fill *fill, struct fill_file *file, double goal)
 }
 
 /*
- * Add @valid and @invalid units by turns. The turns go by bytes, which both
- * files use alike: going by pages, a commit of the file system that fell in
- * one file's turn would give the other many turns in a row.
+ * Add @valid and @invalid units in turns. Bytes decide whose turn it is, not
+ * pages: a commit of the file system programs pages in one file's turn, and the
+ * other file would then have many turns in a row.
  */
 static int write_mixed(struct fill *fill, double valid, double invalid)
 {
@@ -257,7 +257,7 @@ static int write_both(struct fill *fill)
 	return write_solid(fill, &fill->invalid, invalid);
 }
 
-/* What is still in memory counts for the file it belongs to. */
+/* Sync the file; the pages that this programs count for it. */
 static int settle(struct fill *fill, struct fill_file *file)
 {
 	double gained;
@@ -326,7 +326,7 @@ int fill_remove(const struct config *config)
 	return error;
 }
 
-/* Obtained against asked, in shares; more than two points apart is a doubt. */
+/* Warn if the share obtained is over 2 percentage points off the one asked. */
 static void compare(struct result *result, const char *what, double asked,
 		    double obtained)
 {
@@ -343,7 +343,7 @@ void fill_judge(const struct config *config, struct result *result,
 	struct fill_state *state = &result->state;
 	double asked, left;
 
-	/* A fill that went by bytes has not become known since. */
+	/* After a fill that went by bytes, the state stays unknown. */
 	state->known = result->flash && counted(before_creation) &&
 		       (state->known || !result->filled);
 	if (!state->known)
@@ -354,7 +354,7 @@ void fill_judge(const struct config *config, struct result *result,
 		state->before = state->programmed;
 		return;
 	}
-	/* What the file system has erased since is invalid no more. */
+	/* Pages that the file system has erased since are not invalid now. */
 	left = fmax(0, state->programmed - state->before - state->valid);
 	state->invalid = fmin(state->invalid, left);
 	asked = state->before + config->fill_valid + config->fill_invalid;

@@ -5,7 +5,7 @@
 #include "json.h"
 #include "report.h"
 
-/* Raised when a member changes its meaning or goes away. */
+/* Version; raised when a member changes its meaning or is removed. */
 #define FORMAT 2
 
 static void json_use(struct json *json, const char *key,
@@ -23,7 +23,7 @@ static void json_use(struct json *json, const char *key,
 	json_end(json);
 }
 
-/* Whether operations of the kind belong to the phase, none done included. */
+/* Whether the phase may have operations of the kind, even if none was done. */
 static bool has_kind(int phase, int op)
 {
 	switch (phase) {
@@ -79,7 +79,7 @@ static void json_load(struct json *json, const struct result *result)
 	json_end(json);
 }
 
-/* How evenly the erases fell: the population's figures, not a sample's. */
+/* How evenly blocks were erased; stddev is the population's, not a sample's. */
 static void json_spread(struct json *json, const struct flash_blocks *blocks)
 {
 	uint64_t least = COUNT_MISSING, most = 0;
@@ -136,7 +136,7 @@ static void json_blocks(struct json *json, const struct result *result)
 	}
 }
 
-/* The chip's geometry, as it tells it. */
+/* The chip's geometry, as the chip reports it. */
 static void json_chip(struct json *json, const struct result *result)
 {
 	if (!result->flash) {

@@ -2,15 +2,15 @@
 /*
  * lifetime: wears a chip with rounds of one load until the load fails.
  *
- * Each round runs a shell command with the environment variable ROUND, from 1;
- * the command is to print a line of JSON with the "written" bytes of its own
- * writes, as ffsmark does. After each round the chip is asked what it has
- * counted and how many of its blocks are worn out. The first round that fails
- * ends the chip's life, and what it said on stderr is why. At the end the chip
- * is asked once more: blocks die mostly in the round that fails, whose bytes
- * nobody can tell.
+ * Each round runs a shell command. The environment variable ROUND has the
+ * round's number, from 1. The command prints a line of JSON whose "written" is
+ * the bytes that it wrote, as ffsmark does. After each round lifetime reads the
+ * chip's counters and the number of its worn-out blocks. The first round that
+ * fails ends the chip's life; its first error message on stderr is the reason.
+ * At the end lifetime reads the chip once more: most blocks die in the round
+ * that fails. How many bytes that round wrote is not known.
  *
- * Needs the chip's statistics. Costs a file read of them a round.
+ * Needs the chip's statistics. Costs one read of them per round.
  */
 #define _GNU_SOURCE
 #include <stdio.h>
@@ -44,7 +44,7 @@ struct round {
 struct life {
 	struct round *rounds;
 	uint64_t count;
-	struct round end; /* what the round that failed did is in it */
+	struct round end; /* counters with the failed round's, bytes without */
 	char *gave_up;	  /* NULL while the load goes on */
 	struct flash_counters before;
 	uint64_t began_ns;
@@ -91,7 +91,7 @@ static uint64_t written_by(const char *output)
 	return at ? strtoull(at + strlen(WRITTEN), NULL, 10) : COUNT_MISSING;
 }
 
-/* The first complaint in a file: a line "who: what", as progress is not. */
+/* The first error message in a file: a line "who: what", unlike progress. */
 static char *complaint_in(const char *path)
 {
 	char *said = slurp(path);
@@ -106,7 +106,7 @@ static char *complaint_in(const char *path)
 	return found ? found : text("the load failed and did not say why");
 }
 
-/* Runs one round: 0 with its bytes, or 1 with life->gave_up, or -1. */
+/* Runs a round: 0 and its bytes, 1 and life->gave_up if it failed, or -1. */
 static int run_round(const struct request *request, struct life *life,
 		     uint64_t *bytes)
 {
@@ -139,7 +139,7 @@ static int run_round(const struct request *request, struct life *life,
 	return 0;
 }
 
-/* Fills in what the chip and the clock say now. */
+/* Reads the chip's counters and the clock. */
 static int look(const struct request *request, const struct life *life,
 		struct round *round)
 {
@@ -186,7 +186,7 @@ static void print_blocks(struct json *json, const char *key,
 	json_end(json);
 }
 
-/* What adds up over the rounds: the names and units that a result has. */
+/* Totals over the rounds, with their names and units in the result. */
 static const struct total {
 	const char *name;
 	const char *unit;
@@ -214,7 +214,7 @@ static uint64_t total_at(const struct life *life, const struct round *round,
 	}
 }
 
-/* The moments of a series: after each round, and after the end. */
+/* What was read at moment @i of a series: after each round, and at the end. */
 static const struct round *moment(const struct life *life, uint64_t i)
 {
 	return i < life->count ? &life->rounds[i] : &life->end;

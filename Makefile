@@ -4,12 +4,12 @@
 VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/pip install --quiet --disable-pip-version-check -c setup/constraints.txt
-# a board is one process: as many tests at once as there are cores; those of a group share a job
+# each board is one process, so one test runs per core; tests of a group share a worker and a job
 PYTEST := $(BIN)/pytest -n auto --dist loadgroup
-# what `make study` runs, and for how many members of the ensemble; none given: all
+# the study that `make study` runs, and how many members of its ensemble; empty: all
 STUDY := quickstart
 MEMBERS :=
-# the bare Debian of `make fresh`, and what it runs there
+# the Debian release of `make fresh`, and the commands that it runs there
 RELEASE := bookworm
 COMMANDS := make demo && make test
 C_SOURCES := $(shell find target tests docs/examples -name '*.[ch]')
@@ -26,7 +26,7 @@ build: packages ## build FFSMark for this machine: build/ffsmark
 
 demo: study ## run the quickstart study, print its results and its report's path
 
-study: setup build ## the same of another: make study STUDY=ffsmark-2015 (MEMBERS=1: a short run)
+study: setup build ## the same for another study: make study STUDY=ffsmark-2015 (MEMBERS=1: a short run)
 	@run=$$($(BIN)/nandlab run $(STUDY) $(MEMBERS:%=--members %) | tail -n 1) && \
 	[ -n "$$run" ] && \
 	$(BIN)/nandlab show $$run && \
@@ -35,17 +35,17 @@ study: setup build ## the same of another: make study STUDY=ffsmark-2015 (MEMBER
 test: packages-test $(VENV)/dev build lint ## run all checks and tests
 	@$(PYTEST)
 
-test-long: packages-test $(VENV)/dev ## run the long tests of file systems, repeats and tracers (hours)
-	@echo "sequences, random work on one file, full disks, power cuts, mtd-utils, repeats, tracers: hours"
+test-long: packages-test $(VENV)/dev ## run the long tests of file systems, repetition and tracers (hours)
+	@echo "sequences, random work on one file, full disks, power cuts, mtd-utils, repetition, tracers: takes hours"
 	@$(PYTEST) -m long --durations=0
 
-test-kernels: packages-test $(VENV)/dev ## run the board's tests on Linux 5.10 and 6.12 too (twice what make test takes)
+test-kernels: packages-test $(VENV)/dev ## run the board's tests on Linux 5.10 and 6.12 too (takes twice as long as make test)
 	@for board in apf27-5.10 apf27-6.12; do \
 		echo "on $$board"; \
 		NANDLAB_TEST_BOARD=$$board $(PYTEST) -m 'board and not long' || exit 1; \
 	done
 
-fresh: ## run both commands in a bare Debian, as root (RELEASE=trixie; KEEP=1 keeps it)
+fresh: ## run make demo and make test in a bare Debian, as root (RELEASE=trixie; KEEP=1 keeps it)
 	@setup/fresh $(RELEASE) '$(COMMANDS)'
 
 lint: $(VENV)/dev ## check style and types of all code
@@ -54,7 +54,7 @@ lint: $(VENV)/dev ## check style and types of all code
 	@$(BIN)/mypy
 	@$(BIN)/clang-format --dry-run --Werror $(C_SOURCES)
 
-clean: ## remove what was built here; the cache stays (nandlab doctor names it)
+clean: ## remove build/ and .venv/; the cache stays (nandlab doctor names it)
 	rm -rf build $(VENV)
 
 packages:

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from nandlab.analysis import ranking
 from nandlab.analysis.figures import Figure
@@ -178,12 +179,15 @@ def _state_findings(setting: Setting, ensembles: list[Ensemble]) -> list[Finding
 
 
 def _ranked(ensembles: Sequence[Ensemble], words: Ranking, figure: Figure, nothing: str) -> Finding:
-    entries = [(e.subject, s) for e in ensembles if (s := e.spread(figure)) is not None]
+    entries = [Entry(e.subject, s) for e in ensembles if (s := e.spread(figure)) is not None]
     return ranking.rank(entries, words) if entries else ranking.no_order(words.topic, nothing)
 
 
-Tail = tuple[str, Spread]
-"""A kind of operation and the spread of its p99, in ns."""
+class Tail(NamedTuple):
+    """A kind of operation and the spread of its p99, in ns."""
+
+    operation: str
+    p99: Spread
 
 
 def worst_tail(setting: Setting, ensemble: Ensemble) -> Tail | None:
@@ -192,8 +196,8 @@ def worst_tail(setting: Setting, ensemble: Ensemble) -> Tail | None:
     for operation in setting.words.operations:
         found = ensemble.spread(setting.figure(f"latency.{operation.name}.p99"))
         if found is not None:
-            tails.append((operation.name, found))
-    return max(tails, key=lambda t: t[1].median) if tails else None
+            tails.append(Tail(operation.name, found))
+    return max(tails, key=lambda t: t.p99.median) if tails else None
 
 
 def _tail(setting: Setting, ensembles: list[Ensemble]) -> Finding:
@@ -201,24 +205,25 @@ def _tail(setting: Setting, ensembles: list[Ensemble]) -> Finding:
     known = [(e.subject, tail) for e in ensembles if (tail := worst_tail(setting, e)) is not None]
     if not known:
         return ranking.no_order("Tail latency", "No latencies were recorded.")
-    known.sort(key=lambda k: -k[1][1].median)
-    subject, (operation, most) = known[0]
-    value = f"{operation}, p99 {units.time(most.median)}"
-    if len(known) == 1:
+    known.sort(key=lambda k: -k[1].p99.median)
+    (subject, most), rest = known[0], known[1:]
+    value = f"{most.operation}, p99 {units.time(most.p99.median)}"
+    if not rest:
         return ranking.no_order(
             "Tail latency", f"Only {subject} was measured; its slowest: {value}."
         )
-    if all(tail[1].n == 1 for _, tail in known):
+    if all(tail.p99.n == 1 for _, tail in known):
         return ranking.no_order(
             "Tail latency", f"One trial each: too few to state an order ({subject} {value})."
         )
-    alike = [name for name, tail in known[1:] if not most.told_apart(tail[1])]
+    alike = [name for name, tail in rest if not most.p99.told_apart(tail.p99)]
     if alike:
         names = ranking.joined([subject, *alike])
         text = f"Which has the worst cannot be told of {names}; by its median {subject} ({value})."
         return ranking.no_order("Tail latency", text)
-    name, (other, less) = known[1]
-    text = f"{subject} has the worst: {value}; then {name}: {other}, {units.time(less.median)}."
+    name, tail = rest[0]
+    then = f"{tail.operation}, {units.time(tail.p99.median)}"
+    text = f"{subject} has the worst: {value}; then {name}: {then}."
     return Finding("Tail latency", text, firm=True)
 
 
@@ -260,7 +265,7 @@ def ageing(setting: Setting, state: str) -> list[Finding]:
     found = []
     for topic, lead, figure in topics:
         ratios = [(s, ageing_ratio(setting, s, state, figure)) for s in setting.subjects]
-        known = [(s, r) for s, r in ratios if r is not None]
+        known = [Entry(s, r) for s, r in ratios if r is not None]
         if known:
             more = figure.better == "more"
             found.append(_ageing_finding(topic, lead, known, falls=more))
@@ -274,7 +279,7 @@ def _ageing_topic(setting: Setting) -> str:
 
 def _ageing_finding(topic: str, lead: str, known: list[Entry], *, falls: bool) -> Finding:
     """Who suffers most: whose figure grows most, or falls most where more is better."""
-    known = sorted(known, key=lambda k: k[1].median if falls else -k[1].median)
+    known = sorted(known, key=lambda e: e.spread.median if falls else -e.spread.median)
     (name, most), rest = known[0], known[1:]
     first = lead.format(r=_times_fresh(most))
     if not rest:

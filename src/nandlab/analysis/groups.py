@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from nandlab.analysis import words
 from nandlab.analysis.figures import Figure, find
@@ -17,7 +18,14 @@ from nandlab.analysis.spread import Spread, spread, unended
 from nandlab.analysis.words import Words
 from nandlab.results.record import Chip, State, Trial
 
-StateKey = tuple[str, float, float, float]
+
+class StateKey(NamedTuple):
+    """A flash state as the study asks for it."""
+
+    name: str
+    valid: float
+    invalid: float
+    mix: float
 
 
 @dataclass(frozen=True)
@@ -170,10 +178,14 @@ def _ensembles(trials: list[Trial]) -> tuple[Ensemble, ...]:
         members.setdefault((_subject(trial, trials), _state_key(trial.state)), []).append(trial)
     subjects = list(dict.fromkeys(subject for subject, _ in members))
     names = _state_names([key for _, key in members])
-    order = sorted(members, key=lambda k: (subjects.index(k[0]), k[1][1] + k[1][2], names[k[1]]))
+
+    def place(member: tuple[str, StateKey]) -> tuple[int, float, str]:
+        subject, state = member
+        return subjects.index(subject), state.valid + state.invalid, names[state]
+
     return tuple(
         Ensemble(subject, names[state], _holds_nothing(state), tuple(members[subject, state]))
-        for subject, state in order
+        for subject, state in sorted(members, key=place)
     )
 
 
@@ -189,18 +201,18 @@ def _subject(trial: Trial, trials: list[Trial]) -> str:
 
 
 def _state_key(state: State) -> StateKey:
-    return (state.name, state.valid, state.invalid, state.mix)
+    return StateKey(state.name, state.valid, state.invalid, state.mix)
 
 
 def _state_names(keys: list[StateKey]) -> dict[StateKey, str]:
     """The state's own name, and its shares where one name stands for several states."""
     distinct = set(keys)
-    named = [k[0] for k in distinct]
+    named = [k.name for k in distinct]
     return {
-        k: k[0] if named.count(k[0]) == 1 else f"{k[0]} ({k[1]:g}/{k[2]:g}/{k[3]:g})"
+        k: k.name if named.count(k.name) == 1 else f"{k.name} ({k.valid:g}/{k.invalid:g}/{k.mix:g})"
         for k in distinct
     }
 
 
 def _holds_nothing(state: StateKey) -> bool:
-    return state[1] == 0 and state[2] == 0
+    return state.valid == 0 and state.invalid == 0

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 
 from nandlab.analysis import life, ranking
 from nandlab.analysis.groups import Ensemble, Setting
-from nandlab.analysis.ranking import Finding, Ranking
+from nandlab.analysis.ranking import Entry, Finding, Ranking
 from nandlab.base import units
 
 GAVE_UP_LETTERS = 72
@@ -78,7 +78,7 @@ def _ranked(
     setting: Setting, ensembles: Sequence[Ensemble], words: Ranking, name: str, nothing: str
 ) -> Finding:
     figure = setting.figure(name)
-    entries = [(e.subject, s) for e in ensembles if (s := e.spread(figure)) is not None]
+    entries = [Entry(e.subject, s) for e in ensembles if (s := e.spread(figure)) is not None]
     if not entries:
         return ranking.no_order(words.topic, nothing)
     return ranking.rank(entries, words)
@@ -120,7 +120,7 @@ def _told(setting: Setting, ensembles: Sequence[Ensemble]) -> list[Ensemble]:
     """Ensembles with a life, the longest first, as many as fit a sentence."""
     words, name, _ = _TOPICS[0]
     figure = setting.figure(name)
-    entries = [(e.subject, s) for e in ensembles if (s := e.spread(figure)) is not None]
+    entries = [Entry(e.subject, s) for e in ensembles if (s := e.spread(figure)) is not None]
     by_name = {e.subject: e for e in ensembles}
     return [by_name[name] for name, _ in ranking.few(words.order(entries))]
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from nandlab.analysis.spread import Spread
 from nandlab.base import units
@@ -16,8 +17,12 @@ from nandlab.base import units
 NAMES_LETTERS = 64
 """How many letters of names fit a sentence."""
 
-Entry = tuple[str, Spread]
-"""A name and its spread."""
+
+class Entry(NamedTuple):
+    """A name and its spread."""
+
+    name: str
+    spread: Spread
 
 
 @dataclass(frozen=True)
@@ -53,7 +58,7 @@ class Ranking:
 
     def order(self, entries: Sequence[Entry]) -> list[Entry]:
         """Entries by their medians, in the direction of the ranking."""
-        return sorted(entries, key=lambda e: e[1].median, reverse=self.greatest)
+        return sorted(entries, key=lambda e: e.spread.median, reverse=self.greatest)
 
 
 def no_order(topic: str, text: str) -> Finding:
@@ -71,7 +76,7 @@ def rank(entries: Sequence[Entry], ranking: Ranking) -> Finding:
         return no_order(
             ranking.topic, f"One trial each: too few to state an order ({_listed(order, ranking)})."
         )
-    alike = [e for e in order[1:] if not first.told_apart(e[1])]
+    alike = [e for e in order[1:] if not first.told_apart(e.spread)]
     if alike:
         return no_order(ranking.topic, _undecided(order, alike, ranking))
     text = f"{name} {ranking.best}: {value}. {_behind(order[1:], first, ranking)}"
@@ -80,15 +85,16 @@ def rank(entries: Sequence[Entry], ranking: Ranking) -> Finding:
 
 def _undecided(order: list[Entry], alike: list[Entry], ranking: Ranking) -> str:
     """First the names that cannot be told apart from the first one, then those that can."""
-    group = [order[0], *alike]
+    first = order[0]
+    group = [first, *alike]
     text = (
         f"{joined([n for n, _ in group])} cannot be told apart: {_why(group, ranking)} "
         f"({_listed(group, ranking)})."
     )
     behind = [e for e in order if e not in group]
     if behind:
-        factors = _behind(behind, order[0][1], ranking, lead="")
-        text += f" Against the median of {order[0][0]}, {factors}"
+        factors = _behind(behind, first.spread, ranking, lead="")
+        text += f" Against the median of {first.name}, {factors}"
     return text
 
 
@@ -97,7 +103,7 @@ def _why(group: list[Entry], ranking: Ranking) -> str:
     single = [n for n, s in group if s.n == 1]
     if single:
         return f"{joined(single)} ha{'s' if len(single) == 1 else 've'} a single trial"
-    first = group[0][1]
+    first = group[0].spread
     if any(s.min <= first.max and first.min <= s.max for _, s in group[1:]):
         return f"the ranges of their {ranking.what} overlap"
     return f"trials of {joined([n for n, s in group if s.more])} had not come to their end"

@@ -123,7 +123,8 @@ def _cliff(setting: Setting, subject: str, of: Line, members: Sequence[Ensemble]
     base = reference.spread(setting.headline) if reference else None
     ratios = [(valid(e), quotient(e.spread(setting.headline), base)) for e in members]
     more = setting.headline.better == "more"
-    past = next(((v, r.median) for v, r in ratios if r and _is_past(r.median, more)), None)
+    passing = ((v, r.median) for v, r in ratios if r and _is_past(r.median, more))
+    at, ratio = next(passing, (None, None))
     failing = [e for e in members if len(e.ok) < len(e.trials)]
     some = next((e for e in failing if e.ok), None)
     every = next((e for e in failing if not e.ok), None)
@@ -131,8 +132,8 @@ def _cliff(setting: Setting, subject: str, of: Line, members: Sequence[Ensemble]
         subject,
         of,
         valid(members[-1]),
-        past[0] if past else None,
-        past[1] if past else None,
+        at,
+        ratio,
         Failing.of(some) if some else None,
         Failing.of(every) if every else None,
     )
@@ -143,14 +144,14 @@ def findings(setting: Setting) -> list[Finding]:
     by_subject: dict[str, list[Cliff]] = {}
     for c in cliffs(setting):
         by_subject.setdefault(c.subject, []).append(c)
-    ordered = sorted(by_subject.items(), key=lambda s: min(_falls(c) for c in s[1]))
+    ordered = sorted(by_subject, key=lambda subject: min(map(_falls, by_subject[subject])))
     return [
         Finding(
             f"Cliff of {subject}",
-            " ".join(_said(c, setting) for c in found),
-            firm=_known(found),
+            " ".join(_said(c, setting) for c in by_subject[subject]),
+            firm=_known(by_subject[subject]),
         )
-        for subject, found in ordered
+        for subject in ordered
     ]
 
 

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from pydantic import Field
 
@@ -33,11 +33,18 @@ class Start(Strict):
         return found
 
 
-def start(name: str, folder: Path) -> tuple[Start, Head]:
+class Image(NamedTuple):
+    """A chip image that a study names."""
+
+    start: Start
+    head: Head
+
+
+def image_of(name: str, folder: Path) -> Image:
     """The image that a study in this folder names; UsageError if there is no image there."""
     path = folder / name
     found = head_of(path)
-    return Start(name=name, path=path, sha256=found.digest()), found
+    return Image(Start(name=name, path=path, sha256=found.digest()), found)
 
 
 def options_of(

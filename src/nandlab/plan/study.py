@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from itertools import product
 from pathlib import Path
-from typing import Any, Literal, TypeVar
+from typing import Any, Literal, NamedTuple, TypeVar
 
 from pydantic import Field, PrivateAttr
 
@@ -23,7 +23,6 @@ from nandlab.catalog.files import beside, load, names, read_toml, validate
 from nandlab.catalog.filesystem import FilesystemModel
 from nandlab.catalog.noun import Noun, Strict
 from nandlab.catalog.workload import Scalar, WorkloadModel
-from nandlab.chip.file import Head
 from nandlab.plan.matrix import (
     Beside,
     ChipChoice,
@@ -34,7 +33,7 @@ from nandlab.plan.matrix import (
     WithChoices,
 )
 from nandlab.plan.medium import Medium
-from nandlab.plan.start import Start, cannot_begin, options_of, start
+from nandlab.plan.start import Image, Start, cannot_begin, image_of, options_of
 
 N = TypeVar("N", bound=Noun)
 F = TypeVar("F", FilesystemModel, WorkloadModel)
@@ -201,8 +200,8 @@ def _expand(
     systems = [
         _system(c, f, study._folder, f"{at}.filesystems.{i}") for i, f in enumerate(m.filesystems)
     ]
-    chips = [_chip(c, ch, board, f"{at}.chips.{i}") for i, ch in enumerate(m.chips)]
-    pairs = _pairs(c, m, systems, chips, board, at)
+    places = [_chip(c, ch, board, f"{at}.chips.{i}") for i, ch in enumerate(m.chips)]
+    pairs = _pairs(c, m, systems, places, board, at)
     if c.wrong or board is None:
         return []
     return [
@@ -210,55 +209,69 @@ def _expand(
             board=board,
             workload=workload,
             parameters=parameters,
-            filesystem=filesystem,
-            options=options,
-            image=image[0] if image else None,
-            chip=chip,
-            partition_blocks=blocks,
-            latency=choice.latency,
-            faults=choice.faults,
+            filesystem=system.model,
+            options=system.options,
+            image=system.image.start if system.image else None,
+            chip=place.chip,
+            partition_blocks=place.blocks,
+            latency=place.choice.latency,
+            faults=place.choice.faults,
             state=state,
             seed=seed,
             phase_offset_ms=offset,
             measure=study.measure,
         )
         for workload, parameters in filter(None, workloads)
-        for (filesystem, options, image), (chip, blocks, choice) in pairs
+        for system, place in pairs
         for state, (seed, offset) in product(m.states, m.members())
     ]
 
 
-Image = tuple[Start, Head]
-System = tuple[FilesystemModel, dict[str, Any], Image | None]
-Place = tuple[ChipModel, int, ChipChoice]
+class System(NamedTuple):
+    """A file system of the matrix, with a value for each of its options."""
+
+    model: FilesystemModel
+    options: dict[str, Any]
+    image: Image | None = None
+    """What the chip holds before the first mount; None: it is erased."""
+
+
+class Place(NamedTuple):
+    """A chip of the matrix and its partition."""
+
+    chip: ChipModel
+    blocks: int
+    """Blocks of the partition."""
+    choice: ChipChoice
 
 
 def _pairs(
     c: _Collector,
     m: Matrix,
     systems: list[System | None],
-    chips: list[Place | None],
+    places: list[Place | None],
     board: BoardModel | None,
     at: str,
 ) -> list[tuple[System, Place]]:
     """Each file system on each of its chips; the collector keeps the pairs that do not fit."""
     pairs = []
     for i, (choice, system) in enumerate(zip(m.filesystems, systems, strict=True)):
-        place = f"{c.where}: {at}.filesystems.{i}"
+        where = f"{c.where}: {at}.filesystems.{i}"
         here = ", ".join(ch.part for ch in m.chips)
         absent = set(choice.on) - {ch.part for ch in m.chips}
         c.wrong += [
-            f"{place}: on: no {p!r} among the matrix's chips ({here})" for p in sorted(absent)
+            f"{where}: on: no {p!r} among the matrix's chips ({here})" for p in sorted(absent)
         ]
-        for chip in chips:
-            if system is None or chip is None or not choice.takes(chip[0]):
+        for place in places:
+            if system is None or place is None or not choice.takes(place.chip):
                 continue
-            unfit = system[0].unfit(system[1], chip[0].figures(chip[1]))
-            c.wrong += [f"{place}: {choice.name} cannot live on {chip[0].name}: {u}" for u in unfit]
-            if system[2]:
-                wrong = cannot_begin(system[2][1], *chip[:2], chip[2].faults.bad_blocks, board)
-                c.wrong += [f"{place}: image: {w}" for w in wrong]
-            pairs.append((system, chip))
+            chip, blocks, bad_blocks = place.chip, place.blocks, place.choice.faults.bad_blocks
+            unfit = system.model.unfit(system.options, chip.figures(blocks))
+            c.wrong += [f"{where}: {choice.name} cannot live on {chip.name}: {u}" for u in unfit]
+            if system.image:
+                wrong = cannot_begin(system.image.head, chip, blocks, bad_blocks, board)
+                c.wrong += [f"{where}: image: {w}" for w in wrong]
+            pairs.append((system, place))
     return pairs
 
 
@@ -280,22 +293,20 @@ def _system(c: _Collector, choice: FilesystemChoice, folder: Path, place: str) -
     """A file system, its options, and the image that the chip holds, if any; None: mistakes."""
     if choice.image is None:
         system = _chosen(c, "filesystems", FilesystemModel, choice, place)
-        return (*system, None) if system else None
+        return System(*system) if system else None
     noun = c.load("filesystems", choice.name, FilesystemModel, place)
     if noun is None:
         return None
     try:
-        image = start(choice.image, folder)
-        where = f"{c.where}: {place}"
-        return noun, options_of(noun, image[1], choice.choices(), where), image
+        image = image_of(choice.image, folder)
+        options = options_of(noun, image.head, choice.choices(), f"{c.where}: {place}")
+        return System(noun, options, image)
     except UsageError as e:
         c.wrong += [f"{c.where}: {place}: image: {line}" for line in str(e).splitlines()]
         return None
 
 
-def _chip(
-    c: _Collector, choice: ChipChoice, board: BoardModel | None, place: str
-) -> tuple[ChipModel, int, ChipChoice] | None:
+def _chip(c: _Collector, choice: ChipChoice, board: BoardModel | None, place: str) -> Place | None:
     """A chip, the blocks of its partition and its choice; None if the collector has mistakes."""
     chip = c.load("chips", choice.part, ChipModel, place)
     if chip is None:
@@ -315,4 +326,4 @@ def _chip(
         chip.timing.array_ns(choice.latency)
     except UsageError as e:
         c.wrong.append(f"{c.where}: {place}: {chip.name}: {e}")
-    return chip, blocks, choice
+    return Place(chip, blocks, choice)

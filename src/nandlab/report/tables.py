@@ -132,8 +132,8 @@ def worst_tail(setting: Setting) -> Column:
         tail = answers.worst_tail(setting, e)
         if tail is None:
             return MISSING
-        p99 = _value(setting.figure(f"latency.{tail[0]}.p99"), e)
-        return replace(p99, middle=replace(p99.middle, text=f"{tail[0]}: {p99.middle.text}"))
+        p99 = _value(setting.figure(f"latency.{tail.operation}.p99"), e)
+        return replace(p99, middle=replace(p99.middle, text=f"{tail.operation}: {p99.middle.text}"))
 
     return "worst p99", value
 

@@ -7,6 +7,7 @@ import json
 from typing import Any
 
 from nandlab.measure.instrument import Unreadable
+from nandlab.results import format1
 from nandlab.trace.brief import Brief, Cause, Flash, Phase
 from nandlab.trace.folder import TraceFolder
 from nandlab.trial import measured
@@ -60,19 +61,33 @@ def _figures(row: dict[str, Any]) -> dict[str, int]:
 def _told(stdout: str) -> Measured:
     """What the command told of itself; nothing, if it is no program that does."""
     try:
-        return measured.read(stdout)
+        return measured.read(_today(stdout))
     except Unreadable:
         return Measured()
 
 
+def _today(stdout: str) -> str:
+    """The same; from before workloads had one form, in that form."""
+    told = _object(stdout)
+    if "phase_ns" not in told:
+        return stdout
+    flash = told.pop("flash", None) or {}
+    told |= {"flash": flash.get("phases"), "flash_sync": flash.get("sync")}
+    return json.dumps(format1.fields(told))
+
+
 def _config(stdout: str) -> dict[str, Any]:
     """The program's own account of its settings, where it prints one."""
+    config = _object(stdout).get("config")
+    return config if isinstance(config, dict) else {}
+
+
+def _object(stdout: str) -> dict[str, Any]:
     try:
         found = json.loads(stdout)
     except ValueError:
         return {}
-    config = found.get("config") if isinstance(found, dict) else None
-    return config if isinstance(config, dict) else {}
+    return found if isinstance(found, dict) else {}
 
 
 def _phases(told: Measured) -> list[Phase]:

@@ -56,7 +56,7 @@ def board(folder: Path, machine: Machine, module: str, content: bytes) -> QemuBo
     folder.mkdir()
     ko = folder / f"{module}.ko"
     ko.write_bytes(content)
-    (folder / "initrd").write_bytes(initramfs(machine.packages, own_programs(), [*own, ko]))
+    (folder / "initrd").write_bytes(initramfs(machine.packages, own_programs(), [*own, ko]).bytes())
     (folder / "state").mkdir()
     made = replace(machine, initrd=folder / "initrd")
     asyncio.run(boot_and_save(made, folder / "state"))

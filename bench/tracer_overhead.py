@@ -97,8 +97,7 @@ class Bench:
         chip = load("chips", "apf27", ChipModel)
         ffsmark = load("workloads", "ffsmark", WorkloadModel)
         values = {k: str(p.default).lower() for k, p in ffsmark.parameters.items()} | self.words
-        values |= {"mountpoint": "/mnt", "seed": str(index + 1), "mix": "0"}
-        values |= {"valid_percent": "0", "invalid_percent": "0"}
+        values |= {"mountpoint": "/mnt", "seed": str(index + 1)}
         words = self.fs.words(self.fs.chosen(OPTIONS, "bench"), mtd="0", mountpoint="/mnt")
         parameters = chip_parameters(chip, 256, self.board.machine.model.store_start)
         start = "\n".join([*self.case(case), "true\n"])

@@ -13,8 +13,9 @@ from pathlib import Path
 import pytest
 
 from nandlab.base.errors import NandlabError, UsageError
-from nandlab.base.paths import CATALOG, ROOT
+from nandlab.base.paths import CATALOG, ROOT, TARGET
 from nandlab.board import programs
+from nandlab.board.build import program
 from nandlab.board.job import Job, Step
 from nandlab.board.qemu import QemuBoard
 from nandlab.catalog.files import beside, load, read_toml
@@ -195,6 +196,8 @@ def test_a_program_is_built_when_a_job_names_it_and_not_before(
     assert not (tmp_path / "cache").exists()
     assert set(programs.of(job)) == {"journal", "settle"}
     (project / "programs" / "journal" / "journal.c").write_text("int main(void) { return 1 }")
+    assert set(programs.of(job)) == {"journal", "settle"}  # a process builds each once
+    program.cache_clear()
     with pytest.raises(NandlabError, match=r"journal\.c"):
         programs.of(job)
     shutil.rmtree(project / "programs")
@@ -214,9 +217,66 @@ def test_a_program_is_named_by_a_whole_word_of_a_command_or_a_file() -> None:
 
 
 def test_a_project_s_program_has_a_name_of_its_own(project: Path) -> None:
+    (project / "programs" / "lib").mkdir()
+    (project / "programs" / "lib" / "mine.c").write_text("")
+    assert "journal" in programs.of(steps.job(specs(project)[0]))
     (project / "programs" / "journal").rename(project / "programs" / "settle")
+    assert programs.of(Job((Step("a", "true"),), home=project)) == {}
     with pytest.raises(UsageError, match=r"two programs are called settle: .*rename yours"):
         programs.of(steps.job(specs(project)[0]))
+
+
+def test_equal_sources_of_two_names_are_two_programs(project: Path) -> None:
+    shutil.copytree(project / "programs" / "journal", project / "programs" / "mylog")
+    built = programs.of(Job((Step("a", "journal; mylog"),), home=project))
+    assert all(path.exists() and path.name == name for name, path in built.items())
+    assert set(built) == {"journal", "mylog"}
+
+
+def test_the_rules_of_the_build_are_part_of_what_is_built(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("NANDLAB_CACHE", str(tmp_path / "cache"))
+    shutil.copytree(TARGET, tmp_path / "target")
+    monkeypatch.setattr("nandlab.board.build.TARGET", tmp_path / "target")
+    folder = tmp_path / "target" / "programs" / "settle"
+    before = program(folder).read_bytes()
+    rules = tmp_path / "target" / "programs" / "Makefile"
+    rules.write_text(rules.read_text().replace("-O2", "-O0"))
+    program.cache_clear()
+    assert program(folder).read_bytes() != before
+
+
+@pytest.mark.board
+def test_a_program_called_as_a_command_of_the_board_is_refused(
+    board: QemuBoard, project: Path
+) -> None:
+    (project / "programs" / "journal").rename(project / "programs" / "sort")
+    with pytest.raises(UsageError, match="sort is a command of the board itself: rename your"):
+        asyncio.run(board.run(Job((Step("a", "sort x"),), home=project)))
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (
+            'command = "journal {valid_percent}"',
+            r"\{valid_percent\} stands for nothing; there are: ",
+        ),
+        ('command = "a"\nconfig = "x"\nconfig_file = "steps"', "a job has a file of that name"),
+        (
+            'steps = [{ do = "mount" }, { do = "run", name = "load", command = "ls" }]',
+            "a trial has a step load of its own",
+        ),
+    ],
+)
+def test_a_workload_that_cannot_be_is_refused_when_it_is_read(
+    project: Path, words: str, said: str
+) -> None:
+    file = project / "catalog" / "workloads" / "journal.toml"
+    file.write_text(f'name = "journal"\nsummary = "s"\n{words}\n')
+    with pytest.raises(UsageError, match=said):
+        specs(project)
 
 
 @pytest.mark.parametrize(

@@ -15,7 +15,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from nandlab.base.digest import tree_digest
+from nandlab.base.digest import file_digest, tree_digest
 from nandlab.base.errors import NandlabError, UsageError
 from nandlab.base.paths import TARGET
 from nandlab.board.cache import entry
@@ -60,14 +60,25 @@ def init() -> Path:
     return entry("init", {"sources": sources, "compiler": compiler()}, make) / "init"
 
 
+@cache
 def program(folder: Path) -> Path:
-    """The static program built from a folder of C sources and our ``programs/lib``."""
+    """The static program built from a folder of C sources and our ``programs/lib``.
+
+    A process builds each once: an edit while a study runs does not change its later trials.
+    """
+    ours = TARGET / "programs"
 
     def make(work: Path) -> None:
-        _make(TARGET / "programs", f"OUT={work}", f"FROM={folder.parent}", f"{work}/{folder.name}")
+        _make(ours, f"OUT={work}", f"FROM={folder.parent}", f"{work}/{folder.name}")
 
-    sources = {"own": tree_digest(folder), "lib": tree_digest(TARGET / "programs" / "lib")}
-    return entry("program", {"sources": sources, "compiler": compiler()}, make) / folder.name
+    inputs = {
+        "name": folder.name,
+        "own": tree_digest(folder),
+        "lib": tree_digest(ours / "lib"),
+        "rules": file_digest(ours / "Makefile"),
+        "compiler": compiler(),
+    }
+    return entry("program", inputs, make) / folder.name
 
 
 def modules(

@@ -40,6 +40,10 @@ class Archive:
             self.folder(parent)
         self._entries[path] = (mode, content, rdev)
 
+    def paths(self) -> list[str]:
+        """The paths of all entries, in order."""
+        return list(self._entries)
+
     def bytes(self) -> bytes:
         out = bytearray()
         for inode, (path, (mode, content, rdev)) in enumerate(self._entries.items(), start=1):

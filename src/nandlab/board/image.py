@@ -38,8 +38,8 @@ MODULES = [
 """Kernel modules of the board; the modules that these depend on are added."""
 
 
-def initramfs(packages: Packages, own: Mapping[str, Path], own_modules: list[Path]) -> bytes:
-    """The initramfs, uncompressed: the same inputs give the same bytes.
+def initramfs(packages: Packages, own: Mapping[str, Path], own_modules: list[Path]) -> Archive:
+    """The initramfs: the same inputs give the same bytes.
 
     own: our programs, by their path on the board.
     """
@@ -53,7 +53,12 @@ def initramfs(packages: Packages, own: Mapping[str, Path], own_modules: list[Pat
     for where, program in sorted(own.items()):
         cpio.file(where, program.read_bytes(), 0o755)
     _add_modules(cpio, packages, own_modules)
-    return cpio.bytes()
+    return cpio
+
+
+def commands(paths: list[str]) -> list[str]:
+    """The names of the commands among the paths of an initramfs."""
+    return sorted(p.rpartition("/")[2] for p in paths if re.match(r"(usr/)?s?bin/", p))
 
 
 def _add_busybox(cpio: Archive, packages: Packages) -> None:

@@ -15,7 +15,7 @@ from nandlab.board.build import init, modules, program
 from nandlab.board.cache import entry
 from nandlab.board.cargo import STORE
 from nandlab.board.debian import Packages, Suite, packages, packages_here
-from nandlab.board.image import GUEST_PACKAGES, compressed, initramfs
+from nandlab.board.image import GUEST_PACKAGES, commands, compressed, initramfs
 from nandlab.board.job import PROGRAMS
 from nandlab.board.kvm import QEMU
 from nandlab.board.programs import CARRIER, FOLDER
@@ -48,6 +48,8 @@ class Machine:
     accel: str
     packages: Packages
     initrd: Path
+    commands: frozenset[str]
+    """What the initramfs has commands for, by name; a shell takes these before any program."""
     parts: dict[str, str]
     """SHA-256 of each program and module of ours in the initramfs, by file name."""
     yaffs2: Core
@@ -134,9 +136,12 @@ def assemble(model: BoardModel, accel: str = "tcg", yaffs2_source: Path | None =
     parts = {p.name: file_digest(p) for p in (*home.values(), *own)}
 
     def make(work: Path) -> None:
-        (work / "initrd").write_bytes(compressed(initramfs(debs, home, own)))
+        image = initramfs(debs, home, own)
+        (work / "commands").write_text("\n".join(commands(image.paths())))
+        (work / "initrd").write_bytes(compressed(image.bytes()))
 
     source = {m: file_digest(Path(__file__).with_name(m)) for m in ("image.py", "cpio.py")}
     inputs = {"packages": debs.versions, "parts": parts, "source": source}
-    initrd = entry("initramfs", inputs, make) / "initrd"
-    return Machine(model, accel, debs, initrd, parts, yaffs2)
+    made = entry("initramfs", inputs, make)
+    has = frozenset((made / "commands").read_text().split())
+    return Machine(model, accel, debs, made / "initrd", has, parts, yaffs2)

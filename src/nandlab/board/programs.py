@@ -22,23 +22,35 @@ CARRIER = "ferry"
 """The program that carries the others; it alone is in the board's image."""
 
 
-def sources(home: Path | None) -> dict[str, Path]:
-    """Folders of sources by program, ours and a project's; UsageError if two share a name."""
-    found: dict[str, Path] = {}
+NAME = re.compile(r"[\w.-]+")
+"""A word of a command that may name a program."""
+
+
+def sources(home: Path | None) -> dict[str, list[Path]]:
+    """Folders of sources by the name of their program, ours and a project's."""
+    found: dict[str, list[Path]] = {}
     for place in filter(None, (TARGET, home)):
-        for main in sorted((place / FOLDER).glob("*/*.c")):
-            folder = main.parent
-            if found.setdefault(folder.name, folder) != folder:
-                both = f"{found[folder.name]} and {folder}"
-                raise UsageError(f"two programs are called {folder.name}: {both}; rename yours")
-    return {name: folder for name, folder in found.items() if name not in ("lib", CARRIER)}
+        for folder in sorted({main.parent for main in (place / FOLDER).glob("*/*.c")}):
+            if folder.name not in ("lib", CARRIER):
+                found.setdefault(folder.name, []).append(folder)
+    return found
 
 
 def of(job: Job) -> dict[str, Path]:
-    """The programs that a job needs, built, by name."""
+    """The programs that a job needs, built, by name.
+
+    UsageError where a name is of two programs, or can be of none.
+    """
     known = sources(job.home)
-    if not job.steps:
-        return {name: program(folder) for name, folder in known.items()}
-    said = [step.command.encode() for step in job.steps] + list(job.files.values())
-    words = {word for text in said for word in re.findall(rb"[\w.-]+", text)}
-    return {name: program(at) for name, at in known.items() if name.encode() in words}
+    odd = [name for name in known if not NAME.fullmatch(name)]
+    if odd:
+        raise UsageError(f"{known[odd[0]][0]}: a program's name has letters, digits and _.- only")
+    if job.steps:
+        text = b"\n".join([*(s.command.encode() for s in job.steps), *job.files.values()])
+        words = set(NAME.findall(text.decode(errors="replace")))
+        known = {name: folders for name, folders in known.items() if name in words}
+    for name, folders in known.items():
+        if len(folders) > 1:
+            both = " and ".join(map(str, folders))
+            raise UsageError(f"two programs are called {name}: {both}; rename yours")
+    return {name: program(folder) for name, (folder,) in known.items()}

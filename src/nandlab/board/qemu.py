@@ -220,7 +220,11 @@ class QemuBoard:
 
     def _given(self, job: Job, *, on_terminal: bool = False) -> AbstractAsyncContextManager[_Vm]:
         """A machine that awaits the saved state; its store has a job with programs and cargo."""
-        archive = job.archive(programs.of(job))
+        brought = programs.of(job)
+        taken = sorted(self.machine.commands & brought.keys())
+        if taken:
+            raise UsageError(f"{taken[0]} is a command of the board itself: rename your program")
+        archive = job.archive(brought)
         if len(archive) + HEAD_BYTES > JOB_BYTES:
             raise NandlabError(f"a job of {len(archive)} bytes; a board takes {JOB_BYTES}")
         carried = {self.machine.model.job_start: archive}

@@ -107,6 +107,14 @@ AWAY: tuple[Do, ...] = ("unmount", "cut")
 """Steps that leave the file system not mounted."""
 
 
+WORDS = ("seed", "mountpoint")
+"""Words of every template, beside the parameters."""
+FILES = ("fill.cfg", "start", "steps")
+"""Files of a job that are not a workload's."""
+STEPS = ("counters", "fill", "format", "load", "modules", "settle", "workload")
+"""Steps of a trial that are not a workload's; one of a list may be called as what it does."""
+
+
 class StepWords(Strict):
     """A step of a workload that is a list of steps; each is a phase."""
 
@@ -209,7 +217,16 @@ class WorkloadModel(Noun, WorkloadWords):
             raise ValueError("it is a command or a list of steps: give one of the two")
         if bool(self.config) != bool(self.config_file):
             raise ValueError("config and config_file go together")
+        if self.config_file in FILES:
+            raise ValueError(f"config_file {self.config_file}: a job has a file of that name")
+        unknown = sorted(self.words() - {*WORDS, *self.parameters})
+        if unknown:
+            known = ", ".join(f"{{{word}}}" for word in (*WORDS, *self.parameters))
+            raise ValueError(f"{{{unknown[0]}}} stands for nothing; there are: {known}")
         names = [step.phase for step in self.steps]
+        own = [s.phase for s in self.steps if s.phase in STEPS and s.phase != s.do]
+        if own:
+            raise ValueError(f"a trial has a step {own[0]} of its own: give yours another name")
         twice = sorted({name for name in names if names.count(name) > 1})
         if twice:
             raise ValueError(f"steps of one name: {', '.join(twice)}; give each a name")

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from pathlib import Path
 
 import pytest
@@ -20,6 +21,7 @@ from nandlab.results.record import Trial
 from nandlab.trial import one
 from nandlab.trial import run as runner
 from nandlab.trial import steps as trial
+from nandlab.trial.outcome import outcome
 
 pytestmark = pytest.mark.board
 
@@ -40,6 +42,7 @@ states = [{ name = "fresh" }]
 seeds = [7]
 phase_offsets_ms = [3.5]
 """
+WHOLE_BLOCKS = '[{ name = "aged", valid = 0.2, invalid = 0.3 }]'
 AGED = '[{ name = "aged", valid = 0.2, invalid = 0.1, mix = 1 }]'
 
 
@@ -129,6 +132,23 @@ def test_a_full_disk_fails_the_trial_and_says_so(board: QemuBoard, tmp_path: Pat
     assert result.error is not None
     assert "space" in result.error.lower()
     assert result.phases == []
+
+
+def test_the_state_told_is_the_one_that_the_load_begins_on(
+    board: QemuBoard, tmp_path: Path
+) -> None:
+    """UBIFS erases blocks of invalid data while the chip comes to rest: the load finds less."""
+    made = read(tmp_path, TEXT.replace('[{ name = "fresh" }]', WHOLE_BLOCKS))
+    spec = study.plan(made)[1]
+    assert spec.filesystem.name == "ubifs"
+    job = trial.job(spec)
+    record = asyncio.run(board.run(job))
+    seen = json.loads(record["workload"].stdout.splitlines()[-1])["state"]["obtained"]
+    filled = json.loads(record["fill"].stdout.splitlines()[-1])["state"]["obtained"]
+    told = outcome(spec, job, record)["state"].obtained
+    assert told.programmed == pytest.approx(seen["programmed"], abs=0.002)
+    assert filled["programmed"] > told.programmed + 0.05
+    assert told.invalid == pytest.approx(told.programmed - told.before - told.valid, abs=0.03)
 
 
 def test_results_tell_what_made_them(board: QemuBoard, tmp_path: Path) -> None:

@@ -32,6 +32,7 @@ class Answer:
     rc: int = 0
     stdout_bytes: int | None = None
     stderr_bytes: int | None = None
+    counts: str = ""
 
 
 @dataclass
@@ -86,7 +87,7 @@ class FakeBoard:
             rc = answer.rc
         end = now + STEP_NS
         said = (answer.stdout, answer.stderr, answer.stdout_bytes, answer.stderr_bytes)
-        return StepRecord(step.name, rc, sig, timed_out, now, end, *said)
+        return StepRecord(step.name, rc, sig, timed_out, now, end, *said, counts=answer.counts)
 
 
 async def _shell(step: Step, folder: str) -> tuple[int, int, bool, Answer]:

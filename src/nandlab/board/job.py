@@ -72,6 +72,12 @@ class Job:
     home: Path | None = None
     """Folder of the project whose programs it may name besides ours; None: only ours."""
 
+    def __post_init__(self) -> None:
+        names = [step.name for step in self.steps]
+        twice = sorted({name for name in names if names.count(name) > 1})
+        if twice:
+            raise ValueError(f"steps of one name: {', '.join(twice)}")
+
     def archive(self, programs: Mapping[str, Path]) -> bytes:
         """The cpio archive that init unpacks at the root: the job's folder, and its programs.
 

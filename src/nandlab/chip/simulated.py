@@ -71,6 +71,14 @@ def between(before: str, after: str) -> dict[str, int] | None:
     return did if len(did) == len(COUNTS) and min(did.values()) >= 0 else None
 
 
+def programmed(printed: str) -> float | None:
+    """Share of the partition's pages that are programmed, from what the chip prints of itself."""
+    rows = dict(line.split() for line in printed.splitlines() if line.count(" ") == 1)
+    if not {"pages_programmed", "partition_pages"} <= rows.keys():
+        return None
+    return int(rows["pages_programmed"]) / int(rows["partition_pages"])
+
+
 def cut(load: Step, unmount: Step) -> str:
     """The command that takes the power away, and brings back the chip as it was at that moment.
 

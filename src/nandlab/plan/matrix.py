@@ -53,7 +53,7 @@ class FilesystemChoice(WithChoices):
 
 
 class Faults(Strict):
-    """A chip's faults, as parameters of simnand; the trial's seed is theirs too."""
+    """A chip's faults, as parameters of simnand; they are drawn with the trial's seed."""
 
     bad_blocks: int = Field(default=0, ge=0, description="blocks that are bad from the factory")
     endurance: int = Field(default=0, ge=0, description="erases that a block survives; 0: no limit")

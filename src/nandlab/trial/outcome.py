@@ -16,13 +16,17 @@ from nandlab.plan.study import TrialSpec
 from nandlab.results.record import Artefact, Counts, Doubt, Phase, Shares, State, StepTaken
 from nandlab.trial import measured
 from nandlab.trial.measured import Measured
+from nandlab.trial.steps import of_fill, rests
 
-WORKLOAD_DOUBTS = {"fill-off-target": "state_missed"}
+OFF_TARGET = "fill-off-target"
+"""The fill's own warning, from before the chip came to rest."""
+OFF_TARGET_MAX = 0.02
+WORKLOAD_DOUBTS = {OFF_TARGET: "state_missed"}
 """Codes of a workload's warnings that have a code of their own in record.WARNINGS."""
 KERNEL_WARNING = 4
 """The kernel's log level "warning"; lower is worse."""
 EXPECTED_IN_LOG = ("taints kernel.", "tainting kernel")
-"""How lines end that the kernel logs for modules built outside its tree, such as ours."""
+"""Ends of the lines that the kernel logs for modules built outside its tree, such as ours."""
 
 
 def outcome(spec: TrialSpec, job: Job, record: JobRecord) -> dict[str, Any]:
@@ -52,10 +56,10 @@ def outcome(spec: TrialSpec, job: Job, record: JobRecord) -> dict[str, Any]:
 
 
 def _figures(spec: TrialSpec, record: JobRecord, doubts: list[Doubt]) -> dict[str, Any]:
-    """What was measured, as fields of a result; adds doubts. Unreadable if output is not valid."""
+    """What was measured, as fields of a result; adds to doubts. Unreadable if output is invalid."""
     limit_s = spec.filesystem.settle.limit_s
-    for name in ("settle", "rest", *(s.phase for s in spec.workload.steps if s.do == "rest")):
-        if record.get(name) and not _said(name, measured.settled, record):
+    for name in (s.step for s in record.steps if s.step in rests(spec)):
+        if not _said(name, measured.settled, record):
             text = f"{name}: the chip was still busy after {limit_s} s"
             doubts.append(Doubt(code="not_settled", text=text))
     obtained = _obtained(spec, record, doubts)
@@ -100,8 +104,40 @@ def _obtained(spec: TrialSpec, record: JobRecord, doubts: list[Doubt]) -> Shares
     if name is None:
         return None
     told = _said(name, measured.read, record)
-    doubts += _doubts(told.warnings)
-    return told.obtained
+    last = next(s for n in reversed(of_fill(name)) if (s := record.get(n)))
+    programmed = simulated.programmed(last.counts)
+    if told.obtained is None or programmed is None:
+        doubts += _doubts(told.warnings)
+        return told.obtained
+    doubts += _doubts([w for w in told.warnings if not w.startswith(OFF_TARGET)])
+    obtained = _at_rest(told.obtained, programmed)
+    doubts += _off_target(spec, obtained)
+    return obtained
+
+
+def _at_rest(filled: Shares, programmed: float) -> Shares:
+    """The shares at a later moment: what the file system erased since then was invalid data."""
+    if filled.invalid is None or filled.programmed is None:
+        return filled.model_copy(update={"programmed": programmed})
+    erased = max(0.0, filled.programmed - programmed)
+    invalid = max(0.0, filled.invalid - erased)
+    return filled.model_copy(update={"invalid": invalid, "programmed": programmed})
+
+
+def _off_target(spec: TrialSpec, obtained: Shares) -> list[Doubt]:
+    """A doubt for each share that is more than two points off the one asked for."""
+    pairs = (
+        ("valid", spec.state.valid, obtained.valid),
+        ("invalid", spec.state.invalid, obtained.invalid),
+    )
+    return [
+        Doubt(
+            code="state_missed",
+            text=f"{what} data: {asked:.1%} asked, {got:.1%} on the chip when the load began",
+        )
+        for what, asked, got in pairs
+        if got is not None and abs(asked - got) > OFF_TARGET_MAX
+    ]
 
 
 def _of_steps(spec: TrialSpec, record: JobRecord, doubts: list[Doubt]) -> dict[str, Any]:
@@ -133,7 +169,7 @@ def _artefacts(spec: TrialSpec, record: JobRecord) -> list[Artefact]:
 
 
 def _chip(spec: TrialSpec, record: JobRecord) -> dict[str, Counts | None]:
-    """What the chip did from the end of the step before to the end of each step.
+    """What the chip did up to the end of each step, since the end of the step before.
 
     None if it is not known: after a step that loads the chip anew, its counters start anew.
     """
@@ -156,7 +192,7 @@ def _doubts(warnings: list[str]) -> list[Doubt]:
 
 
 def kernel_log(spec: TrialSpec, record: JobRecord) -> list[str]:
-    """Lines that the kernel logged since the job began, of level warning or worse, not harmless."""
+    """The kernel's warnings and errors since the job began, but for those known to be harmless."""
     log = record.get("kernel-log")
     if log is None:
         return []

@@ -24,6 +24,9 @@ from nandlab.trial.medium import formats, image_bytes_max, load, modules, mount,
 
 NS_PER_MS = 1_000_000
 WORK_DEADLINE_S = 24 * 3600
+REST_BEFORE, REST_AFTER, UNMOUNT_AFTER = "rest-before-", "rest-after-", "unmount-after-"
+"""What the names of the steps around a fill begin with; no step of a workload has a hyphen."""
+UNMOUNT = "unmount-at-end"
 
 
 def job(spec: TrialSpec) -> Job:
@@ -92,7 +95,7 @@ def _work(spec: TrialSpec, hold: Cargo | None) -> Iterator[Step]:
         return
     yield from (mount(spec), rest(spec), *_beside(spec, "mounted"))
     if spec.aged:
-        yield from (fill(spec), settled(spec))
+        yield from (fill(spec), settled(spec, "fill"))
     yield Step("workload", filled(spec, spec.workload.command), deadline_s=WORK_DEADLINE_S)
     yield from (*_beside(spec, "worked"), unmount(spec), *_beside(spec, "unmounted"))
 
@@ -113,7 +116,7 @@ def _listed(spec: TrialSpec, hold: Cargo | None) -> Iterator[Step]:
         if i == ends:
             yield from _beside(spec, "unmounted")
     if ends is None and mounts:
-        yield from (*_beside(spec, "worked"), unmount(spec, "away"), *_beside(spec, "unmounted"))
+        yield from (*_beside(spec, "worked"), unmount(spec, UNMOUNT), *_beside(spec, "unmounted"))
 
 
 def _mounted(steps: list[StepWords]) -> bool:
@@ -131,8 +134,14 @@ def _last_unmount(steps: list[StepWords]) -> int | None:
 
 def _step(spec: TrialSpec, step: StepWords, hold: Cargo | None, *, mounted: bool) -> Iterator[Step]:
     """The board's steps for a step of a list; an unmounted file system is mounted for a fill."""
-    if step.do == "fill" and not mounted:
-        yield from _filled_apart(spec, step.phase)
+    name = step.phase
+    if step.do == "fill":
+        if not spec.aged:
+            yield Step(name, "true")
+        elif mounted:
+            yield from (fill(spec, name), settled(spec, name))
+        else:
+            yield from _filled_apart(spec, name)
         return
     commands = {
         "mount": mount(spec).command,
@@ -141,13 +150,12 @@ def _step(spec: TrialSpec, step: StepWords, hold: Cargo | None, *, mounted: bool
         "drop": "echo 3 > /proc/sys/vm/drop_caches",
         "sync": "sync",
         "rest": rest(spec).command,
-        "fill": fill(spec).command if spec.aged else "true",
         "run": filled(spec, step.command),
         "save": simulated.save(hold.put()) if hold else "false",
         "cut": simulated.cut(load(spec), unmount(spec)),
     }
     yield Step(
-        step.phase,
+        name,
         commands[step.do],
         deadline_s=max(WORK_DEADLINE_S, rest(spec).deadline_s),
         always=step.always,
@@ -157,15 +165,12 @@ def _step(spec: TrialSpec, step: StepWords, hold: Cargo | None, *, mounted: bool
 
 def _filled_apart(spec: TrialSpec, name: str) -> Iterator[Step]:
     """Mounts a file system, fills it, and unmounts it again."""
-    if not spec.aged:
-        yield Step(name, "true")
-        return
     yield from (
         mount(spec, f"mount-to-{name}"),
-        rest(spec),
+        rest(spec, f"{REST_BEFORE}{name}"),
         fill(spec, name),
-        settled(spec),
-        unmount(spec, f"unmount-from-{name}"),
+        settled(spec, name),
+        unmount(spec, f"{UNMOUNT_AFTER}{name}"),
     )
 
 
@@ -175,10 +180,22 @@ def _beside(spec: TrialSpec, moment: Moment) -> list[Step]:
     return [step for step in found if step is not None]
 
 
-def settled(spec: TrialSpec) -> Step:
-    """Waits until the data of the fill are on flash and background work has ended."""
+def settled(spec: TrialSpec, name: str) -> Step:
+    """Waits until the data of the fill of that name are on flash and background work has ended."""
     wait = rest(spec)
-    return Step("rest", f"sync; {wait.command}", deadline_s=wait.deadline_s)
+    return Step(f"{REST_AFTER}{name}", f"sync; {wait.command}", deadline_s=wait.deadline_s)
+
+
+def rests(spec: TrialSpec) -> set[str]:
+    """The names that steps may have which wait until the chip is at rest."""
+    fills = {"fill", *(step.phase for step in spec.workload.steps if step.do == "fill")}
+    around = {f"{where}{name}" for name in fills for where in (REST_BEFORE, REST_AFTER)}
+    return {"settle", *around, *(s.phase for s in spec.workload.steps if s.do == "rest")}
+
+
+def of_fill(name: str) -> tuple[str, ...]:
+    """A fill and the steps that may follow it before the load, in order."""
+    return (name, f"{REST_AFTER}{name}", f"{UNMOUNT_AFTER}{name}")
 
 
 def fill(spec: TrialSpec, name: str = "fill") -> Step:

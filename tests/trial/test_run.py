@@ -69,7 +69,7 @@ def fake(**answers: Answer) -> FakeBoard:
         **{
             name: Answer() for name in ("load", "modules", "format", "mount", "counters", "unmount")
         },
-        **dict.fromkeys(("settle", "rest-after-fill"), Answer('{"settled":true}\n')),
+        "settle": Answer('{"settled":true}\n'),
         "fill": Answer(f"{json.dumps(FILLED)}\n"),
         "workload": Answer(f"Some report\n{json.dumps(MEASURED)}\n"),
         "kernel-log": Answer(),
@@ -103,16 +103,12 @@ def counts(n: int, programmed: int) -> str:
     )
 
 
-def test_the_state_is_what_the_chip_holds_at_rest_after_the_fill(
+def test_the_state_is_what_the_chip_holds_when_the_load_begins(
     tmp_path: Path, specs: list[TrialSpec]
 ) -> None:
     """The file system has erased invalid blocks since the fill looked."""
-    settled = '{"settled":true}\n'
-    answers = {
-        "fill": Answer(f"{json.dumps(FILLED)}\n", counts=counts(5, 720)),
-        "rest-after-fill": Answer(settled, counts=counts(7, 600)),
-    }
-    (t,) = execute(tmp_path, fake(**answers), specs[:1])
+    filled = f"{json.dumps(FILLED)}\n"
+    (t,) = execute(tmp_path, fake(fill=Answer(filled, counts=counts(5, 600))), specs[:1])
     assert t.state.obtained is not None
     assert t.state.obtained.programmed == 0.6
     assert t.state.obtained.valid == 0.51
@@ -120,8 +116,8 @@ def test_the_state_is_what_the_chip_holds_at_rest_after_the_fill(
     assert [w.text for w in t.warnings if w.code == "state_missed"] == [
         "invalid data: 25.0% asked, 9.0% on the chip when the load began"
     ]
-    still = {**answers, "rest-after-fill": Answer(settled, counts=counts(7, 720))}
-    (t,) = execute(tmp_path / "still", fake(**still), specs[:1])
+    still = fake(fill=Answer(filled, counts=counts(5, 720)))
+    (t,) = execute(tmp_path / "still", still, specs[:1])
     assert t.state.obtained is not None and t.state.obtained.invalid == 0.21
 
 
@@ -129,15 +125,14 @@ def test_each_step_has_what_the_chip_did_in_it(tmp_path: Path, specs: list[Trial
     answers = {
         "load": Answer(counts=counts(0, 0)),
         "mount": Answer(counts=counts(1, 0)),
-        "fill": Answer(f"{json.dumps(FILLED)}\n", counts=counts(10, 720)),
-        "rest-after-fill": Answer('{"settled":true}\n', counts=counts(11, 720)),
+        "settle": Answer('{"settled":true}\n', counts=counts(1, 0)),
+        "fill": Answer(f"{json.dumps(FILLED)}\n", counts=counts(11, 720)),
     }
     (t,) = execute(tmp_path, fake(**answers), specs[:1])
     did = {s.name: s.chip and s.chip.reads for s in t.steps}
     assert did["load"] == 0
-    assert did["rest-after-fill"] == 1
-    assert did["workload"] is None
-    assert [s.chip and s.chip.erases for s in t.steps if s.name == "rest-after-fill"] == [3]
+    assert (did["settle"], did["fill"], did["workload"]) == (0, 10, None)
+    assert [s.chip and s.chip.erases for s in t.steps if s.name == "fill"] == [30]
 
 
 def test_the_latencies_asked_for_reach_the_chip_and_the_result(

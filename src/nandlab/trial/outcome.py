@@ -19,7 +19,7 @@ from nandlab.trial.measured import Measured
 from nandlab.trial.steps import of_fill, rests
 
 OFF_TARGET = "fill-off-target"
-"""The fill's own warning, from before the chip came to rest."""
+"""The fill's own warning, from before its end."""
 OFF_TARGET_MAX = 0.02
 WORKLOAD_DOUBTS = {OFF_TARGET: "state_missed"}
 """Codes of a workload's warnings that have a code of their own in record.WARNINGS."""
@@ -110,13 +110,13 @@ def _obtained(spec: TrialSpec, record: JobRecord, doubts: list[Doubt]) -> Shares
         doubts += _doubts(told.warnings)
         return told.obtained
     doubts += _doubts([w for w in told.warnings if not w.startswith(OFF_TARGET)])
-    obtained = _at_rest(told.obtained, programmed)
+    obtained = _when_the_load_begins(told.obtained, programmed)
     doubts += _off_target(spec, obtained)
     return obtained
 
 
-def _at_rest(filled: Shares, programmed: float) -> Shares:
-    """The shares at a later moment: what the file system erased since then was invalid data."""
+def _when_the_load_begins(filled: Shares, programmed: float) -> Shares:
+    """The shares at a later moment: what was erased since then was invalid data."""
     if filled.invalid is None or filled.programmed is None:
         return filled.model_copy(update={"programmed": programmed})
     erased = max(0.0, filled.programmed - programmed)

@@ -24,7 +24,7 @@ from nandlab.trial.medium import formats, image_bytes_max, load, modules, mount,
 
 NS_PER_MS = 1_000_000
 WORK_DEADLINE_S = 24 * 3600
-REST_BEFORE, REST_AFTER, UNMOUNT_AFTER = "rest-before-", "rest-after-", "unmount-after-"
+REST_BEFORE, UNMOUNT_AFTER = "rest-before-", "unmount-after-"
 """What the names of the steps around a fill begin with; no step of a workload has a hyphen."""
 UNMOUNT = "unmount-at-end"
 
@@ -95,7 +95,7 @@ def _work(spec: TrialSpec, hold: Cargo | None) -> Iterator[Step]:
         return
     yield from (mount(spec), rest(spec), *_beside(spec, "mounted"))
     if spec.aged:
-        yield from (fill(spec), settled(spec, "fill"))
+        yield fill(spec)
     yield Step("workload", filled(spec, spec.workload.command), deadline_s=WORK_DEADLINE_S)
     yield from (*_beside(spec, "worked"), unmount(spec), *_beside(spec, "unmounted"))
 
@@ -139,7 +139,7 @@ def _step(spec: TrialSpec, step: StepWords, hold: Cargo | None, *, mounted: bool
         if not spec.aged:
             yield Step(name, "true")
         elif mounted:
-            yield from (fill(spec, name), settled(spec, name))
+            yield fill(spec, name)
         else:
             yield from _filled_apart(spec, name)
         return
@@ -169,7 +169,6 @@ def _filled_apart(spec: TrialSpec, name: str) -> Iterator[Step]:
         mount(spec, f"mount-to-{name}"),
         rest(spec, f"{REST_BEFORE}{name}"),
         fill(spec, name),
-        settled(spec, name),
         unmount(spec, f"{UNMOUNT_AFTER}{name}"),
     )
 
@@ -180,22 +179,16 @@ def _beside(spec: TrialSpec, moment: Moment) -> list[Step]:
     return [step for step in found if step is not None]
 
 
-def settled(spec: TrialSpec, name: str) -> Step:
-    """Waits until the data of the fill of that name are on flash and background work has ended."""
-    wait = rest(spec)
-    return Step(f"{REST_AFTER}{name}", f"sync; {wait.command}", deadline_s=wait.deadline_s)
-
-
 def rests(spec: TrialSpec) -> set[str]:
     """The names that steps may have which wait until the chip is at rest."""
     fills = {"fill", *(step.phase for step in spec.workload.steps if step.do == "fill")}
-    around = {f"{where}{name}" for name in fills for where in (REST_BEFORE, REST_AFTER)}
-    return {"settle", *around, *(s.phase for s in spec.workload.steps if s.do == "rest")}
+    before = {f"{REST_BEFORE}{name}" for name in fills}
+    return {"settle", *before, *(s.phase for s in spec.workload.steps if s.do == "rest")}
 
 
 def of_fill(name: str) -> tuple[str, ...]:
-    """A fill and the steps that may follow it before the load, in order."""
-    return (name, f"{REST_AFTER}{name}", f"{UNMOUNT_AFTER}{name}")
+    """A fill and the step that may follow it before the load, in order."""
+    return (name, f"{UNMOUNT_AFTER}{name}")
 
 
 def fill(spec: TrialSpec, name: str = "fill") -> Step:

@@ -201,3 +201,12 @@ def test_the_json_of_a_sweep_has_its_cliffs(tmp_path: Path) -> None:
     (cliff,) = json.loads(told)[0]["cliffs"]
     assert cliff.startswith("Cliff of JFFS2: ")
     assert cliff in words
+
+
+def test_what_is_not_judged_by_limits_is_told_so(tmp_path: Path) -> None:
+    folder = samples.folder(tmp_path / "run", samples.lifetime_study())
+    command = [sys.executable, "-m", "nandlab", "advise", str(folder.path)]
+    said = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    assert "not judged by limits. nandlab show " in said
+    told = subprocess.run([*command, "--json"], capture_output=True, text=True, check=True).stdout
+    assert json.loads(told) == []

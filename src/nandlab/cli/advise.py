@@ -112,14 +112,15 @@ def advise(
     folder = RunFolder(run)
     folder.head()
     settings = groups.group(folder.trials())
-    found = [a for s in settings if (a := view(s).advise(s, limits)) is not None]
+    judged = [(s, view(s).advise(s, limits)) for s in settings]
     if as_json:
-        print(json.dumps([_told(a) for a in found], indent=1))
+        print(json.dumps([_told(a) for _, a in judged if a is not None], indent=1))
         return
-    if not found:
+    if not judged:
         print("No trial of this run ended with figures to judge by.")
-    for a in found:
-        print("\n".join(advice.lines(a)))
+    for s, a in judged:
+        seen = f"{s.title}: not judged by limits. nandlab show {run} tells what was found."
+        print("\n".join(advice.lines(a)) if a is not None else seen)
 
 
 def _told(advice: Advice) -> dict[str, Any]:

@@ -73,7 +73,7 @@ def test_what_is_wrong_is_refused_with_a_reason_and_changes_nothing(board: QemuB
         Step("one", f"{tell('control', 'start')} && ! {tell('control', 'mode full')} 2> /dev/null"),
         Step("busy", f"! {tell('funcmon', 'clear')} 2> /dev/null && ! rmmod tracers 2> /dev/null"),
         Step("stop", f"{tell('control', 'stop')} && rmmod {MODULES}"),
-        Step("load", "! modprobe tracers records=0 2> /dev/null && ! modprobe tracers tasks=0"),
+        Step("refused", "! modprobe tracers records=0 2> /dev/null && ! modprobe tracers tasks=0"),
         files={"bad.sh": "\n".join([*lines, ""]).encode()},
     )
     answers = record["bad"].stdout.splitlines()

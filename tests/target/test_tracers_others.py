@@ -62,7 +62,7 @@ def test_a_hook_on_top_of_ours_stays_when_we_go(board: QemuBoard) -> None:
         board,
         None,
         chip(board),
-        Step("load", f"{LOAD} && {tell('control', 'start')}"),
+        Step("begin", f"{LOAD} && {tell('control', 'start')}"),
         Step("hook", f"insmod ./nandtry.ko hook=1 && {READ} && {READS}"),
         Step("stop", f"{tell('control', 'stop')} && {READ} && {READS}"),
         Step("stay", "! rmmod flashmon 2> /dev/null"),

@@ -203,6 +203,14 @@ def test_the_json_of_a_sweep_has_its_cliffs(tmp_path: Path) -> None:
     assert cliff in words
 
 
+def test_without_a_headline_figure_nothing_is_put_first() -> None:
+    nothing: dict[str, Any] = {"phase_ns": None, "sync_ns": None}
+    trials = [samples.trial(fs, samples.FRESH, 1, **nothing) for fs in ("jffs2", "ubifs")]
+    (setting,) = groups.group(trials)
+    told = advice.by_limits(setting)
+    assert told.sentences[0] == "No transaction time was measured: none can be put first."
+
+
 def test_what_is_not_judged_by_limits_is_told_so(tmp_path: Path) -> None:
     folder = samples.folder(tmp_path / "run", samples.lifetime_study())
     command = [sys.executable, "-m", "nandlab", "advise", str(folder.path)]

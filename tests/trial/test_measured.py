@@ -95,6 +95,13 @@ def test_what_is_right_is_read() -> None:
     assert (life.figures, life.open_ended) == ({"rounds": 1}, False)
 
 
+def test_names_declared_and_never_told_are_a_doubt() -> None:
+    renamed = put(LOAD, "phases.0.name", "creating")
+    doubts = [w.text for w in told(json.dumps(renamed)).warnings if w.code == "workload"]
+    assert any("phases: declared, not told: fill, creation" in text for text in doubts)
+    assert any("told, not declared: creating" in text for text in doubts)
+
+
 def test_words_of_a_workloads_own_are_kept_as_they_are() -> None:
     own = told(json.dumps(OWN))
     assert own.ok

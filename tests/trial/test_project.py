@@ -91,7 +91,7 @@ def check(trials: list[Trial]) -> None:
     ]
     assert all(p.chip is not None for p in reboot.phases)
     assert not [s.name for s in reboot.steps if s.name.startswith("chip-") or s.name == "programs"]
-    assert set(reboot.about("programs")) == {"journal"}
+    assert set(reboot.about("programs")) == {"journal", "settle"}
 
 
 CUT = """
@@ -262,6 +262,27 @@ def test_a_program_called_as_a_command_of_the_board_is_refused(
         (
             'command = "journal {valid_percent}"',
             r"\{valid_percent\} stands for nothing; there are: ",
+        ),
+        (
+            'command = "find -exec cat {} +"',
+            r"\{\} stands for nothing; .*brace itself is written twice",
+        ),
+        (
+            'command = "a"\n[figures]\nx = { title = "x", unit = "per_s", parameter = "y" }',
+            "figures: there is no parameter 'y'",
+        ),
+        (
+            'command = "a"\n[figures]\nx = { title = "x", unit = "per_s", over = "phase.b" }',
+            "journal: figures.x.over: phase.b: no phase is called b; there are: none",
+        ),
+        (
+            'command = "a"\noperations = [{ name = "store" }]\n[headline]\n'
+            'figure = "latency.stoer.p99"\nnoun = "n"\nbest = "b"',
+            "headline.figure: latency.stoer.p99: no operation is called stoer; there are: store",
+        ),
+        (
+            'command = "a"\n[headline]\nfigure = "own.speed"\nnoun = "n"\nbest = "b"',
+            "headline.figure: no figure 'own.speed'",
         ),
         ('command = "a"\nconfig = "x"\nconfig_file = "steps"', "a job has a file of that name"),
         (

@@ -179,6 +179,8 @@ def _times_worse(figure: Figure, own: float, first: float) -> float:
 
 def _take(advice: Advice) -> str:
     measured = [s for s in advice.subjects if s.worst is not None]
+    if not measured and any(s.fitness != "unfit" for s in advice.subjects):
+        return f"No {advice.setting.words.headline.noun} was measured: none can be put first."
     able = [s for s in measured if s.fitness == "fit"]
     if not able:
         maybe = [s for s in measured if s.fitness == "unproven"]

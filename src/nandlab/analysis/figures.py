@@ -31,6 +31,7 @@ from nandlab.analysis import life, words
 from nandlab.analysis.words import PERCENTILES, Words
 from nandlab.base.errors import UsageError
 from nandlab.base.units import QUANTITIES, Quantity
+from nandlab.catalog.workload import WorkloadWords
 from nandlab.results.record import EraseSpread, Trial
 
 Read = Callable[[Trial], float | None]
@@ -77,6 +78,35 @@ def find(name: str, of: Words) -> Figure:
     return made
 
 
+def mistakes(told: WorkloadWords) -> list[str]:
+    """What is wrong with the figures that a workload's file names, each with its place."""
+    of = words.said(told)
+    named = {f"figures.{name}.over": figure.over for name, figure in told.figures.items()}
+    named["headline.figure"] = told.headline.figure if told.headline else ""
+    found = ((place, _undeclared(name, of)) for place, name in named.items() if name)
+    return [f"{place}: {wrong}" for place, wrong in found if wrong]
+
+
+def _undeclared(name: str, of: Words) -> str | None:
+    """Why a figure can be had from no trial of the workload; None: it can."""
+    family, _, rest = name.partition(".")
+    kind = rest.partition(".")[0]
+    operations = [o.name for o in of.operations]
+    if family == "phase" and kind not in (known := [p.name for p in of.phases]):
+        return f"{name}: no phase is called {kind}; there are: {', '.join(known) or 'none'}"
+    if family == "latency" and kind == WRITES and not any(o.writes for o in of.operations):
+        return f"{name}: no operation says writes = true"
+    if family == "latency" and kind not in (WRITES, *operations):
+        return (
+            f"{name}: no operation is called {kind}; there are: {', '.join(operations) or 'none'}"
+        )
+    try:
+        find(name, of)
+    except UsageError as e:
+        return str(e)
+    return None
+
+
 def _known(of: Words) -> str:
     phases = ", ".join(f"phase.{p.name}" for p in of.phases)
     own = ", ".join(f"own.{name}" for name in of.figures)
@@ -100,7 +130,7 @@ def sync_ns(trial: Trial, phase: str) -> int | None:
 def operations(trial: Trial, phase: str) -> int | None:
     """Operations made in the phase, of all kinds."""
     found = trial.phase(phase)
-    return None if found is None or not trial.operations else sum(found.operations.values())
+    return sum(found.operations.values()) if found is not None and found.operations else None
 
 
 def timed(trial: Trial) -> list[str]:

@@ -42,6 +42,13 @@ class Words:
         return next((o for o in self.operations if o.name == name), OperationWords(name=name))
 
 
+def said(told: WorkloadWords) -> Words:
+    """The words of a workload's file, before any trial."""
+    headline = told.headline or _headline(told.phases)
+    phases, operations = tuple(told.phases), tuple(told.operations)
+    return Words(phases, operations, dict(told.figures), headline, told.view)
+
+
 def of(trials: Iterable[Trial]) -> Words:
     """The words for trials of one workload: what is declared, and what only trials have.
 

@@ -222,7 +222,14 @@ class WorkloadModel(Noun, WorkloadWords):
         unknown = sorted(self.words() - {*WORDS, *self.parameters})
         if unknown:
             known = ", ".join(f"{{{word}}}" for word in (*WORDS, *self.parameters))
-            raise ValueError(f"{{{unknown[0]}}} stands for nothing; there are: {known}")
+            raise ValueError(
+                f"{{{unknown[0]}}} stands for nothing; there are: {known}; a brace itself is "
+                "written twice"
+            )
+        lost = [f.parameter for f in self.figures.values() if f.parameter]
+        lost = sorted(set(lost) - set(self.parameters))
+        if lost:
+            raise ValueError(f"figures: there is no parameter {lost[0]!r}")
         names = [step.phase for step in self.steps]
         own = [s.phase for s in self.steps if s.phase in STEPS and s.phase != s.do]
         if own:
@@ -241,7 +248,7 @@ class WorkloadModel(Noun, WorkloadWords):
         """The words that its templates use."""
         templates = (self.command, self.config, *(step.command for step in self.steps))
         parts = (part for t in templates for part in Formatter().parse(t))
-        return {name for _, name, _, _ in parts if name}
+        return {name for _, name, _, _ in parts if name is not None}
 
     def chosen(self, given: dict[str, Scalar], where: str) -> dict[str, Scalar]:
         """Every parameter with its value; UsageError lists what is wrong."""

@@ -14,6 +14,7 @@ from typing import Any, Literal, NamedTuple, TypeVar
 
 from pydantic import Field, PrivateAttr
 
+from nandlab.analysis import figures
 from nandlab.base.digest import digest
 from nandlab.base.errors import UsageError
 from nandlab.base.paths import STUDIES
@@ -31,6 +32,7 @@ from nandlab.plan.matrix import (
     Member,
     StateChoice,
     WithChoices,
+    WorkloadChoice,
 )
 from nandlab.plan.medium import Medium
 from nandlab.plan.start import Image, Start, cannot_begin, image_of, options_of
@@ -193,10 +195,7 @@ def _expand(
     c: _Collector, study: Study, m: Matrix, board: BoardModel | None, at: str
 ) -> list[TrialSpec]:
     """The trials of one matrix; the collector keeps its mistakes."""
-    workloads = [
-        _chosen(c, "workloads", WorkloadModel, w, f"{at}.workloads.{i}")
-        for i, w in enumerate(m.workloads)
-    ]
+    workloads = [_workload(c, w, f"{at}.workloads.{i}") for i, w in enumerate(m.workloads)]
     systems = [
         _system(c, f, study._folder, f"{at}.filesystems.{i}") for i, f in enumerate(m.filesystems)
     ]
@@ -287,6 +286,16 @@ def _chosen(
     except UsageError as e:
         c.keep(e)
         return None
+
+
+def _workload(
+    c: _Collector, choice: WorkloadChoice, place: str
+) -> tuple[WorkloadModel, dict[str, Any]] | None:
+    """A workload and its parameters; None if the collector has mistakes."""
+    chosen = _chosen(c, "workloads", WorkloadModel, choice, place)
+    wrong = figures.mistakes(chosen[0]) if chosen else []
+    c.wrong += [f"{c.where}: {place}: {choice.name}: {text}" for text in wrong]
+    return None if wrong else chosen
 
 
 def _system(c: _Collector, choice: FilesystemChoice, folder: Path, place: str) -> System | None:

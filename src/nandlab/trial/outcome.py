@@ -68,11 +68,32 @@ def _figures(spec: TrialSpec, record: JobRecord, doubts: list[Doubt]) -> dict[st
     else:
         told = _told(spec, record, "workload", doubts)
         figures, obtained = told.fields(), obtained or told.obtained
+    doubts += _unmatched(spec, figures)
     figures["artefacts"] = _artefacts(spec, record)
     figures["state"] = State(**spec.state.model_dump(), obtained=obtained)
     figures["measured"] = {i.name: i.read(record) for i in wanted(spec)}
     doubts += [doubt for i in wanted(spec) for doubt in i.doubts(record)]
     return figures
+
+
+def _unmatched(spec: TrialSpec, figures: dict[str, Any]) -> list[Doubt]:
+    """A doubt where the workload's file has words for other names than its program prints."""
+    workload = spec.workload
+    pairs = {
+        "phases": ([p.name for p in workload.phases], [p.name for p in figures["phases"]]),
+        "operations": (
+            [o.name for o in workload.operations],
+            [*figures["operations"], *figures["latency_ns"]],
+        ),
+    }
+    found = []
+    for what, (declared, told) in pairs.items():
+        lost = [name for name in declared if name not in told]
+        more = [name for name in dict.fromkeys(told) if name not in declared]
+        if lost and more:
+            text = f"{what}: declared, not told: {', '.join(lost)}; told, not declared: "
+            found.append(Doubt(code="workload", text=text + ", ".join(more)))
+    return found
 
 
 T = TypeVar("T")

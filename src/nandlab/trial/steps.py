@@ -136,10 +136,8 @@ def _step(spec: TrialSpec, step: StepWords, hold: Cargo | None, *, mounted: bool
     """The board's steps for a step of a list; an unmounted file system is mounted for a fill."""
     name = step.phase
     if step.do == "fill":
-        if not spec.aged:
-            yield Step(name, "true")
-        elif mounted:
-            yield fill(spec, name)
+        if mounted:
+            yield fill(spec, name) if spec.aged else Step(name, "true")
         else:
             yield from _filled_apart(spec, name)
         return
@@ -164,11 +162,14 @@ def _step(spec: TrialSpec, step: StepWords, hold: Cargo | None, *, mounted: bool
 
 
 def _filled_apart(spec: TrialSpec, name: str) -> Iterator[Step]:
-    """Mounts a file system, fills it, and unmounts it again."""
+    """Mounts a file system, fills it, and unmounts it again; on fresh flash all but the filling.
+
+    So what a first mount does, such as JFFS2's marking of all blocks, is done in every state.
+    """
     yield from (
         mount(spec, f"mount-to-{name}"),
         rest(spec, f"{REST_BEFORE}{name}"),
-        fill(spec, name),
+        fill(spec, name) if spec.aged else Step(name, "true"),
         unmount(spec, f"{UNMOUNT_AFTER}{name}"),
     )
 

@@ -63,11 +63,13 @@ def _figures(spec: TrialSpec, record: JobRecord, doubts: list[Doubt]) -> dict[st
             text = f"{name}: the chip was still busy after {limit_s} s"
             doubts.append(Doubt(code="not_settled", text=text))
     obtained = _obtained(spec, record, doubts)
+    of_load: list[Doubt] = []
     if spec.workload.steps:
-        figures = _of_steps(spec, record, doubts)
+        figures = _of_steps(spec, record, of_load)
     else:
-        told = _told(spec, record, "workload", doubts)
-        figures, obtained = told.fields(), obtained or told.obtained
+        told = _told(spec, record, "workload", of_load)
+        figures, obtained = told.fields(), _begun_on(obtained, told.obtained)
+    doubts += [*(_off_target(spec, obtained) if obtained and spec.aged else []), *of_load]
     doubts += _unmatched(spec, figures)
     figures["artefacts"] = _artefacts(spec, record)
     figures["state"] = State(**spec.state.model_dump(), obtained=obtained)
@@ -127,13 +129,17 @@ def _obtained(spec: TrialSpec, record: JobRecord, doubts: list[Doubt]) -> Shares
     told = _said(name, measured.read, record)
     last = next(s for n in reversed(of_fill(name)) if (s := record.get(n)))
     programmed = simulated.programmed(last.counts)
-    if told.obtained is None or programmed is None:
-        doubts += _doubts(told.warnings)
-        return told.obtained
     doubts += _doubts([w for w in told.warnings if not w.startswith(OFF_TARGET)])
-    obtained = _when_the_load_begins(told.obtained, programmed)
-    doubts += _off_target(spec, obtained)
-    return obtained
+    if told.obtained is None or programmed is None:
+        return told.obtained
+    return _when_the_load_begins(told.obtained, programmed)
+
+
+def _begun_on(filled: Shares | None, seen: Shares | None) -> Shares | None:
+    """The shares after the fill, as the workload found the chip if it looked at it."""
+    if filled is None or seen is None or seen.programmed is None:
+        return filled or seen
+    return _when_the_load_begins(filled, seen.programmed)
 
 
 def _when_the_load_begins(filled: Shares, programmed: float) -> Shares:

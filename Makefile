@@ -14,19 +14,20 @@ RELEASE := bookworm
 COMMANDS := make demo && make test
 C_SOURCES := $(shell find target tests docs/examples -name '*.[ch]')
 
-.PHONY: help setup build demo study test test-long test-kernels fresh lint clean packages packages-test
+.PHONY: help setup build demo study test test-long test-kernels fresh lint clean
+.PHONY: packages packages-build packages-test
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  \1\t\2/p' $(MAKEFILE_LIST) | expand -t 16
 
 setup: packages $(VENV)/run ## make the environment: nandlab in .venv/bin
 
-build: packages ## build FFSMark for this machine: build/ffsmark
+build: packages-build ## build FFSMark for this machine: build/ffsmark
 	@$(MAKE) -s -C target/programs OUT=$(CURDIR)/build
 
 demo: study ## run the quickstart study, print its results and its report's path
 
-study: setup build ## the same for another study: make study STUDY=ffsmark-2015 (MEMBERS=1: a short run)
+study: setup ## the same for another study: make study STUDY=ffsmark-2015 (MEMBERS=1: a short run)
 	@run=$$($(BIN)/nandlab run $(STUDY) $(MEMBERS:%=--members %) | tail -n 1) && \
 	[ -n "$$run" ] && \
 	$(BIN)/nandlab show $$run && \
@@ -59,6 +60,9 @@ clean: ## remove build/ and .venv/; the cache stays (nandlab doctor names it)
 
 packages:
 	@setup/install-packages setup/apt-run.txt
+
+packages-build:
+	@setup/install-packages setup/apt-run.txt setup/apt-build.txt
 
 packages-test:
 	@setup/install-packages setup/apt-run.txt setup/apt-test.txt

@@ -28,7 +28,7 @@ from nandlab.board import build
 from nandlab.board.image import initramfs
 from nandlab.board.machine import OWN_MODULES, Machine, assemble, own_programs
 from nandlab.board.qemu import QemuBoard, boot_and_save
-from nandlab.board.yaffs2 import core
+from nandlab.kit.kit import kit
 from nandlab.plan import study
 from nandlab.results.record import Trial
 from nandlab.trial import one
@@ -40,23 +40,24 @@ FOREIGN = {"yaffs2": "core"}
 
 def built(target: Path, module: str, machine: Machine) -> Path:
     """The module from a checkout's sources, for the machine's kernel."""
-    foreign = {FOREIGN[module]: core().folder} if module in FOREIGN else None
+    foreign = {FOREIGN[module]: machine.yaffs2.folder} if module in FOREIGN else None
     with patch.object(build, "TARGET", target):
-        (ko,) = build.modules(module, machine.packages, foreign)
+        (ko,) = build.modules(machine.kit.tools, module, machine.kit.kernel, foreign)
     return ko
 
 
 def board(folder: Path, machine: Machine, module: str, content: bytes) -> QemuBoard:
     """A board with this build of the module among all others."""
-    own = [
-        ko for name in OWN_MODULES if name != module for ko in build.modules(name, machine.packages)
-    ]
+    tools, kernel = machine.kit.tools, machine.kit.kernel
+    others = [name for name in OWN_MODULES if name != module]
+    own = [ko for name in others for ko in build.modules(tools, name, kernel)]
     if module != "yaffs2":
-        own += build.modules("yaffs2", machine.packages, {"core": core().folder})
+        own += build.modules(tools, "yaffs2", kernel, {"core": machine.yaffs2.folder})
     folder.mkdir()
     ko = folder / f"{module}.ko"
     ko.write_bytes(content)
-    (folder / "initrd").write_bytes(initramfs(machine.packages, own_programs(), [*own, ko]).bytes())
+    image = initramfs(machine.kit, own_programs(tools), [*own, ko])
+    (folder / "initrd").write_bytes(image.bytes())
     (folder / "state").mkdir()
     made = replace(machine, initrd=folder / "initrd")
     asyncio.run(boot_and_save(made, folder / "state"))
@@ -73,7 +74,7 @@ def main() -> None:
         raise SystemExit(__doc__)
     old, module = Path(sys.argv[1]) / "target", sys.argv[2]
     specs = study.plan(study.read(study.find(sys.argv[3] if sys.argv[3:] else "quickstart")))
-    machine = assemble(specs[0].board)
+    machine = assemble(specs[0].board, kit(specs[0].board))
     if not (old / "modules" / module).is_dir():
         raise UsageError(f"{old}/modules/{module}: no such folder")
     kos = [built(target, module, machine).read_bytes() for target in (old, TARGET)]

@@ -10,6 +10,7 @@ from hypothesis import settings
 
 from nandlab.board.fake import FakeBoard
 from nandlab.board.job import Board
+from nandlab.kit.root import Root
 
 settings.register_profile("nandlab", deadline=None)
 settings.load_profile("nandlab")  # a host may be busy: how long an example takes proves nothing
@@ -29,6 +30,16 @@ def _board(kind: str) -> Board:
 def board() -> Board:
     """The virtual board, booted once for all tests."""
     return _board("qemu")
+
+
+@pytest.fixture(scope="session")
+def tools() -> Root:
+    """The root of the board's tools: compiler, emulator, mtd-utils."""
+    from nandlab.catalog.board import BoardModel
+    from nandlab.catalog.files import load
+    from nandlab.kit.kit import tools_of
+
+    return tools_of(load("boards", os.environ.get("NANDLAB_TEST_BOARD", "apf27"), BoardModel))[0]
 
 
 @pytest.fixture(params=["fake", pytest.param("qemu", marks=pytest.mark.board)])

@@ -9,9 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-
-from nandlab.base.paths import TARGET
-from nandlab.board.build import program
+from native import native
 
 ROUND = (
     'echo "{\\"bytes\\":{\\"read\\":1,\\"written\\":1009}}"; '
@@ -27,7 +25,7 @@ def flash(tmp_path: Path) -> Path:
 
 
 def lifetime(flash: Path, *more: str) -> subprocess.CompletedProcess[str]:
-    argv = [str(program(TARGET / "programs" / "lifetime")), "--flash", str(flash), *more]
+    argv = [str(native("lifetime")), "--flash", str(flash), *more]
     return subprocess.run(argv, cwd=flash, capture_output=True, text=True, timeout=30, check=False)
 
 

@@ -266,10 +266,11 @@ def test_a_board_may_have_any_ram(board: QemuBoard, ram_mib: int) -> None:
 def test_the_kvm_probe_knows_a_guest_that_boots_and_one_that_hangs(
     board: QemuBoard, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    assert boots("tcg", board.machine.packages.vmlinuz)
+    kit = board.machine.kit
+    assert boots("tcg", kit.tools, kit.kernel.vmlinuz)
     monkeypatch.setattr(kvm, "DEADLINE_S", 1)
     with pytest.raises(subprocess.TimeoutExpired):
-        boots("tcg", board.machine.packages.vmlinuz)
+        boots("tcg", kit.tools, kit.kernel.vmlinuz)
 
 
 def test_the_shell_takes_commands_and_leaves(board: QemuBoard) -> None:

@@ -12,6 +12,7 @@ import pytest
 from nandlab.base.paths import TARGET
 from nandlab.board import build
 from nandlab.board.qemu import QemuBoard
+from nandlab.kit.root import Root
 
 
 def built_in(
@@ -25,13 +26,14 @@ def built_in(
         return make()
 
 
+@pytest.mark.board
 def test_programs_are_the_same_bytes_wherever_they_are_built(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, tools: Root
 ) -> None:
     def make() -> dict[str, bytes]:
         folders = (build.TARGET / "programs").iterdir()  # type: ignore[attr-defined]
-        built = [build.program(f) for f in folders if f.is_dir() and f.name != "lib"]
-        return {p.name: p.read_bytes() for p in (build.init(), *built)}
+        built = [build.program(tools, f) for f in folders if f.is_dir() and f.name != "lib"]
+        return {p.name: p.read_bytes() for p in (build.init(tools), *built)}
 
     here, there = (built_in(tmp_path / p, make, monkeypatch) for p in ("a", "another/place"))
     assert {"ffsmark", "init"} <= set(here)
@@ -47,7 +49,7 @@ def test_modules_are_the_same_bytes_wherever_they_are_built(
     foreign = {"core": machine.yaffs2.folder} if folder == "yaffs2" else None
 
     def make() -> dict[str, bytes]:
-        found = build.modules(folder, machine.packages, foreign)
+        found = build.modules(machine.kit.tools, folder, machine.kit.kernel, foreign)
         return {p.name: p.read_bytes() for p in found}
 
     here, there = (built_in(tmp_path / p, make, monkeypatch) for p in ("a", "another/place"))

@@ -1,26 +1,31 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """mtd-utils' own tests of file systems, built static for the board.
 
-They come from Debian's source package ``mtd-utils``, fetched and verified by apt as YAFFS2's core
-is; nothing of it is in this repository. Their random numbers begin from the process's number, so
-a seed is given by choosing that: see ``seeded``.
+They come from Debian's source package ``mtd-utils``, at the version that mtdutils.lock names.
+Nothing of it is in this repository. Their random numbers begin from the process's number, so a seed is
+given by choosing that: see ``seeded``.
 """
 
 from __future__ import annotations
 
 import io
-import subprocess
+import shlex
 import tarfile
 import tempfile
 from pathlib import Path
 
-from nandlab.base.errors import NandlabError
-from nandlab.board.build import compiler
-from nandlab.board.cache import entry
-from nandlab.board.debian import Apt, Suite
+from nandlab.base.cache import entry
+from nandlab.catalog.board import BoardModel
+from nandlab.catalog.files import load
+from nandlab.kit import lock, packages
+from nandlab.kit.apt import NotToBeHad, Suite
+from nandlab.kit.kit import tools_of
+from nandlab.kit.lock import Files
+from nandlab.kit.root import Root
+from nandlab.kit.wanted import SourceSet
 
-SUITE = Suite("bookworm", "amd64")
-PACKAGE = "mtd-utils"
+SOURCE = SourceSet(Suite("bookworm", "amd64"), "mtd-utils")
+LOCK = Path(__file__).with_suffix(".lock")
 FOLDER = "tests/fs-tests"
 INTEGCK = "integrity/integck"
 PROGRAMS = {
@@ -49,44 +54,48 @@ FIRST_PID = 1000
 """Past the numbers that the board's own processes have."""
 
 
+def source() -> Files:
+    """The source package's files, in the cache; the newest where the locked are not to be had."""
+    files = lock.read(LOCK)[SOURCE.name]
+    try:
+        packages.bring(SOURCE, files)
+    except NotToBeHad:
+        files = packages.newest(SOURCE)
+        packages.bring(SOURCE, files)
+    return files
+
+
 def built() -> Path:
-    """The folder of programs and scripts; what is fetched once stays, so that seeds repeat."""
+    """The folder of programs and scripts, by one compiler for all boards."""
+    tools, _ = tools_of(load("boards", "apf27", BoardModel))
+    (archive,) = (sha256 for name, sha256 in source().items() if ".orig.tar." in name)
     inputs = {
-        "suite": [SUITE.release, SUITE.arch],
-        "package": PACKAGE,
-        "compiler": compiler(),
+        "archive": archive,
+        "tools": tools.key,
         "programs": {name: list(more) for name, more in PROGRAMS.items()},
         "flags": FLAGS,
         "scripts": [HOME, *SCRIPTS],
     }
-    return entry("mtdutils", inputs, _make)
+    return entry("mtdutils", inputs, lambda work: _make(packages.place(archive), tools, work))
 
 
-def _make(work: Path) -> None:
-    apt = Apt(SUITE, "deb-src")
-    apt.update()
-    with tempfile.TemporaryDirectory() as scratch:
-        apt.download_source(PACKAGE, Path(scratch))
-        (archive,) = Path(scratch).glob("*.orig.tar.?z*")
+def _make(archive: Path, tools: Root, work: Path) -> None:
+    with tempfile.TemporaryDirectory(prefix="nandlab-") as scratch:
         with tarfile.open(archive) as tar:
             # not given by name: Debian 12's Python has it not yet, and trusts as this one did
             tar.extraction_filter = getattr(tarfile, "data_filter", lambda member, path: member)
             tar.extractall(scratch)
         (source,) = (d for d in Path(scratch).iterdir() if d.is_dir())
         for name, more in PROGRAMS.items():
-            _compile(source, [f"{FOLDER}/{name}.c", *more], work / Path(name).name)
+            files = [f"{FOLDER}/{name}.c", *more]
+            argv = ["gcc", *FLAGS, *files, "-o", f"/out/{Path(name).name}"]
+            compile = f"cd /source && {shlex.join(argv)}"
+            tools.checked(["sh", "-c", compile], see={"/source": source, "/out": work})
         for name in SCRIPTS:
             text = (source / FOLDER / f"{name}.in").read_text()
             script = work / Path(name).name
             script.write_text(text.replace("@TESTBINDIR@", HOME))
             script.chmod(0o755)
-
-
-def _compile(source: Path, files: list[str], out: Path) -> None:
-    argv = ["gcc", *FLAGS, *files, "-o", str(out)]
-    done = subprocess.run(argv, cwd=source, capture_output=True, text=True, check=False)
-    if done.returncode:
-        raise NandlabError(f"{out.name} of {PACKAGE} does not compile:\n{done.stderr.rstrip()}")
 
 
 def packed(*names: str) -> dict[str, bytes]:

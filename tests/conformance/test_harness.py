@@ -10,15 +10,13 @@ from pathlib import Path
 import pytest
 from compare import OTHER_NUMBER, adapted, compare, for_reference, outcomes, parts
 from loads import load
+from native import native
 from replay import shrink
 from sequences import CUT, REMOUNT, Sequence, closed, generate
 
-from nandlab.base.paths import TARGET
-from nandlab.board.build import program as build
-
 
 def run(program: str, *args: str | Path) -> subprocess.CompletedProcess[str]:
-    argv = [build(TARGET / "programs" / program), *args]
+    argv = [native(program), *args]
     return subprocess.run(argv, capture_output=True, text=True, timeout=120, check=False)
 
 

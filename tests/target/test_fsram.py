@@ -25,7 +25,7 @@ LARGE = (5 << 20) + 3 * 4096
 
 @pytest.fixture(scope="module")
 def files(board: QemuBoard) -> dict[str, bytes]:
-    (path,) = modules("fsramtry", board.machine.packages)
+    (path,) = modules(board.machine.kit.tools, "fsramtry", board.machine.kit.kernel)
     return {path.name: path.read_bytes()}
 
 

@@ -93,7 +93,7 @@ def test_bad_parameters_are_refused_with_the_reason(board: QemuBoard) -> None:
 
 def test_the_controller_knows_the_chips_commands_and_no_other(board: QemuBoard) -> None:
     """Asked first or given at once, a command that the chip has not is refused."""
-    (module,) = modules("nandtry", board.machine.packages)
+    (module,) = modules(board.machine.kit.tools, "nandtry", board.machine.kit.kernel)
     record = run(
         board,
         modprobe({"blocks": 64, "array_phys": board.machine.model.store_start}),

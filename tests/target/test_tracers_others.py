@@ -25,7 +25,7 @@ READ = "dd if=/dev/mtd0 of=/dev/null bs=2048 count=7 2> /dev/null"
 
 def built(board: QemuBoard, name: str) -> dict[str, bytes]:
     """A job's file: a module that the board does not carry."""
-    (path,) = modules(name, board.machine.packages)
+    (path,) = modules(board.machine.kit.tools, name, board.machine.kit.kernel)
     return {path.name: path.read_bytes()}
 
 

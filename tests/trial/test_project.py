@@ -8,6 +8,7 @@ import json
 import shutil
 import subprocess
 import sys
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -21,6 +22,7 @@ from nandlab.board.qemu import QemuBoard
 from nandlab.catalog.files import beside, load, read_toml
 from nandlab.catalog.workload import WorkloadModel
 from nandlab.chip.image import decode
+from nandlab.kit.root import Root
 from nandlab.plan import study
 from nandlab.plan.study import TrialSpec
 from nandlab.results.folder import RunFolder
@@ -188,63 +190,73 @@ def test_an_aged_lifetime_really_ages(board: QemuBoard, tmp_path: Path) -> None:
     assert result.figures["rounds"] == 2
 
 
+def found(job: Job) -> dict[str, Path]:
+    """The programs that a job names; their folders stand for them."""
+    return programs.of(job, lambda folder: folder)
+
+
+@pytest.mark.board
 def test_a_program_is_built_when_a_job_names_it_and_not_before(
-    project: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    project: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, tools: Root
 ) -> None:
+    build = partial(program, tools)
     monkeypatch.setenv("NANDLAB_CACHE", str(tmp_path / "cache"))
     job = steps.job(specs(project)[0])
     assert not (tmp_path / "cache").exists()
-    assert set(programs.of(job)) == {"journal", "settle"}
+    assert set(programs.of(job, build)) == {"journal", "settle"}
     (project / "programs" / "journal" / "journal.c").write_text("int main(void) { return 1 }")
-    assert set(programs.of(job)) == {"journal", "settle"}  # a process builds each once
+    assert set(programs.of(job, build)) == {"journal", "settle"}  # a process builds each once
     program.cache_clear()
     with pytest.raises(NandlabError, match=r"journal\.c"):
-        programs.of(job)
+        programs.of(job, build)
     shutil.rmtree(project / "programs")
-    assert set(programs.of(job)) == {"settle"}
+    assert set(programs.of(job, build)) == {"settle"}
 
 
 def test_a_program_is_named_by_a_whole_word_of_a_command_or_a_file() -> None:
     def named(command: str, **files: bytes) -> set[str]:
-        return set(programs.of(Job((Step("a", command),), files)))
+        return set(found(Job((Step("a", command),), files)))
 
     assert named("true") == set()
     assert named("cat settle.c ffsmark-2 unsettle") == set()
     assert named("/usr/bin/settle --quiet-ms 1; (ffsmark)") == {"ffsmark", "settle"}
     assert named("sh script", script=b"\0\nfsops /mnt\n") == {"fsops"}
     assert named("ferry get 0") == set()
-    assert {"ffsmark", "settle"} <= set(programs.of(Job()))
+    assert {"ffsmark", "settle"} <= set(found(Job()))
 
 
 def test_a_project_s_program_has_a_name_of_its_own(project: Path) -> None:
     (project / "programs" / "lib").mkdir()
     (project / "programs" / "lib" / "mine.c").write_text("")
-    assert "journal" in programs.of(steps.job(specs(project)[0]))
+    assert "journal" in found(steps.job(specs(project)[0]))
     (project / "programs" / "journal").rename(project / "programs" / "settle")
-    assert programs.of(Job((Step("a", "true"),), home=project)) == {}
+    assert found(Job((Step("a", "true"),), home=project)) == {}
     with pytest.raises(UsageError, match=r"two programs are called settle: .*rename yours"):
-        programs.of(steps.job(specs(project)[0]))
+        found(steps.job(specs(project)[0]))
 
 
-def test_equal_sources_of_two_names_are_two_programs(project: Path) -> None:
+@pytest.mark.board
+def test_equal_sources_of_two_names_are_two_programs(project: Path, tools: Root) -> None:
     shutil.copytree(project / "programs" / "journal", project / "programs" / "mylog")
-    built = programs.of(Job((Step("a", "journal; mylog"),), home=project))
+    job = Job((Step("a", "journal; mylog"),), home=project)
+    built = programs.of(job, partial(program, tools))
     assert all(path.exists() and path.name == name for name, path in built.items())
     assert set(built) == {"journal", "mylog"}
 
 
+@pytest.mark.board
 def test_the_rules_of_the_build_are_part_of_what_is_built(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, tools: Root
 ) -> None:
     monkeypatch.setenv("NANDLAB_CACHE", str(tmp_path / "cache"))
     shutil.copytree(TARGET, tmp_path / "target")
     monkeypatch.setattr("nandlab.board.build.TARGET", tmp_path / "target")
     folder = tmp_path / "target" / "programs" / "settle"
-    before = program(folder).read_bytes()
+    before = program(tools, folder).read_bytes()
     rules = tmp_path / "target" / "programs" / "Makefile"
     rules.write_text(rules.read_text().replace("-O2", "-O0"))
     program.cache_clear()
-    assert program(folder).read_bytes() != before
+    assert program(tools, folder).read_bytes() != before
 
 
 @pytest.mark.board

@@ -153,8 +153,11 @@ def test_results_tell_what_made_them(board: QemuBoard, tmp_path: Path) -> None:
     made = read(tmp_path)
     result = asyncio.run(one.run(study.plan(made)[1], board, made.name))
     told = result.about("board")
-    assert told["kernel"] == board.machine.packages.release
-    assert "QEMU emulator" in told["qemu"]
+    assert told["kernel"] == board.machine.kit.kernel.release
+    (emulator,) = (
+        f for f in told["lock"]["tools bookworm amd64"] if f.startswith("qemu-system-x86")
+    )
+    assert "_7.2" in emulator.replace("1%3a", "")
     assert {"init", "ferry", "simnand.ko"} <= told["parts"].keys()
     brought = result.about("programs")
     assert set(brought) == {"ffsmark", "settle"}

@@ -1,67 +1,45 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Builds what runs on the board: init, programs, our kernel modules.
 
-Sources are in ``target/``; what is built is in the cache, named by the hash of sources, compiler
-and headers.
+Sources are in ``target/``; what is built is in the cache, named by the hash of sources and tools.
+Builds run in the root of the board's tools and see nothing else of the host. There the sources are
+at the same places whatever the host has them at. So the same tools give the same bytes everywhere.
 """
 
 from __future__ import annotations
 
-import os
 import shutil
-import subprocess
 from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
 from typing import Any
 
+from nandlab.base.cache import entry
 from nandlab.base.digest import file_digest, tree_digest
-from nandlab.base.errors import NandlabError, UsageError
 from nandlab.base.paths import TARGET
-from nandlab.board.cache import entry
-from nandlab.board.debian import Packages
-from nandlab.board.loader import check
+from nandlab.kit.kernel import Kernel
+from nandlab.kit.root import Root
 
-MODULE_FLAGS = ("CONFIG_DEBUG_INFO_BTF_MODULES=",)
-"""Turns off BTF type information: it needs pahole and a vmlinux, and nothing here reads it."""
-MODULE_C_FLAGS = "-g0 -fmacro-prefix-map={build}/="
-"""Keeps this machine's paths out of a module: wherever it is built, it has the same bytes and so
-the same timing."""
-
-
-def _make(folder: Path, *args: str) -> None:
-    _run("make", "-s", "-C", str(folder), *args)
+MODULE_FLAGS = (
+    "CC=gcc",
+    "CONFIG_DEBUG_INFO_BTF_MODULES=",  # BTF needs pahole and a vmlinux, and nothing here reads it
+    "KCFLAGS=-g0 -fmacro-prefix-map=/build/=",
+)
 
 
-def _run(*argv: str) -> None:
-    clean = {k: v for k, v in os.environ.items() if k not in ("MAKEFLAGS", "MAKELEVEL", "MFLAGS")}
-    done = subprocess.run(argv, capture_output=True, text=True, check=False, env=clean)
-    if done.returncode:
-        raise NandlabError(f"{' '.join(argv)} failed:\n{done.stdout}{done.stderr}".rstrip())
-
-
-@cache
-def compiler() -> str:
-    """The C compiler and its version, in a line."""
-    try:
-        done = subprocess.run(["gcc", "--version"], capture_output=True, text=True, check=True)
-    except FileNotFoundError:
-        raise UsageError("no C compiler here (gcc); run `nandlab doctor`") from None
-    return done.stdout.splitlines()[0]
-
-
-def init() -> Path:
+def init(tools: Root) -> Path:
     """The static program that is the board's first process."""
 
     def make(work: Path) -> None:
-        _make(TARGET / "init", f"OUT={work}")
+        see = {"/source": TARGET / "init", "/out": work}
+        tools.checked(["make", "-s", "-C", "/source", "OUT=/out"], see=see)
 
-    sources = tree_digest(TARGET / "init")
-    return entry("init", {"sources": sources, "compiler": compiler()}, make) / "init"
+    inputs = {"sources": tree_digest(TARGET / "init"), "tools": tools.key}
+    return entry("init", inputs, make) / "init"
 
 
 @cache
-def program(folder: Path) -> Path:
+def program(tools: Root, folder: Path) -> Path:
     """The static program built from a folder of C sources and our ``programs/lib``.
 
     A process builds each once: an edit while a study runs does not change its later trials.
@@ -69,22 +47,24 @@ def program(folder: Path) -> Path:
     ours = TARGET / "programs"
 
     def make(work: Path) -> None:
-        _make(ours, f"OUT={work}", f"FROM={folder.parent}", f"{work}/{folder.name}")
+        argv = ["make", "-s", "-C", "/ours", "OUT=/out", "FROM=/from", f"/out/{folder.name}"]
+        see = {"/ours": ours, "/from": folder.parent, "/out": work}
+        tools.checked(argv, see=see)
 
     inputs = {
         "name": folder.name,
         "own": tree_digest(folder),
         "lib": tree_digest(ours / "lib"),
         "rules": file_digest(ours / "Makefile"),
-        "compiler": compiler(),
+        "tools": tools.key,
     }
     return entry("program", inputs, make) / folder.name
 
 
 def modules(
-    folder: str, packages: Packages, foreign: Mapping[str, Path] | None = None
+    tools: Root, folder: str, kernel: Kernel, foreign: Mapping[str, Path] | None = None
 ) -> list[Path]:
-    """Paths of the .ko files built from ``target/modules/FOLDER`` for the packages' kernel.
+    """Paths of the .ko files built from ``target/modules/FOLDER`` for a kernel.
 
     foreign: folders of sources that are not ours, by the subfolder that each is copied to.
     """
@@ -92,25 +72,24 @@ def modules(
     foreign = foreign or {}
 
     def make(work: Path) -> None:
-        check(packages.root)
         build = work / "build"
         shutil.copytree(source, build)
         for subfolder, there in foreign.items():
             shutil.copytree(there, build / subfolder)
-        flags = MODULE_C_FLAGS.format(build=build)
-        _make(
-            packages.headers, f"M={build}", "CC=gcc", *MODULE_FLAGS, f"KCFLAGS={flags}", "modules"
-        )
+        see = {"/build": build, "/out": work, **kernel.build}
+        argv = ["make", "-s", "-C", kernel.headers, "M=/build", *MODULE_FLAGS, "modules"]
+        tools.checked(argv, see=see)
         # nothing reads debug symbols, and the board keeps its modules in RAM
-        for built in sorted(build.glob("*.ko")):
-            _run("strip", "--strip-debug", "-o", str(work / built.name), str(built))
+        for built in sorted(ko.name for ko in build.glob("*.ko")):
+            strip = ["strip", "--strip-debug", "-o", f"/out/{built}", f"/build/{built}"]
+            tools.checked(strip, see=see)
         shutil.rmtree(build)
 
     inputs: dict[str, Any] = {
         "sources": tree_digest(source),
-        "compiler": compiler(),
-        "packages": packages.versions,
-        "flags": [*MODULE_FLAGS, MODULE_C_FLAGS],
+        "tools": tools.key,
+        "kernel": kernel.root.key,
+        "flags": MODULE_FLAGS,
     }
     if foreign:
         inputs["foreign"] = {k: tree_digest(there) for k, there in foreign.items()}

@@ -17,6 +17,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from nandlab.board import programs
 from nandlab.board.job import OUTPUT_MAX, BoardLost, Job, JobRecord, Step, StepRecord
 
 BOOTED_NS = 9_000_000_000
@@ -53,6 +54,10 @@ class FakeBoard:
     def identity(self) -> dict[str, Any]:
         """What runs the jobs: see Board.identity."""
         return {"board": "fake", "accel": "none", "kernel": self.kernel}
+
+    def programs(self, job: Job) -> dict[str, Path]:
+        """The sources of a job's programs stand for them: see Board.programs."""
+        return programs.of(job, lambda folder: next(iter(sorted(folder.glob("*.c")))))
 
     async def run(self, job: Job, on_step: Callable[[str], None] | None = None) -> JobRecord:
         """Runs a job to its end: see Board.run."""

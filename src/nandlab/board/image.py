@@ -3,22 +3,17 @@
 
 from __future__ import annotations
 
-import gzip
 import lzma
 import re
 import shutil
-import subprocess
 import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 
-from nandlab.base.errors import NandlabError
 from nandlab.board.cpio import Archive
-from nandlab.board.debian import Packages
-from nandlab.board.loader import command, libraries
-
-GUEST_PACKAGES = ["busybox-static", "dosfstools", "libc6", "mtd-utils"]
-"""Debian packages that the board's tools come from."""
+from nandlab.kit.kernel import Kernel
+from nandlab.kit.kit import Kit
+from nandlab.kit.root import Root
 
 MTD_TOOLS = [
     *("flash_erase", "flash_eraseall", "flash_lock", "flash_unlock"),
@@ -28,6 +23,7 @@ MTD_TOOLS = [
 ]
 """Programs of mtd-utils that need the C library only."""
 
+LOADER = "/lib64/ld-linux-x86-64.so.2 --inhibit-cache"
 MODULES = [
     *("mtd", "nand", "jffs2", "ubi", "ubifs", "nftl", "vfat"),
     *("nls_cp437", "nls_ascii", "nls_utf8"),  # vfat loads these by name
@@ -38,7 +34,7 @@ MODULES = [
 """Kernel modules of the board; the modules that these depend on are added."""
 
 
-def initramfs(packages: Packages, own: Mapping[str, Path], own_modules: list[Path]) -> Archive:
+def initramfs(kit: Kit, own: Mapping[str, Path], own_modules: list[Path]) -> Archive:
     """The initramfs: the same inputs give the same bytes.
 
     own: our programs, by their path on the board.
@@ -48,11 +44,11 @@ def initramfs(packages: Packages, own: Mapping[str, Path], own_modules: list[Pat
         cpio.folder(folder)
     cpio.device("dev/console", 5, 1)
     cpio.file("etc/profile", b"PS1='nandlab:\\w# '\n")
-    _add_busybox(cpio, packages)
-    _add_tools(cpio, packages)
+    _add_busybox(cpio, kit.kernel.root)
+    _add_tools(cpio, kit.kernel.root)
     for where, program in sorted(own.items()):
         cpio.file(where, program.read_bytes(), 0o755)
-    _add_modules(cpio, packages, own_modules)
+    _add_modules(cpio, kit, own_modules)
     return cpio
 
 
@@ -61,47 +57,53 @@ def commands(paths: list[str]) -> list[str]:
     return sorted(p.rpartition("/")[2] for p in paths if re.match(r"(usr/)?s?bin/", p))
 
 
-def _add_busybox(cpio: Archive, packages: Packages) -> None:
-    busybox = packages.root / "bin/busybox"
-    cpio.file("bin/busybox", busybox.read_bytes(), 0o755)
-    argv = [*command(packages.root, busybox), "--list-full"]
-    listed = subprocess.run(argv, capture_output=True, text=True, check=True)
-    for applet in sorted(set(listed.stdout.split()) - {"bin/busybox"}):
+def _add_busybox(cpio: Archive, root: Root) -> None:
+    cpio.file("bin/busybox", (root.path / "bin/busybox").read_bytes(), 0o755)
+    listed = root.checked(["/bin/busybox", "--list-full"])
+    for applet in sorted(set(listed.split()) - {"bin/busybox"}):
         cpio.link(applet, "/bin/busybox")
 
 
-def _add_tools(cpio: Archive, packages: Packages) -> None:
-    tools = [path for tool in MTD_TOOLS if (path := packages.root / "usr/sbin" / tool).exists()]
-    tools.append(packages.root / "sbin/mkfs.fat")
+def _add_tools(cpio: Archive, root: Root) -> None:
+    tools = [f"usr/sbin/{t}" for t in MTD_TOOLS if (root.path / "usr/sbin" / t).exists()]
+    tools.append("sbin/mkfs.fat")
     for tool in tools:
-        cpio.file(str(tool.relative_to(packages.root)), tool.read_bytes(), 0o755)
-    needed = {library for tool in tools for library in libraries(packages.root, tool)}
-    for library in sorted(needed):
+        cpio.file(tool, (root.path / tool).read_bytes(), 0o755)
+    for library in _libraries(root, tools):
         home = "lib64" if library.name.startswith("ld-") else "lib/x86_64-linux-gnu"
-        cpio.file(f"{home}/{library.name}", library.read_bytes(), 0o755)
+        content = (root.path / library.relative_to("/")).read_bytes()
+        cpio.file(f"{home}/{library.name}", content, 0o755)
 
 
-def _add_modules(cpio: Archive, packages: Packages, own: list[Path]) -> None:
+def _libraries(root: Root, programs: list[str]) -> list[Path]:
+    """The libraries that programs of a root load, and their loader, as paths in the root."""
+    binary = [p for p in programs if (root.path / p).read_bytes().startswith(b"\x7fELF")]
+    asked = f"for p; do {LOADER} --list /$p || exit 1; done"
+    told = root.checked(["/bin/busybox", "sh", "-c", asked, "sh", *binary])
+    found = {line.split(" => ")[-1].split()[0] for line in told.splitlines()}
+    return sorted(Path(p) for p in found if p.startswith("/"))
+
+
+def _add_modules(cpio: Archive, kit: Kit, own: list[Path]) -> None:
     """Adds the modules, those that they depend on, and depmod's index of just these."""
-    with tempfile.TemporaryDirectory() as scratch:
-        home = Path(scratch) / "lib/modules" / packages.release
+    kernel = kit.kernel
+    with tempfile.TemporaryDirectory(prefix="nandlab-") as scratch:
+        home = Path(scratch) / "lib/modules" / kernel.release
         home.mkdir(parents=True)
-        for name, content in _with_dependencies(packages, own).items():
+        for name, content in _with_dependencies(kernel, own).items():
             (home / f"{name}.ko").write_bytes(content)
         for index in ("modules.builtin", "modules.builtin.modinfo", "modules.order"):
-            shutil.copy(packages.modules / index, home)
-        argv = ["depmod", "-b", scratch, packages.release]
-        done = subprocess.run(argv, capture_output=True, text=True, check=False)
-        if done.returncode:
-            raise NandlabError(f"depmod failed: {done.stderr.strip()}")
+            shutil.copy(kernel.modules / index, home)
+        see = {"/image": Path(scratch)}
+        kit.tools.checked(["depmod", "-b", "/image", kernel.release], see=see)
         for file in sorted(home.iterdir()):
             if not file.name.endswith(".bin"):  # busybox reads the text form
-                cpio.file(f"lib/modules/{packages.release}/{file.name}", file.read_bytes())
+                cpio.file(f"lib/modules/{kernel.release}/{file.name}", file.read_bytes())
 
 
-def _with_dependencies(packages: Packages, own: list[Path]) -> dict[str, bytes]:
+def _with_dependencies(kernel: Kernel, own: list[Path]) -> dict[str, bytes]:
     """The board's modules and those that they depend on: uncompressed content by name."""
-    paths = {p.name.partition(".")[0].replace("-", "_"): p for p in packages.modules.rglob("*.ko*")}
+    paths = {p.name.partition(".")[0].replace("-", "_"): p for p in kernel.modules.rglob("*.ko*")}
     chosen = {p.stem: p.read_bytes() for p in own}
     todo = [*MODULES, *(d for content in chosen.values() for d in _depends(content))]
     while todo:
@@ -120,6 +122,9 @@ def _depends(module: bytes) -> list[str]:
     return [d for d in found[1].decode().split(",") if d] if found else []
 
 
-def compressed(initramfs: bytes) -> bytes:
-    """The initramfs as gzip without a time stamp: the same content gives the same bytes."""
-    return gzip.compress(initramfs, compresslevel=6, mtime=0)
+def compressed(initramfs: bytes, tools: Root) -> bytes:
+    """The initramfs as gzip, by the board's own tools: another gzip may pack into other bytes."""
+    with tempfile.TemporaryDirectory(prefix="nandlab-") as scratch:
+        (Path(scratch) / "image").write_bytes(initramfs)
+        tools.checked(["gzip", "-n", "-6", "/scratch/image"], see={"/scratch": Path(scratch)})
+        return (Path(scratch) / "image.gz").read_bytes()

@@ -282,5 +282,8 @@ class Board(Protocol):
     def key(self) -> str:
         """A short name of the state that all jobs start from."""
 
+    def programs(self, job: Job) -> Mapping[str, Path]:
+        """The programs that a job brings along, built, by name; UsageError as programs.of has."""
+
     async def run(self, job: Job, on_step: Callable[[str], None] | None = None) -> JobRecord:
         """Runs a job to its end and leaves nothing running; BoardLost if the board is lost."""

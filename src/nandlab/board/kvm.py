@@ -8,12 +8,11 @@ sector, while a kernel still hangs in its first second.
 from __future__ import annotations
 
 import os
-import shutil
 import subprocess
 from dataclasses import dataclass
 from pathlib import Path
 
-from nandlab.base.paths import cache_dir
+from nandlab.kit.root import Root, seen
 
 QEMU = "qemu-system-x86_64"
 DEVICE = Path("/dev/kvm")
@@ -30,17 +29,14 @@ class Kvm:
     remedy: str
 
 
-def cached_kernel() -> Path | None:
-    """A kernel that was fetched before, for the probe to boot."""
-    return next(iter(sorted((cache_dir() / "packages").glob("*/root/boot/vmlinuz-*"))), None)
-
-
-def probe(kernel: Path | None) -> Kvm:
+def probe(tools: Root | None, kernel: Path | None) -> Kvm:
     """Tries to boot the kernel under KVM, with a deadline."""
-    why = _hindrance(kernel)
-    if why is None and kernel is not None:
+    why = _hindrance()
+    if why is None and (tools is None or kernel is None):
+        why = "no kernel here yet to try it with, ask again after `nandlab run`"
+    elif why is None and tools and kernel:
         try:
-            if boots("kvm", kernel):
+            if boots("kvm", tools, kernel):
                 return Kvm(f"{DEVICE}, booted {kernel.name}", "")
             why = "QEMU could not use KVM"
         except subprocess.TimeoutExpired:
@@ -48,20 +44,16 @@ def probe(kernel: Path | None) -> Kvm:
     return Kvm(None, f"{why}; nandlab runs without it")
 
 
-def _hindrance(kernel: Path | None) -> str | None:
+def _hindrance() -> str | None:
     """Why the probe cannot be tried; None: it can."""
     if not DEVICE.exists():
         return f"no {DEVICE}"
     if not os.access(DEVICE, os.R_OK | os.W_OK):
         return f"no permission on {DEVICE}: join its group"
-    if shutil.which(QEMU) is None:
-        return "QEMU is missing"
-    if kernel is None:
-        return "no kernel fetched yet to try it with, ask again after `nandlab run`"
     return None
 
 
-def boots(accel: str, kernel: Path) -> bool:
+def boots(accel: str, tools: Root, kernel: Path) -> bool:
     """Whether a guest boots the kernel until that finds no root; TimeoutExpired if it hangs."""
     argv = [
         *(QEMU, "-accel", accel, "-cpu", "qemu64", "-m", "256"),
@@ -69,7 +61,7 @@ def boots(accel: str, kernel: Path) -> bool:
         *("-kernel", str(kernel), "-append", "console=ttyS0 panic=-1"),
     ]
     done = subprocess.run(
-        argv,
+        tools.command(argv, seen(kernel.parent)),
         stdin=subprocess.DEVNULL,
         capture_output=True,
         text=True,

@@ -3,25 +3,24 @@
 
 from __future__ import annotations
 
-import subprocess
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from nandlab.base.cache import entry
 from nandlab.base.digest import file_digest
-from nandlab.base.errors import UsageError
-from nandlab.base.paths import TARGET
+from nandlab.base.paths import TARGET, cache_dir
 from nandlab.board.build import init, modules, program
-from nandlab.board.cache import entry
 from nandlab.board.cargo import STORE
-from nandlab.board.debian import Packages, Suite, packages, packages_here
-from nandlab.board.image import GUEST_PACKAGES, commands, compressed, initramfs
+from nandlab.board.image import commands, compressed, initramfs
 from nandlab.board.job import PROGRAMS
 from nandlab.board.kvm import QEMU
 from nandlab.board.programs import CARRIER, FOLDER
 from nandlab.board.yaffs2 import Core, core
 from nandlab.catalog.board import FIRMWARE_BYTES, BoardModel
 from nandlab.catalog.chip import MIB
+from nandlab.kit.kit import Kit
+from nandlab.kit.root import Root, seen
 
 OWN_MODULES = ("doorbell", "fsram", "nopidle", "simnand", "tracers")
 """Folders of target/modules whose modules are on every board; yaffs2 is too, see assemble()."""
@@ -31,22 +30,13 @@ programs, since each is translated anew wherever it is loaded. QEMU empties a fu
 changes no figure."""
 
 
-def qemu_version() -> str:
-    """The version line that QEMU prints; UsageError if QEMU is missing."""
-    try:
-        done = subprocess.run([QEMU, "--version"], capture_output=True, text=True, check=True)
-    except FileNotFoundError:
-        raise UsageError(f"{QEMU} is not on this machine; run `nandlab doctor`") from None
-    return done.stdout.splitlines()[0]
-
-
 @dataclass(frozen=True)
 class Machine:
     """Everything a board boots from; equal machines behave equally under TCG."""
 
     model: BoardModel
     accel: str
-    packages: Packages
+    kit: Kit
     initrd: Path
     commands: frozenset[str]
     """What the initramfs has commands for, by name; a shell takes these before any program."""
@@ -74,8 +64,12 @@ class Machine:
             *(word for node in nodes for word in ("-numa", f"node,{node}")),
         ]
 
-    def command(self, folder: Path) -> list[str]:
-        """QEMU's command line, with its sockets and files in ``folder``."""
+    def command(self, folder: Path, *more: str) -> list[str]:
+        """The command line that runs QEMU, with its sockets and files in ``folder``."""
+        return self.kit.tools.command([*self.qemu(folder), *more], seen(folder, cache_dir()))
+
+    def qemu(self, folder: Path) -> list[str]:
+        """QEMU's own command line."""
         m = self.model
         exact = self.accel == "tcg"
         accel = f"tcg,tb-size={CODE_MIB}" if exact else self.accel
@@ -87,13 +81,13 @@ class Machine:
             f"nandlab.job={m.job_start:#x} {repeats}{m.cmdline}"
         )
         return [
-            *(QEMU, "-accel", accel, "-cpu", m.cpu, "-smp", "1"),
+            *(QEMU, "-machine", m.machine, "-accel", accel, "-cpu", m.cpu, "-smp", "1"),
             *self._memory(folder),
             *clock,
             *("-rtc", "base=2020-01-01,clock=vm", "-seed", "1"),
             *("-nodefaults", "-no-user-config", "-display", "none", "-no-reboot"),
             *("-device", "pvpanic", "-action", "panic=pause"),
-            *("-kernel", str(self.packages.vmlinuz), "-initrd", str(self.initrd)),
+            *("-kernel", str(self.kit.kernel.vmlinuz), "-initrd", str(self.initrd)),
             *("-append", append.strip()),
             *("-qmp", f"unix:{folder / 'qmp'}"),
         ]
@@ -103,45 +97,40 @@ class Machine:
         return {
             "board": self.model.model_dump(exclude={"summary"}),
             "accel": self.accel,
-            "kernel": self.packages.release,
-            "packages": self.packages.versions,
-            "qemu": qemu_version(),
+            "kernel": self.kit.kernel.release,
+            "lock": {name: dict(files) for name, files in self.kit.lock.items()},
+            **({"moved": list(self.kit.moved)} if self.kit.moved else {}),
             "parts": self.parts,
             "yaffs2_core": self.yaffs2.identity(),
         }
 
 
-def kernel_config_here(model: BoardModel) -> dict[str, str] | None:
-    """The configuration of a board's kernel, if its package is in the cache already."""
-    debs = packages_here(Suite(model.release, model.arch), model.kernel, GUEST_PACKAGES)
-    return debs.config if debs else None
-
-
-def own_programs() -> dict[str, Path]:
+def own_programs(tools: Root) -> dict[str, Path]:
     """Our programs in the board's image, built, by their path on the board."""
-    return {"init": init(), f"{PROGRAMS}/{CARRIER}": program(TARGET / FOLDER / CARRIER)}
+    ferry = program(tools, TARGET / FOLDER / CARRIER)
+    return {"init": init(tools), f"{PROGRAMS}/{CARRIER}": ferry}
 
 
-def assemble(model: BoardModel, accel: str = "tcg", yaffs2_source: Path | None = None) -> Machine:
-    """Fetches and builds all that the board needs, or finds it in the cache.
+def assemble(
+    model: BoardModel, kit: Kit, accel: str = "tcg", yaffs2_source: Path | None = None
+) -> Machine:
+    """Builds all that the board needs, or finds it in the cache.
 
-    yaffs2_source: a folder of the YAFFS2 core's sources; None takes Debian's.
+    yaffs2_source: a folder of the YAFFS2 core's sources; None takes the kit's.
     """
-    yaffs2 = core(yaffs2_source)
-    suite = Suite(model.release, model.arch)
-    debs = packages(suite, model.kernel, GUEST_PACKAGES)
-    home = own_programs()
-    own = [ko for folder in OWN_MODULES for ko in modules(folder, debs)]
-    own += modules("yaffs2", debs, {"core": yaffs2.folder})
+    yaffs2 = core(kit.yaffs2, yaffs2_source)
+    home = own_programs(kit.tools)
+    own = [ko for folder in OWN_MODULES for ko in modules(kit.tools, folder, kit.kernel)]
+    own += modules(kit.tools, "yaffs2", kit.kernel, {"core": yaffs2.folder})
     parts = {p.name: file_digest(p) for p in (*home.values(), *own)}
 
     def make(work: Path) -> None:
-        image = initramfs(debs, home, own)
+        image = initramfs(kit, home, own)
         (work / "commands").write_text("\n".join(commands(image.paths())))
-        (work / "initrd").write_bytes(compressed(image.bytes()))
+        (work / "initrd").write_bytes(compressed(image.bytes(), kit.tools))
 
     source = {m: file_digest(Path(__file__).with_name(m)) for m in ("image.py", "cpio.py")}
-    inputs = {"packages": debs.versions, "parts": parts, "source": source}
-    made = entry("initramfs", inputs, make)
+    roots = [kit.tools.key, kit.kernel.root.key]
+    made = entry("initramfs", {"roots": roots, "parts": parts, "source": source}, make)
     has = frozenset((made / "commands").read_text().split())
-    return Machine(model, accel, debs, made / "initrd", has, parts, yaffs2)
+    return Machine(model, accel, kit, made / "initrd", has, parts, yaffs2)

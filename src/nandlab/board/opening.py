@@ -8,11 +8,19 @@ from pathlib import Path
 from nandlab.board.job import Board
 from nandlab.board.qemu import open_board as open_qemu
 from nandlab.catalog.board import BoardModel
+from nandlab.kit.lock import Lock
 
 
-def open_board(model: BoardModel, accel: str = "tcg", yaffs2_source: Path | None = None) -> Board:
+def open_board(
+    model: BoardModel,
+    accel: str = "tcg",
+    yaffs2_source: Path | None = None,
+    *,
+    locked: bool = False,
+    lock: Lock | None = None,
+) -> Board:
     """A board ready to run jobs, of the kind that its catalog file names.
 
-    accel, yaffs2_source: see qemu.open_board.
+    The other parameters: see qemu.open_board.
     """
-    return {"qemu": open_qemu}[model.kind](model, accel, yaffs2_source)
+    return {"qemu": open_qemu}[model.kind](model, accel, yaffs2_source, locked=locked, lock=lock)

@@ -9,11 +9,11 @@ of them. So after a change to one, no board boots anew, and no job changes that 
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from pathlib import Path
 
 from nandlab.base.errors import UsageError
 from nandlab.base.paths import TARGET
-from nandlab.board.build import program
 from nandlab.board.job import Job
 
 FOLDER = "programs"
@@ -36,8 +36,8 @@ def sources(home: Path | None) -> dict[str, list[Path]]:
     return found
 
 
-def of(job: Job) -> dict[str, Path]:
-    """The programs that a job needs, built, by name.
+def of(job: Job, build: Callable[[Path], Path]) -> dict[str, Path]:
+    """The programs that a job needs, by name; ``build`` makes one of its folder of sources.
 
     UsageError where a name is of two programs, or can be of none.
     """
@@ -53,4 +53,4 @@ def of(job: Job) -> dict[str, Path]:
         if len(folders) > 1:
             both = " and ".join(map(str, folders))
             raise UsageError(f"two programs are called {name}: {both}; rename yours")
-    return {name: program(folder) for name, (folder,) in known.items()}
+    return {name: build(folder) for name, (folder,) in known.items()}

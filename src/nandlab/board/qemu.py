@@ -12,39 +12,35 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import ctypes
 import shlex
-import signal
 import subprocess
 import tempfile
 from collections.abc import AsyncIterator, Callable, Coroutine, Mapping
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from functools import partial
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
 from qemu.qmp import EventListener, QMPClient, QMPError
 
+from nandlab.base.cache import entry
 from nandlab.base.digest import file_digest
 from nandlab.base.errors import NandlabError, UsageError
 from nandlab.board import programs
-from nandlab.board.cache import entry
+from nandlab.board.build import program
 from nandlab.board.cargo import HEAD_BYTES, Store
 from nandlab.board.job import BoardLost, ChannelReader, Job, JobRecord
 from nandlab.board.kvm import probe
-from nandlab.board.machine import Machine, assemble, qemu_version
+from nandlab.board.machine import Machine, assemble
 from nandlab.board.resident import Curve, resident
 from nandlab.catalog.board import JOB_BYTES, BoardModel
+from nandlab.kit.kit import kit
+from nandlab.kit.lock import Lock
 
 CONSOLE_TAIL_LINES = 80
 CHANNEL_POLL_S = 0.2
 NOTHING: Mapping[int, bytes] = MappingProxyType({})
-_PR_SET_PDEATHSIG = 1
-_libc = ctypes.CDLL(None, use_errno=True)
-
-
-def _die_with_parent() -> None:
-    _libc.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
 
 
 def _lines(console: Path) -> list[str]:
@@ -132,14 +128,11 @@ async def _vm(
         qmp = QMPClient("nandlab")
         await qmp.start_server(str(folder / "qmp"))
         process = await asyncio.create_subprocess_exec(
-            *machine.command(folder),
-            *serial,
-            *extra,
+            *machine.command(folder, *serial, *extra),
             stdin=None if on_terminal else subprocess.DEVNULL,
             stdout=None if on_terminal else subprocess.DEVNULL,
             stderr=(folder / "stderr").open("w"),
             start_new_session=True,
-            preexec_fn=_die_with_parent,
             pass_fds=(store.appear(folder),),
         )
         try:
@@ -188,12 +181,16 @@ class QemuBoard:
     @property
     def kernel_config(self) -> dict[str, str]:
         """The kernel's configuration: values by symbol."""
-        return self.machine.packages.config
+        return self.machine.kit.kernel.config
 
     @property
     def key(self) -> str:
         """The saved state's name in the cache."""
         return self.snapshot.name
+
+    def programs(self, job: Job) -> dict[str, Path]:
+        """The programs that a job brings along: see Board.programs."""
+        return programs.of(job, partial(program, self.machine.kit.tools))
 
     async def run(self, job: Job, on_step: Callable[[str], None] | None = None) -> JobRecord:
         """Restores the board with the job in its store, and waits for the job's end."""
@@ -220,7 +217,7 @@ class QemuBoard:
 
     def _given(self, job: Job, *, on_terminal: bool = False) -> AbstractAsyncContextManager[_Vm]:
         """A machine that awaits the saved state; its store has a job with programs and cargo."""
-        brought = programs.of(job)
+        brought = self.programs(job)
         taken = sorted(self.machine.commands & brought.keys())
         if taken:
             raise UsageError(f"{taken[0]} is a command of the board itself: rename your program")
@@ -310,27 +307,32 @@ async def _until_saved(vm: _Vm) -> None:
 
 
 def open_board(
-    model: BoardModel, accel: str = "tcg", yaffs2_source: Path | None = None
+    model: BoardModel,
+    accel: str = "tcg",
+    yaffs2_source: Path | None = None,
+    *,
+    locked: bool = False,
+    lock: Lock | None = None,
 ) -> QemuBoard:
     """A board ready to run jobs: assembled, booted and saved, or found in the cache.
 
     accel: "tcg" (repeats exactly) or "kvm" (fast, does not repeat; UsageError where it cannot
-    boot a guest). yaffs2_source: see assemble. However many processes ask at once, the board
-    boots at most once.
+    boot a guest). yaffs2_source: see assemble. locked, lock: see kit. However many processes ask at
+    once, the board boots at most once.
     """
-    machine = assemble(model, accel, yaffs2_source)
+    parts = kit(model, locked=locked, lock=lock, yaffs2=yaffs2_source is None)
+    machine = assemble(model, parts, accel, yaffs2_source)
+    vmlinuz = parts.kernel.vmlinuz
     if accel == "kvm":
-        kvm = probe(machine.packages.vmlinuz)
+        kvm = probe(parts.tools, vmlinuz)
         if not kvm.found:
             raise UsageError(f"--accel kvm does not work here: {kvm.remedy}")
-    with tempfile.TemporaryDirectory() as nowhere:
-        folder = Path(nowhere)
-        command = [a.replace(nowhere, "") for a in machine.command(folder)]
+    files = (str(vmlinuz), str(machine.initrd))
     inputs = {
-        "command": [c for c in command if str(machine.initrd) not in c],
-        "kernel": file_digest(machine.packages.vmlinuz),
+        "command": [word for word in machine.qemu(Path("/")) if word not in files],
+        "kernel": file_digest(vmlinuz),
         "initrd": file_digest(machine.initrd),
-        "qemu": qemu_version(),
+        "tools": parts.tools.key,
     }
     snapshot = entry("snapshots", inputs, lambda work: asyncio.run(boot_and_save(machine, work)))
     return QemuBoard(machine, snapshot)

@@ -1,26 +1,23 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """The YAFFS2 core that our Linux port is built with.
 
-It comes from Debian's source package ``u-boot``, fetched and verified by apt, or from a folder
-that the user names. Nothing of it is in this repository. Every board takes the same core, whatever
-its kernel, so that kernels can be compared.
+It comes from Debian's source package ``u-boot``, at the version that is locked, or from
+a folder that the user names. Nothing of it is in this repository.
 """
 
 from __future__ import annotations
 
 import shutil
 import tarfile
-import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
+from nandlab.base.cache import entry
 from nandlab.base.digest import digest, file_digest, tree_digest
 from nandlab.base.errors import NandlabError, UsageError
-from nandlab.board.cache import entry
-from nandlab.board.debian import Apt, Suite
+from nandlab.kit.lock import Files
+from nandlab.kit.packages import place
 
-SUITE = Suite("bookworm", "amd64")
-PACKAGE = "u-boot"
 INSIDE = "fs/yaffs2"
 """Where the core is in the package's source."""
 FILES = "yaffs_*.[ch]"
@@ -41,17 +38,20 @@ class Core:
         return {"origin": self.origin, "sha256": digest(tree_digest(self.folder))}
 
 
-def core(given: Path | None = None) -> Core:
-    """The core from a user's folder, or Debian's.
-
-    Once fetched, Debian's stays as it is, so that results keep their core. To take a newer one,
-    remove the folder ``yaffs2`` of the cache (``nandlab doctor`` names it).
-    """
+def core(source: Files, given: Path | None = None) -> Core:
+    """The core from a user's folder, or from the files of Debian's source package."""
     if given is not None:
         return _given(given)
-    inputs = {"suite": [SUITE.release, SUITE.arch], "package": PACKAGE, "inside": INSIDE, "form": 1}
-    made = entry("yaffs2", inputs, _fetch)
-    return Core(made / "core", (made / "origin.txt").read_text().splitlines()[0])
+    (archive,) = (name for name in source if ".orig.tar." in name)
+    (dsc,) = (name for name in source if name.endswith(".dsc"))
+
+    def make(work: Path) -> None:
+        (work / "core").mkdir()
+        _unpack(place(source[archive]), work / "core")
+
+    inputs = {"archive": source[archive], "inside": INSIDE, "form": 1}
+    name, _, version = dsc.removesuffix(".dsc").partition("_")
+    return Core(entry("yaffs2", inputs, make) / "core", f"{name} {version}")
 
 
 def _given(folder: Path) -> Core:
@@ -71,20 +71,6 @@ def _given(folder: Path) -> Core:
 
     inputs = {"files": {f.name: file_digest(f) for f in files}}
     return Core(entry("yaffs2", inputs, make) / "core", "--yaffs2-source")
-
-
-def _fetch(work: Path) -> None:
-    apt = Apt(SUITE, "deb-src")
-    apt.update()
-    with tempfile.TemporaryDirectory() as scratch:
-        apt.download_source(PACKAGE, Path(scratch))
-        (dsc,) = Path(scratch).glob("*.dsc")
-        (archive,) = Path(scratch).glob("*.orig.tar.?z*")
-        (work / "core").mkdir()
-        _unpack(archive, work / "core")
-        version = dsc.stem.removeprefix(f"{PACKAGE}_")
-        origin = f"{PACKAGE} {version}\n{archive.name} {file_digest(archive)}\n"
-    (work / "origin.txt").write_text(origin)
 
 
 def _unpack(archive: Path, folder: Path) -> None:

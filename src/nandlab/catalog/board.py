@@ -25,6 +25,13 @@ class BoardModel(Noun):
     arch: Literal["amd64"] = Field(description="Debian architecture of kernel and programs")
     release: str = Field(description="Debian release that the kernel comes from")
     kernel: str = Field(description="kernel flavour: the package is linux-image-KERNEL")
+    tools: str | None = Field(
+        default=None,
+        description="Debian release that emulator and compiler come from; absent: the kernel's",
+    )
+    machine: str = Field(
+        default="pc-i440fx-7.2", description="QEMU's machine type, with its version"
+    )
     cpu: str = Field(description="QEMU's CPU model; one without rdrand, or runs do not repeat")
     ram_mib: int = Field(ge=32, le=3072, description="RAM that the kernel uses, MiB")
     chip_store_mib: int = Field(

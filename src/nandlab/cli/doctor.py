@@ -3,17 +3,25 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import subprocess
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from pathlib import Path
 
 from nandlab.base.paths import ROOT, cache_dir
-from nandlab.board.debian import KEYRING
-from nandlab.board.kvm import cached_kernel, probe
+from nandlab.board.kvm import probe
+from nandlab.catalog.board import BoardModel
+from nandlab.catalog.files import load
+from nandlab.kit import packages
+from nandlab.kit.apt import KEYRING, mirrors
+from nandlab.kit.kit import WAYS, here, kernel_here, lock_of, tools_here, wanted
+from nandlab.kit.root import WAYS as ROOT_WAYS
+from nandlab.kit.root import hindrance
 
 PACKAGE_LISTS = ROOT / "setup"
+BOARD = "apf27"
+"""The board that is asked after: that of the quickstart."""
 
 
 @dataclass(frozen=True)
@@ -38,34 +46,42 @@ def _program(argv: list[str]) -> str | None:
     return (done.stdout or done.stderr).splitlines()[0]
 
 
-def _kernel() -> str | None:
-    found = sorted((cache_dir() / "packages").glob("*/release.txt"))
-    return ", ".join(f"linux {p.read_text().strip()}, with headers" for p in found) or None
+def _root() -> Check:
+    way = "as root, by chroot" if os.getuid() == 0 else "in a user namespace"
+    return Check("a root of its own for the board", None if hindrance() else way, ROOT_WAYS)
 
 
-def _file(path: Path) -> str | None:
-    return str(path) if path.exists() else None
+def _board(model: BoardModel) -> Iterator[Check]:
+    """Whether the locked packages are here, and if not, whether there is a way to get them."""
+    sets = wanted(model)
+    lock = lock_of(model)
+    missing = [each.name for each in sets if not here(each, lock.get(each.name, {}))]
+    told = None if missing else f"{', '.join(each.name for each in sets)}"
+    yield Check(
+        f"packages of board {BOARD}, in the cache", told, "`nandlab run` fetches them", False
+    )
+    given = os.environ.get(packages.VARIABLE)
+    ways = [f"{packages.VARIABLE}={given}"] if given else []
+    if KEYRING.exists() and (found := mirrors()):
+        ways.append(f"apt, from {', '.join(found)}")
+    yield Check("a way to get packages", ", ".join(ways) or None, WAYS, needed=bool(missing))
 
 
 def checks() -> list[Check]:
     """Checks everything. The check of KVM boots a guest, so this can take half a minute."""
-    run_packages = f"apt-get install --no-install-recommends {_packages('run')}"
     test_packages = f"apt-get install --no-install-recommends {_packages('test')}"
-    programs: list[tuple[str, list[str], str, bool]] = [
-        ("QEMU", ["qemu-system-x86_64", "--version"], run_packages, True),
-        ("C compiler", ["gcc", "--version"], run_packages, True),
-        ("make", ["make", "--version"], run_packages, True),
-        ("depmod", ["depmod", "--version"], run_packages, True),
-        ("apt, to fetch the kernel", ["apt-get", "--version"], "use a Debian system", True),
-        ("Postmark, for tests", ["postmark", "-v"], test_packages, False),
-        ("Chromium, for tests", ["chromium", "--version"], test_packages, False),
+    model = load("boards", BOARD, BoardModel)
+    kernel = kernel_here(model)
+    kvm = probe(tools_here(model), kernel.vmlinuz if kernel else None)
+    tests: list[tuple[str, list[str]]] = [
+        ("C compiler, for tests", ["gcc", "--version"]),
+        ("Postmark, for tests", ["postmark", "-v"]),
+        ("Chromium, for tests", ["chromium", "--version"]),
     ]
-    found = [Check(what, _program(argv), fix, need) for what, argv, fix, need in programs]
-    kvm = probe(cached_kernel())
     return [
-        *found,
-        Check("Debian's archive keys", _file(KEYRING), run_packages),
-        Check("kernel and headers, in the cache", _kernel(), "`nandlab run` fetches them", False),
+        _root(),
+        *_board(model),
+        *(Check(what, _program(argv), test_packages, needed=False) for what, argv in tests),
         Check("KVM that boots a guest", kvm.found, kvm.remedy, needed=False),
         Check("cache", str(cache_dir()), ""),
     ]

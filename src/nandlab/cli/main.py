@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import asyncio
+import errno
 import json
 import os
 import sys
@@ -15,7 +16,9 @@ import typer
 
 from nandlab import __version__
 from nandlab.base.errors import NandlabError
+from nandlab.base.paths import cache_dir
 from nandlab.cli.advise import advise
+from nandlab.cli.board import Accel, AccelOption, Yaffs2Option, board_app
 from nandlab.cli.chip import chip_app
 from nandlab.cli.image import image_app
 from nandlab.cli.trace import trace_app
@@ -30,7 +33,6 @@ app = typer.Typer(
     "to the nanosecond.\n\n"
     "Begin with: nandlab run quickstart",
 )
-board_app = typer.Typer(no_args_is_help=True, help="The virtual board by itself.")
 app.add_typer(board_app, name="board")
 app.add_typer(chip_app, name="chip")
 app.add_typer(image_app, name="image")
@@ -40,13 +42,6 @@ StudyArgument = Annotated[
     str, typer.Argument(metavar="STUDY", help="a study file, or the name of a shipped study")
 ]
 RunArgument = Annotated[Path, typer.Argument(metavar="RUN", help="a run's folder")]
-
-
-class Accel(StrEnum):
-    """How the board is emulated."""
-
-    tcg = "tcg"
-    kvm = "kvm"
 
 
 class ProgressStyle(StrEnum):
@@ -59,23 +54,6 @@ class ProgressStyle(StrEnum):
     none = "none"
 
 
-AccelOption = Annotated[
-    Accel,
-    typer.Option(
-        help="tcg: exact and repeatable; kvm: fast, on host time, marked as such in results"
-    ),
-]
-
-Yaffs2Option = Annotated[
-    Path | None,
-    typer.Option(
-        "--yaffs2-source",
-        metavar="DIR",
-        help="build YAFFS2 from this folder of its core's sources; default: Debian's u-boot",
-    ),
-]
-
-
 @app.command()
 def plan(study: StudyArgument) -> None:
     """List the trials of a study with their ids. Nothing is run or fetched.
@@ -83,22 +61,22 @@ def plan(study: StudyArgument) -> None:
     If the board's kernel has been fetched before, it is checked for all that the study asks of it.
     `nandlab run` checks this in any case, before the first trial.
     """
-    from nandlab.board.machine import kernel_config_here
+    from nandlab.kit.kit import kernel_here
     from nandlab.plan.study import find, read
     from nandlab.plan.study import plan as expand
     from nandlab.trial.run import refuse_what_the_kernel_lacks
 
     read_study = read(find(study))
     specs = expand(read_study)
-    config = kernel_config_here(specs[0].board)
-    if config is not None:
-        refuse_what_the_kernel_lacks(specs, config, read_study.name)
+    kernel = kernel_here(specs[0].board)
+    if kernel is not None:
+        refuse_what_the_kernel_lacks(specs, kernel.config, read_study.name)
     for spec in specs:
         print(f"{spec.id}  {spec.title()}")
 
 
 @app.command()
-def run(
+def run(  # noqa: PLR0913  each is an option of the command line
     study: StudyArgument,
     out: Annotated[
         Path | None, typer.Option(help="the run's folder; default: results/<study>/<run id>")
@@ -120,6 +98,10 @@ def run(
         bool,
         typer.Option("--anew", help="take no trial from results/store; run all that the run lacks"),
     ] = False,
+    locked: Annotated[
+        bool,
+        typer.Option("--locked", help="refuse to run if the locked packages are not to be had"),
+    ] = False,
 ) -> None:
     """Run the trials that a study's run still lacks.
 
@@ -129,6 +111,8 @@ def run(
     from results/store, and its file names that run; --anew runs it again.
     A run goes member by member. A member is every configuration with one seed and phase offset.
     --members 1 runs the first member only; the same command without it goes on with the others.
+    The board is made of the packages that boards.lock names. Where these are not to be had, the
+    newest are taken, and every result says so; --locked refuses instead.
     """
     from nandlab.base.paths import RESULTS
     from nandlab.board.opening import open_board
@@ -141,7 +125,9 @@ def run(
     read_study = read(find(study))
     specs = expand(read_study)
     print("preparing the board", file=sys.stderr, flush=True)
-    board = open_board(specs[0].board, accel.value, yaffs2_source)
+    board = open_board(specs[0].board, accel.value, yaffs2_source, locked=locked)
+    if moved := board.identity.get("moved"):
+        print(f"not the locked board: {'; '.join(moved)}", file=sys.stderr)
     runner.refuse_what_the_kernel_lacks(specs, board.kernel_config, read_study.name)
     folder = runner.open_folder(runner.head(read_study, specs, board), out)
     store = None if anew else Store(RESULTS / "store")
@@ -217,32 +203,6 @@ def doctor() -> None:
         raise typer.Exit(1)
 
 
-@board_app.command()
-def shell(
-    board: Annotated[str, typer.Option(help="a board of the catalog")] = "apf27",
-    accel: AccelOption = Accel.tcg,
-    yaffs2_source: Yaffs2Option = None,
-) -> None:
-    """Open a shell on the booted board; exit or Ctrl-A X leaves it."""
-    from nandlab.board.qemu import open_board
-    from nandlab.board.shell import interactive
-    from nandlab.catalog.board import BoardModel
-    from nandlab.catalog.files import load
-
-    interactive(open_board(load("boards", board, BoardModel), accel.value, yaffs2_source))
-
-
-@board_app.command("list")
-def list_boards() -> None:
-    """List the boards of the catalog."""
-    from nandlab.catalog.board import BoardModel
-    from nandlab.catalog.files import load, names, whence
-
-    for name in names("boards"):
-        summary = load("boards", name, BoardModel).summary
-        print(f"{name:12} {summary} {whence('boards', name)}".rstrip())
-
-
 def _version(wanted: bool) -> None:
     if wanted:
         print(f"nandlab {__version__}")
@@ -270,3 +230,10 @@ def main() -> None:
         sys.exit(130)
     except BrokenPipeError:
         sys.exit(141)
+    except OSError as e:
+        if e.errno not in (errno.ENOSPC, errno.EDQUOT):
+            raise
+        where = f"{e.filename}: " if e.filename else ""
+        cache = f"the cache is {cache_dir()}, and NANDLAB_CACHE moves it"
+        print(f"nandlab: {where}{e.strerror}: free some; {cache}", file=sys.stderr)
+        sys.exit(2)

@@ -69,9 +69,10 @@ def refuse_what_cannot_be(on: Medium) -> None:
 
 def make(on: Medium, folder: Path, content: Tree, board: Board) -> tuple[ChipImage, Made]:
     """Makes an image of a folder; ``content`` is its tree without what the file system loses."""
-    tools = HostTools() if on.filesystem.image.make else None
-    if tools:
-        image = _flashed(on, _tools_make(on, folder, tools, board), board)
+    version = None
+    if on.filesystem.image.make:
+        blob, version = _tools_make(on, folder, board)
+        image = _flashed(on, blob, board)
     else:
         image = _unpacked(on, *tree.packed(content, folder), board)
     made = Made(
@@ -80,7 +81,7 @@ def make(on: Medium, folder: Path, content: Tree, board: Board) -> tuple[ChipIma
         part=on.chip.name,
         partition_blocks=on.partition_blocks,
         board=on.board.name,
-        tools=tools.version if tools else None,
+        tools=version,
         tree=Counts(**content.counts()),
     )
     found = listing(on, image, board, sums=True)
@@ -90,11 +91,12 @@ def make(on: Medium, folder: Path, content: Tree, board: Board) -> tuple[ChipIma
     return image, made
 
 
-def _tools_make(on: Medium, folder: Path, tools: HostTools, board: Board) -> bytes:
-    """What the host's tools make from a folder, ready to be flashed."""
+def _tools_make(on: Medium, folder: Path, board: Board) -> tuple[bytes, str]:
+    """What mtd-utils make from a folder, ready to be flashed; and their version."""
     recipe = on.filesystem.image
     words = on.words() | on.filesystem.tool_words(on.options) | _probed(on, board)
     with tempfile.TemporaryDirectory(prefix="nandlab-") as work:
+        tools = HostTools(on.board, Path(work), folder.resolve())
         out = Path(work) / "out"
         words |= {"tree": quote(str(folder.resolve())), "work": work, "out": str(out)}
         for name, template in recipe.files.items():
@@ -109,7 +111,7 @@ def _tools_make(on: Medium, folder: Path, tools: HostTools, board: Board) -> byt
         blob = out.read_bytes()
     if len(blob) > on.partition_bytes:
         raise _too_large(on, f"it takes {len(blob) / MIB:.1f} MiB")
-    return blob
+    return blob, tools.version
 
 
 def _too_large(on: Medium, why: str = "") -> UsageError:

@@ -30,6 +30,7 @@ Status = Literal["ok", "trial_failed", "board_lost"]
 
 WARNINGS: dict[str, str] = {
     "not_deterministic": "Run without --accel kvm if the figures are to be compared.",
+    "not_locked": "Its figures are of another board than the one that boards.lock names.",
     "state_missed": "See state.obtained; try mix = 1, ask for less, or give the chip more room.",
     "kernel_log": "Read kernel_log in the trial file: the kernel complained during this trial.",
     "not_settled": "Background work outlasted settle; the early phases share the chip with it.",

@@ -8,7 +8,6 @@ from collections.abc import Callable
 from typing import Any
 
 from nandlab.base.digest import bytes_digest, file_digest
-from nandlab.board import programs
 from nandlab.board.job import Board, BoardLost, Job
 from nandlab.plan.study import TrialSpec
 from nandlab.results import record as results
@@ -43,6 +42,8 @@ async def run(
     doubts = list(found.pop("warnings", []))
     if not board.deterministic:
         doubts.insert(0, Doubt(code="not_deterministic", text="ran under KVM, on host time"))
+    if moved := board.identity.get("moved"):
+        doubts.insert(0, Doubt(code="not_locked", text="; ".join(moved)))
     seconds = round(time.monotonic() - began, 3)
     host = Host(seconds=seconds, board=board.key, memory=list(memory))
     told = {**common, **found, "warnings": doubts, "host": host}
@@ -51,7 +52,7 @@ async def run(
 
 def sources(spec: TrialSpec, board: Board) -> dict[str, dict[str, Any]]:
     """What the trial ran with, in full: programs, board, and the catalog's entries."""
-    brought = programs.of(steps.without_image(spec))
+    brought = board.programs(steps.without_image(spec))
     return {
         "programs": {name: file_digest(path) for name, path in brought.items()},
         "board": board.identity,

@@ -15,7 +15,6 @@ from typing import Any, Protocol
 from nandlab.base.digest import digest, file_digest
 from nandlab.base.errors import NandlabError, UsageError
 from nandlab.base.paths import RESULTS
-from nandlab.board import programs
 from nandlab.board.job import Board
 from nandlab.plan.matrix import Member
 from nandlab.plan.medium import Medium
@@ -50,7 +49,7 @@ def head(study: Study, specs: Sequence[TrialSpec], board: Board) -> Run:
     identity: dict[str, Any] = board.identity
     images = sorted({s.image.sha256 for s in specs if s.image})
     return Run(
-        id=digest([spec, identity, *images, *(_asked(s) for s in specs)])[:12],
+        id=digest([spec, identity, *images, *(_asked(s, board) for s in specs)])[:12],
         study=study.name,
         question=study.question,
         deterministic=board.deterministic,
@@ -60,11 +59,11 @@ def head(study: Study, specs: Sequence[TrialSpec], board: Board) -> Run:
     )
 
 
-def _asked(spec: TrialSpec) -> list[object]:
+def _asked(spec: TrialSpec, board: Board) -> list[object]:
     """What a trial gives the board: steps, programs and files, but no image."""
     asked = steps.without_image(spec)
     told = [[s.name, s.deadline_s, s.command] for s in asked.steps]
-    brought = [file_digest(path) for path in programs.of(asked).values()]
+    brought = [file_digest(path) for path in board.programs(asked).values()]
     return [told, *brought, {name: content.decode() for name, content in asked.files.items()}]
 
 
@@ -72,7 +71,7 @@ def key(spec: TrialSpec, board: Board) -> str:
     """The hash of all that the result depends on; names and titles are no part of it."""
     image = spec.image.sha256 if spec.image else None
     how = [spec.phase_offset_ms, spec.filesystem.harmless_log]
-    return digest([board.identity, image, how, *_asked(spec)])
+    return digest([board.identity, image, how, *_asked(spec, board)])
 
 
 def refuse_what_the_kernel_lacks(

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from nandlab.board.cache import entry
+from nandlab.base.cache import entry
 
 
 @pytest.fixture(autouse=True)

@@ -1,0 +1,125 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The verbs of `nandlab board`: shell, list, update, export, import."""
+
+from __future__ import annotations
+
+import sys
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+board_app = typer.Typer(
+    no_args_is_help=True,
+    help="The virtual board by itself, and the packages that it is made of.",
+)
+
+
+class Accel(StrEnum):
+    """How the board is emulated."""
+
+    tcg = "tcg"
+    kvm = "kvm"
+
+
+AccelOption = Annotated[
+    Accel,
+    typer.Option(
+        help="tcg: exact and repeatable; kvm: fast, on host time, marked as such in results"
+    ),
+]
+
+Yaffs2Option = Annotated[
+    Path | None,
+    typer.Option(
+        "--yaffs2-source",
+        metavar="DIR",
+        help="build YAFFS2 from this folder of its core's sources; default: Debian's u-boot",
+    ),
+]
+
+BoardOption = Annotated[str, typer.Option(help="a board of the catalog")]
+
+
+@board_app.command()
+def shell(
+    board: BoardOption = "apf27",
+    accel: AccelOption = Accel.tcg,
+    yaffs2_source: Yaffs2Option = None,
+) -> None:
+    """Open a shell on the booted board; exit or Ctrl-A X leaves it."""
+    from nandlab.board.qemu import open_board
+    from nandlab.board.shell import interactive
+    from nandlab.catalog.board import BoardModel
+    from nandlab.catalog.files import load
+
+    interactive(open_board(load("boards", board, BoardModel), accel.value, yaffs2_source))
+
+
+@board_app.command("list")
+def list_boards() -> None:
+    """List the boards of the catalog."""
+    from nandlab.catalog.board import BoardModel
+    from nandlab.catalog.files import load, names, whence
+
+    for name in names("boards"):
+        summary = load("boards", name, BoardModel).summary
+        print(f"{name:12} {summary} {whence('boards', name)}".rstrip())
+
+
+@board_app.command()
+def update(
+    boards: Annotated[
+        list[str] | None, typer.Argument(metavar="[BOARD]...", help="default: all of the catalog")
+    ] = None,
+) -> None:
+    """Lock the mirror's newest packages for boards; figures then belong to other boards.
+
+    The lock is the file boards.lock beside the boards' files. What changed is printed, a line for
+    each package. Results of before stay comparable with each other, and `nandlab reproduce` still
+    takes the packages that they name, where these are to be had.
+    """
+    from nandlab.catalog.board import BoardModel
+    from nandlab.catalog.files import load, names
+    from nandlab.kit import kit
+
+    models = {name: load("boards", name, BoardModel) for name in boards or names("boards")}
+    for path, lines in kit.update(models).items():
+        for line in lines:
+            print(line)
+        told = f"{len(lines)} changes: figures from now on are of other boards" if lines else "same"
+        print(f"{path}: {told}", file=sys.stderr)
+
+
+@board_app.command("export")
+def export_board(
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="the board file to write")],
+    board: BoardOption = "apf27",
+) -> None:
+    """Write a board file: every package that runs the board and builds for it, in one file.
+
+    A machine that imports it needs no mirror, no apt and no compiler. Equal boards give equal
+    bytes, wherever they are exported.
+    """
+    from nandlab.catalog.board import BoardModel
+    from nandlab.catalog.files import load
+    from nandlab.kit import exchange
+
+    exchange.export(load("boards", board, BoardModel), file)
+    print(file)
+
+
+@board_app.command("import")
+def import_board(
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="a board file")],
+) -> None:
+    """Take a board file's packages into the cache, each verified.
+
+    A board that the catalog does not have is added to ./catalog, with its lock. A board that the
+    catalog has in another form is refused.
+    """
+    from nandlab.kit import exchange
+
+    for line in exchange.take(file):
+        print(line)

@@ -1,0 +1,155 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Debian packages and sources from the machine's own mirror, by apt.
+
+apt runs on a private state folder in the cache, with its own list of sources. These are derived
+from the mirrors that this machine's apt is configured with. That configuration is read and never
+written.
+"""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+from dataclasses import dataclass
+from pathlib import Path
+from urllib.parse import unquote
+
+from nandlab.base.digest import digest
+from nandlab.base.errors import NandlabError
+from nandlab.base.paths import cache_dir
+
+KEYRING = Path("/usr/share/keyrings/debian-archive-keyring.gpg")
+PRINTED = re.compile(r"^'\S+' (\S+) \d+ SHA256:([0-9a-f]{64})$", re.MULTILINE)
+"""What apt prints of a file that it would fetch: URI, name, size, SHA-256."""
+
+
+class NotToBeHad(NandlabError):
+    """The mirror does not have it, or there is no mirror."""
+
+
+@dataclass(frozen=True)
+class Suite:
+    """A Debian release and architecture, e.g. bookworm, amd64."""
+
+    release: str
+    arch: str
+
+    @property
+    def base(self) -> str:
+        """The release that a suite of backports is for; else the release itself."""
+        return self.release.partition("-")[0]
+
+
+def _run(*argv: str, cwd: Path | None = None) -> str:
+    if shutil.which(argv[0]) is None:
+        raise NotToBeHad(f"there is no {argv[0]} on this machine")
+    done = subprocess.run(argv, cwd=cwd, capture_output=True, text=True, check=False)
+    if done.returncode:
+        lines = [e for e in done.stderr.splitlines() if e.startswith("E:")]
+        raise NotToBeHad("; ".join(lines) or f"{argv[0]} failed: {done.stderr.strip()}")
+    return done.stdout
+
+
+def mirrors() -> list[str]:
+    """The archives with Debian's releases that this machine's apt knows."""
+    try:
+        return list(dict.fromkeys(uri for _, uri, origin in _known() if origin == "Debian"))
+    except NotToBeHad:
+        return []
+
+
+def _known() -> list[tuple[str, str, str]]:
+    """Release, URI and origin of each archive that this machine's apt is configured with."""
+    form = "$(RELEASE) $(REPO_URI) $(ORIGIN)"
+    told = _run("apt-get", "indextargets", "--format", form, "Component: main")
+    lines = {line.strip() for line in told.splitlines() if line.count(" ") >= 2}
+    return [(r, uri, origin) for r, uri, origin in (e.split(maxsplit=2) for e in sorted(lines))]
+
+
+def _source_lines(suite: Suite, kind: str) -> list[str]:
+    """Lines for a sources.list: the suite's main component, and its base's, from known mirrors.
+
+    kind: "deb" or "deb-src". Updates and security are left out: not every machine has them, and a
+    release without them is what mirrors hold longest.
+    """
+    known = _known()
+    debian = [uri for release, uri, origin in known if origin == "Debian" and "-" not in release]
+    lines = []
+    for release in dict.fromkeys((suite.base, suite.release)):
+        mine = [(uri, origin) for r, uri, origin in known if r == release]
+        mine = mine or [(uri, "Debian") for uri in debian[:1]]
+        for uri, origin in dict.fromkeys(mine):
+            signed = f" signed-by={KEYRING}" if origin == "Debian" else ""
+            lines.append(f"{kind} [arch={suite.arch}{signed}] {uri} {release} main")
+    if not lines:
+        raise NotToBeHad("apt on this machine has no source of Debian's main archive")
+    return lines
+
+
+class Apt:
+    """apt with a state folder of its own."""
+
+    def __init__(self, suite: Suite, kind: str = "deb") -> None:
+        lines = _source_lines(suite, kind)
+        if "signed-by" in "".join(lines) and not KEYRING.exists():
+            raise NotToBeHad(f"{KEYRING} is missing: install debian-archive-keyring")
+        self.folder = cache_dir() / "apt" / digest([lines, suite.arch])[:20]
+        for sub in ("lists/partial", "archives/partial"):
+            (self.folder / sub).mkdir(parents=True, exist_ok=True)
+        (self.folder / "status").touch()
+        sources = self.folder / "sources.list"
+        sources.write_text("\n".join(lines) + "\n")
+        settings: dict[str, str | Path] = {
+            "Dir::Etc::sourcelist": sources,
+            "Dir::Etc::sourceparts": "-",
+            "Dir::State": self.folder,
+            "Dir::State::lists": self.folder / "lists",
+            "Dir::State::status": self.folder / "status",  # empty: nothing counts as installed
+            "Dir::Cache": self.folder,
+            "APT::Architecture": suite.arch,
+            "APT::Sandbox::User": "root",
+            "Acquire::Languages": "none",
+            "Acquire::Retries": "3",
+        }
+        if suite.release != suite.base:  # backports are taken only when asked for
+            settings["APT::Default-Release"] = suite.release
+        self.options = [word for k, v in settings.items() for word in ("-o", f"{k}={v}")]
+
+    def update(self) -> None:
+        _run("apt-get", *self.options, "-q", "update", "--error-on=any")
+
+    def depends(self, package: str) -> list[str]:
+        text = _run("apt-cache", *self.options, "depends", "--important", package)
+        return re.findall(r"Depends: ([^<\s]+)", text)
+
+    def with_dependencies(self, packages: list[str]) -> list[str]:
+        """The packages and all that they depend on, as apt would install on an empty system."""
+        argv = ("-q", "--simulate", "--no-install-recommends", "install", *packages)
+        return re.findall(r"^Inst (\S+)", _run("apt-get", *self.options, *argv), re.MULTILINE)
+
+    def files(self, packages: list[str]) -> dict[str, str]:
+        """The newest files of these packages: SHA-256 by file name. Nothing is fetched."""
+        told = _run("apt-get", *self.options, "-q", "--print-uris", "download", *packages)
+        return dict(sorted(PRINTED.findall(told)))
+
+    def source_files(self, package: str) -> dict[str, str]:
+        """The newest files of a source package: SHA-256 by file name. Nothing is fetched."""
+        argv = ("-q", "--print-uris", "--only-source", "source", package)
+        return dict(sorted(PRINTED.findall(_run("apt-get", *self.options, *argv))))
+
+    def download(self, files: list[str], folder: Path) -> None:
+        """Fetches packages by the names of their files; NotToBeHad if one is not there."""
+        named = [file.rsplit("_", 2) for file in files]
+        wanted = [f"{name}={unquote(version)}" for name, version, _ in named]
+        _run("apt-get", *self.options, "-q", "download", *wanted, cwd=folder)
+
+    def download_source(self, package: str, version: str, folder: Path) -> None:
+        """A source package's files, by its version without epoch, as its files' names have it."""
+        told = _run("apt-cache", *self.options, "showsrc", "--only-source", package)
+        known = re.findall(r"^Version: (\S+)$", told, re.MULTILINE)
+        full = next((v for v in known if v.partition(":")[2] == version or v == version), None)
+        if full is None:
+            raise NotToBeHad(f"the mirror has no version {version} of the source {package}")
+        argv = ("-q", "--download-only", "--only-source", "source", f"{package}={full}")
+        _run("apt-get", *self.options, *argv, cwd=folder)

@@ -1,0 +1,107 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Board files: all that a board is made of and built by, in one file.
+
+A board file is a tar archive. Its first member is ``board.json``: the format, the board as its
+catalog file has it, its lock. The others are ``packages/SHA256``, sorted. Names, times and owners
+are fixed, so equal boards give equal bytes.
+"""
+
+from __future__ import annotations
+
+import json
+import tarfile
+import tempfile
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from io import BytesIO
+from pathlib import Path
+from typing import IO, Any, BinaryIO
+
+from nandlab.base.errors import UsageError
+from nandlab.kit.lock import Lock, checked
+
+FORMAT = 1
+HEAD = "board.json"
+HEAD_BYTES_MAX = 1 << 20
+FOLDER = "packages/"
+
+
+@dataclass(frozen=True)
+class Head:
+    """What a board file says of itself."""
+
+    board: Mapping[str, Any]
+    """The board, as catalog.board.BoardModel dumps it."""
+    lock: Lock
+
+    def contents(self) -> set[str]:
+        """The SHA-256 of every package in the file."""
+        return {sha256 for files in self.lock.values() for sha256 in files.values()}
+
+
+def write(path: Path, head: Head, places: Mapping[str, Path]) -> None:
+    """Writes a board file, whole or not at all. places: each package's file, by its SHA-256."""
+    told = {"format": FORMAT, "board": head.board, "lock": head.lock}
+    text = json.dumps(told, sort_keys=True, indent=1).encode()
+    with tempfile.NamedTemporaryFile(dir=path.parent, prefix=".part-", delete=False) as out:
+        part = Path(out.name)
+        try:
+            with tarfile.open(fileobj=out, mode="w", format=tarfile.USTAR_FORMAT) as tar:
+                _add(tar, HEAD, BytesIO(text), len(text))
+                for sha256 in sorted(head.contents()):
+                    with places[sha256].open("rb") as f:
+                        _add(tar, FOLDER + sha256, f, places[sha256].stat().st_size)
+            part.chmod(0o644)
+            part.replace(path)
+        except BaseException:
+            part.unlink(missing_ok=True)
+            raise
+
+
+def _add(tar: tarfile.TarFile, name: str, content: BinaryIO, size: int) -> None:
+    info = tarfile.TarInfo(name)
+    info.size, info.mode = size, 0o644
+    tar.addfile(info, content)
+
+
+class Reader:
+    """An opened board file."""
+
+    def __init__(self, tar: tarfile.TarFile, path: Path) -> None:
+        self._tar = tar
+        self._path = path
+        self.head = self._head()
+
+    def _head(self) -> Head:
+        member = self._tar.next()
+        content = self._tar.extractfile(member) if member and member.name == HEAD else None
+        if content is None or not member or member.size > HEAD_BYTES_MAX:
+            raise UsageError(f"{self._path}: not a board file: it does not begin with {HEAD}")
+        try:
+            told = json.loads(content.read())
+        except ValueError as e:
+            raise UsageError(f"{self._path}: {HEAD} in it is damaged: {e}") from None
+        if not isinstance(told, dict) or told.get("format") != FORMAT:
+            raise UsageError(f"{self._path}: a board file of another format than {FORMAT}")
+        return Head(told.get("board", {}), checked(told.get("lock"), f"{self._path}: lock"))
+
+    def packages(self) -> Iterator[tuple[str, IO[bytes]]]:
+        """Each package's SHA-256, as the file names it, and its content; not verified yet."""
+        while (member := self._tar.next()) is not None:
+            content = self._tar.extractfile(member)
+            if content is None or not member.name.startswith(FOLDER):
+                raise UsageError(f"{self._path}: {member.name}: no board file has this")
+            yield member.name.removeprefix(FOLDER), content
+
+
+@contextmanager
+def opened(path: Path) -> Iterator[Reader]:
+    """Opens a board file; UsageError if it is none, or ends too early."""
+    try:
+        with path.open("rb") as f, tarfile.open(fileobj=f, mode="r:") as tar:
+            yield Reader(tar, path)
+    except tarfile.TarError as e:
+        raise UsageError(f"{path}: not a board file, or damaged: {e}") from None
+    except (FileNotFoundError, IsADirectoryError) as e:
+        raise UsageError(f"{path}: {e.strerror}") from None

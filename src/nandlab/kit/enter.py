@@ -1,0 +1,116 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Runs a command in a root of its own, with some of the host's paths in it.
+
+    enter.py ROOT STAGE [TARGET SOURCE]... -- COMMAND...
+
+The process gets a mount namespace, and a user namespace unless it is root. There the folder STAGE
+becomes a new root: ROOT's folders, the host's /proc and /dev, an empty /tmp, and each SOURCE at its
+TARGET. Nothing is mounted outside of the namespace, and it ends with the command. The command keeps
+the process's number and open files, has no variables of the host's environment, starts in the same
+folder if the new root has it, and is killed when its parent ends.
+
+This file is run by itself, and so imports nothing of nandlab.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import signal
+import sys
+from pathlib import Path
+
+FAILED = 125
+"""The exit status if the root could not be entered; the last line of stderr says why."""
+ENVIRONMENT = {"PATH": "/usr/sbin:/usr/bin:/sbin:/bin", "LC_ALL": "C", "HOME": "/"}
+_CLONE_NEWNS = 0x00020000
+_CLONE_NEWUSER = 0x10000000
+_MS_BIND = 1 << 12
+_MS_REC = 1 << 14
+_MS_PRIVATE = 1 << 18
+_PR_SET_PDEATHSIG = 1
+_libc = ctypes.CDLL(None, use_errno=True)
+
+
+def _call(name: str, *words: object) -> None:
+    given = [os.fsencode(w) if isinstance(w, (str, Path)) else w for w in words]
+    if getattr(_libc, name)(*given) != 0:
+        error = ctypes.get_errno()
+        raise OSError(error, f"{name}: {os.strerror(error)}")
+
+
+def _mount(source: Path | str, target: Path, kind: str | None = None, flags: int = 0) -> None:
+    _call("mount", source, target, kind, ctypes.c_ulong(flags), None)
+
+
+def _unshare() -> None:
+    """A mount namespace of its own; for this, who is not root needs a user namespace too."""
+    uid, gid = os.getuid(), os.getgid()
+    try:
+        _call("unshare", _CLONE_NEWNS)
+    except PermissionError:
+        _call("unshare", _CLONE_NEWNS | _CLONE_NEWUSER)
+        Path("/proc/self/setgroups").write_text("deny")
+        Path("/proc/self/uid_map").write_text(f"{uid} {uid} 1")
+        Path("/proc/self/gid_map").write_text(f"{gid} {gid} 1")
+    _mount("none", Path("/"), flags=_MS_REC | _MS_PRIVATE)
+
+
+def _bind(source: Path, target: Path) -> None:
+    if source.is_dir():
+        target.mkdir(parents=True, exist_ok=True)
+    else:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        target.touch()
+    _mount(source, target, flags=_MS_BIND | _MS_REC)
+
+
+def _fill(source: Path, stage: Path, wanted: set[Path]) -> None:
+    """Binds what ``source`` has; a folder in which something is wanted is made and filled so."""
+    for entry in sorted(source.iterdir()):
+        inside = {w.relative_to(entry.name) for w in wanted if w.parts[0] == entry.name}
+        if entry.is_symlink():
+            (stage / entry.name).symlink_to(entry.readlink())
+        elif Path() in inside:
+            continue
+        elif inside and entry.is_dir():
+            (stage / entry.name).mkdir(exist_ok=True)
+            _fill(entry, stage / entry.name, inside)
+        else:
+            _bind(entry, stage / entry.name)
+
+
+def _enter(root: Path, stage: Path, see: dict[Path, Path]) -> None:
+    here = Path.cwd()
+    _unshare()
+    _mount("tmpfs", stage, "tmpfs")
+    # first what is to be seen: a folder that contains the stage would bring all that is bound there
+    for target, source in see.items():
+        _bind(source, stage / target.relative_to("/"))
+    _fill(root, stage, {target.relative_to("/") for target in see})
+    (stage / "tmp").mkdir(exist_ok=True)
+    os.chroot(stage)
+    os.chdir(here if here.is_dir() else "/")
+
+
+def main(words: list[str]) -> None:
+    parent = os.getppid()
+    root, stage = Path(words[0]), Path(words[1])
+    end = words.index("--")
+    pairs = zip(words[2:end:2], words[3:end:2], strict=True)
+    see = {Path("/proc"): Path("/proc"), Path("/dev"): Path("/dev")}
+    see |= {Path(target): Path(source) for target, source in pairs}
+    command = words[end + 1 :]
+    try:
+        _enter(root, stage, see)
+        _call("prctl", _PR_SET_PDEATHSIG, signal.SIGKILL)
+        if os.getppid() != parent:
+            sys.exit(FAILED)
+        os.execvpe(command[0], command, ENVIRONMENT)
+    except OSError as e:
+        print(f"{command[0]} in {root}: {e.strerror or e}", file=sys.stderr)
+        sys.exit(FAILED)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

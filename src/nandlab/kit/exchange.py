@@ -1,0 +1,76 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Boards from machine to machine: exported to board files, and imported from them."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from nandlab.base.errors import UsageError
+from nandlab.base.files import write_whole
+from nandlab.catalog.board import BoardModel
+from nandlab.catalog.files import PROJECT, load, names, validate
+from nandlab.kit import boardfile, packages
+from nandlab.kit import lock as locks
+from nandlab.kit.kit import lock_of, wanted
+from nandlab.kit.lock import Lock
+
+
+def export(model: BoardModel, file: Path) -> None:
+    """Writes a board's file; UsageError if it has no lock, or its packages are not to be had."""
+    if not file.absolute().parent.is_dir():
+        raise UsageError(f"{file}: no such folder: {file.parent}")
+    lock: dict[str, locks.Files] = {}
+    for each in wanted(model):
+        files = lock_of(model).get(each.name)
+        if files is None:
+            raise UsageError(f"board {model.name} has no lock: `nandlab board update {model.name}`")
+        packages.bring(each, files)
+        lock[each.name] = files
+    head = boardfile.Head(model.model_dump(mode="json"), lock)
+    boardfile.write(file, head, {sha256: packages.place(sha256) for sha256 in head.contents()})
+
+
+def take(file: Path) -> list[str]:
+    """Imports a board file: packages, and the board if the catalog lacks it; what was done.
+
+    UsageError if the file is damaged, or its board is another than the catalog's of that name;
+    nothing is kept then.
+    """
+    with boardfile.opened(file) as reader:
+        head = reader.head
+    model = validate(dict(head.board), BoardModel, f"{file}: its board")
+    known = model.name in names("boards")
+    if known and (ours := load("boards", model.name, BoardModel)) != model:
+        differs = next(k for k, v in model.model_dump().items() if v != getattr(ours, k))
+        raise UsageError(
+            f"{file}: its board {model.name} is another than the catalog's of that name: {differs} "
+            f"is {getattr(model, differs)!r}, here {getattr(ours, differs)!r}; rename one"
+        )
+    packages.take_in(file)
+    told = [f"{len(head.contents())} packages of board {model.name} are in the cache"]
+    if not known:
+        told.append(f"{_added(model, head.lock)}: added")
+    elif other := _other_sets(model, head.lock):
+        told.append(f"boards.lock here names other packages: {other}; `reproduce` takes these")
+    return told
+
+
+def _other_sets(model: BoardModel, lock: Lock) -> str:
+    """How the lock here differs from an imported one, in a line; empty: it does not."""
+    here = lock_of(model)
+    lines = [c for name, files in lock.items() for c in locks.changes(files, here.get(name, {}))]
+    return "; ".join(lines[:3]) + (f" and {len(lines) - 3} more" if len(lines) > 3 else "")
+
+
+def _added(model: BoardModel, lock: Lock) -> Path:
+    """Adds a board and its lock to the project's catalog; the board's file."""
+    folder = Path(PROJECT) / "boards"
+    folder.mkdir(parents=True, exist_ok=True)
+    path = folder / f"{model.name}.toml"
+    locks.write(folder / locks.FILE, {**locks.read(folder / locks.FILE), **lock})
+    told = model.model_dump(mode="json", exclude_none=True, exclude_defaults=True)
+    # JSON's strings, numbers and booleans are TOML's
+    lines = [f"{key} = {json.dumps(value)}\n" for key, value in told.items()]
+    write_whole(path, "".join(lines).encode())
+    return path

@@ -1,0 +1,58 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The kernel of a board: its packages, unpacked, and where things are in them."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from pathlib import Path
+
+from nandlab.kit.lock import Files
+from nandlab.kit.root import Root
+
+IMAGE = re.compile(r"linux-image-([^_]+?)(-unsigned)?_")
+
+
+@dataclass(frozen=True)
+class Kernel:
+    """A kernel image, its modules and headers, and the board's own tools, unpacked together."""
+
+    files: tuple[str, ...]
+    """The names of the packages."""
+    root: Root
+
+    @property
+    def release(self) -> str:
+        """The kernel's release as ``uname -r`` gives it."""
+        return next(found[1] for file in self.files if (found := IMAGE.match(file)))
+
+    @property
+    def config(self) -> dict[str, str]:
+        """The kernel's configuration, values by symbol; its version is under LINUX."""
+        text = (self.root.path / "boot" / f"config-{self.release}").read_text()
+        version = ".".join(self.release.split(".")[:2])
+        return {"LINUX": version, **dict(re.findall(r"^(CONFIG_\w+)=(.*)$", text, re.MULTILINE))}
+
+    @property
+    def vmlinuz(self) -> Path:
+        return self.root.path / "boot" / f"vmlinuz-{self.release}"
+
+    @property
+    def modules(self) -> Path:
+        return self.root.path / "usr/lib/modules" / self.release
+
+    @property
+    def build(self) -> dict[str, Path]:
+        """What a build of modules needs to see, by the place where it looks for it."""
+        found = [self.root.path / "usr/src", *self.root.path.glob("usr/lib/linux-kbuild-*")]
+        return {f"/{path.relative_to(self.root.path)}": path for path in found}
+
+    @property
+    def headers(self) -> str:
+        """The folder of the headers, for who sees ``build``."""
+        return f"/usr/src/linux-headers-{self.release}"
+
+
+def kernel(files: Files, unpacked: Root) -> Kernel:
+    """The kernel of an unpacked set."""
+    return Kernel(tuple(sorted(files)), unpacked)

@@ -1,0 +1,191 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""All that a board is made of and built by, at the versions that its lock names."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from nandlab.base.digest import digest
+from nandlab.base.errors import UsageError
+from nandlab.base.paths import CATALOG, cache_dir
+from nandlab.catalog.board import BoardModel
+from nandlab.catalog.files import place
+from nandlab.kit import lock as locks
+from nandlab.kit import packages
+from nandlab.kit.apt import NotToBeHad, Suite
+from nandlab.kit.kernel import Kernel, kernel
+from nandlab.kit.lock import Files, Lock
+from nandlab.kit.root import Root, require_entry, root, root_here
+from nandlab.kit.wanted import KernelSet, SourceSet, ToolSet, Wanted
+
+SHIPPED = CATALOG / "boards"
+YAFFS2 = SourceSet(Suite("bookworm", "amd64"), "u-boot")
+"""Has the core of YAFFS2. All boards take the same, so that kernels can be compared."""
+WAYS = (
+    "import a board file (`nandlab board import`), name a folder of packages or a board file in "
+    f"{packages.VARIABLE}, or configure a mirror of Debian for apt"
+)
+
+
+@dataclass(frozen=True)
+class Kit:
+    """What a board is made of. Construct with :func:`kit`."""
+
+    lock: Lock
+    """The packages taken, in sets."""
+    moved: tuple[str, ...]
+    """How they differ from those that are locked, a line each; empty: they do not."""
+    tools: Root
+    kernel: Kernel
+    yaffs2: Files = field(default_factory=dict)
+    """The source package with YAFFS2's core; empty: the user gave another."""
+
+
+def tool_set(model: BoardModel) -> ToolSet:
+    release = model.tools or Suite(model.release, model.arch).base
+    return ToolSet(Suite(release, model.arch))
+
+
+def kernel_set(model: BoardModel) -> KernelSet:
+    return KernelSet(Suite(model.release, model.arch), model.kernel)
+
+
+def wanted(model: BoardModel, *, yaffs2: bool = True) -> list[Wanted]:
+    """The sets that a board is made of."""
+    return [tool_set(model), kernel_set(model), *([YAFFS2] if yaffs2 else [])]
+
+
+def lock_path(model: BoardModel) -> Path:
+    """The lock beside a board's file."""
+    return place("boards", model.name).parent / locks.FILE
+
+
+def lock_of(model: BoardModel) -> Lock:
+    """The sets that are locked for a board: beside its file, else those of the shipped boards."""
+    return {**locks.read(SHIPPED / locks.FILE), **locks.read(lock_path(model))}
+
+
+def kit(
+    model: BoardModel,
+    *,
+    locked: bool = False,
+    lock: Lock | None = None,
+    yaffs2: bool = True,
+) -> Kit:
+    """The kit of a board, fetched and unpacked, or found in the cache.
+
+    locked: UsageError if the locked packages are not to be had; else the newest are taken then.
+    lock: take these and no others. yaffs2: with the source of YAFFS2's core.
+    """
+    taken: dict[str, Files] = {}
+    moved: list[str] = []
+    for each in wanted(model, yaffs2=yaffs2):
+        files = (lock if lock is not None else lock_of(model)).get(each.name)
+        if files is None and (locked or lock is not None):
+            raise UsageError(
+                f"board {model.name}: no lock has {each.name!r}: `nandlab board update "
+                f"{model.name}` makes one"
+            )
+        if files is None:
+            files = _newly_locked(model, each)
+        taken[each.name], changed = _brought(each, files, locked or lock is not None)
+        moved += changed
+    tools = root(taken[tool_set(model).name])
+    require_entry(tools)
+    files = taken[kernel_set(model).name]
+    return Kit(taken, tuple(moved), tools, kernel(files, root(files)), taken.get(YAFFS2.name, {}))
+
+
+def tools_of(model: BoardModel) -> tuple[Root, Files]:
+    """The tools of a board and their packages."""
+    each = tool_set(model)
+    files = lock_of(model).get(each.name) or _newly_locked(model, each)
+    files, _ = _brought(each, files, strictly=False)
+    return root(files), files
+
+
+def _brought(each: Wanted, files: Files, strictly: bool) -> tuple[Files, list[str]]:
+    """Sees that the cache has a set, else the newest packages for it; these, and what changed."""
+    if here(each, files):
+        return files, []
+    print(f"fetching {each.name}", file=sys.stderr, flush=True)
+    try:
+        packages.bring(each, files)
+    except NotToBeHad as e:
+        if strictly:
+            raise UsageError(f"the locked packages are not to be had: {e}; {WAYS}") from None
+        return _newest_instead(each, files, str(e))
+    return files, []
+
+
+def here(each: Wanted, files: Files) -> bool:
+    """Whether the cache has a set, unpacked or not; an empty set is not there."""
+    if not files:
+        return False
+    unpacked = each.kind == "deb" and root_here(files)
+    return bool(unpacked) or not packages.missing(files)
+
+
+def _newest_instead(each: Wanted, files: Files, why: str) -> tuple[Files, list[str]]:
+    """The newest packages, kept in the cache so that results stay comparable among themselves."""
+    kept = cache_dir() / "moved" / f"{digest([each.name, dict(files)])[:20]}.lock"
+    try:
+        newest = locks.read(kept).get(each.name) or packages.newest(each)
+        packages.bring(each, newest)
+    except NotToBeHad as e:
+        raise UsageError(
+            f"neither the locked packages are to be had nor others: {e}; {WAYS}"
+        ) from None
+    kept.parent.mkdir(parents=True, exist_ok=True)
+    locks.write(kept, {each.name: newest})
+    return newest, [f"{each.name}: {line}" for line in locks.changes(files, newest)]
+
+
+def _newly_locked(model: BoardModel, each: Wanted) -> Files:
+    """Locks the newest packages for a board that has no lock yet."""
+    try:
+        files = packages.newest(each)
+    except NotToBeHad as e:
+        raise UsageError(
+            f"board {model.name} has no lock, and none can be made: {e}; {WAYS}"
+        ) from None
+    path = lock_path(model)
+    locks.write(path, {**locks.read(path), each.name: files})
+    print(f"{path}: locked {each.name} at today's newest packages", file=sys.stderr)
+    return files
+
+
+def update(models: Mapping[str, BoardModel]) -> dict[Path, list[str]]:
+    """Locks the newest packages for these boards; per lock, what changed. UsageError: no mirror."""
+    told: dict[Path, list[str]] = {}
+    newest: dict[str, Files] = {}
+    for model in models.values():
+        path = lock_path(model)
+        old = locks.read(path)
+        for each in wanted(model):
+            try:
+                newest[each.name] = newest.get(each.name) or packages.newest(each)
+            except NotToBeHad as e:
+                raise UsageError(f"{each.name}: {e}") from None
+            lines = locks.changes(old.get(each.name, {}), newest[each.name])
+            told.setdefault(path, []).extend(f"{each.name}: {line}" for line in lines)
+    for path in told:
+        sets = {e.name for m in models.values() if lock_path(m) == path for e in wanted(m)}
+        locks.write(path, {**locks.read(path), **{name: newest[name] for name in sets}})
+    return {path: list(dict.fromkeys(lines)) for path, lines in told.items()}
+
+
+def tools_here(model: BoardModel) -> Root | None:
+    """The locked tools of a board if they are unpacked already; fetches nothing."""
+    files = lock_of(model).get(tool_set(model).name)
+    return root_here(files) if files else None
+
+
+def kernel_here(model: BoardModel) -> Kernel | None:
+    """The locked kernel of a board if it is unpacked already; fetches nothing."""
+    files = lock_of(model).get(kernel_set(model).name)
+    unpacked = root_here(files) if files else None
+    return kernel(files, unpacked) if files and unpacked else None

@@ -1,0 +1,88 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Locks: which packages boards are made of, each by name, version and SHA-256.
+
+A lock has sets, e.g. "tools bookworm amd64". Boards that ask for the same share one. The file
+``boards.lock`` lies in the catalog beside the boards. `nandlab board update` writes it.
+"""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+from urllib.parse import unquote
+
+from nandlab.base.errors import UsageError
+from nandlab.base.files import write_whole
+
+FILE = "boards.lock"
+Files = Mapping[str, str]
+"""SHA-256 by the name of a package's file, which has the package's name and version."""
+Lock = Mapping[str, Files]
+"""Files by the name of their set."""
+HEAD = """\
+# What the boards of this folder are made of: SHA-256 by package file, in sets. Figures hold for
+# these packages. `nandlab board update` writes this file anew; figures then belong to other boards.
+"""
+_FILE_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9.+~%_-]*")
+_KERNEL_VERSION = re.compile(r"-\d+\.[\d.]+[^-_]*(-\d+)?")
+_SHA256 = re.compile(r"[0-9a-f]{64}")
+
+
+def read(path: Path) -> Lock:
+    """The lock of a file, empty if there is no file; UsageError if it is not one."""
+    try:
+        told = tomllib.loads(path.read_text())
+    except FileNotFoundError:
+        return {}
+    except OSError as e:
+        raise UsageError(f"{path}: cannot be read: {e.strerror}") from None
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as e:
+        raise UsageError(f"{path}: not a lock of boards: {e}") from None
+    return checked(told, str(path))
+
+
+def checked(told: Any, where: str) -> Lock:
+    """What was read, if it has the form of a lock; else UsageError."""
+    if not isinstance(told, dict):
+        raise UsageError(f"{where}: not a lock of boards")
+    for name, files in told.items():
+        if not isinstance(files, dict) or not files:
+            raise UsageError(f"{where}: {name}: not a set of packages")
+        for file, sha256 in files.items():
+            right = isinstance(sha256, str) and _SHA256.fullmatch(sha256)
+            if not right or not _FILE_NAME.fullmatch(file):
+                raise UsageError(f"{where}: {name}: {file}: no package file with its SHA-256")
+    return told
+
+
+def write(path: Path, lock: Lock) -> None:
+    """Writes a lock's file: the same lock gives the same bytes."""
+    write_whole(path, text(lock).encode())
+
+
+def text(lock: Lock) -> str:
+    """A lock as its file has it."""
+    parts = [HEAD]
+    for name, files in sorted(lock.items()):
+        lines = [f'"{file}" = "{sha256}"\n' for file, sha256 in sorted(files.items())]
+        parts.append("".join([f'\n["{name}"]\n', *lines]))
+    return "".join(parts)
+
+
+def changes(old: Files, new: Files) -> list[str]:
+    """How two sets differ, a line for each package: ``name: old version -> new version``."""
+    before, after = _versions(old), _versions(new)
+    names = sorted(set(before.items()) ^ set(after.items()))
+    return [
+        f"{name}: {before.get(name, 'none')} -> {after.get(name, 'none')}"
+        for name in dict.fromkeys(name for name, _ in names)
+    ] or [f"{file}: other content" for file in old if old[file] != new.get(file)]
+
+
+def _versions(files: Files) -> dict[str, str]:
+    """Versions by the package's name, in which a kernel's version does not count."""
+    parts = [file.split("_") for file in files]
+    return {_KERNEL_VERSION.sub("", part[0]): unquote(part[1]) for part in parts if len(part) > 1}

@@ -1,0 +1,133 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Package files by content: the cache has each once, under its SHA-256.
+
+A file that is missing is looked for where NANDLAB_PACKAGES says, then on the machine's own mirror.
+Whatever brings it, it is kept only if its SHA-256 is the one that was asked for.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import tempfile
+from pathlib import Path
+from typing import IO
+
+from nandlab.base.errors import UsageError
+from nandlab.base.paths import cache_dir
+from nandlab.kit import boardfile
+from nandlab.kit.apt import Apt, NotToBeHad
+from nandlab.kit.boardfile import FOLDER
+from nandlab.kit.lock import Files
+from nandlab.kit.wanted import Wanted
+
+VARIABLE = "NANDLAB_PACKAGES"
+"""The environment variable that names folders of package files, and board files, as PATH does."""
+
+
+def place(sha256: str) -> Path:
+    """Where the cache has a file, or would have it."""
+    return cache_dir() / "archive" / sha256
+
+
+def missing(files: Files) -> list[str]:
+    """The names of those files that the cache does not have."""
+    return [name for name, sha256 in files.items() if not place(sha256).exists()]
+
+
+def keep(content: IO[bytes], sha256: str, whence: str) -> None:
+    """Adds a file to the cache; UsageError if its content is another than its SHA-256 says."""
+    target = place(sha256)
+    target.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.NamedTemporaryFile(dir=target.parent, prefix=".part-", delete=False) as out:
+        part = Path(out.name)
+        try:
+            found = hashlib.sha256()
+            while block := content.read(1 << 20):
+                found.update(block)
+                out.write(block)
+            if found.hexdigest() != sha256:
+                raise UsageError(
+                    f"{whence}: its SHA-256 is {found.hexdigest()[:12]}…, and {sha256[:12]}… is "
+                    "locked: it was changed, or damaged on its way; get it again"
+                )
+            part.replace(target)
+        except BaseException:
+            part.unlink(missing_ok=True)
+            raise
+
+
+def bring(wanted: Wanted, files: Files) -> None:
+    """Brings into the cache what it lacks of a set; NotToBeHad names what is nowhere."""
+    for where in _named():
+        _from_named(where, files)
+    lacking = missing(files)
+    if lacking:
+        with tempfile.TemporaryDirectory(prefix="nandlab-") as scratch:
+            _download(wanted, files, lacking, Path(scratch))
+            for name in lacking:
+                with (Path(scratch) / name).open("rb") as f:
+                    keep(f, files[name], name)
+
+
+def newest(wanted: Wanted) -> Files:
+    """The files of the mirror's newest packages for a set; nothing of them is fetched."""
+    apt = Apt(wanted.suite, wanted.kind)
+    apt.update()
+    return wanted.resolve(apt)
+
+
+def _download(wanted: Wanted, files: Files, lacking: list[str], folder: Path) -> None:
+    apt = Apt(wanted.suite, wanted.kind)
+    apt.update()
+    try:
+        wanted.download(apt, files, lacking, folder)
+    except NotToBeHad as e:
+        raise NotToBeHad(f"{wanted.name}: {e}") from None
+    for name in lacking:
+        if not (folder / name).exists():
+            raise NotToBeHad(f"{wanted.name}: the mirror did not give {name}")
+
+
+def _named() -> list[Path]:
+    given = [Path(p) for p in os.environ.get(VARIABLE, "").split(os.pathsep) if p]
+    for path in given:
+        if not path.exists():
+            raise UsageError(f"{VARIABLE}: {path}: no such folder or board file")
+    return given
+
+
+def _from_named(where: Path, files: Files) -> None:
+    """Takes what is missing from a folder, by name, or from a board file, by content."""
+    lacking = missing(files)
+    if not lacking:
+        return
+    if where.is_dir():
+        for path in sorted(p for p in where.rglob("*") if p.name in lacking and p.is_file()):
+            with path.open("rb") as f:
+                keep(f, files[path.name], str(path))
+    else:
+        take_in(where, {files[name] for name in lacking})
+
+
+def take_in(path: Path, only: set[str] | None = None) -> boardfile.Head:
+    """Adds a board file's packages to the cache, all that it names or some; tells its head.
+
+    UsageError if it is damaged or lacks one that its lock names; the cache then has none of it.
+    """
+    with boardfile.opened(path) as reader:
+        named = reader.head.contents()
+        todo = {s for s in (named if only is None else named & only) if not place(s).exists()}
+        added = []
+        try:
+            for sha256, content in reader.packages():
+                if sha256 in todo:
+                    keep(content, sha256, f"{path}: {FOLDER}{sha256}")
+                    added.append(sha256)
+            if absent := todo - set(added):
+                raise UsageError(f"{path}: it ends too early: {len(absent)} packages are not in it")
+        except BaseException:
+            for sha256 in added:
+                place(sha256).unlink(missing_ok=True)
+            raise
+        return reader.head

@@ -1,0 +1,148 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Roots: packages unpacked together, and programs run in them as if the host were nothing else.
+
+A program in a root takes its libraries, and every program that it starts, from there. From the host
+it has the kernel's /proc and /dev, and the folders that it is given.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import tempfile
+from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+from nandlab.base.cache import entry, place
+from nandlab.base.errors import NandlabError, UsageError
+from nandlab.kit import deb, enter, packages
+from nandlab.kit.lock import Files
+
+FORM = 3
+"""Part of a root's key: raise it when the same packages are unpacked in another way."""
+HOST = Path("/")
+LINKS = {
+    **{name: f"usr/{name}" for name in ("bin", "sbin", "lib", "lib64")},
+    "usr/bin/sh": "dash",  # Debian makes these two when it installs the packages
+    "usr/bin/awk": "mawk",
+}
+"""What a root has besides its packages; a link to what no package has is left out."""
+WAYS = (
+    "nandlab runs the board in a root of its own, and this machine lets it make none: run it as "
+    "root, or allow user namespaces (sysctl kernel.unprivileged_userns_clone=1, on Ubuntu "
+    "kernel.apparmor_restrict_unprivileged_userns=0), or in a container with --privileged"
+)
+
+
+@dataclass(frozen=True)
+class Root:
+    """Unpacked packages. Construct with :func:`root`."""
+
+    folder: Path
+    """Has ``root``, and ``stage``, an empty folder."""
+
+    @property
+    def path(self) -> Path:
+        """The root folder itself, to read files from."""
+        return self.folder / "root"
+
+    @property
+    def key(self) -> str:
+        """A name for the packages and how they are unpacked."""
+        return self.folder.name
+
+    def command(self, argv: Sequence[str], see: Mapping[str, Path]) -> list[str]:
+        """A command line that runs ``argv`` in the root; see: the host's folders, by where."""
+        return _entering(self.path, self.folder / "stage", see, argv)
+
+    def run(
+        self,
+        argv: Sequence[str],
+        *folders: Path,
+        see: Mapping[str, Path] | None = None,
+        cwd: Path | None = None,
+    ) -> subprocess.CompletedProcess[str]:
+        """Runs a command to its end; it sees these folders of the host, and ``see`` elsewhere."""
+        words = self.command(argv, seen(*folders) | dict(see or {}))
+        return subprocess.run(
+            words, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False, cwd=cwd
+        )
+
+    def checked(self, argv: Sequence[str], *folders: Path, **how: object) -> str:
+        """What the command prints; NandlabError with what it complains of if it fails."""
+        done = self.run(argv, *folders, **how)  # type: ignore[arg-type]
+        if done.returncode:
+            raise NandlabError(f"{' '.join(argv)} failed:\n{done.stdout}{done.stderr}".rstrip())
+        return done.stdout
+
+
+def _entering(path: Path, stage: Path, see: Mapping[str, Path], argv: Sequence[str]) -> list[str]:
+    """The command line that enters a root; see enter.py."""
+    folders = [word for to, source in see.items() for word in (to, str(source))]
+    return [
+        sys.executable,
+        "-I",
+        "-S",
+        enter.__file__,
+        *map(str, (path, stage)),
+        *folders,
+        "--",
+        *argv,
+    ]
+
+
+def seen(*folders: Path) -> dict[str, Path]:
+    """Folders of the host, each to be seen where it is."""
+    return {str(folder.absolute()): folder for folder in folders}
+
+
+def root(files: Files) -> Root:
+    """The root of a set, unpacked from the cache's package files, or found there unpacked."""
+    return Root(entry("roots", _inputs(files), lambda work: _unpack(files, work)))
+
+
+def root_here(files: Files) -> Root | None:
+    """The root of a set if it is unpacked already."""
+    folder = place("roots", _inputs(files))
+    return Root(folder) if folder.is_dir() else None
+
+
+def _inputs(files: Files) -> dict[str, object]:
+    return {"files": dict(files), "form": FORM}
+
+
+def _unpack(files: Files, work: Path) -> None:
+    top = work / "root"
+    for folder in ("usr/bin", "usr/sbin", "usr/lib", "usr/lib64", "tmp"):
+        (top / folder).mkdir(parents=True)
+    # lzma and writing leave Python's lock; packages have no file in common
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+        for _ in pool.map(lambda sha256: deb.unpack(packages.place(sha256), top), files.values()):
+            pass
+    for name, to in LINKS.items():
+        link = top / name
+        if not link.exists() and (link.parent / to).exists():
+            link.symlink_to(to)
+    (work / "stage").mkdir()
+
+
+@cache
+def hindrance(path: Path = HOST) -> str | None:
+    """Why no root can be entered on this machine, in the system's words; None: it can.
+
+    path: the root to try it with; it must have ``true``.
+    """
+    with tempfile.TemporaryDirectory(prefix="nandlab-") as stage:
+        words = _entering(path, Path(stage), {}, ["true"])
+        done = subprocess.run(words, capture_output=True, text=True, check=False)
+    return None if done.returncode == 0 else done.stderr.strip()
+
+
+def require_entry(tools: Root) -> None:
+    """UsageError with what to do if this machine lets nobody enter a root."""
+    if why := hindrance(tools.path):
+        raise UsageError(f"{WAYS} ({why})")

@@ -1,0 +1,94 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""What boards ask for: sets of packages, by what is to be in them."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from pathlib import Path
+from typing import ClassVar
+
+from nandlab.kit.apt import Apt, Suite
+from nandlab.kit.lock import Files
+
+TOOLS = (
+    *("qemu-system-x86", "gcc", "make", "libc6-dev", "kmod", "mtd-utils", "gzip"),
+    *("bash", "coreutils", "dash", "findutils", "grep", "mawk", "sed"),  # what builds run
+    "libelf1",  # the kernel's own build programs need it
+)
+"""The emulator, what builds for the board, and what makes images."""
+GUEST = ("busybox-static", "dosfstools", "libc6", "mtd-utils")
+"""What the board's own tools come from."""
+
+
+@dataclass(frozen=True)
+class Wanted(ABC):
+    """A set of packages of a suite."""
+
+    suite: Suite
+    kind: ClassVar[str] = "deb"
+    """What apt calls their archive."""
+
+    @property
+    @abstractmethod
+    def name(self) -> str:
+        """The set's name in a lock."""
+
+    @abstractmethod
+    def resolve(self, apt: Apt) -> Files:
+        """The mirror's newest files for the set."""
+
+    def download(self, apt: Apt, files: Files, lacking: list[str], folder: Path) -> None:
+        """Fetches into a folder what is lacking of the set's files; it may fetch others too."""
+        apt.download(lacking, folder)
+
+
+@dataclass(frozen=True)
+class ToolSet(Wanted):
+    """The emulator, compiler, image makers."""
+
+    @property
+    def name(self) -> str:
+        return f"tools {self.suite.release} {self.suite.arch}"
+
+    def resolve(self, apt: Apt) -> Files:
+        return apt.files(apt.with_dependencies(list(TOOLS)))
+
+
+@dataclass(frozen=True)
+class KernelSet(Wanted):
+    """A kernel, its headers and build programs, and the board's tools."""
+
+    flavour: str
+    """The package that stands for the newest one is linux-image-FLAVOUR."""
+
+    @property
+    def name(self) -> str:
+        return f"kernel {self.suite.release} {self.suite.arch} {self.flavour}"
+
+    def resolve(self, apt: Apt) -> Files:
+        found = apt.depends(f"linux-image-{self.flavour}")
+        image = next(p for p in found if p.startswith("linux-image-"))
+        headers = image.replace("linux-image-", "linux-headers-").replace("-unsigned", "")
+        parts = apt.depends(headers)
+        more = [p for p in parts if p.startswith(("linux-headers-", "linux-kbuild-"))]
+        return apt.files([image, headers, *more, *apt.with_dependencies(list(GUEST))])
+
+
+@dataclass(frozen=True)
+class SourceSet(Wanted):
+    """A source package."""
+
+    package: str
+    kind: ClassVar[str] = "deb-src"
+
+    @property
+    def name(self) -> str:
+        return f"source {self.suite.release} {self.package}"
+
+    def resolve(self, apt: Apt) -> Files:
+        return apt.source_files(self.package)
+
+    def download(self, apt: Apt, files: Files, lacking: list[str], folder: Path) -> None:
+        dsc = next((name for name in files if name.endswith(".dsc")), "")
+        apt.download_source(self.package, dsc.removesuffix(".dsc").partition("_")[2], folder)

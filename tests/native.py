@@ -1,0 +1,23 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Our programs built for this machine by its own compiler, for tests that need no board."""
+
+from __future__ import annotations
+
+import atexit
+import shutil
+import subprocess
+import tempfile
+from functools import cache
+from pathlib import Path
+
+from nandlab.base.paths import TARGET
+
+
+@cache
+def native(program: str) -> Path:
+    """The program, built once a process."""
+    out = tempfile.mkdtemp(prefix="nandlab-native-")
+    atexit.register(shutil.rmtree, out, ignore_errors=True)
+    make = ["make", "-s", "-C", str(TARGET / "programs"), f"OUT={out}", "CC=gcc"]
+    subprocess.run([*make, f"{out}/{program}"], check=True)
+    return Path(out) / program

@@ -2,8 +2,8 @@
 """mtd-utils' own tests of file systems, built static for the board.
 
 They come from Debian's source package ``mtd-utils``, at the version that mtdutils.lock names.
-Nothing of it is in this repository. Their random numbers begin from the process's number, so a seed is
-given by choosing that: see ``seeded``.
+Nothing of it is in this repository. Their random numbers begin from the process's number, so a
+seed is given by choosing that: see ``seeded``.
 """
 
 from __future__ import annotations

@@ -41,12 +41,8 @@ def take(file: Path) -> list[str]:
         head = reader.head
     model = validate(dict(head.board), BoardModel, f"{file}: its board")
     known = model.name in names("boards")
-    if known and (ours := load("boards", model.name, BoardModel)) != model:
-        differs = next(k for k, v in model.model_dump().items() if v != getattr(ours, k))
-        raise UsageError(
-            f"{file}: its board {model.name} is another than the catalog's of that name: {differs} "
-            f"is {getattr(model, differs)!r}, here {getattr(ours, differs)!r}; rename one"
-        )
+    if known:
+        _refuse_another(model, load("boards", model.name, BoardModel), file)
     packages.take_in(file)
     told = [f"{len(head.contents())} packages of board {model.name} are in the cache"]
     if not known:
@@ -54,6 +50,16 @@ def take(file: Path) -> list[str]:
     elif other := _other_sets(model, head.lock):
         told.append(f"boards.lock here names other packages: {other}; `reproduce` takes these")
     return told
+
+
+def _refuse_another(model: BoardModel, ours: BoardModel, file: Path) -> None:
+    """UsageError if a board is not the catalog's of its name; only the summary may differ."""
+    for key, value in model.model_dump(exclude={"summary"}).items():
+        if value != getattr(ours, key):
+            raise UsageError(
+                f"{file}: its board {model.name} is another than the catalog's of that name: {key} "
+                f"is {value!r}, here {getattr(ours, key)!r}; rename one"
+            )
 
 
 def _other_sets(model: BoardModel, lock: Lock) -> str:

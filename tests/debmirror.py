@@ -1,0 +1,98 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Small packages, and an archive of them that apt takes for a mirror."""
+
+from __future__ import annotations
+
+import io
+import os
+import subprocess
+import tarfile
+from pathlib import Path
+
+from nandlab.base.digest import file_digest
+from nandlab.kit.lock import Files
+
+
+def deb(path: Path, **files: str | None) -> str:
+    """Writes a package with these files (``None``: a link to ``there``); its SHA-256."""
+    data = io.BytesIO()
+    with tarfile.open(fileobj=data, mode="w:xz") as tar:
+        for name, text in files.items():
+            info = tarfile.TarInfo(f"./usr/share/{name}")
+            if text is None:
+                info.type, info.linkname = tarfile.SYMTYPE, "/usr/share/there"
+            else:
+                info.size = len(text)
+            tar.addfile(info, io.BytesIO((text or "").encode()))
+    path.write_bytes(ar({"debian-binary": b"2.0\n", "data.tar.xz": data.getvalue()}))
+    return file_digest(path)
+
+
+def ar(members: dict[str, bytes]) -> bytes:
+    """An ar archive."""
+    out = b"!<arch>\n"
+    for name, content in members.items():
+        out += f"{name:16}{0:<12}{0:<6}{0:<6}{100644:<8}{len(content):<10}`\n".encode()
+        out += content + b"\n" * (len(content) % 2)
+    return out
+
+
+class Mirror:
+    """A signed archive of one suite, which the machine's apt is configured with."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        (folder / "pool").mkdir(parents=True)
+        self._gpg("--quick-gen-key", "test@nowhere", "default", "default", "never")
+        (folder / "keys").mkdir()
+        (folder / "keys" / "test.gpg").write_bytes(self._gpg("--export"))
+        (folder / "sources.list").write_text(f"deb file:{folder} bookworm main\n")
+        (folder / "apt.conf").write_text(
+            f'Dir::Etc::sourcelist "{folder}/sources.list";\nDir::Etc::sourceparts "-";\n'
+            f'Dir::Etc::trustedparts "{folder}/keys";\nDir::State::lists "{folder}/lists";\n'
+        )
+        (folder / "lists" / "partial").mkdir(parents=True)
+
+    def _gpg(self, *words: str) -> bytes:
+        home = self.folder / "gpg"
+        home.mkdir(exist_ok=True, mode=0o700)
+        argv = ["gpg", "--homedir", str(home), "--batch", "--passphrase", "", "--yes", *words]
+        return subprocess.run(argv, check=True, capture_output=True).stdout
+
+    def has(self, *packages: tuple[str, str, str]) -> Files:
+        """Now has these packages (name, version, dependencies) and no others; their files."""
+        for old in (self.folder / "pool").iterdir():
+            old.unlink()
+        for name, version, depends in packages:
+            self._build(name, version, depends)
+        where = self.folder / "dists/bookworm/main/binary-amd64"
+        where.mkdir(parents=True, exist_ok=True)
+        scan = ["dpkg-scanpackages", "--multiversion", "pool"]
+        told = subprocess.run(scan, cwd=self.folder, check=True, capture_output=True).stdout
+        (where / "Packages").write_bytes(told)
+        release = where.parents[1] / "Release"
+        release.write_text(
+            "Origin: Test\nSuite: bookworm\nCodename: bookworm\nComponents: main\n"
+            "Architectures: amd64\nDate: Sun, 01 Nov 2026 00:00:00 UTC\nSHA256:\n "
+            f"{file_digest(where / 'Packages')} {len(told)} main/binary-amd64/Packages\n"
+        )
+        self._gpg("--clearsign", "--output", str(release.with_name("InRelease")), str(release))
+        # the machine's own apt knows the archive once it has been updated
+        env = {"APT_CONFIG": str(self.folder / "apt.conf"), "PATH": "/usr/bin:/bin"}
+        subprocess.run(["apt-get", "update", "-q"], env=env, check=True, capture_output=True)
+        return {p.name: file_digest(p) for p in sorted((self.folder / "pool").iterdir())}
+
+    def _build(self, name: str, version: str, depends: str) -> None:
+        tree = self.folder / "tree"
+        (tree / "DEBIAN").mkdir(parents=True, exist_ok=True)
+        (tree / "DEBIAN" / "control").write_text(
+            f"Package: {name}\nVersion: {version}\nArchitecture: amd64\nMaintainer: t <t@nowhere>\n"
+            f"Description: for tests\n" + (f"Depends: {depends}\n" if depends else "")
+        )
+        out = self.folder / "pool" / f"{name}_{version.replace(':', '%3a')}_amd64.deb"
+        argv = ["dpkg-deb", "--root-owner-group", "-Zxz", "-b", str(tree), str(out)]
+        # fixed times: the same package has the same bytes whenever it is made
+        env = {"SOURCE_DATE_EPOCH": "0", "PATH": "/usr/bin:/bin"}
+        for path in (tree / "DEBIAN", tree / "DEBIAN/control", tree):
+            os.utime(path, (0, 0))
+        subprocess.run(argv, env=env, check=True, capture_output=True)

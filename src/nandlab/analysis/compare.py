@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """What differs between two runs, field by field, to the nanosecond.
 
-Trials are matched by id. Only what depends on the host is left out: ``host`` of a trial, and any
-``host`` in the provenance. Two runs of one study on one board that repeats give an empty list.
+Trials are matched by id. Two things are left out. One is what depends on the host: ``host`` of a
+trial, and any ``host`` in the provenance. The other is the commit of nandlab that began a run: most
+commits move no figure, and what does is in the board's parts and the trials' steps. Two runs of one
+study on one board that repeats give an empty list.
 """
 
 from __future__ import annotations
@@ -48,7 +50,7 @@ def compare(run_a: RunFolder, run_b: RunFolder) -> list[Difference]:
     A trial that only one run has finished is one difference, ``trials.<id>``.
     """
     head_a, head_b = run_a.head(), run_b.head()
-    drop = {"trials"}
+    drop = {"trials", "commit"}
     found = list(
         differences(head_a.model_dump(exclude=drop), head_b.model_dump(exclude=drop), "run")
     )

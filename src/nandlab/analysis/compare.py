@@ -39,9 +39,11 @@ class Difference:
     path: str
     a: object
     b: object
+    note: str = ""
+    """What a reader must know of it, in words; empty: nothing."""
 
     def __str__(self) -> str:
-        return f"{self.path}: {self.a!r} / {self.b!r}"
+        return f"{self.path}: {self.a!r} / {self.b!r}" + (f" ({self.note})" if self.note else "")
 
 
 def compare(run_a: RunFolder, run_b: RunFolder) -> list[Difference]:
@@ -70,12 +72,18 @@ def compare_trials(a: Trial | None, b: Trial | None, trial_id: str) -> Iterable[
 
 
 def _told(trial: Trial) -> dict[str, Any]:
-    """All of a trial, with what it ran with; lists of named things become maps by name."""
-    told = trial.model_dump(exclude=WHERE) | {"provenance": trial.sources}
-    return {key: _by_name(value) for key, value in told.items()}
+    """All of a trial, with what it ran with, in full."""
+    return gave(trial) | {"provenance": trial.sources}
 
 
-def _by_name(value: Any) -> Any:
+def gave(trial: Trial) -> dict[str, Any]:
+    """All that a trial was asked and gave, without the catalog's entries, which have words too."""
+    told = trial.model_dump(exclude=WHERE | {HOST, "provenance"})
+    return {key: by_name(value) for key, value in told.items()}
+
+
+def by_name(value: Any) -> Any:
+    """A list of things that each have a name of their own as a map; any other value as it is."""
     if not isinstance(value, list) or not all(isinstance(v, dict) and "name" in v for v in value):
         return value
     named = {v["name"]: v for v in value}

@@ -18,6 +18,8 @@ from nandlab.base.errors import NandlabError
 from nandlab.cli.advise import advise
 from nandlab.cli.chip import chip_app
 from nandlab.cli.image import image_app
+from nandlab.cli.publish import publish
+from nandlab.cli.reproduce import reproduce
 from nandlab.cli.trace import trace_app
 
 app = typer.Typer(
@@ -184,6 +186,8 @@ def report(run: RunArgument) -> None:
 
 
 app.command()(advise)
+app.command()(reproduce)
+app.command()(publish)
 
 
 @app.command()

@@ -255,7 +255,7 @@ def test_the_first_difference_is_named_and_the_others_counted(place: Place, of: 
     ended = place.nandlab(board, "reproduce", path)
     assert ended.status == 1
     assert ended.out == f"trials.{place.run.head().trials[0]}.bytes.written: 2 / 3\n"
-    assert "3 more trials differ, 0 do not" in ended.err
+    assert "of 4 trials 4 differ;" in ended.err
     assert "no difference" not in ended.err
 
 
@@ -343,7 +343,7 @@ def test_a_changed_hash_is_found(place: Place) -> None:
     ended = place.nandlab(very_board(), "reproduce", path)
     assert ended.status == 1
     assert ended.out.startswith(f"trials.{told['trials'][2]['id']}.sha256: '000")
-    assert "0 more trials differ, 3 do not" in ended.err
+    assert "of 4 trials 1 differs;" in ended.err
 
 
 Change = Callable[[dict[str, Any]], object]
@@ -405,6 +405,12 @@ def test_what_is_no_run_is_refused(place: Place) -> None:
     assert "not a figures file of nandlab" in refused(place.nandlab(board, "reproduce", "bytes"))
     unknown = place.nandlab(board, "reproduce", place.run.path, "--trial", "moon")
     assert "no finished trial 'moon'" in refused(unknown)
+
+
+def test_one_trial_is_not_told_as_several(place: Place) -> None:
+    one = ("--trial", place.run.head().trials[1])
+    ended = place.nandlab(very_board(), "reproduce", place.run.path, *one)
+    assert ended.err.splitlines()[-1] == "no difference: 1 trial"
 
 
 @pytest.mark.parametrize(

@@ -93,9 +93,9 @@ def _tell(before: Expected, folder: RunFolder, ids: list[str]) -> None:
         if not again.ok:
             print(f"{again.id}: {again.status}: {again.error}", file=sys.stderr)
     if first is None:
-        print(f"no difference: {len(ids)} trials", file=sys.stderr)
+        print(f"no difference: {len(ids)} trial{'' if len(ids) == 1 else 's'}", file=sys.stderr)
         return
     print(first)
-    equal = len(ids) - differing
-    print(f"{differing - 1} more trials differ, {equal} do not: {folder.path}", file=sys.stderr)
+    how_many = f"of {len(ids)} trials {differing} differ{'s' if differing == 1 else ''}"
+    print(f"{how_many}; they are in {folder.path}", file=sys.stderr)
     raise typer.Exit(1)

@@ -53,6 +53,7 @@ RICH = {
     "per_block": {"reads": [1] * 64, "programs": [2] * 64, "erases": [3] * 64},
 }
 """What the workload prints: each part of a figures file has something."""
+COMMIT = "0123456789ab"
 MODEL = load("boards", "apf27", BoardModel)
 
 
@@ -167,6 +168,7 @@ def place(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> Place:
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(runner, "commit", lambda: COMMIT)
     made = Place(tmp_path, monkeypatch, capsys)
     made.ran(very_board())
     return made
@@ -355,6 +357,7 @@ Change = Callable[[dict[str, Any]], object]
     [
         (lambda t: t["run"].update(deterministic=False), "was on the host's time"),
         (lambda t: t["run"]["provenance"].pop("lock"), "older than boards' locks"),
+        (lambda t: t["run"]["provenance"].update(lock={"guest": 1}), "provenance.lock: guest: "),
         (lambda t: t["run"]["provenance"].update(board="pdp11"), "names no board"),
         (lambda t: t["run"]["provenance"]["board"].update(cpus=2), "provenance.board: cpus: "),
         (lambda t: t["run"]["spec"].update(colour="red"), "spec: colour: "),
@@ -426,13 +429,12 @@ def test_one_trial_is_not_told_as_several(place: Place) -> None:
     ],
 )
 def test_another_board_runs_nothing(place: Place, change: dict[str, Any], said: str) -> None:
-    commit = place.run.head().commit
     board = very_board()
     board.made_of |= change
     for path in (place.run.path, place.published()):
         line = refused(place.nandlab(board, "reproduce", path))
         assert said in line
-        assert f"the run's commit is {commit}" in line
+        assert f"check out the run's commit, {COMMIT}" in line
     assert board.jobs == []
     assert not Path("results").exists()
 
@@ -451,7 +453,7 @@ def test_a_catalog_may_have_other_words_but_not_other_steps(place: Place) -> Non
     own.write_text(text.replace("set buffering", "set  buffering"))
     assert own.read_text() != text
     said = refused(place.nandlab(very_board(), "reproduce", path, "--out", "other"))
-    assert "other steps, programs or files; check out " in said
+    assert f"other steps, programs or files; check out the run's commit, {COMMIT}" in said
     own.unlink()
     said = refused(place.nandlab(very_board(), "reproduce", path, "--out", "other"))
     assert "no 'mine' in the catalog's workloads" in said
@@ -509,9 +511,24 @@ def test_a_figures_file_that_cannot_be_written_is_told(place: Place) -> None:
     assert "nowhere/file: cannot be written" in refused(ended)
 
 
+@pytest.mark.parametrize("commit", [COMMIT, None, f"{COMMIT}-dirty"])
+def test_publishing_what_no_commit_has_is_told(place: Place, commit: str | None) -> None:
+    place.elsewhere("own")
+    place.monkeypatch.setattr(runner, "commit", lambda: commit)
+    place.ran(very_board())
+    ended = place.nandlab(very_board(), "publish", place.run.path, "-o", "file")
+    assert (ended.status, ended.out) == (0, "file\n")
+    assert ("not of a commit alone" in ended.err) == (commit != COMMIT)
+    other = very_board()
+    other.made_of["kernel"] = "6.12"
+    line = refused(place.nandlab(other, "reproduce", "file"))
+    told = {COMMIT: COMMIT, None: "does not tell its commit"}
+    assert line.endswith(told.get(commit, "to which the run's checkout had changes"))
+
+
 def test_a_head_tells_the_commit_and_it_is_no_part_of_its_id(place: Place) -> None:
     head = place.run.head()
-    assert head.commit
+    assert head.commit == COMMIT
     assert head.board_id == digest(head.provenance)[:12]
     place.monkeypatch.setattr(runner, "commit", lambda: "another")
     made = study.read(place.folder / "small.toml")

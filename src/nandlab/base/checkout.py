@@ -9,6 +9,8 @@ from pathlib import Path
 from nandlab.base.paths import ROOT
 
 DEADLINE_S = 30
+DIRTY = "-dirty"
+"""What the name of a commit ends in if the checkout's files were changed."""
 
 
 def commit(root: Path = ROOT) -> str | None:
@@ -17,7 +19,7 @@ def commit(root: Path = ROOT) -> str | None:
     Only ``root`` itself is asked, never a folder above it: nandlab may lie inside another project.
     """
     git = ["git", f"--git-dir={root / '.git'}", f"--work-tree={root}", "--no-optional-locks"]
-    asked = [*git, "describe", "--always", "--dirty", "--abbrev=12"]
+    asked = [*git, "describe", "--always", f"--dirty={DIRTY}", "--abbrev=12"]
     try:
         done = subprocess.run(
             asked, cwd=root, capture_output=True, text=True, check=False, timeout=DEADLINE_S

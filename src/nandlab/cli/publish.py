@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from typing import Annotated
 
@@ -19,7 +20,15 @@ def publish(
     that the trial gave. nandlab reproduce FILE runs it again. The same run gives the same bytes.
     """
     from nandlab.analysis.expected import publish as published
+    from nandlab.base.checkout import DIRTY
     from nandlab.results.published import write
 
-    write(out, published(run))
+    figures = published(run)
+    write(out, figures)
+    if (figures.run.commit or DIRTY).endswith(DIRTY):
+        print(
+            "the run was not of a commit alone: whoever checks out nandlab may lack what it ran "
+            "with, and reproduce will then refuse",
+            file=sys.stderr,
+        )
     print(out)

@@ -14,14 +14,17 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from pydantic import TypeAdapter, ValidationError
+
 from nandlab.analysis.compare import ABSENT, Difference, differences
 from nandlab.analysis.expected import Expected
+from nandlab.base.checkout import DIRTY
 from nandlab.base.errors import UsageError
 from nandlab.base.files import write_whole
 from nandlab.base.paths import RESULTS, STUDIES
 from nandlab.board.job import Board
 from nandlab.catalog.board import BoardModel
-from nandlab.catalog.files import validate
+from nandlab.catalog.files import mistakes, validate
 from nandlab.plan import study as studies
 from nandlab.plan.study import Study, TrialSpec
 from nandlab.results.folder import RunFolder
@@ -62,12 +65,7 @@ def again(before: Expected, only: Sequence[str] = ()) -> Again:
     only: ids of trials; empty: all that the run has finished.
     """
     head, path = before.head, before.path
-    lock = head.provenance.get("lock")
-    if not isinstance(lock, dict):
-        raise UsageError(
-            f"{path}: this run is older than boards' locks: it does not tell which packages its "
-            "board was made of; run its study anew"
-        )
+    lock = _lock(head, path)
     if not before.keys:
         raise UsageError(f"{path}: no trial of this run is finished")
     for trial_id in only or before.keys:
@@ -83,6 +81,19 @@ def again(before: Expected, only: Sequence[str] = ()) -> Again:
     if lost:
         raise UsageError(_other(before, f"it gives no trial {min(lost)}"))
     return Again(before, study, specs, wanted, model, head.provenance["accel"], lock)
+
+
+def _lock(head: Run, path: Path) -> Lock:
+    """The packages of the run's board."""
+    if "lock" not in head.provenance:
+        raise UsageError(
+            f"{path}: this run is older than boards' locks: it does not tell which packages its "
+            "board was made of; run its study anew"
+        )
+    try:
+        return TypeAdapter(dict[str, dict[str, str]]).validate_python(head.provenance["lock"])
+    except ValidationError as e:
+        raise UsageError(f"{path}: provenance.lock: {mistakes(e)[0]}") from None
 
 
 def _model(head: Run, path: Path) -> BoardModel:
@@ -101,9 +112,17 @@ def _home(head: Run, path: Path) -> Path:
 
 def _other(before: Expected, why: str) -> str:
     """A sentence for a run that cannot be done again with what is here."""
-    commit = before.head.commit
-    known = f"check out {commit}, its commit" if commit else "it does not tell its commit"
-    return f"{before.path}: catalog, images or code here are not the run's: {why}; {known}"
+    here = "catalog, images or code here are not the run's"
+    return f"{before.path}: {here}: {why}; {_commit(before.head)}"
+
+
+def _commit(head: Run) -> str:
+    """What to check out."""
+    if head.commit is None:
+        return "the run does not tell its commit"
+    clean = head.commit.removesuffix(DIRTY)
+    changed = ", to which the run's checkout had changes" if clean != head.commit else ""
+    return f"check out the run's commit, {clean}{changed}"
 
 
 def refuse_another(todo: Again, board: Board) -> None:
@@ -112,9 +131,9 @@ def refuse_another(todo: Again, board: Board) -> None:
     found = next(differences(head.provenance, _as_kept(board.identity), "board"), None)
     if found is not None:
         key = found.path.split(".")[1]
-        commit = f"; the run's commit is {head.commit}" if head.commit else ""
-        remedy = REMEDIES.get(key, "the board here is made of something else") + commit
-        raise UsageError(f"{todo.before.path}: another board: {_told(found)}: {remedy}")
+        remedy = REMEDIES.get(key, "the board here is made of something else")
+        why = f"another board: {_told(found)}: {remedy}; {_commit(head)}"
+        raise UsageError(f"{todo.before.path}: {why}")
     for spec in todo.wanted:
         if runner.key(spec, board) != todo.before.keys[spec.id]:
             why = f"it gives {spec.id} other steps, programs or files"

@@ -85,6 +85,13 @@ def test_a_trial_that_one_run_lacks_is_one_difference(tmp_path: Path) -> None:
     assert compare(b, a) == [Difference(f"trials.{two.id}", ABSENT, "ok")]
 
 
+def test_the_commit_that_began_a_run_is_not_compared(tmp_path: Path) -> None:
+    trials = [samples.trial()]
+    a = samples.folder(tmp_path / "a", trials, commit="0123456789ab")
+    b = samples.folder(tmp_path / "b", trials, commit=None, question="Another?")
+    assert [d.path for d in compare(a, b)] == ["run.question"]
+
+
 def test_heads_are_compared_too(tmp_path: Path) -> None:
     trials = [samples.trial()]
     a = samples.folder(tmp_path / "a", trials, provenance={"kernel": "6.1", "host": "x"})

@@ -18,7 +18,17 @@ def nandlab(*argv: str | Path) -> subprocess.CompletedProcess[str]:
 
 def test_no_arguments_teach() -> None:
     done = nandlab()
-    for verb in ("plan", "run", "show", "report", "compare", "doctor", "board"):
+    for verb in (
+        "plan",
+        "run",
+        "show",
+        "report",
+        "compare",
+        "reproduce",
+        "publish",
+        "doctor",
+        "board",
+    ):
         assert verb in done.stdout
 
 
@@ -37,6 +47,8 @@ def test_plan_lists_ids_and_titles() -> None:
         (["show", "nowhere"], "nowhere: not a run of nandlab"),
         (["report", "nowhere"], "nowhere: not a run of nandlab"),
         (["compare", "nowhere", "nowhere"], "nowhere: not a run of nandlab"),
+        (["publish", "nowhere", "-o", "nowhere"], "nowhere: not a run of nandlab"),
+        (["reproduce", "nowhere"], "nowhere: no such folder or file"),
         (["run", "quickstart", "--jobs", "0"], "--jobs"),
         (["run", "quickstart", "--accel", "warp"], "--accel"),
         (

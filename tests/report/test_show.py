@@ -56,6 +56,19 @@ def test_the_table_fits_and_holds_medians_ranges_and_doubts(tmp_path: Path, widt
         assert expected in flat
 
 
+def test_it_tells_the_board_and_the_commit_that_it_was_measured_with(tmp_path: Path) -> None:
+    run = samples.folder(tmp_path / "run", commit="0123456789ab-dirty")
+    out = io.StringIO()
+    show.print_table(run, Console(file=out, width=80))
+    board = run.head().board_id
+    assert f"board {board}, commit of nandlab 0123456789ab-dirty" in out.getvalue()
+    page = html.write(run).read_text()
+    assert f"<td>{board}," in page and "<td>0123456789ab-dirty</td>" in page
+    assert "commit of nandlab not known" in printed(tmp_path / "older", None, 80)
+    other = samples.head(samples.study(), provenance={"kernel": "another"})
+    assert len(board) == 12 and other.board_id != board
+
+
 def test_ram_has_a_column_where_it_was_measured(tmp_path: Path) -> None:
     text = printed(tmp_path / "run", None, 80)
     assert "format mount settle" in " ".join(text.split())

@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """What differs between two runs, field by field, to the nanosecond.
 
-Trials are matched by id. Only what depends on the host is left out: ``host`` of a trial, and any
-``host`` in the provenance. Two runs of one study on one board that repeats give an empty list.
+Trials are matched by id. Two things are left out. One is what depends on the host: ``host`` of a
+trial, and any ``host`` in the provenance. The other is the commit of nandlab that began a run: most
+commits move no figure, and what does is in the board's parts and the trials' steps. Two runs of one
+study on one board that repeats give an empty list.
 """
 
 from __future__ import annotations
@@ -37,9 +39,11 @@ class Difference:
     path: str
     a: object
     b: object
+    note: str = ""
+    """What a reader must know of it, in words; empty: nothing."""
 
     def __str__(self) -> str:
-        return f"{self.path}: {self.a!r} / {self.b!r}"
+        return f"{self.path}: {self.a!r} / {self.b!r}" + (f" ({self.note})" if self.note else "")
 
 
 def compare(run_a: RunFolder, run_b: RunFolder) -> list[Difference]:
@@ -48,7 +52,7 @@ def compare(run_a: RunFolder, run_b: RunFolder) -> list[Difference]:
     A trial that only one run has finished is one difference, ``trials.<id>``.
     """
     head_a, head_b = run_a.head(), run_b.head()
-    drop = {"trials"}
+    drop = {"trials", "commit"}
     found = list(
         differences(head_a.model_dump(exclude=drop), head_b.model_dump(exclude=drop), "run")
     )
@@ -68,12 +72,20 @@ def compare_trials(a: Trial | None, b: Trial | None, trial_id: str) -> Iterable[
 
 
 def _told(trial: Trial) -> dict[str, Any]:
-    """All of a trial, with what it ran with; lists of named things become maps by name."""
-    told = trial.model_dump(exclude=WHERE) | {"provenance": trial.sources}
-    return {key: _by_name(value) for key, value in told.items()}
+    """All of a trial, with what it ran with, in full."""
+    return gave(trial) | {"provenance": trial.sources}
 
 
-def _by_name(value: Any) -> Any:
+def gave(trial: Trial) -> dict[str, Any]:
+    """All that a trial was asked and gave, without the catalog's entries, which have words too."""
+    told = trial.model_dump(exclude=WHERE | {HOST, "provenance"})
+    # that a mirror had not the locked packages is no figure; which it had is in the board's lock
+    told["warnings"] = [w for w in told["warnings"] if w["code"] != "not_locked"]
+    return {key: by_name(value) for key, value in told.items()}
+
+
+def by_name(value: Any) -> Any:
+    """A list of things that each have a name of their own as a map; any other value as it is."""
     if not isinstance(value, list) or not all(isinstance(v, dict) and "name" in v for v in value):
         return value
     named = {v["name"]: v for v in value}

@@ -43,6 +43,7 @@ class FakeBoard:
     answers: dict[str, Answer | Callable[[Job], Answer]] = field(default_factory=dict)
     lose_at: str | None = None
     deterministic: bool = True
+    moved: tuple[str, ...] = ()
     key: str = "fake"
     kernel: str = "none"
     kernel_config: dict[str, str] = field(default_factory=dict)

@@ -271,6 +271,10 @@ class Board(Protocol):
         """What runs the jobs: kernel, emulator, hashes. Boards of equal identity measure alike."""
 
     @property
+    def moved(self) -> tuple[str, ...]:
+        """How it differs from the board that is locked, a line a package; empty: it does not."""
+
+    @property
     def deterministic(self) -> bool:
         """Whether the same job gives the same record to the nanosecond."""
 

@@ -99,7 +99,6 @@ class Machine:
             "accel": self.accel,
             "kernel": self.kit.kernel.release,
             "lock": {name: dict(files) for name, files in self.kit.lock.items()},
-            **({"moved": list(self.kit.moved)} if self.kit.moved else {}),
             "parts": self.parts,
             "yaffs2_core": self.yaffs2.identity(),
         }

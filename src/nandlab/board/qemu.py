@@ -174,6 +174,11 @@ class QemuBoard:
         return self.machine.identity()
 
     @property
+    def moved(self) -> tuple[str, ...]:
+        """How its packages differ from those that are locked: see Board.moved."""
+        return self.machine.kit.moved
+
+    @property
     def deterministic(self) -> bool:
         """Whether the same job gives the same record to the nanosecond."""
         return self.machine.accel == "tcg"

@@ -8,7 +8,6 @@ import errno
 import json
 import os
 import sys
-from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
 
@@ -21,7 +20,10 @@ from nandlab.cli.advise import advise
 from nandlab.cli.board import Accel, AccelOption, Yaffs2Option, board_app
 from nandlab.cli.chip import chip_app
 from nandlab.cli.image import image_app
+from nandlab.cli.publish import publish
+from nandlab.cli.reproduce import reproduce
 from nandlab.cli.trace import trace_app
+from nandlab.cli.words import Style
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -42,16 +44,6 @@ StudyArgument = Annotated[
     str, typer.Argument(metavar="STUDY", help="a study file, or the name of a shipped study")
 ]
 RunArgument = Annotated[Path, typer.Argument(metavar="RUN", help="a run's folder")]
-
-
-class ProgressStyle(StrEnum):
-    """How a run shows its progress on standard error."""
-
-    auto = "auto"
-    bar = "bar"
-    plain = "plain"
-    json = "json"
-    none = "none"
 
 
 @app.command()
@@ -76,7 +68,7 @@ def plan(study: StudyArgument) -> None:
 
 
 @app.command()
-def run(  # noqa: PLR0913  each is an option of the command line
+def run(  # noqa: PLR0913 - the command line's own options
     study: StudyArgument,
     out: Annotated[
         Path | None, typer.Option(help="the run's folder; default: results/<study>/<run id>")
@@ -91,8 +83,8 @@ def run(  # noqa: PLR0913  each is an option of the command line
     ] = None,
     accel: AccelOption = Accel.tcg,
     progress: Annotated[
-        ProgressStyle, typer.Option(help="auto: bar on a terminal, plain elsewhere")
-    ] = ProgressStyle.auto,
+        Style, typer.Option(help="auto: bar on a terminal, plain elsewhere")
+    ] = "auto",
     yaffs2_source: Yaffs2Option = None,
     anew: Annotated[
         bool,
@@ -126,14 +118,14 @@ def run(  # noqa: PLR0913  each is an option of the command line
     specs = expand(read_study)
     print("preparing the board", file=sys.stderr, flush=True)
     board = open_board(specs[0].board, accel.value, yaffs2_source, locked=locked)
-    if moved := board.identity.get("moved"):
-        print(f"not the locked board: {'; '.join(moved)}", file=sys.stderr)
+    if board.moved:
+        print(f"not the locked board: {'; '.join(board.moved)}", file=sys.stderr)
     runner.refuse_what_the_kernel_lacks(specs, board.kernel_config, read_study.name)
     folder = runner.open_folder(runner.head(read_study, specs, board), out)
     store = None if anew else Store(RESULTS / "store")
     wanted = runner.order(specs, read_study.members(members))
     with folder.held():
-        asyncio.run(runner.execute(folder, wanted, board, jobs, watcher(progress.value), store))
+        asyncio.run(runner.execute(folder, wanted, board, jobs, watcher(progress), store))
     failed = [t for t in folder.trials() if not t.ok]
     for trial in failed:
         print(f"{trial.id}: {trial.status}: {trial.error}", file=sys.stderr)
@@ -170,6 +162,8 @@ def report(run: RunArgument) -> None:
 
 
 app.command()(advise)
+app.command()(reproduce)
+app.command()(publish)
 
 
 @app.command()

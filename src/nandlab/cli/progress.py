@@ -11,7 +11,7 @@ import statistics
 import sys
 import time
 from collections.abc import Mapping, Sequence
-from typing import Any, Literal
+from typing import Any
 
 from rich.console import Console
 from rich.progress import (
@@ -24,11 +24,10 @@ from rich.progress import (
     TimeElapsedColumn,
 )
 
+from nandlab.cli.words import Style
 from nandlab.plan.study import TrialSpec
 from nandlab.results.record import Trial
 from nandlab.trial.run import Watcher
-
-Style = Literal["auto", "bar", "plain", "json", "none"]
 
 
 def watcher(style: Style) -> Watcher:

@@ -1,11 +1,15 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Parses words of a command line: ``NAME=VALUE``, typed values, lists."""
+"""Words of a command line: those that verbs share, and ``NAME=VALUE``, typed values, lists."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Literal
 
 from nandlab.base.errors import UsageError
+
+Style = Literal["auto", "bar", "plain", "json", "none"]
+"""How progress is shown on standard error."""
 
 
 def pairs(given: Iterable[str], option: str) -> dict[str, str]:

@@ -148,6 +148,13 @@ def read(path: Path) -> Study:
     return study
 
 
+def again(spec: Any, folder: Path, where: str) -> Study:
+    """A study as a run's head keeps it; ``folder``: see Study. UsageError if it is none today."""
+    study = validate(spec, Study, where)
+    study._folder = folder
+    return study
+
+
 class _Collector:
     """Looks names up, and keeps every mistake instead of stopping at the first."""
 
@@ -166,14 +173,19 @@ class _Collector:
         self.wrong += str(error).splitlines()
 
 
-def plan(study: Study, where: str | None = None) -> list[TrialSpec]:
-    """Every trial of a study, in order; UsageError lists every mistake."""
+def plan(
+    study: Study, where: str | None = None, board: BoardModel | None = None
+) -> list[TrialSpec]:
+    """Every trial of a study, in order; UsageError lists every mistake.
+
+    board: what the trials are to run on; None: the catalog's board that the study names.
+    """
     with beside(study._folder):
-        return _planned(study, _Collector(where or study.name))
+        return _planned(study, _Collector(where or study.name), board)
 
 
-def _planned(study: Study, c: _Collector) -> list[TrialSpec]:
-    board = c.load("boards", study.board, BoardModel, "board")
+def _planned(study: Study, c: _Collector, board: BoardModel | None) -> list[TrialSpec]:
+    board = board or c.load("boards", study.board, BoardModel, "board")
     if study.paper and study.paper not in names("papers"):
         there = ", ".join(names("papers"))
         c.wrong.append(f"{c.where}: paper: no {study.paper!r} in the catalog's papers ({there})")

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import jinja2
 
@@ -19,6 +20,7 @@ from nandlab.analysis import answers, groups
 from nandlab.analysis.compare import taken
 from nandlab.analysis.groups import Setting
 from nandlab.analysis.views import view
+from nandlab.base.digest import digest
 from nandlab.base.files import write_whole
 from nandlab.report import charts, layout, readings, tables
 from nandlab.report.beside import Beside, beside
@@ -121,7 +123,7 @@ def _page(
         finished=len(trials),
         bad=[t for t in trials if not t.ok],
         doubts=_doubts(trials),
-        provenance=list(flat(run.provenance)),
+        provenance=facts(run.provenance),
         trials_path=trials_path,
         id_shown=ID_SHOWN,
         range_note=tables.RANGE_NOTE,
@@ -140,6 +142,15 @@ def _doubts(trials: list[Trial]) -> list[tuple[str, str, list[tuple[str, str]]]]
         for doubt in trial.warnings:
             by_code.setdefault(doubt.code, []).append((trial.id, doubt.text))
     return [(code, WARNINGS.get(code, ""), seen) for code, seen in sorted(by_code.items())]
+
+
+def facts(identity: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """A row for each value of a board's identity, and for each set of packages."""
+    lock = {
+        name: f"{len(files)} packages; SHA-256 of their list: {digest(files)[:12]}…"
+        for name, files in identity.get("lock", {}).items()
+    }
+    return list(flat({**identity, **({"lock": lock} if lock else {})}))
 
 
 def flat(value: object, path: str = "") -> Iterator[tuple[str, str]]:

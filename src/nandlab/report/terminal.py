@@ -18,7 +18,7 @@ from nandlab.analysis.spread import Spread
 from nandlab.analysis.views import view
 from nandlab.base import units
 from nandlab.results.folder import RunFolder
-from nandlab.results.record import Trial
+from nandlab.results.record import Run, Trial
 
 FIELDS = (
     *("id", "status", "filesystem", "options", "chip", "state", "image", "workload"),
@@ -45,6 +45,7 @@ def print_table(run_folder: RunFolder, console: Console) -> None:
     """Caveats first, then a table for each workload on each chip: median and range."""
     run, trials, missing = run_folder.head(), list(run_folder.trials()), run_folder.missing()
     console.print(f"[bold]{escape(run.question)}[/bold]")
+    console.print(f"[dim]{escape(_measured_on(run))}[/dim]", highlight=False)
     for line in answers.caveats(run, trials, missing):
         console.print(f"[yellow]![/yellow] {escape(line)}")
     if not trials:
@@ -57,6 +58,11 @@ def print_table(run_folder: RunFolder, console: Console) -> None:
         if not trial.ok:
             error = trial.error or "no reason was recorded"
             console.print(f"[red]{trial.status}[/red] {escape(trial.id)}: {escape(error)}")
+
+
+def _measured_on(run: Run) -> str:
+    """Which very board a run had, and which nandlab began it."""
+    return f"board {run.board_id}, commit of nandlab {run.commit or 'not known'}"
 
 
 def _print_setting(setting: Setting, console: Console) -> None:

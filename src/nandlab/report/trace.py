@@ -60,7 +60,7 @@ def _page(trace: TraceFolder) -> str:
         cost_line=show.cost_line(s["cost"]),
         files=show.file_rows(s),
         maps=_maps(trace),
-        provenance=list(html.flat(trace.meta["board"])),
+        provenance=html.facts(trace.meta["board"]),
         timeline=html.script_json(_timeline(trace)),
     )
 

@@ -347,4 +347,13 @@ class Run(_Model):
     deterministic: bool
     trials: list[str] = Field(description="ids of all trials, in the order of the plan")
     spec: dict[str, Any] = Field(description="the study as read, defaults filled in")
-    provenance: dict[str, Any]
+    provenance: dict[str, Any] = Field(description="the board's identity")
+    commit: str | None = Field(
+        default=None,
+        description="of the nandlab that began the run; null: not known. No part of the run's id",
+    )
+
+    @property
+    def board_id(self) -> str:
+        """A name for the very board that the run had, down to each package, program and module."""
+        return digest(self.provenance)[:12]

@@ -42,8 +42,8 @@ async def run(
     doubts = list(found.pop("warnings", []))
     if not board.deterministic:
         doubts.insert(0, Doubt(code="not_deterministic", text="ran under KVM, on host time"))
-    if moved := board.identity.get("moved"):
-        doubts.insert(0, Doubt(code="not_locked", text="; ".join(moved)))
+    if board.moved:
+        doubts.insert(0, Doubt(code="not_locked", text="; ".join(board.moved)))
     seconds = round(time.monotonic() - began, 3)
     host = Host(seconds=seconds, board=board.key, memory=list(memory))
     told = {**common, **found, "warnings": doubts, "host": host}

@@ -12,6 +12,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Protocol
 
+from nandlab.base.checkout import commit
 from nandlab.base.digest import digest, file_digest
 from nandlab.base.errors import NandlabError, UsageError
 from nandlab.base.paths import RESULTS
@@ -56,6 +57,7 @@ def head(study: Study, specs: Sequence[TrialSpec], board: Board) -> Run:
         trials=[s.id for s in specs],
         spec=spec,
         provenance=identity,
+        commit=commit(),
     )
 
 

@@ -1,0 +1,121 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""What a run that is done again must give: from its folder, or from the figures file it shipped.
+
+What a trial was asked and gave is compared, to the nanosecond. The catalog's entries are not, for
+they have titles and sentences too; what a trial really depends on is in its key.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Protocol
+
+from nandlab.analysis.compare import Difference, by_name, differences, gave
+from nandlab.base.digest import digest
+from nandlab.base.errors import UsageError
+from nandlab.results.folder import RunFolder
+from nandlab.results.published import FIGURES, Published, TrialFigures, figures_of, read
+from nandlab.results.record import Run, Trial
+
+REST = (
+    "all figures that the file names are equal, but other parts of the trial differ: counts per "
+    "block, series, texts, warnings, the kernel's log, the steps' commands"
+)
+
+
+class Expected(Protocol):
+    """A run that is to be done again."""
+
+    path: Path
+    head: Run
+    keys: Mapping[str, str]
+    """The key of each trial that the run has finished, in the order of its plan."""
+
+    def refuse_failed(self, trial_id: str) -> None:
+        """UsageError if the trial did not end well: it has no figures to compare."""
+
+    def differences(self, trial: Trial) -> list[Difference]:
+        """What differs in the trial as it was run again."""
+
+
+class ExpectedFolder:
+    """A run's folder."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.head = RunFolder(path).head()
+        self._trials = {trial.id: trial for trial in RunFolder(path).trials()}
+        self.keys: Mapping[str, str] = {trial.id: trial.key for trial in self._trials.values()}
+
+    def refuse_failed(self, trial_id: str) -> None:
+        """See Expected."""
+        trial = self._trials[trial_id]
+        if not trial.ok:
+            raise UsageError(f"{self.path}: {trial_id} did not end well ({trial.status})")
+
+    def differences(self, trial: Trial) -> list[Difference]:
+        """See Expected; everything is there, so everything is named."""
+        before = gave(self._trials[trial.id])
+        return list(differences(before, gave(trial), f"trials.{trial.id}"))
+
+    def figures(self, trial_id: str) -> TrialFigures:
+        """The trial's line of a figures file."""
+        self.refuse_failed(trial_id)
+        trial = self._trials[trial_id]
+        if not trial.key:
+            raise UsageError(f"{self.path}: {trial_id} is older than trials' keys; run it again")
+        told = figures_of(trial) | {"key": trial.key, "sha256": trial_digest(trial)}
+        return TrialFigures.model_validate(told)
+
+
+class ExpectedFigures:
+    """A figures file; only trials that ended well are in one."""
+
+    def __init__(self, path: Path) -> None:
+        published = read(path)
+        self.path = path
+        self.head = published.run
+        self._trials = {trial.id: trial for trial in published.trials}
+        self.keys: Mapping[str, str] = {trial.id: trial.key for trial in published.trials}
+
+    def refuse_failed(self, trial_id: str) -> None:
+        """See Expected."""
+
+    def differences(self, trial: Trial) -> list[Difference]:
+        """See Expected: the named figures, and if these are equal the hash of everything."""
+        before, path = self._trials[trial.id], f"trials.{trial.id}"
+        figures, again = before.model_dump(include=set(FIGURES)), figures_of(trial)
+        named = [{k: by_name(v) for k, v in side.items()} for side in (figures, again)]
+        found = list(differences(named[0], named[1], path))
+        if not found and before.sha256 != (now := trial_digest(trial)):
+            found = [Difference(f"{path}.sha256", before.sha256, now, REST)]
+        return found
+
+
+def expected(path: Path) -> Expected:
+    """A run's folder or a figures file; UsageError if it is neither, or does not repeat."""
+    if not path.exists():
+        raise UsageError(f"{path}: no such folder or file")
+    found = ExpectedFolder(path) if path.is_dir() else ExpectedFigures(path)
+    _refuse_what_does_not_repeat(path, found.head)
+    return found
+
+
+def publish(path: Path) -> Published:
+    """The figures file of a run's finished trials; UsageError if one of them cannot be in it."""
+    run = ExpectedFolder(path)
+    _refuse_what_does_not_repeat(path, run.head)
+    if not run.keys:
+        raise UsageError(f"{path}: no trial of this run is finished")
+    return Published(run=run.head, trials=[run.figures(trial_id) for trial_id in run.keys])
+
+
+def trial_digest(trial: Trial) -> str:
+    """SHA-256 of all that a trial was asked and gave."""
+    return digest(gave(trial))
+
+
+def _refuse_what_does_not_repeat(path: Path, run: Run) -> None:
+    if not run.deterministic:
+        raise UsageError(f"{path}: this run was on the host's time (--accel kvm): none repeats it")

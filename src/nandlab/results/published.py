@@ -1,0 +1,110 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""A figures file: what a published study ships of a run, so that anybody can run it again.
+
+It has the run's head, with its study and its board, and for each trial the figures that a reader
+checks by hand. A hash covers all else of the trial: counts per block, series, the kernel's log. The
+file is JSON with one line a trial, so that a diff of two versions names trials. The same run gives
+the same bytes.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any, Literal
+
+from pydantic import Field, ValidationError, model_validator
+
+from nandlab.base.errors import UsageError
+from nandlab.base.files import write_whole
+from nandlab.catalog.files import mistakes
+from nandlab.catalog.noun import Strict
+from nandlab.results.record import Count, Counts, EraseSpread, Latency, Phase, Run, Trial
+
+KIND: Literal["nandlab figures"] = "nandlab figures"
+FORMAT: Literal[1] = 1
+
+
+class StepFigures(Strict):
+    """A step of a trial without its command, which the trial's key covers."""
+
+    name: str
+    ns: int
+    chip: Counts | None = None
+
+
+class TrialFigures(Strict):
+    """The figures of a trial that ended well; fields have the names that the trial has."""
+
+    id: str
+    key: str = Field(min_length=1, description="the hash of all that the trial is")
+    status: Literal["ok"]
+    steps: list[StepFigures] = Field(default=[])
+    phases: list[Phase] = Field(default=[])
+    operations: dict[str, Count] = Field(default={})
+    bytes: dict[str, Count] = Field(default={})
+    latency_ns: dict[str, Latency | None] = Field(default={})
+    figures: dict[str, int | float] = Field(default={})
+    measured: dict[str, dict[str, int | float]] = Field(default={})
+    erases_per_block: EraseSpread | None = None
+    sha256: str = Field(description="of all that the trial measured and told, figures included")
+
+
+FIGURES = tuple(name for name in TrialFigures.model_fields if name not in ("key", "sha256"))
+"""The fields that are compared one by one."""
+
+
+def figures_of(trial: Trial) -> dict[str, Any]:
+    """The figures of a trial, however it ended, by the names of :data:`FIGURES`."""
+    return trial.model_dump(include=set(FIGURES), exclude={"steps": {"__all__": {"command"}}})
+
+
+class Published(Strict):
+    """A figures file."""
+
+    kind: Literal["nandlab figures"] = KIND
+    format: Literal[1] = FORMAT
+    run: Run
+    trials: list[TrialFigures] = Field(min_length=1)
+
+    @model_validator(mode="after")
+    def _trials_are_the_runs(self) -> Published:
+        ids = [trial.id for trial in self.trials]
+        if ids != [i for i in self.run.trials if i in ids]:
+            raise ValueError("its trials are not those of its run, each once and in their order")
+        return self
+
+    def text(self) -> str:
+        """The file: the head with a line for each value, then a line for each trial."""
+        lines = [t.model_dump_json(exclude_defaults=True) for t in self.trials]
+        start = f'"kind":"{self.kind}","format":{self.format}'
+        run, trials = self.run.model_dump_json(indent=1), ",\n".join(lines)
+        return f'{{{start},\n"run":{run},\n"trials":[\n{trials}\n]}}\n'
+
+
+def write(path: Path, published: Published) -> None:
+    """Writes a figures file whole; UsageError where its folder cannot be written."""
+    try:
+        write_whole(path, published.text().encode())
+    except OSError as e:
+        raise UsageError(f"{path}: cannot be written: {e.strerror}") from None
+
+
+def read(path: Path) -> Published:
+    """Reads a figures file; UsageError, in a line, if it is none or is not whole."""
+    try:
+        told = json.loads(path.read_bytes())
+    except OSError as e:
+        raise UsageError(f"{path}: cannot be read: {e.strerror}") from None
+    except ValueError as e:
+        raise UsageError(f"{path}: not a figures file of nandlab, or not all of it: {e}") from None
+    if not isinstance(told, dict) or told.get("kind") != KIND:
+        raise UsageError(f"{path}: not a figures file of nandlab; `nandlab publish` writes them")
+    if told.get("format") != FORMAT:
+        raise UsageError(
+            f"{path}: figures of format {told.get('format')!r}; this nandlab reads format {FORMAT}"
+        )
+    try:
+        return Published.model_validate(told)
+    except ValidationError as e:
+        raise UsageError(f"{path}: {mistakes(e)[0]}") from None

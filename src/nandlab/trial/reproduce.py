@@ -1,0 +1,161 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Does a run again: the same trials on the very same board, each of them anew.
+
+The run's head has all that this takes. Its study gives the trials, its board's identity the board's
+model and packages. Nothing is run unless both are the run's own, down to the last program: another
+board gives other figures, and that would prove nothing.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from nandlab.analysis.compare import ABSENT, Difference, differences
+from nandlab.analysis.expected import Expected
+from nandlab.base.checkout import DIRTY
+from nandlab.base.errors import UsageError
+from nandlab.base.files import write_whole
+from nandlab.base.paths import RESULTS, STUDIES
+from nandlab.board.job import Board
+from nandlab.catalog.board import BoardModel
+from nandlab.catalog.files import validate
+from nandlab.kit.lock import Lock, checked
+from nandlab.plan import study as studies
+from nandlab.plan.study import Study, TrialSpec
+from nandlab.results.folder import RunFolder
+from nandlab.results.record import Run
+from nandlab.trial import run as runner
+
+MARK = "reproduced.json"
+"""In the folder of trials that were all run anew: which run they are to repeat."""
+REMEDIES = {
+    "parts": "this checkout is not the run's",
+    "yaffs2_core": "name the sources of its core with --yaffs2-source",
+}
+"""What to say of a key of the board's identity that differs, besides the run's commit."""
+
+
+@dataclass(frozen=True)
+class Again:
+    """A run that is to be done again, as far as it is known before there is a board."""
+
+    before: Expected
+    study: Study
+    specs: list[TrialSpec]
+    """Every trial of the study."""
+    wanted: list[TrialSpec]
+    """Those to be run."""
+    model: BoardModel
+    accel: str
+    lock: Lock
+
+
+def again(before: Expected, only: Sequence[str] = ()) -> Again:
+    """The trials to run and the board they need; UsageError if they are not to be had here.
+
+    only: ids of trials; empty: all that the run has finished.
+    """
+    head, path = before.head, before.path
+    lock = _lock(head, path)
+    if not before.keys:
+        raise UsageError(f"{path}: no trial of this run is finished")
+    for trial_id in only or before.keys:
+        if trial_id not in before.keys:
+            there = ", ".join(list(before.keys)[:3])
+            raise UsageError(f"{path}: no finished trial {trial_id!r}; there are: {there}, ...")
+        before.refuse_failed(trial_id)
+    model = _model(head, path)
+    study = studies.again(head.spec, _home(head, path), f"{path}: spec")
+    specs = studies.plan(study, f"{path}: spec", model)
+    wanted = [spec for spec in specs if spec.id in (only or before.keys)]
+    lost = set(only or before.keys) - {spec.id for spec in wanted}
+    if lost:
+        raise UsageError(_other(before, f"it gives no trial {min(lost)}"))
+    return Again(before, study, specs, wanted, model, head.provenance["accel"], lock)
+
+
+def _lock(head: Run, path: Path) -> Lock:
+    """The packages of the run's board."""
+    if "lock" not in head.provenance:
+        raise UsageError(
+            f"{path}: this run is older than boards' locks: it does not tell which packages its "
+            "board was made of; run its study anew"
+        )
+    return checked(head.provenance["lock"], f"{path}: provenance.lock")
+
+
+def _model(head: Run, path: Path) -> BoardModel:
+    """The model of the run's board; the catalog's of that name may be another by now."""
+    told = head.provenance.get("board")
+    if not isinstance(told, dict) or not isinstance(head.provenance.get("accel"), str):
+        raise UsageError(f"{path}: its provenance names no board that nandlab can make")
+    return validate({**told, "summary": ""}, BoardModel, f"{path}: provenance.board")
+
+
+def _home(head: Run, path: Path) -> Path:
+    """Where the study's images and its project's catalog are: beside the study, if it is found."""
+    near = (path.parent, Path(), STUDIES)
+    return next((f for f in near if (f / f"{head.study}.toml").is_file()), Path())
+
+
+def _other(before: Expected, why: str) -> str:
+    """A sentence for a run that cannot be done again with what is here."""
+    here = "catalog, images or code here are not the run's"
+    return f"{before.path}: {here}: {why}; {_commit(before.head)}"
+
+
+def _commit(head: Run) -> str:
+    """What to check out."""
+    if head.commit is None:
+        return "the run does not tell its commit"
+    clean = head.commit.removesuffix(DIRTY)
+    changed = ", to which the run's checkout had changes" if clean != head.commit else ""
+    return f"check out the run's commit, {clean}{changed}"
+
+
+def refuse_another(todo: Again, board: Board) -> None:
+    """UsageError unless the board is the very one of the run, and its trials are the run's."""
+    head = todo.before.head
+    found = next(differences(head.provenance, _as_kept(board.identity), "board"), None)
+    if found is not None:
+        key = found.path.split(".")[1]
+        remedy = REMEDIES.get(key, "the board here is made of something else")
+        why = f"another board: {_told(found)}: {remedy}; {_commit(head)}"
+        raise UsageError(f"{todo.before.path}: {why}")
+    for spec in todo.wanted:
+        if runner.key(spec, board) != todo.before.keys[spec.id]:
+            why = f"it gives {spec.id} other steps, programs or files"
+            raise UsageError(_other(todo.before, why))
+
+
+def _as_kept(identity: dict[str, Any]) -> Any:
+    """An identity as a run's head has it when it is read."""
+    return json.loads(json.dumps(identity))
+
+
+def _told(found: Difference) -> str:
+    run, here = ("nothing" if side is ABSENT else repr(side) for side in (found.a, found.b))
+    return f"{found.path} is {here} here and {run} in the run"
+
+
+def open_folder(todo: Again, board: Board, out: Path | None) -> RunFolder:
+    """The folder of the trials that are run anew; ``out`` overrides results/reproduced/...
+
+    UsageError for a folder that has other trials: taken for new ones, they would be compared with
+    themselves.
+    """
+    head = runner.head(todo.study, todo.specs, board)
+    path = out or RESULTS / "reproduced" / head.study / head.id
+    if path.resolve() == todo.before.path.resolve():
+        raise UsageError(f"{path}: this is the run itself; give another --out")
+    mark = path / MARK
+    if (path / "run.json").exists() and not mark.exists():
+        raise UsageError(f"{path} holds a run of `nandlab run`; give another --out")
+    if not mark.exists():
+        path.mkdir(parents=True, exist_ok=True)
+        write_whole(mark, json.dumps({"format": 1, "run": todo.before.head.id}).encode())
+    return RunFolder.create(path, head)

@@ -1,0 +1,536 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""A run is done again on its very board: what differs is found, and named by its place."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import re
+import sys
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pytest
+from test_run import FILLED, MEASURED, TEXT, counts, fake
+
+from nandlab.analysis.compare import compare
+from nandlab.analysis.expected import ExpectedFigures
+from nandlab.base.digest import digest
+from nandlab.base.errors import NandlabError
+from nandlab.board.fake import Answer, FakeBoard
+from nandlab.board.job import Job, JobRecord
+from nandlab.catalog.board import BoardModel
+from nandlab.catalog.files import load, parse
+from nandlab.catalog.files import place as place_of
+from nandlab.cli.main import main
+from nandlab.cli.progress import Silent
+from nandlab.plan import study
+from nandlab.results.folder import RunFolder
+from nandlab.results.published import Published
+from nandlab.trial import run as runner
+
+CHIP = {"reads": 4, "programs": 5, "erases": 6}
+LATENCY = {"count": 9, "min": 1, "median": 2, "p95": 3, "p99": 4, "p99_9": 5, "max": 6}
+RICH = {
+    **MEASURED,
+    "phases": [
+        {
+            "name": name,
+            "ns": 50,
+            "sync_ns": 3,
+            "operations": {"create": 4},
+            "bytes": {"written": 70},
+            "chip": CHIP,
+            "chip_sync": CHIP,
+        }
+        for name in ("creation", "transactions", "deletion")
+    ],
+    "latency_ns": {"create": LATENCY, "read": LATENCY, "append": LATENCY, "delete": None},
+    "figures": {"rounds": 8, "per_s": 2.5},
+    "erases_per_block": {"mean": 1.5, "stddev": 0.5, "min": 1, "max": 2},
+    "per_block": {"reads": [1] * 64, "programs": [2] * 64, "erases": [3] * 64},
+}
+"""What the workload prints: each part of a figures file has something."""
+COMMIT = "0123456789ab"
+MODEL = load("boards", "apf27", BoardModel)
+
+
+@dataclass
+class VeryBoard(FakeBoard):
+    """The fake board, with an identity as a real one has."""
+
+    made_of: dict[str, Any] = field(
+        default_factory=lambda: {
+            "board": MODEL.model_dump(exclude={"summary"}),
+            "accel": "tcg",
+            "kernel": "6.1",
+            "packages": ["linux 6.1", "mtd-utils 2.1"],
+            "parts": {"init": "12", "simnand.ko": "34"},
+            "lock": {"guest": {"linux.deb": "ab"}},
+        }
+    )
+    jobs_max: int | None = None
+    """It breaks down after so many jobs; None: never."""
+
+    @property
+    def identity(self) -> dict[str, Any]:
+        """See Board.identity."""
+        return self.made_of
+
+    async def run(self, job: Job, on_step: Callable[[str], None] | None = None) -> JobRecord:
+        """See Board.run."""
+        if self.jobs_max is not None and len(self.jobs) >= self.jobs_max:
+            raise NandlabError("broke down")
+        return await super().run(job, on_step)
+
+
+def very_board(**change: object) -> VeryBoard:
+    """A board whose jobs give a figure of each kind; ``change`` replaces what a workload prints."""
+    answers = {
+        "load": Answer(counts=counts(0, 0)),
+        "mount": Answer(counts=counts(1, 0)),
+        "fill": Answer(f"{json.dumps(FILLED)}\n", counts=counts(11, 720)),
+        "workload": Answer(f"{json.dumps({**RICH, **change})}\n", counts=counts(20, 800)),
+    }
+    return VeryBoard(answers=fake(**answers).answers)
+
+
+class Ended(NamedTuple):
+    """How a command ended."""
+
+    status: int
+    out: str
+    err: str
+
+
+@dataclass
+class Place:
+    """A folder with a run in it, and the command line there."""
+
+    folder: Path
+    monkeypatch: pytest.MonkeyPatch
+    capsys: pytest.CaptureFixture[str]
+    asked: list[tuple[BoardModel, str, Mapping[str, Mapping[str, str]] | None]] = field(
+        default_factory=list
+    )
+
+    @property
+    def run(self) -> RunFolder:
+        return RunFolder(self.folder / "run")
+
+    def ran(self, board: FakeBoard, text: str = TEXT) -> None:
+        """Makes the run."""
+        (self.folder / "small.toml").write_text(text)
+        made = study.read(self.folder / "small.toml")
+        specs = study.plan(made)
+        folder = RunFolder.create(self.run.path, runner.head(made, specs, board))
+        asyncio.run(runner.execute(folder, specs, board, 2, Silent()))
+
+    def nandlab(self, board: FakeBoard, *argv: str | Path) -> Ended:
+        """Runs a command; a board that it opens is this one."""
+
+        def opened(
+            model: BoardModel,
+            accel: str = "tcg",
+            yaffs2_source: Path | None = None,
+            lock: Mapping[str, Mapping[str, str]] | None = None,
+        ) -> FakeBoard:
+            self.asked.append((model, accel, lock))
+            return board
+
+        self.monkeypatch.setattr("nandlab.board.opening.open_board", opened)
+        self.monkeypatch.setattr(sys, "argv", ["nandlab", *map(str, argv)])
+        self.capsys.readouterr()
+        with pytest.raises(SystemExit) as ended:
+            main()
+        code = ended.value.code
+        assert code is None or isinstance(code, int)
+        return Ended(code or 0, *self.capsys.readouterr())
+
+    def elsewhere(self, name: str) -> Path:
+        """Goes to a folder of its own, where nothing has been run yet."""
+        self.folder = self.folder / name
+        self.folder.mkdir()
+        self.monkeypatch.chdir(self.folder)
+        return self.folder
+
+    def published(self) -> Path:
+        """The run's figures file."""
+        path = self.folder / "small.figures.json"
+        assert self.nandlab(very_board(), "publish", self.run.path, "-o", path).status == 0
+        return path
+
+
+@pytest.fixture
+def place(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> Place:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(runner, "commit", lambda: COMMIT)
+    made = Place(tmp_path, monkeypatch, capsys)
+    made.ran(very_board())
+    return made
+
+
+def refused(ended: Ended) -> str:
+    """What a command that refused its input said, which must be a line."""
+    assert (ended.status, ended.out) == (2, "")
+    *before, line = ended.err.splitlines()
+    assert before in ([], ["preparing the board"])
+    assert "Traceback" not in line
+    return line
+
+
+@pytest.mark.parametrize("of", ["folder", "file"])
+def test_the_same_board_gives_the_same_and_every_trial_is_run(place: Place, of: str) -> None:
+    path = place.run.path if of == "folder" else place.published()
+    board = very_board()
+    ended = place.nandlab(board, "reproduce", path)
+    assert ended.status == 0
+    assert ended.err.splitlines()[-1] == "no difference: 4 trials"
+    assert len(board.jobs) == 4
+    again = RunFolder(Path("results/reproduced/small") / place.run.head().id)
+    assert compare(place.run, again) == []
+    assert not Path("results/store").exists()
+
+
+@pytest.mark.parametrize("of", ["folder", "file"])
+def test_the_board_is_made_from_what_the_run_tells_of_it(place: Place, of: str) -> None:
+    """A catalog that has changed since does not matter: where the chip lies is the run's."""
+    own = place.elsewhere("own") / "catalog" / "boards" / "mine.toml"
+    own.parent.mkdir(parents=True)
+    text = place_of("boards", "apf27").read_text().replace('"apf27"', '"mine"', 1)
+    own.write_text(text.replace("ram_mib = 128", "ram_mib = 300"))
+    mine = parse(own, BoardModel)
+    board = very_board()
+    board.made_of["board"] = mine.model_dump(exclude={"summary"})
+    place.ran(board, TEXT.replace('"apf27"', '"mine"', 1))
+    path = place.run.path if of == "folder" else place.published()
+    own.unlink()
+    assert place.nandlab(board, "reproduce", path).status == 0
+    ((model, accel, lock),) = place.asked
+    assert model.model_dump() == {**mine.model_dump(), "summary": ""}
+    assert (model.ram_mib, accel, lock) == (300, "tcg", board.made_of["lock"])
+
+
+def test_a_trial_may_be_run_alone_and_the_others_later(place: Place) -> None:
+    first, _, third, _ = place.run.head().trials
+    board = very_board()
+    some = ("--trial", third, "--trial", first)
+    ended = place.nandlab(board, "reproduce", place.published(), *some)
+    assert ended.err.endswith("no difference: 2 trials\n")
+    assert len(board.jobs) == 2
+    ended = place.nandlab(board, "reproduce", place.published())
+    assert ended.err.endswith("no difference: 4 trials\n")
+    assert "2 of 4 trials were run by an earlier reproduce" in ended.err
+    assert len(board.jobs) == 4
+
+
+def test_only_what_the_run_has_finished_is_run(place: Place) -> None:
+    unfinished = place.run.head().trials[3]
+    place.run.trial_path(unfinished).unlink()
+    path, board = place.published(), very_board()
+    assert len(ExpectedFigures(path).keys) == 3
+    assert place.nandlab(board, "reproduce", path).err.endswith("no difference: 3 trials\n")
+    assert len(board.jobs) == 3
+    said = refused(place.nandlab(board, "reproduce", path, "--trial", unfinished))
+    assert f"no finished trial '{unfinished}'" in said
+
+
+def test_interrupted_it_goes_on_where_it_was(place: Place) -> None:
+    board = very_board()
+    board.jobs_max = 3
+    argv = ("reproduce", place.run.path, "--jobs", "1", "--out", "again")
+    assert place.nandlab(board, *argv).status == 1
+    assert len(RunFolder(Path("again")).missing()) == 1
+    board = very_board()
+    assert place.nandlab(board, *argv).err.endswith("no difference: 4 trials\n")
+    assert len(board.jobs) == 1
+
+
+@pytest.mark.parametrize("of", ["folder", "file"])
+def test_the_first_difference_is_named_and_the_others_counted(place: Place, of: str) -> None:
+    path = place.run.path if of == "folder" else place.published()
+    board = very_board(bytes={"read": 1, "written": 3})
+    ended = place.nandlab(board, "reproduce", path)
+    assert ended.status == 1
+    assert ended.out == f"trials.{place.run.head().trials[0]}.bytes.written: 2 / 3\n"
+    assert "of 4 trials 4 differ;" in ended.err
+    assert "no difference" not in ended.err
+
+
+def test_what_the_file_does_not_name_is_covered_by_its_hash(place: Place) -> None:
+    first = place.run.head().trials[0]
+    board = very_board(per_block={**RICH["per_block"], "erases": [3] * 63 + [4]})  # type: ignore[dict-item]
+    ended = place.nandlab(board, "reproduce", place.published())
+    assert ended.status == 1
+    assert ended.out.startswith(f"trials.{first}.sha256: ")
+    assert "all figures that the file names are equal" in ended.out
+    ended = place.nandlab(board, "reproduce", place.run.path, "--out", "other")
+    assert ended.out == f"trials.{first}.per_block.erases.63: 3 / 4\n"
+
+
+def test_a_trial_that_fails_now_differs_in_its_status(place: Place) -> None:
+    board = very_board()
+    board.lose_at = "mount"
+    ended = place.nandlab(board, "reproduce", place.published())
+    assert ended.status == 1
+    assert ended.out == f"trials.{place.run.head().trials[0]}.status: 'ok' / 'board_lost'\n"
+    assert "board_lost: the fake board was told to go" in ended.err
+
+
+def leaves(value: object, path: tuple[str | int, ...] = ()) -> list[tuple[str | int, ...]]:
+    """The places of all numbers in a value."""
+    if isinstance(value, dict):
+        return [p for k, v in value.items() for p in leaves(v, (*path, k))]
+    if isinstance(value, list):
+        return [p for i, v in enumerate(value) for p in leaves(v, (*path, i))]
+    return [path] if isinstance(value, (int, float)) else []
+
+
+def dotted(told: Any, path: tuple[str | int, ...]) -> str:
+    """A place as a difference names it: things that have names by their names."""
+    words = []
+    for part in path:
+        told = told[part]
+        named = isinstance(part, int) and isinstance(told, dict) and "name" in told
+        words.append(told["name"] if named else str(part))
+    return ".".join(words)
+
+
+def test_a_changed_digit_in_any_figure_of_the_file_is_found_and_named(place: Place) -> None:
+    path = place.published()
+    told = json.loads(path.read_text())
+    trial = told["trials"][1]
+    again = next(t for t in place.run.trials() if t.id == trial["id"])
+    places = leaves(trial)
+    kinds = {p[0] for p in places}
+    parts = {"steps", "phases", "operations", "bytes", "latency_ns", "figures", "erases_per_block"}
+    assert kinds == parts
+    assert len(places) > 50
+    for where in places:
+        *way, last = where
+        at: Any = trial
+        for part in way:
+            at = at[part]
+        right = at[last]
+        at[last] = right + 1
+        path.write_text(json.dumps(told))
+        (found,) = ExpectedFigures(path).differences(again)
+        assert found.path == f"trials.{again.id}.{dotted(trial, where)}"
+        assert (found.a, found.b) == (right + 1, right)
+        at[last] = right
+    path.write_text(json.dumps(told))
+    assert ExpectedFigures(path).differences(again) == []
+
+
+@pytest.mark.parametrize("gone", ["chip", "sync_ns"])
+def test_a_figure_that_was_taken_out_of_the_file_is_missed(place: Place, gone: str) -> None:
+    path = place.published()
+    told = json.loads(path.read_text())
+    was = told["trials"][0]["phases"][1].pop(gone)
+    path.write_text(json.dumps(told))
+    ended = place.nandlab(very_board(), "reproduce", path)
+    assert ended.status == 1
+    assert f".phases.transactions.{gone}: None / {was}" in ended.out
+
+
+def test_a_changed_hash_is_found(place: Place) -> None:
+    path = place.published()
+    told = json.loads(path.read_text())
+    told["trials"][2]["sha256"] = "0" * 64
+    path.write_text(json.dumps(told))
+    ended = place.nandlab(very_board(), "reproduce", path)
+    assert ended.status == 1
+    assert ended.out.startswith(f"trials.{told['trials'][2]['id']}.sha256: '000")
+    assert "of 4 trials 1 differs;" in ended.err
+
+
+Change = Callable[[dict[str, Any]], object]
+"""Changes what a figures file tells."""
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        (lambda t: t["run"].update(deterministic=False), "was on the host's time"),
+        (lambda t: t["run"]["provenance"].pop("lock"), "older than boards' locks"),
+        (lambda t: t["run"]["provenance"].update(lock={"guest": 1}), "provenance.lock: guest: "),
+        (lambda t: t["run"]["provenance"].update(board="pdp11"), "names no board"),
+        (lambda t: t["run"]["provenance"]["board"].update(cpus=2), "provenance.board: cpus: "),
+        (lambda t: t["run"]["spec"].update(colour="red"), "spec: colour: "),
+        (
+            lambda t: t["run"]["spec"]["matrix"].update(seeds=[1, 3]),
+            "catalog, images or code here are not the run's: it gives no trial",
+        ),
+        (lambda t: t["trials"][0].update(status="board_lost"), "trials.0.status: "),
+        (lambda t: t["trials"][0].update(id="another"), "not those of its run"),
+        (lambda t: t["trials"].append(t["trials"][0]), "not those of its run"),
+        (lambda t: t["trials"].clear(), "trials: List should have at least 1 item"),
+        (lambda t: t["trials"][0]["steps"][0].update(ns="soon"), "trials.0.steps.0.ns: "),
+        (lambda t: t.pop("kind"), "not a figures file of nandlab"),
+        (lambda t: t.update(format=2), "figures of format 2; this nandlab reads format 1"),
+        (lambda t: t["trials"][0].update(key="0"), "other steps, programs or files"),
+    ],
+)
+def test_a_file_that_cannot_be_repeated_is_refused(place: Place, change: Change, said: str) -> None:
+    path, board = place.published(), very_board()
+    told = json.loads(path.read_text())
+    change(told)
+    path.write_text(json.dumps(told))
+    line = refused(place.nandlab(board, "reproduce", path))
+    assert line.startswith(f"nandlab: {path}: ")
+    assert said in line
+    assert board.jobs == []
+    assert not Path("results").exists()
+
+
+@pytest.mark.parametrize("share", [0, 0.3, 0.6, 0.99])
+def test_a_part_of_a_file_is_refused(place: Place, share: float) -> None:
+    path = place.published()
+    text = path.read_text()
+    path.write_text(text[: int(len(text) * share)])
+    assert "not all of it" in refused(place.nandlab(very_board(), "reproduce", path))
+
+
+def test_what_is_no_run_is_refused(place: Place) -> None:
+    board = very_board()
+    assert "no such folder" in refused(place.nandlab(board, "reproduce", "nowhere"))
+    (place.folder / "empty").mkdir()
+    assert "not a run of nandlab" in refused(place.nandlab(board, "reproduce", "empty"))
+    head = place.run.path / "run.json"
+    assert "not a figures file of nandlab" in refused(place.nandlab(board, "reproduce", head))
+    (place.folder / "list").write_text("[]")
+    assert "not a figures file of nandlab" in refused(place.nandlab(board, "reproduce", "list"))
+    (place.folder / "bytes").write_bytes(b"\xff\x00")
+    assert "not a figures file of nandlab" in refused(place.nandlab(board, "reproduce", "bytes"))
+    unknown = place.nandlab(board, "reproduce", place.run.path, "--trial", "moon")
+    assert "no finished trial 'moon'" in refused(unknown)
+
+
+def test_one_trial_is_not_told_as_several(place: Place) -> None:
+    one = ("--trial", place.run.head().trials[1])
+    ended = place.nandlab(very_board(), "reproduce", place.run.path, *one)
+    assert ended.err.splitlines()[-1] == "no difference: 1 trial"
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({"kernel": "6.12"}, "board.kernel is '6.12' here and '6.1' in the run"),
+        (
+            {"parts": {"init": "12", "simnand.ko": "99"}},
+            "board.parts.simnand.ko is '99' here and '34' in the run: this checkout is not",
+        ),
+        ({"packages": ["linux 6.1"]}, "board.packages.1 is nothing here and 'mtd-utils 2.1' in"),
+        ({"qemu": "9"}, "board.qemu is '9' here and nothing in the run: the board needs the QEMU"),
+    ],
+)
+def test_another_board_runs_nothing(place: Place, change: dict[str, Any], said: str) -> None:
+    board = very_board()
+    board.made_of |= change
+    for path in (place.run.path, place.published()):
+        line = refused(place.nandlab(board, "reproduce", path))
+        assert said in line
+        assert f"check out the run's commit, {COMMIT}" in line
+    assert board.jobs == []
+    assert not Path("results").exists()
+
+
+def test_a_catalog_may_have_other_words_but_not_other_steps(place: Place) -> None:
+    own = place.elsewhere("own") / "catalog" / "workloads" / "mine.toml"
+    own.parent.mkdir(parents=True)
+    text = place_of("workloads", "ffsmark").read_text().replace('"ffsmark"', '"mine"', 1)
+    own.write_text(text)
+    place.ran(very_board(), TEXT.replace('"ffsmark"', '"mine"'))
+    path = place.published()
+    reworded = re.sub(r"(?m)^summary = .*", 'summary = "Said otherwise."', text, count=1)
+    assert reworded != text
+    own.write_text(reworded)
+    assert place.nandlab(very_board(), "reproduce", path).status == 0
+    own.write_text(text.replace("set buffering", "set  buffering"))
+    assert own.read_text() != text
+    said = refused(place.nandlab(very_board(), "reproduce", path, "--out", "other"))
+    assert f"other steps, programs or files; check out the run's commit, {COMMIT}" in said
+    own.unlink()
+    said = refused(place.nandlab(very_board(), "reproduce", path, "--out", "other"))
+    assert "no 'mine' in the catalog's workloads" in said
+
+
+def test_a_run_on_the_hosts_time_is_neither_published_nor_repeated(place: Place) -> None:
+    place.elsewhere("kvm")
+    board = very_board()
+    board.deterministic = False
+    place.ran(board)
+    for argv in (("publish", place.run.path, "-o", "file"), ("reproduce", place.run.path)):
+        assert "was on the host's time" in refused(place.nandlab(board, *argv))
+    assert not Path("file").exists()
+
+
+def test_a_trial_that_failed_is_neither_published_nor_repeated(place: Place) -> None:
+    place.elsewhere("lost")
+    board = very_board()
+    board.lose_at = "fill"
+    place.ran(board)
+    for argv in (("publish", place.run.path, "-o", "file"), ("reproduce", place.run.path)):
+        assert "did not end well (board_lost)" in refused(place.nandlab(board, *argv))
+    assert not Path("file").exists()
+
+
+def test_a_run_is_not_compared_with_itself(place: Place) -> None:
+    board = very_board()
+    same = place.nandlab(board, "reproduce", place.run.path, "--out", place.run.path)
+    assert "this is the run itself" in refused(same)
+    into = place.nandlab(board, "reproduce", place.published(), "--out", place.run.path)
+    assert "holds a run of `nandlab run`" in refused(into)
+    assert place.nandlab(board, "reproduce", place.run.path, "--out", "one").status == 0
+    same = place.nandlab(board, "reproduce", "one", "--out", "one")
+    assert "this is the run itself" in refused(same)
+
+
+def test_the_same_run_gives_the_same_bytes_a_line_for_each_trial(place: Place) -> None:
+    path = place.published()
+    content = path.read_bytes()
+    path.unlink()
+    assert place.published().read_bytes() == content
+    assert place.nandlab(very_board(), "reproduce", path, "--out", "again").status == 0
+    other = place.folder / "other.json"
+    assert place.nandlab(very_board(), "publish", "again", "-o", other).status == 0
+    assert other.read_bytes() == content
+    lines = content.decode().splitlines()
+    for trial in place.run.head().trials:
+        (line,) = (one for one in lines if one.startswith(f'{{"id":"{trial}"'))
+        assert len(line) < 3000
+    assert Published.model_validate_json(content).text().encode() == content
+
+
+def test_a_figures_file_that_cannot_be_written_is_told(place: Place) -> None:
+    ended = place.nandlab(very_board(), "publish", place.run.path, "-o", "nowhere/file")
+    assert "nowhere/file: cannot be written" in refused(ended)
+
+
+@pytest.mark.parametrize("commit", [COMMIT, None, f"{COMMIT}-dirty"])
+def test_publishing_what_no_commit_has_is_told(place: Place, commit: str | None) -> None:
+    place.elsewhere("own")
+    place.monkeypatch.setattr(runner, "commit", lambda: commit)
+    place.ran(very_board())
+    ended = place.nandlab(very_board(), "publish", place.run.path, "-o", "file")
+    assert (ended.status, ended.out) == (0, "file\n")
+    assert ("not of a commit alone" in ended.err) == (commit != COMMIT)
+    other = very_board()
+    other.made_of["kernel"] = "6.12"
+    line = refused(place.nandlab(other, "reproduce", "file"))
+    told = {COMMIT: COMMIT, None: "does not tell its commit"}
+    assert line.endswith(told.get(commit, "to which the run's checkout had changes"))
+
+
+def test_a_head_tells_the_commit_and_it_is_no_part_of_its_id(place: Place) -> None:
+    head = place.run.head()
+    assert head.commit == COMMIT
+    assert head.board_id == digest(head.provenance)[:12]
+    place.monkeypatch.setattr(runner, "commit", lambda: "another")
+    made = study.read(place.folder / "small.toml")
+    other = runner.head(made, study.plan(made), very_board())
+    assert (other.id, other.commit) == (head.id, "another")

@@ -9,8 +9,8 @@ PYTEST := $(BIN)/pytest -n auto --dist loadgroup
 # the study that `make study` runs, and how many members of its ensemble; empty: all
 STUDY := quickstart
 MEMBERS :=
-# the Debian release of `make fresh`, and the commands that it runs there
-RELEASE := bookworm
+# the Debian releases of `make fresh`, and the commands that it runs there
+RELEASE := bookworm trixie
 COMMANDS := make demo && make test
 C_SOURCES := $(shell find target tests docs/examples -name '*.[ch]')
 
@@ -46,8 +46,8 @@ test-kernels: packages-test $(VENV)/dev ## run the board's tests on Linux 5.10 a
 		NANDLAB_TEST_BOARD=$$board $(PYTEST) -m 'board and not long' || exit 1; \
 	done
 
-fresh: ## run make demo and make test in a bare Debian, as root (RELEASE=trixie; KEEP=1 keeps it)
-	@setup/fresh $(RELEASE) '$(COMMANDS)'
+fresh: ## run make demo and make test in bare Debians, as root (RELEASE=trixie; KEEP=1 keeps them)
+	@for release in $(RELEASE); do setup/fresh $$release '$(COMMANDS)' || exit; done
 
 lint: $(VENV)/dev ## check style and types of all code
 	@$(BIN)/ruff check .

@@ -62,10 +62,13 @@ def test_a_bare_debian_without_rights_says_what_to_do_and_ends_with_2() -> None:
     assert done.stdout == ""
 
 
-def test_a_bare_debian_runs_both_commands_of_the_release_asked_for() -> None:
-    assert "setup/fresh bookworm 'make demo && make test'" in would_run("fresh")
+def test_bare_debians_of_both_releases_run_both_commands() -> None:
+    told = would_run("fresh")
+    assert (
+        "for release in bookworm trixie; do setup/fresh $release 'make demo && make test'" in told
+    )
     told = would_run("fresh", "RELEASE=trixie", "COMMANDS=make demo")
-    assert "setup/fresh trixie 'make demo'" in told
+    assert "for release in trixie; do setup/fresh $release 'make demo'" in told
 
 
 def test_help_lists_the_targets() -> None:

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import shlex
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -92,12 +93,19 @@ class Machine:
             *("-qmp", f"unix:{folder / 'qmp'}"),
         ]
 
+    def described(self) -> str:
+        """QEMU's command line without the paths of this machine."""
+        named = {str(self.kit.kernel.vmlinuz): "vmlinuz", str(self.initrd): "initramfs"}
+        return shlex.join(named.get(word, word) for word in self.qemu(Path("/")))
+
     def identity(self) -> dict[str, Any]:
         """What the machine is, as written into every result."""
         return {
             "board": self.model.model_dump(exclude={"summary"}),
             "accel": self.accel,
             "kernel": self.kit.kernel.release,
+            "command": self.described(),
+            "initramfs": file_digest(self.initrd),
             "lock": {name: dict(files) for name, files in self.kit.lock.items()},
             "parts": self.parts,
             "yaffs2_core": self.yaffs2.identity(),

@@ -332,9 +332,8 @@ def open_board(
         kvm = probe(parts.tools, vmlinuz)
         if not kvm.found:
             raise UsageError(f"--accel kvm does not work here: {kvm.remedy}")
-    files = (str(vmlinuz), str(machine.initrd))
     inputs = {
-        "command": [word for word in machine.qemu(Path("/")) if word not in files],
+        "command": machine.described(),
         "kernel": file_digest(vmlinuz),
         "initrd": file_digest(machine.initrd),
         "tools": parts.tools.key,

@@ -34,6 +34,8 @@ MARK = "reproduced.json"
 """In the folder of trials that were all run anew: which run they are to repeat."""
 REMEDIES = {
     "parts": "this checkout is not the run's",
+    "command": "this checkout is not the run's",
+    "initramfs": "this checkout is not the run's",
     "yaffs2_core": "name the sources of its core with --yaffs2-source",
 }
 """What to say of a key of the board's identity that differs, besides the run's commit."""

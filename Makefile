@@ -14,7 +14,7 @@ RELEASE := bookworm trixie
 COMMANDS := make demo && make test
 C_SOURCES := $(shell find target tests docs/examples -name '*.[ch]')
 
-.PHONY: help setup build demo study test test-long test-kernels fresh lint clean
+.PHONY: help setup build demo study test test-long test-kernels fresh fresh-container lint clean
 .PHONY: packages packages-build packages-test
 
 help: ## list the targets
@@ -48,6 +48,10 @@ test-kernels: packages-test $(VENV)/dev ## run the board's tests on Linux 5.10 a
 
 fresh: ## run make demo and make test in bare Debians, as root (RELEASE=trixie; KEEP=1 keeps them)
 	@for release in $(RELEASE); do setup/fresh $$release '$(COMMANDS)' || exit; done
+
+fresh-container: ## run the Containerfile's steps in the bare Debian that it names, as root
+	@setup/fresh "$$(sed -n 's/^FROM debian://p' Containerfile)" \
+		"$$(sed -nE 's/^(RUN|CMD) //p' Containerfile)"
 
 lint: $(VENV)/dev ## check style and types of all code
 	@$(BIN)/ruff check .

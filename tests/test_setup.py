@@ -91,5 +91,15 @@ def test_a_study_runs_to_its_report_by_name_and_members() -> None:
     assert "/nandlab report $run" in told
 
 
+def test_the_container_does_what_the_readme_says_in_debian_s_stable_release() -> None:
+    lines = (ROOT / "Containerfile").read_text().splitlines()
+    steps = [line.partition(" ")[2] for line in lines if line.startswith(("RUN ", "CMD "))]
+    assert steps[1:] == ["make setup", "make demo"]
+    assert set(steps[0].split()[-3:]) == {"ca-certificates", "git", "make"}
+    (base,) = (line for line in lines if line.startswith("FROM "))
+    release = base.removeprefix("FROM debian:")
+    assert f"make fresh RELEASE={release}" in (ROOT / ".ci/run").read_text()
+
+
 def test_the_demo_is_the_whole_quickstart() -> None:
     assert "/nandlab run quickstart |" in would_run("demo")

@@ -43,7 +43,7 @@ def traced(board: QemuBoard, fs: str, path: Path, **more: object) -> TraceFolder
     spec = spec_on(board, fs)
     wanted = Request(spec, tracers=("vfs", "flash", "func"), **more)  # type: ignore[arg-type]
     record = asyncio.run(board.run(job.job(wanted)))
-    writer.write(path, wanted, record, job.outcome(wanted, record), board.identity)
+    writer.write(path, wanted, record, job.outcome(wanted, record), board)
     return TraceFolder(path)
 
 

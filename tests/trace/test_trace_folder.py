@@ -88,7 +88,7 @@ def board(**answers: Answer) -> FakeBoard:
 def traced(to: Path, given: FakeBoard | None = None) -> TraceFolder:
     given = given or board()
     record = asyncio.run(given.run(job.job(request())))
-    writer.write(to, request(), record, job.outcome(request(), record), given.identity)
+    writer.write(to, request(), record, job.outcome(request(), record), given)
     return TraceFolder(to)
 
 

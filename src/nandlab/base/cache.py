@@ -21,7 +21,8 @@ from nandlab.base.paths import cache_dir
 
 
 @contextmanager
-def _lock(path: Path) -> Iterator[None]:
+def held(path: Path) -> Iterator[None]:
+    """Only one process at a time is past this for one path."""
     path.parent.mkdir(parents=True, exist_ok=True)
     with path.open("w") as f:
         fcntl.flock(f, fcntl.LOCK_EX)
@@ -41,7 +42,7 @@ def entry(kind: str, inputs: Any, make: Callable[[Path], None]) -> Path:
     folder = place(kind, inputs)
     if folder.is_dir():
         return folder
-    with _lock(folder.with_suffix(".lock")):
+    with held(folder.with_suffix(".lock")):
         if folder.is_dir():
             return folder
         work = Path(tempfile.mkdtemp(dir=folder.parent, prefix=".part-"))

@@ -118,8 +118,6 @@ def run(  # noqa: PLR0913 - the command line's own options
     specs = expand(read_study)
     print("preparing the board", file=sys.stderr, flush=True)
     board = open_board(specs[0].board, accel.value, yaffs2_source, locked=locked)
-    if board.moved:
-        print(f"not the locked board: {'; '.join(board.moved)}", file=sys.stderr)
     runner.refuse_what_the_kernel_lacks(specs, board.kernel_config, read_study.name)
     folder = runner.open_folder(runner.head(read_study, specs, board), out)
     store = None if anew else Store(RESULTS / "store")

@@ -173,7 +173,7 @@ def _trace(request: Request, path: Path) -> bool:
     except BoardLost as e:
         tail = "\n".join(e.console_tail[-10:])
         raise NandlabError(f"nothing was traced: {e.reason}\n{tail}".rstrip()) from None
-    writer.write(path, request, record, job.outcome(request, record), there.identity)
+    writer.write(path, request, record, job.outcome(request, record), there)
     for warning in TraceFolder(path).summary["warnings"]:
         print(f"nandlab: {warning}", file=sys.stderr)
     return record["command"].ok

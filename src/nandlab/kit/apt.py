@@ -8,6 +8,7 @@ written.
 
 from __future__ import annotations
 
+import errno
 import re
 import shutil
 import subprocess
@@ -45,6 +46,10 @@ def _run(*argv: str, cwd: Path | None = None) -> str:
     if shutil.which(argv[0]) is None:
         raise NotToBeHad(f"there is no {argv[0]} on this machine")
     done = subprocess.run(argv, cwd=cwd, capture_output=True, text=True, check=False)
+    if "No space left on device" in done.stderr:
+        raise OSError(
+            errno.ENOSPC, f"No space left on device, while {argv[0]} wrote", str(cwd or "")
+        )
     if done.returncode:
         lines = [e for e in done.stderr.splitlines() if e.startswith("E:")]
         raise NotToBeHad("; ".join(lines) or f"{argv[0]} failed: {done.stderr.strip()}")

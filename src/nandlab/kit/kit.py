@@ -93,6 +93,8 @@ def kit(
             files = _newly_locked(model, each)
         taken[each.name], changed = _brought(each, files, locked or lock is not None)
         moved += changed
+    if moved:
+        print(f"not the locked board: {'; '.join(moved)}", file=sys.stderr, flush=True)
     tools = root(taken[tool_set(model).name])
     require_entry(tools)
     files = taken[kernel_set(model).name]
@@ -111,7 +113,6 @@ def _brought(each: Wanted, files: Files, strictly: bool) -> tuple[Files, list[st
     """Sees that the cache has a set, else the newest packages for it; these, and what changed."""
     if here(each, files):
         return files, []
-    print(f"fetching {each.name}", file=sys.stderr, flush=True)
     try:
         packages.bring(each, files)
     except NotToBeHad as e:

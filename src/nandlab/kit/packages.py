@@ -9,10 +9,12 @@ from __future__ import annotations
 
 import hashlib
 import os
+import sys
 import tempfile
 from pathlib import Path
 from typing import IO
 
+from nandlab.base.cache import held
 from nandlab.base.errors import UsageError
 from nandlab.base.paths import cache_dir
 from nandlab.kit import boardfile
@@ -27,7 +29,11 @@ VARIABLE = "NANDLAB_PACKAGES"
 
 def place(sha256: str) -> Path:
     """Where the cache has a file, or would have it."""
-    return cache_dir() / "archive" / sha256
+    return _folder() / sha256
+
+
+def _folder() -> Path:
+    return cache_dir() / "archive"
 
 
 def missing(files: Files) -> list[str]:
@@ -61,20 +67,28 @@ def bring(wanted: Wanted, files: Files) -> None:
     """Brings into the cache what it lacks of a set; NotToBeHad names what is nowhere."""
     for where in _named():
         _from_named(where, files)
-    lacking = missing(files)
-    if lacking:
-        with tempfile.TemporaryDirectory(prefix="nandlab-") as scratch:
-            _download(wanted, files, lacking, Path(scratch))
-            for name in lacking:
-                with (Path(scratch) / name).open("rb") as f:
-                    keep(f, files[name], name)
+    with held(_apt_lock()):
+        if lacking := missing(files):
+            print(f"fetching {wanted.name}", file=sys.stderr, flush=True)
+            with tempfile.TemporaryDirectory(dir=_folder(), prefix=".part-") as scratch:
+                _download(wanted, files, lacking, Path(scratch))
+                for name in lacking:
+                    with (Path(scratch) / name).open("rb") as f:
+                        keep(f, files[name], name)
 
 
 def newest(wanted: Wanted) -> Files:
     """The files of the mirror's newest packages for a set; nothing of them is fetched."""
-    apt = Apt(wanted.suite, wanted.kind)
-    apt.update()
-    return wanted.resolve(apt)
+    with held(_apt_lock()):
+        apt = Apt(wanted.suite, wanted.kind)
+        apt.update()
+        return wanted.resolve(apt)
+
+
+def _apt_lock() -> Path:
+    """Held while apt runs: it does not wait for another apt, and fails."""
+    _folder().mkdir(parents=True, exist_ok=True)
+    return cache_dir() / "apt.lock"
 
 
 def _download(wanted: Wanted, files: Files, lacking: list[str], folder: Path) -> None:

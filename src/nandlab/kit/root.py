@@ -116,6 +116,7 @@ def _inputs(files: Files) -> dict[str, object]:
 
 
 def _unpack(files: Files, work: Path) -> None:
+    print(f"unpacking {len(files)} packages", file=sys.stderr, flush=True)
     top = work / "root"
     for folder in ("usr/bin", "usr/sbin", "usr/lib", "usr/lib64", "tmp"):
         (top / folder).mkdir(parents=True)

@@ -14,7 +14,7 @@ import numpy as np
 
 from nandlab import __version__
 from nandlab.base.errors import UsageError
-from nandlab.board.job import JobRecord
+from nandlab.board.job import Board, JobRecord
 from nandlab.trace import cost, summary, tables, timeline
 from nandlab.trace import tree as trees
 from nandlab.trace.folder import FORMAT
@@ -42,25 +42,22 @@ def refuse_existing(path: Path) -> None:
         raise UsageError(f"{path}: is there already; name another folder with -o, or remove it")
 
 
-def write(
-    path: Path, request: Request, record: JobRecord, outcome: Outcome, identity: dict[str, Any]
-) -> None:
-    """Writes a trace's folder, whole or not at all."""
+def write(path: Path, request: Request, record: JobRecord, outcome: Outcome, board: Board) -> None:
+    """Writes a trace's folder, whole or not at all; ``board`` made the record."""
     refuse_existing(path)
     path.parent.mkdir(parents=True, exist_ok=True)
     work = Path(tempfile.mkdtemp(dir=path.parent, prefix=".part-"))
     try:
         work.chmod(0o755)
-        _fill(work, request, record, outcome, identity)
+        _fill(work, request, record, outcome, board)
         work.rename(path)
     except BaseException:
         shutil.rmtree(work, ignore_errors=True)
         raise
 
 
-def _fill(
-    work: Path, request: Request, record: JobRecord, outcome: Outcome, identity: dict[str, Any]
-) -> None:
+def _fill(work: Path, request: Request, record: JobRecord, outcome: Outcome, board: Board) -> None:
+    identity = board.identity
     symbols: Mapping[str, Sequence[str]] = request.spec.filesystem.symbols  # type: ignore[assignment]
     tree = trees.of(outcome.recording, outcome.names, symbols)
     more, words = _columns(outcome.recording, tree, outcome.paths)
@@ -77,6 +74,8 @@ def _fill(
         "cost": cost.of(told["requests"], outcome.probes, identity, told["trace_ns"]),
     }
     told["warnings"] = warnings(request, record, told, log)
+    if board.moved:
+        told["warnings"].append(f"not the locked board: {'; '.join(board.moved)}")
     (work / "summary.json").write_text(json.dumps(told, indent=1) + "\n")
     meta = _meta(request, record, outcome, identity) | {"kernel_log": log}
     (work / "meta.json").write_text(json.dumps(meta, indent=1) + "\n")

@@ -1,0 +1,56 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The figures that are shipped are those that this checkout gives, on the board that they name."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from nandlab.base.paths import ROOT
+from nandlab.results.published import read
+
+SHIPPED = sorted((ROOT / "docs/studies").glob("*.figures.json"))
+
+
+def reproduce(file: Path, cwd: Path, *more: str) -> subprocess.CompletedProcess[str]:
+    """The file's first trial, run again."""
+    words = [
+        "reproduce",
+        str(file),
+        "--trial",
+        read(file).trials[0].id,
+        "--progress",
+        "none",
+        *more,
+    ]
+    argv = [sys.executable, "-m", "nandlab", *words]
+    return subprocess.run(argv, cwd=cwd, capture_output=True, text=True, check=False)
+
+
+def test_quickstart_and_each_study_that_has_a_page_ship_their_figures() -> None:
+    pages = {page.stem for page in (ROOT / "docs/studies").glob("*.md")}
+    assert {file.name.removesuffix(".figures.json") for file in SHIPPED} == {"quickstart", *pages}
+
+
+@pytest.mark.board
+@pytest.mark.parametrize("file", SHIPPED, ids=lambda file: file.name)
+def test_a_trial_of_each_is_reproduced_to_the_nanosecond(file: Path, tmp_path: Path) -> None:
+    done = reproduce(file, tmp_path)
+    assert (done.returncode, done.stdout) == (0, ""), done.stderr
+    assert done.stderr.endswith("no difference: 1 trial\n")
+
+
+@pytest.mark.board
+def test_a_changed_digit_is_found(tmp_path: Path) -> None:
+    (file,) = (f for f in SHIPPED if f.name.startswith("quickstart"))
+    told = json.loads(file.read_text())
+    told["trials"][0]["phases"][1]["ns"] += 1
+    (tmp_path / "changed.json").write_text(json.dumps(told))
+    done = reproduce(tmp_path / "changed.json", tmp_path)
+    was = told["trials"][0]["phases"][1]["ns"]
+    assert done.returncode == 1
+    assert f".ns: {was} / {was - 1}\n" in done.stdout

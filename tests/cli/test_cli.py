@@ -3,12 +3,16 @@
 
 from __future__ import annotations
 
+import errno
+import os
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 import samples
+
+from nandlab.cli.main import main
 
 
 def nandlab(*argv: str | Path) -> subprocess.CompletedProcess[str]:
@@ -90,3 +94,18 @@ def test_compare_exits_1_on_a_single_nanosecond(tmp_path: Path) -> None:
     assert done.returncode == 1
     assert "phases.transactions.ns" in done.stdout
     assert str(old + 1) in done.stdout
+
+
+def test_a_full_disk_is_one_line(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def full(*words: object) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), "/there/file")
+
+    monkeypatch.setattr("nandlab.kit.exchange.take", full)
+    monkeypatch.setattr(sys, "argv", ["nandlab", "board", "import", "x.board"])
+    with pytest.raises(SystemExit) as ended:
+        main()
+    assert ended.value.code == 2
+    (line,) = capsys.readouterr().err.splitlines()
+    assert line.startswith("nandlab: /there/file: No space left on device: free some; the cache is")

@@ -51,9 +51,16 @@ def _run(*argv: str, cwd: Path | None = None) -> str:
             errno.ENOSPC, f"No space left on device, while {argv[0]} wrote", str(cwd or "")
         )
     if done.returncode:
-        lines = [e for e in done.stderr.splitlines() if e.startswith("E:")]
-        raise NotToBeHad("; ".join(lines) or f"{argv[0]} failed: {done.stderr.strip()}")
+        raise NotToBeHad(_complaint(done.stderr) or f"{argv[0]} failed: {done.stderr.strip()}")
     return done.stdout
+
+
+def _complaint(stderr: str) -> str:
+    """What apt complains of, in a line: the first two, and how many more."""
+    lines = [e[3:] for e in stderr.splitlines() if e.startswith("E: ")]
+    lines = [e for e in lines if not re.search("by (glob|regex)", e)]
+    more = [f"and {len(lines) - 2} more"] if len(lines) > 2 else []
+    return "; ".join([*lines[:2], *more])
 
 
 def mirrors() -> list[str]:

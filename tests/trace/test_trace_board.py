@@ -6,6 +6,7 @@ from __future__ import annotations
 import asyncio
 from pathlib import Path
 
+import lock
 import pytest
 
 from nandlab.board.job import Job, Step
@@ -50,7 +51,9 @@ def traced(board: QemuBoard, fs: str, path: Path, **more: object) -> TraceFolder
 def accounted(trace: TraceFolder) -> None:
     """The trace has what the chip counted, and each of it has a cause, a file and a call."""
     s = trace.summary
-    assert s["warnings"] == []  # among them: the flash of the trace is not the chip's
+    assert (
+        lock.sentences(s["warnings"]) == []
+    )  # among them: the flash of the trace is not the chip's
     total = s["flash"]["ns"]
     assert total > 0
     for key in ("flash_by_cause", "flash_by_file"):
@@ -155,7 +158,7 @@ def test_the_boards_for_long_traces_keep_what_they_say(
     # near what the study's board has, so that write-back begins as early; tracers take some too
     left = available(trace.meta["stdout"])
     assert 0.85 <= left / available(untraced["command"].stdout) <= 1.05
-    assert trace.summary["warnings"] == []
+    assert lock.sentences(trace.summary["warnings"]) == []
 
 
 def available(meminfo: str) -> int:

@@ -8,6 +8,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import lock
 import pytest
 
 from nandlab.base.paths import ROOT
@@ -39,6 +40,7 @@ def test_quickstart_and_each_study_that_has_a_page_ship_their_figures() -> None:
 @pytest.mark.board
 @pytest.mark.parametrize("file", SHIPPED, ids=lambda file: file.name)
 def test_a_trial_of_each_is_reproduced_to_the_nanosecond(file: Path, tmp_path: Path) -> None:
+    lock.need_locked(read(file).run.provenance["board"]["name"])
     done = reproduce(file, tmp_path)
     assert (done.returncode, done.stdout) == (0, ""), done.stderr
     assert done.stderr.endswith("no difference: 1 trial\n")
@@ -46,6 +48,7 @@ def test_a_trial_of_each_is_reproduced_to_the_nanosecond(file: Path, tmp_path: P
 
 @pytest.mark.board
 def test_a_changed_digit_is_found(tmp_path: Path) -> None:
+    lock.need_locked("apf27")
     (file,) = (f for f in SHIPPED if f.name.startswith("quickstart"))
     told = json.loads(file.read_text())
     told["trials"][0]["phases"][1]["ns"] += 1

@@ -1,0 +1,30 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Where a mirror has not the locked packages any more, tests run on the newest; trials tell."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+import pytest
+
+from nandlab.board.opening import open_board
+from nandlab.catalog.board import BoardModel
+from nandlab.catalog.files import load
+from nandlab.results.record import Doubt
+
+
+def doubts(found: Iterable[Doubt]) -> list[str]:
+    """The codes of doubts but that the board is not the locked one."""
+    return [doubt.code for doubt in found if doubt.code != "not_locked"]
+
+
+def sentences(found: Sequence[str]) -> list[str]:
+    """The same for a trace's warnings."""
+    return [text for text in found if not text.startswith("not the locked board")]
+
+
+def need_locked(name: str) -> None:
+    """Skips a test of what holds for a locked board only."""
+    board = open_board(load("boards", name, BoardModel))
+    if board.moved:
+        pytest.skip(f"the locked packages are not to be had: {board.moved[0]}")

@@ -75,3 +75,12 @@ def test_where_no_root_can_be_entered_it_says_what_to_do(
     assert lines["a root of its own for the board"] == (
         f"MISSING  a root of its own for the board: no; {WAYS}"
     )
+
+
+def test_a_host_that_cannot_run_the_tools_is_told(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("platform.machine", lambda: "aarch64")
+    fine, lines = told(capsys)
+    assert not fine
+    assert "it is aarch64; use another host" in lines["an x86-64 processor"]

@@ -51,9 +51,8 @@ def traced(board: QemuBoard, fs: str, path: Path, **more: object) -> TraceFolder
 def accounted(trace: TraceFolder) -> None:
     """The trace has what the chip counted, and each of it has a cause, a file and a call."""
     s = trace.summary
-    assert (
-        lock.sentences(s["warnings"]) == []
-    )  # among them: the flash of the trace is not the chip's
+    # among them would be: the flash of the trace is not the chip's
+    assert lock.sentences(s["warnings"]) == []
     total = s["flash"]["ns"]
     assert total > 0
     for key in ("flash_by_cause", "flash_by_file"):

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import os
+import platform
 import shutil
 import subprocess
 from collections.abc import Callable, Iterator
@@ -46,6 +47,12 @@ def _program(argv: list[str]) -> str | None:
     return (done.stdout or done.stderr).splitlines()[0]
 
 
+def _processor() -> Check:
+    here = platform.machine()
+    remedy = f"it is {here}; use another host, or a container engine that emulates x86-64"
+    return Check("an x86-64 processor", here if here == "x86_64" else None, remedy)
+
+
 def _root() -> Check:
     way = "as root, by chroot" if os.getuid() == 0 else "in a user namespace"
     return Check("a root of its own for the board", None if hindrance() else way, ROOT_WAYS)
@@ -79,6 +86,7 @@ def checks() -> list[Check]:
         ("Chromium, for tests", ["chromium", "--version"]),
     ]
     return [
+        _processor(),
         _root(),
         *_board(model),
         *(Check(what, _program(argv), test_packages, needed=False) for what, argv in tests),

@@ -140,7 +140,7 @@ def check_loss(board: QemuBoard, n: int) -> None:
     after = status(record["after"].stdout)
     assert (int(after["written"]), int(after["unread"])) == (n, 0)
     assert sum(sizes) + int(after["lost"]) == n
-    assert len([s for s in sizes if s]) > 1
+    assert sum(sizes) > 1024  # more than the ring holds: it was read while it was written
     kept = status(record["kept"].stdout)
     assert (int(kept["written"]), int(kept["lost"])) == (1024, 6)
 

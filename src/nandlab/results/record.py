@@ -110,6 +110,9 @@ class State(_Model):
     valid: float
     invalid: float
     mix: float
+    of: Literal["chip", "free"] = Field(
+        default="chip", description="what the shares asked for are of"
+    )
     obtained: Shares | None = None
 
 
@@ -332,7 +335,7 @@ class Trial(_Model):
             self.chip.latency,
             json.dumps(self.chip.faults, sort_keys=True),
             self.state.name,
-            f"{self.state.valid}/{self.state.invalid}/{self.state.mix}",
+            f"{self.state.valid}/{self.state.invalid}/{self.state.mix} of {self.state.of}",
             self.image.sha256 if self.image else "",
         )
 

@@ -237,6 +237,19 @@ def test_a_single_trial_or_a_doubt_is_not_enough_to_say() -> None:
     ]
 
 
+def test_a_workload_that_could_not_be_run_says_nothing_of_the_file_system() -> None:
+    broken = [
+        t.model_copy(update={"status": "not_measured", "error": "journal: not found", "phases": []})
+        for t in pair("ubifs", 20)
+    ]
+    found = advised([*pair("jffs2", 10), *broken])
+    other = subject(found, "UBIFS")
+    assert (other.fitness, other.avoid, other.against) == ("unproven", (), ())
+    assert other.doubts == (
+        "fresh: 2 of 2 trials could not be measured, mend the workload: journal: not found",
+    )
+
+
 # what must hold of any advice, whatever the figures
 
 SURENESS = {"Take": 2, "Not enough to say": 1, "None that was measured": 0, "No transaction": 0}

@@ -147,6 +147,10 @@ def _told(judged: Sequence[tuple[str, Judgement]], outcome: str) -> list[str]:
 def _doubts(ensemble: Ensemble) -> list[str]:
     """Why an ensemble is not enough to say, each with what to do."""
     found = []
+    if unmeasured := [t for t in ensemble.trials if t.status == "not_measured"]:
+        of = f"{len(unmeasured)} of {len(ensemble.trials)} trials"
+        why = sweep.brief(unmeasured[0].error)
+        found.append(f"{ensemble.state}: {of} could not be measured, mend the workload: {why}")
     if len(ensemble.ok) == 1:
         found.append(f"{ensemble.state}: a single trial: run more members")
     codes = Counter(code for t in ensemble.ok for code in {w.code for w in t.warnings})
@@ -159,7 +163,7 @@ def _doubts(ensemble: Ensemble) -> list[str]:
 
 
 def _failure(ensemble: Ensemble) -> str | None:
-    bad = [t for t in ensemble.trials if not t.ok]
+    bad = [t for t in ensemble.trials if t.status in ("trial_failed", "board_lost")]
     if not bad:
         return None
     of = f"{len(bad)} of {len(ensemble.trials)} trials"

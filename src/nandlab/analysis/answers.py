@@ -137,16 +137,18 @@ def singles(trials: Sequence[Trial]) -> int:
 def _absences(run: Run, trials: Sequence[Trial], missing: Sequence[str]) -> list[str]:
     failed = sum(t.status == "trial_failed" for t in trials)
     lost = sum(t.status == "board_lost" for t in trials)
+    unmeasured = sum(t.status == "not_measured" for t in trials)
     parts = [
         text
         for n, text in (
             (failed, f"{failed} failed"),
             (lost, f"{lost} lost the board"),
+            (unmeasured, f"{unmeasured} could not be measured, by the workload's own fault"),
             (len(missing), f"{len(missing)} {_verb(len(missing), 'has', 'have')} not been run"),
         )
         if n
     ]
-    absent = failed + lost + len(missing)
+    absent = failed + lost + unmeasured + len(missing)
     if not absent:
         return []
     are = _verb(absent, "is", "are")

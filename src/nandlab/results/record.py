@@ -26,7 +26,8 @@ HASH_LETTERS = 20
 Content = bytes
 """Of an artefact; within a trial the word bytes is a field's."""
 
-Status = Literal["ok", "trial_failed", "board_lost"]
+Status = Literal["ok", "trial_failed", "not_measured", "board_lost"]
+"""How a trial ended: not_measured is by the workload's own fault, and says nothing of others."""
 
 WARNINGS: dict[str, str] = {
     "not_deterministic": "Run without --accel kvm if the figures are to be compared.",

@@ -11,13 +11,15 @@ from typing import Any
 
 import pytest
 import samples
+from hypothesis import given
+from hypothesis import strategies as st
 
 from nandlab.analysis import advice, groups, limits
 from nandlab.analysis.limits import Limits
 from nandlab.analysis.views import view
 from nandlab.base.errors import UsageError
 from nandlab.cli.advise import share, size, time_ns
-from nandlab.results.record import EraseSpread, State, Trial
+from nandlab.results.record import Doubt, EraseSpread, State, Trial
 
 S = 1_000_000_000
 MIB = 1 << 20
@@ -121,7 +123,9 @@ def test_what_was_not_measured_is_said_and_never_met() -> None:
     only = found.subjects[0]
     assert only.fitness == "unproven"
     assert only.unknown == ("fresh: RAM: not measured",)
-    assert found.sentences[0].startswith("None is proven fit. The first to look into is JFFS2")
+    assert found.sentences[0].startswith(
+        "Not enough to say which to take. The first to look into is JFFS2"
+    )
     assert found.sentences[-1] == "Cannot be judged: RAM: not measured (of JFFS2)."
 
 
@@ -218,3 +222,102 @@ def test_what_is_not_judged_by_limits_is_told_so(tmp_path: Path) -> None:
     assert "not judged by limits. nandlab show " in said
     told = subprocess.run([*command, "--json"], capture_output=True, text=True, check=True).stdout
     assert json.loads(told) == []
+
+
+def test_a_single_trial_or_a_doubt_is_not_enough_to_say() -> None:
+    alone = advised([trial("jffs2", 10), *pair("ubifs", 20)])
+    assert subject(alone, "JFFS2").fitness == "unproven"
+    assert alone.sentences[0].startswith("Take UBIFS")
+    doubt = Doubt(code="state_missed", text="valid data: 50 % asked, 30 % on the chip")
+    found = advised([t.model_copy(update={"warnings": [doubt]}) for t in pair("jffs2", 10)])
+    assert found.sentences == [
+        "Not enough to say which to take. The first to look into is JFFS2: transactions take "
+        "10.0 s at worst (fresh); open: fresh: 2 of 2 trials carry the doubt state_missed: See "
+        "state.obtained; try mix = 1, ask for less, or give the chip more room."
+    ]
+
+
+def test_a_workload_that_could_not_be_run_says_nothing_of_the_file_system() -> None:
+    broken = [
+        t.model_copy(update={"status": "not_measured", "error": "journal: not found", "phases": []})
+        for t in pair("ubifs", 20)
+    ]
+    found = advised([*pair("jffs2", 10), *broken])
+    other = subject(found, "UBIFS")
+    assert (other.fitness, other.avoid, other.against) == ("unproven", (), ())
+    assert other.doubts == (
+        "fresh: 2 of 2 trials could not be measured, mend the workload: journal: not found",
+    )
+
+
+# what must hold of any advice, whatever the figures
+
+SURENESS = {"Take": 2, "Not enough to say": 1, "None that was measured": 0, "No transaction": 0}
+SECONDS = st.floats(min_value=0.5, max_value=500, allow_nan=False)
+RUNS = st.dictionaries(
+    st.sampled_from(["jffs2", "ubifs", "yaffs2", "nftl-fat32"]),
+    st.lists(SECONDS, min_size=1, max_size=4),
+    min_size=1,
+)
+
+
+def trials(run: dict[str, list[float]], factor: float = 1) -> list[Trial]:
+    return [
+        trial(name, seconds * factor, seed)
+        for name, all_seconds in run.items()
+        for seed, seconds in enumerate(all_seconds, 1)
+    ]
+
+
+def sureness(found: advice.Advice) -> int:
+    return next(n for start, n in SURENESS.items() if found.sentences[0].startswith(start))
+
+
+@given(run=RUNS)
+def test_doubling_every_time_changes_no_order(run: dict[str, list[float]]) -> None:
+    once, twice = advised(trials(run)), advised(trials(run, 2))
+    assert [s.name for s in once.subjects] == [s.name for s in twice.subjects]
+    assert [s.fitness for s in once.subjects] == [s.fitness for s in twice.subjects]
+
+
+@given(run=RUNS)
+def test_a_copy_under_another_name_ties_with_it(run: dict[str, list[float]]) -> None:
+    name = next(iter(run))
+    copy = {"provenance": {"filesystem": {"title": "Copy"}}}
+    copies = [trial("copy", s, i, **copy) for i, s in enumerate(run[name], 1)]
+    found = advised([*trials(run), *copies])
+    one, other = subject(found, samples.TITLES[name]), subject(found, "Copy")
+    assert (one.fitness, one.worst) == (other.fitness, other.worst)
+    if found.sentences[0].startswith(f"Take {one.name}"):
+        assert "The trials do not tell" in found.sentences[0]
+        assert "Copy" in found.sentences[0]
+
+
+@given(run=RUNS, data=st.data())
+def test_dropping_members_never_makes_it_surer(
+    run: dict[str, list[float]], data: st.DataObject
+) -> None:
+    name = data.draw(st.sampled_from(sorted(run)))
+    fewer = {**run, name: run[name][: data.draw(st.integers(1, len(run[name])))]}
+    before, after = advised(trials(run)), advised(trials(fewer))
+    title = samples.TITLES[name]
+    order = advice.ORDER
+    assert order.index(subject(after, title).fitness) >= order.index(subject(before, title).fitness)
+    assert sureness(after) <= sureness(before)
+
+
+@given(run=RUNS, data=st.data())
+def test_a_doubt_added_never_leaves_a_sentence_as_it_was(
+    run: dict[str, list[float]], data: st.DataObject
+) -> None:
+    all_trials = trials(run)
+    before = advised(all_trials)
+    first = before.subjects[0].name
+    doubt = Doubt(code="kernel_log", text="a line")
+    doubted = [
+        t.model_copy(update={"warnings": [doubt]}) if t.filesystem_title == first else t
+        for t in all_trials
+    ]
+    after = advised(doubted)
+    assert after.sentences[0] != before.sentences[0]
+    assert sureness(after) <= sureness(before)

@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 import samples
 from hypothesis import given
@@ -242,6 +244,24 @@ def test_ageing_names_who_suffers_most_with_its_range() -> None:
     ageing = [f for f in aged.findings if f.topic == "Ageing, time"]
     assert ageing[0].firm
     assert ageing[0].text.startswith("YAFFS2 suffers most: its transaction time is 14.")
+
+
+def test_a_figure_that_begins_at_zero_has_grown_and_is_told() -> None:
+    def erasing(n: int) -> dict[str, Any]:
+        return {"flash": {p: Counts(reads=1, programs=1, erases=n) for p in samples.PHASES}}
+
+    trials = [
+        samples.trial(fs, state, seed, **(erasing(n) if fs == "yaffs2" else {}))
+        for fs in ("jffs2", "yaffs2")
+        for state, n in ((samples.FRESH, 0), (samples.AGED, 17))
+        for seed in (1, 2)
+    ]
+    (setting,) = groups.group(trials)
+    _, aged = view(setting).answers(setting)
+    (wear,) = [f for f in aged.findings if f.topic == "Ageing, wear"]
+    assert not wear.firm
+    assert wear.text.startswith("Which suffers most cannot be told, for some begin at 0: YAFFS2 ")
+    assert "from 0 (each 0) to 51 (each 51); JFFS2 " in wear.text
 
 
 def test_absent_trials_come_first_among_the_caveats() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import os
 import threading
+import zlib
 from collections.abc import Callable
 from itertools import groupby
 from pathlib import Path
@@ -191,3 +192,29 @@ def test_fill_without_a_chip_goes_by_bytes(ffsmark: Path, work: Path) -> None:
     assert [warning.split(":")[0] for warning in result["warnings"]] == ["fill-unverified"]
     again = run(ffsmark, text, "--json")
     assert (again.code, "File exists" in again.err) == (1, True)
+
+
+def test_shares_of_the_free_bytes_are_written_as_the_authors_do(ffsmark: Path, work: Path) -> None:
+    free = os.statvfs(work).f_bfree * os.statvfs(work).f_bsize
+    result = run(
+        ffsmark,
+        commands(
+            work,
+            flash="none",
+            fill_of="free",
+            fill_creation_valid=f"{(2**20 + 1000) / free * 100:.12f}",
+            fill_creation_invalid=f"{2**19 / free * 100:.12f}",
+            fill_keep="true",
+            payload="postmark",
+            number=3,
+            transactions=0,
+        ),
+        "--json",
+    ).result
+    assert [file.name for file in work.iterdir()] == ["ffsmark.valid"]
+    valid = (work / "ffsmark.valid").read_bytes()
+    assert len(valid) == pytest.approx(2**20 + 1000, abs=8192)  # others write to this disk too
+    assert len(set(valid)) == 256  # random, whatever the files hold
+    assert len(zlib.compress(valid[:4096])) > 4096
+    assert result["config"]["fill_of"] == "free"
+    assert result["state"]["obtained"] is None

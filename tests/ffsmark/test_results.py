@@ -7,6 +7,7 @@ import json
 import random
 import subprocess
 import zlib
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -104,3 +105,31 @@ def test_data_depends_on_the_seed_only(ffsmark: Path, work: Path) -> None:
     assert [plain[key] for key in ("operations", "bytes")] == [
         squeezed[key] for key in ("operations", "bytes")
     ]
+
+
+@pytest.mark.parametrize(
+    ("kind", "compressibility", "values", "zlib_takes"),
+    [
+        ("random", 0.0, range(256), 0.0),
+        ("random", 0.5, range(256), 0.5),
+        ("postmark", 0.0, range(32, 127), 0.18),
+    ],
+)
+def test_files_hold_the_payload_asked_for(
+    tmp_path: Path, kind: str, compressibility: float, values: range, zlib_takes: float
+) -> None:
+    source, program = Path(__file__).with_name("payload.c"), tmp_path / "t"
+    library = [str(PROGRAMS / "lib" / f"{name}.c") for name in ("payload", "diag")]
+    argv = ["gcc", "-o", str(program), f"-I{PROGRAMS / 'lib'}", str(source), *library]
+    subprocess.run(argv, check=True)
+    asked = [str(program), kind, str(compressibility)]
+    held = subprocess.run(asked, check=True, capture_output=True).stdout
+    assert len(held) == 65536
+    assert set(held) == set(values)
+    counts = Counter(held)
+    if not compressibility:
+        expected = len(held) / len(values)
+        off = sum((counts[v] - expected) ** 2 / expected for v in values)
+        assert off < len(values) + 5 * (2 * len(values)) ** 0.5  # chi-squared, five deviations
+    taken = 1 - len(zlib.compress(held[:4096], 6)) / 4096
+    assert taken == pytest.approx(zlib_takes, abs=0.03)

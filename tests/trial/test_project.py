@@ -173,6 +173,38 @@ values = { on = "relatime", off = "noatime" }
 
 
 @pytest.mark.board
+@pytest.mark.parametrize("fs", ["jffs2", "ubifs"])
+def test_a_state_of_the_free_bytes_is_what_the_free_bytes_allow(board: QemuBoard, fs: str) -> None:
+    words = read_toml(study.find("quickstart")) | {"board": board.machine.model.name}
+    words["matrix"] |= {
+        "workloads": [{"name": "ffsmark", "files": 20, "transactions": 20, "payload": "postmark"}],
+        "filesystems": [{"name": fs, "compression": "none"}],
+        "chips": [{"part": "apf27", "partition_mib": 32}],
+        "states": [
+            {"name": "fresh"},
+            {"name": "free", "valid": 0.5, "of": "free"},
+            {"name": "pages", "valid": 0.5},
+        ],
+        "seeds": [1],
+    }
+    words.pop("beside", None)
+    specs = study.plan(study.Study.model_validate(words))
+    found = [asyncio.run(one.run(spec, board, "t")) for spec in specs]
+    assert [t.error for t in found] == [None, None, None]
+    assert [t.warnings for t in found] == [[], [], []]
+    shares = {t.state.name: t.state.obtained for t in found}
+    free, pages = shares["free"], shares["pages"]
+    assert free is not None
+    assert pages is not None
+    assert (free.valid, free.invalid) == (None, None)
+    assert free.programmed is not None
+    assert pages.valid == pytest.approx(0.5, abs=0.03)
+    # UBI and UBIFS hold back much of a small chip; JFFS2 next to nothing
+    low, high = {"jffs2": (0.47, 0.55), "ubifs": (0.10, 0.40)}[fs]
+    assert low < free.programmed - (free.before or 0) < high
+
+
+@pytest.mark.board
 def test_an_aged_lifetime_really_ages(board: QemuBoard, tmp_path: Path) -> None:
     words = read_toml(study.find("lifetime")) | {"board": board.machine.model.name}
     words["matrix"] |= {

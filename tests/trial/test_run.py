@@ -309,12 +309,14 @@ def test_memory_is_measured_where_asked_for_and_its_cost_is_a_doubt(
     assert not any(step.startswith("memory") for step in (s.name for s in trial.steps))
 
 
-def test_memory_that_was_not_told_fails_the_trial(tmp_path: Path, specs: list[TrialSpec]) -> None:
+def test_memory_that_was_not_told_leaves_the_trial_unmeasured(
+    tmp_path: Path, specs: list[TrialSpec]
+) -> None:
     spec = specs[0].model_copy(update={"measure": ["memory"]})
     names = ("watch", "begin", "mounted", "end", "unmounted")
     board = fake(**{f"memory-{n}": Answer(f"bytes {'9' * 30}\n") for n in names})
     (trial,) = execute(tmp_path, board, [spec])
-    assert trial.status == "trial_failed"
+    assert trial.status == "not_measured"
     assert trial.error == "step memory-mounted: printed no bytes"
 
 
@@ -354,3 +356,21 @@ def test_a_run_with_other_steps_is_another_run(tmp_path: Path, specs: list[Trial
     reworded = changed(summary="said in other words")
     assert [s.id for s in longer] == [s.id for s in specs]
     assert run_id(longer) != run_id(specs) == run_id(reworded)
+
+
+@pytest.mark.parametrize(
+    ("step", "rc", "status"),
+    [
+        ("workload", 1, "trial_failed"),  # as when the disk is full
+        ("workload", 127, "not_measured"),
+        ("workload", 126, "not_measured"),
+        ("workload", 128 + 11, "not_measured"),
+        ("workload", 128 + 9, "trial_failed"),  # killed, for lack of memory perhaps
+        ("mount", 127, "trial_failed"),
+    ],
+)
+def test_a_workload_s_own_fault_is_not_the_file_system_s(
+    tmp_path: Path, specs: list[TrialSpec], step: str, rc: int, status: str
+) -> None:
+    (trial,) = execute(tmp_path, fake(**{step: Answer(rc=rc)}), specs[:1])
+    assert trial.status == status

@@ -3,14 +3,16 @@
 
 A subject is judged in every flash state of its setting, since a product passes through all. It
 is *unfit* when a trial of it did not end well or a limit is broken in some state, *unproven* when a
-limit is in doubt or could not be judged or a state of the setting was not run, else *fit*. The fit
-come first, then the unproven; within each by the median of the workload's headline figure in the
-state where that is worst. A subject is to be avoided if it is unfit, or if in some state it is
-:data:`FAR` times worse than the first by headline or erases, and the ranges do not touch.
+limit is in doubt or could not be judged, a state of the setting was not run or has a single trial,
+or a trial carries a doubt, else *fit*. The fit come first, then the unproven; within each by the
+median of the workload's headline figure in the state where that is worst. A subject is to be
+avoided if it is unfit, or if in some state it is :data:`FAR` times worse than the first by headline
+or erases, and the ranges do not touch.
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -22,6 +24,7 @@ from nandlab.analysis.groups import Ensemble, Setting
 from nandlab.analysis.limits import Judgement, Limits, judge
 from nandlab.analysis.ranking import joined
 from nandlab.base import units
+from nandlab.results.record import WARNINGS
 
 Fitness = Literal["fit", "unproven", "unfit"]
 ORDER: tuple[Fitness, ...] = ("fit", "unproven", "unfit")
@@ -45,6 +48,8 @@ class Subject:
     unknown: tuple[str, ...]
     """Limits that could not be judged."""
     met: tuple[str, ...]
+    doubts: tuple[str, ...]
+    """Why its figures are not enough to say: single trials, and doubts that trials carry."""
     avoid: tuple[str, ...]
     """Why to avoid it; empty: it need not be."""
 
@@ -104,12 +109,13 @@ def _subject(setting: Setting, name: str, limits: Limits) -> Subject:
     broken = _told(judged, "broken")
     doubtful = _told(judged, "in doubt")
     unknown = _told(judged, "unknown")
+    doubts = [d for e in ensembles for d in _doubts(e)]
     here = {e.state for e in ensembles}
     not_run = tuple(s for s in setting.states if s not in here)
     fitness: Fitness = "fit"
     if failures or broken:
         fitness = "unfit"
-    elif doubtful or unknown or not_run:
+    elif doubtful or unknown or not_run or doubts:
         fitness = "unproven"
     headline = setting.headline
     seen = [(s.median, e.state) for e in ensembles if (s := e.spread(headline)) is not None]
@@ -124,6 +130,7 @@ def _subject(setting: Setting, name: str, limits: Limits) -> Subject:
         against=(*failures, *broken, *doubtful),
         unknown=tuple(unknown),
         met=tuple(_told(judged, "met")),
+        doubts=tuple(doubts),
         avoid=(*failures, *broken),
     )
 
@@ -137,8 +144,26 @@ def _told(judged: Sequence[tuple[str, Judgement]], outcome: str) -> list[str]:
     return [f"{joined(states)}: {text}" for text, states in by_text.items()]
 
 
+def _doubts(ensemble: Ensemble) -> list[str]:
+    """Why an ensemble is not enough to say, each with what to do."""
+    found = []
+    if unmeasured := [t for t in ensemble.trials if t.status == "not_measured"]:
+        of = f"{len(unmeasured)} of {len(ensemble.trials)} trials"
+        why = sweep.brief(unmeasured[0].error)
+        found.append(f"{ensemble.state}: {of} could not be measured, mend the workload: {why}")
+    if len(ensemble.ok) == 1:
+        found.append(f"{ensemble.state}: a single trial: run more members")
+    codes = Counter(code for t in ensemble.ok for code in {w.code for w in t.warnings})
+    for code, n in sorted(codes.items()):
+        what = WARNINGS.get(code, "see the trial files").rstrip(".")
+        found.append(
+            f"{ensemble.state}: {n} of {len(ensemble.ok)} trials carry the doubt {code}: {what}"
+        )
+    return found
+
+
 def _failure(ensemble: Ensemble) -> str | None:
-    bad = [t for t in ensemble.trials if not t.ok]
+    bad = [t for t in ensemble.trials if t.status in ("trial_failed", "board_lost")]
     if not bad:
         return None
     of = f"{len(bad)} of {len(ensemble.trials)} trials"
@@ -187,9 +212,9 @@ def _take(advice: Advice) -> str:
         if not maybe:
             return "None that was measured is fit."
         best = maybe[0]
-        open_points = [*best.against, *best.unknown, *_gaps(best)]
+        open_points = [*best.against, *best.unknown, *_gaps(best), *best.doubts]
         return (
-            f"None is proven fit. The first to look into is {best.name}: "
+            f"Not enough to say which to take. The first to look into is {best.name}: "
             f"{_told_worst(advice, best)}; open: {'; '.join(open_points)}."
         )
     first, rest = able[0], [s for s in able[1:] if not s.avoid]
@@ -257,6 +282,7 @@ def lines(advice: Advice) -> list[str]:
         told.append(f"  {i}. {s.name}: {s.fitness}; {worst}")
         told += [f"     against: {text}" for text in s.against]
         told += [f"     not known: {text}" for text in (*s.unknown, *_gaps(s))]
+        told += [f"     doubt: {text}" for text in s.doubts]
         told += [f"     met: {text}" for text in s.met]
         told += [f"     avoid: {text}" for text in s.avoid if text not in s.against]
     return [*told, ""]

@@ -137,16 +137,18 @@ def singles(trials: Sequence[Trial]) -> int:
 def _absences(run: Run, trials: Sequence[Trial], missing: Sequence[str]) -> list[str]:
     failed = sum(t.status == "trial_failed" for t in trials)
     lost = sum(t.status == "board_lost" for t in trials)
+    unmeasured = sum(t.status == "not_measured" for t in trials)
     parts = [
         text
         for n, text in (
             (failed, f"{failed} failed"),
             (lost, f"{lost} lost the board"),
+            (unmeasured, f"{unmeasured} could not be measured, by the workload's own fault"),
             (len(missing), f"{len(missing)} {_verb(len(missing), 'has', 'have')} not been run"),
         )
         if n
     ]
-    absent = failed + lost + len(missing)
+    absent = failed + lost + unmeasured + len(missing)
     if not absent:
         return []
     are = _verb(absent, "is", "are")
@@ -266,10 +268,26 @@ def ageing(setting: Setting, state: str) -> list[Finding]:
     for topic, lead, figure in topics:
         ratios = [(s, ageing_ratio(setting, s, state, figure)) for s in setting.subjects]
         known = [Entry(s, r) for s, r in ratios if r is not None]
-        if known:
+        from_zero = [f for s in setting.subjects if (f := _from_zero(setting, s, state, figure))]
+        if known and not from_zero:
             more = figure.better == "more"
             found.append(_ageing_finding(topic, lead, known, falls=more))
+        elif known or from_zero:
+            grown = [f"{name} {_times_fresh(r)} times" for name, r in known]
+            told = [*from_zero, *grown]
+            text = f"Which suffers most cannot be told, for some begin at 0: {'; '.join(told)}."
+            found.append(ranking.no_order(topic, text))
     return found
+
+
+def _from_zero(setting: Setting, subject: str, state: str, figure: Figure) -> str | None:
+    """A figure that is 0 on fresh flash and not in this state has no ratio, but it has grown."""
+    fresh = next((e for e in setting.ensembles if e.subject == subject and e.reference), None)
+    aged = setting.find(subject, state)
+    before, after = (e.spread(figure) if e else None for e in (fresh, aged))
+    if before is None or after is None or before.min > 0 or after.max <= 0:
+        return None
+    return f"{subject} from {before.brief(figure.form)} to {after.brief(figure.form)}"
 
 
 def _ageing_topic(setting: Setting) -> str:

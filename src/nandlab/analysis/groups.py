@@ -26,6 +26,7 @@ class StateKey(NamedTuple):
     valid: float
     invalid: float
     mix: float
+    of: str = "chip"
 
 
 @dataclass(frozen=True)
@@ -201,17 +202,19 @@ def _subject(trial: Trial, trials: list[Trial]) -> str:
 
 
 def _state_key(state: State) -> StateKey:
-    return StateKey(state.name, state.valid, state.invalid, state.mix)
+    return StateKey(state.name, state.valid, state.invalid, state.mix, state.of)
 
 
 def _state_names(keys: list[StateKey]) -> dict[StateKey, str]:
     """The state's own name, and its shares where one name stands for several states."""
     distinct = set(keys)
     named = [k.name for k in distinct]
-    return {
-        k: k.name if named.count(k.name) == 1 else f"{k.name} ({k.valid:g}/{k.invalid:g}/{k.mix:g})"
-        for k in distinct
-    }
+    return {k: k.name if named.count(k.name) == 1 else _in_full(k) for k in distinct}
+
+
+def _in_full(k: StateKey) -> str:
+    free = " of the free bytes" if k.of == "free" else ""
+    return f"{k.name} ({k.valid:g}/{k.invalid:g}/{k.mix:g}{free})"
 
 
 def _holds_nothing(state: StateKey) -> bool:

@@ -23,6 +23,7 @@ class Parameter(Strict):
     default: Scalar = Field(description="the value when a study names none; its type is the type")
     min: float | None = Field(default=None, description="least value")
     max: float | None = Field(default=None, description="greatest value")
+    one_of: list[str] | None = Field(default=None, description="the words that it may be")
 
     def check(self, value: object) -> str | None:
         """What is wrong with a value, or None."""
@@ -31,6 +32,8 @@ class Parameter(Strict):
             value = float(value)
         if type(value) is not wanted:
             return f"must be of type {wanted.__name__}, is {value!r}"
+        if self.one_of is not None and value not in self.one_of:
+            return f"must be one of {', '.join(self.one_of)}, is {value!r}"
         if isinstance(value, int | float) and not isinstance(value, bool):
             if self.min is not None and value < self.min:
                 return f"must be at least {self.min:g}, is {value!r}"

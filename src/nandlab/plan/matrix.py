@@ -94,7 +94,7 @@ class ChipChoice(Strict):
 
 
 class StateChoice(Strict):
-    """The flash state that a trial starts from, as shares of the partition's pages."""
+    """The flash state that a trial starts from, as shares of the flash."""
 
     name: str = Field(description="what reports call it, such as fresh or aged")
     valid: float = Field(default=0.0, ge=0, lt=1, description="share that holds live data")
@@ -102,11 +102,18 @@ class StateChoice(Strict):
     mix: float = Field(
         default=0.0, ge=0, le=1, description="0: whole blocks of one kind; 1: mixed within blocks"
     )
+    of: Literal["chip", "free"] = Field(
+        default="chip",
+        description="what the shares are of: chip: the partition's pages, as the chip counts them; "
+        "free: the bytes that statvfs tells to be free, before any data is synced",
+    )
 
     @model_validator(mode="after")
     def _leaves_room(self) -> StateChoice:
         if self.valid + self.invalid >= 1:
             raise ValueError("valid and invalid together must leave room: keep their sum under 1")
+        if self.of == "free" and self.mix:
+            raise ValueError('of = "free" writes one file after the other: leave mix out')
         return self
 
 

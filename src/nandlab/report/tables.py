@@ -142,11 +142,12 @@ def states(setting: Setting) -> list[Column]:
     """What the flash was asked to hold, and what it held."""
     asked: list[Column] = [
         (f"asked: {key}", text_cell(partial(_asked, key=key)))
-        for key in ("valid", "invalid", "mix")
+        for key in ("valid", "invalid", "mix", "of")
     ]
     obtained = ("before", "valid", "invalid", "programmed")
     return [*asked, *(figure(setting.figure(f"state.{key}")) for key in obtained)]
 
 
 def _asked(e: Ensemble, key: str) -> str:
-    return units.percent(getattr(e.first.state, key))
+    told = getattr(e.first.state, key)
+    return told if isinstance(told, str) else units.percent(told)

@@ -26,7 +26,8 @@ HASH_LETTERS = 20
 Content = bytes
 """Of an artefact; within a trial the word bytes is a field's."""
 
-Status = Literal["ok", "trial_failed", "board_lost"]
+Status = Literal["ok", "trial_failed", "not_measured", "board_lost"]
+"""How a trial ended: not_measured is by the workload's own fault, and says nothing of others."""
 
 WARNINGS: dict[str, str] = {
     "not_deterministic": "Run without --accel kvm if the figures are to be compared.",
@@ -110,6 +111,9 @@ class State(_Model):
     valid: float
     invalid: float
     mix: float
+    of: Literal["chip", "free"] = Field(
+        default="chip", description="what the shares asked for are of"
+    )
     obtained: Shares | None = None
 
 
@@ -332,7 +336,7 @@ class Trial(_Model):
             self.chip.latency,
             json.dumps(self.chip.faults, sort_keys=True),
             self.state.name,
-            f"{self.state.valid}/{self.state.invalid}/{self.state.mix}",
+            f"{self.state.valid}/{self.state.invalid}/{self.state.mix} of {self.state.of}",
             self.image.sha256 if self.image else "",
         )
 

@@ -4,11 +4,12 @@
 from __future__ import annotations
 
 import re
+import signal
 from collections.abc import Callable
 from typing import Any, TypeVar
 
 from nandlab.base.digest import bytes_digest
-from nandlab.board.job import Job, JobRecord, printable
+from nandlab.board.job import Job, JobRecord, StepRecord, printable
 from nandlab.chip import simulated
 from nandlab.measure.every import wanted
 from nandlab.measure.instrument import Unreadable
@@ -23,6 +24,8 @@ OFF_TARGET = "fill-off-target"
 OFF_TARGET_MAX = 0.02
 WORKLOAD_DOUBTS = {OFF_TARGET: "state_missed"}
 """Codes of a workload's warnings that have a code of their own in record.WARNINGS."""
+CRASHES = (signal.SIGABRT, signal.SIGBUS, signal.SIGFPE, signal.SIGILL, signal.SIGSEGV)
+"""Signals that a program is ended by when it is at fault; a shell makes an exit of them, + 128."""
 KERNEL_WARNING = 4
 """The kernel's log level "warning"; lower is worse."""
 EXPECTED_IN_LOG = ("taints kernel.", "tainting kernel")
@@ -48,11 +51,19 @@ def outcome(spec: TrialSpec, job: Job, record: JobRecord) -> dict[str, Any]:
         found["warnings"].append(Doubt(code="kernel_log", text=text))
     failed = record.failed()
     if failed is not None:
-        return found | {"status": "trial_failed", "error": failed.failure()}
+        status = "not_measured" if _own_fault(spec, failed) else "trial_failed"
+        return found | {"status": status, "error": failed.failure()}
     try:
         return found | _figures(spec, record, found["warnings"])
     except Unreadable as e:
-        return found | {"status": "trial_failed", "error": str(e)}
+        return found | {"status": "not_measured", "error": str(e)}
+
+
+def _own_fault(spec: TrialSpec, failed: StepRecord) -> bool:
+    """Whether a step of the workload failed by itself: it is no program, or it crashed."""
+    steps = {"workload", *(s.phase for s in spec.workload.steps if s.do == "run")}
+    crashed = failed.signal in CRASHES or failed.rc - 128 in CRASHES
+    return failed.step in steps and (failed.rc in (126, 127) or crashed)
 
 
 def _figures(spec: TrialSpec, record: JobRecord, doubts: list[Doubt]) -> dict[str, Any]:
@@ -152,7 +163,12 @@ def _when_the_load_begins(filled: Shares, programmed: float) -> Shares:
 
 
 def _off_target(spec: TrialSpec, obtained: Shares) -> list[Doubt]:
-    """A doubt for each share that is more than two points off the one asked for."""
+    """A doubt for each share that is more than two points off the one asked for.
+
+    Shares of the free bytes are not held against pages.
+    """
+    if spec.state.of == "free":
+        return []
     pairs = (
         ("valid", spec.state.valid, obtained.valid),
         ("invalid", spec.state.invalid, obtained.invalid),

@@ -204,7 +204,7 @@ def fill_files(spec: TrialSpec) -> dict[str, bytes]:
         f"set location {MOUNTPOINT}\nset number 1\nset transactions 0\nset seed {spec.seed}\n"
         f"set buffering false\nset fill creation valid {state.valid * 100:g}\n"
         f"set fill creation invalid {state.invalid * 100:g}\nset fill mix {state.mix:g}\n"
-        "set fill keep true\nrun\nquit\n"
+        f"set fill of {state.of}\nset fill keep true\nrun\nquit\n"
     )
     return {"fill.cfg": text.encode()}
 

@@ -291,7 +291,7 @@ static int act(struct request *request)
 				      O_RDONLY | O_DIRECTORY, 0);
 		if (folder < 0)
 			return EXIT_RUN_FAILED;
-		payload_open(&request->payload, 1, 0.0, PIECE);
+		payload_open(&request->payload, PAYLOAD_RANDOM, 1, 0.0, PIECE);
 		error = actions[i].run(request, folder);
 		payload_close(&request->payload);
 		close(folder);

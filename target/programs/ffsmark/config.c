@@ -7,6 +7,7 @@
 #include "diag.h"
 #include "json.h"
 #include "locations.h"
+#include "payload.h"
 #include "settings.h"
 
 /*
@@ -20,6 +21,7 @@ static void size_print(FILE *out, const struct setting *setting,
 		       const void *config);
 static void size_emit(struct json *json, const void *config);
 
+static const char *const fill_of_names[] = {"chip", "free", NULL};
 static const char *const report_names[] = {"verbose", "terse", NULL};
 
 #define AT(field) .offset = offsetof(struct config, field)
@@ -67,9 +69,12 @@ static const struct setting settings[] = {
 	FLAG("drop transactions", "drop_transactions", drop_transactions,
 	     "empty the page cache before the transactions (root)"),
 	PERCENT("fill creation valid", "fill_valid", fill_valid,
-		"share of the partition to fill with valid data first"),
+		"share to fill with valid data first"),
 	PERCENT("fill creation invalid", "fill_invalid", fill_invalid,
-		"share of the partition to fill with data then deleted"),
+		"share to fill with data then deleted"),
+	{"fill of", "chip|free",
+	 "shares are of the chip's pages, or of statvfs's free bytes",
+	 "fill_of", SETTING_CHOICE, AT(fill_of), .choices = fill_of_names},
 	SHARE("fill mix", "fill_mix", fill_mix,
 	      "share of both to interleave; 0: whole blocks of one kind"),
 	{"fill chunk", "BYTES", "bytes of a kind in a row when interleaving",
@@ -77,6 +82,9 @@ static const struct setting settings[] = {
 	 .max = 1 << 20},
 	FLAG("fill keep", "fill_keep", fill_keep,
 	     "leave the valid data in place after the run"),
+	{"payload", "random|postmark",
+	 "bytes of the files: of all 256 values, or Postmark's 32 to 126",
+	 "payload", SETTING_CHOICE, AT(payload), .choices = payload_names},
 	SHARE("compressibility", "compressibility", compressibility,
 	      "share of all data written that compresses away"),
 	{"flash", "DIR|auto|none", "directory of the chip's statistics",

@@ -19,6 +19,9 @@ enum report_format { REPORT_VERBOSE, REPORT_TERSE };
 #define FLASH_AUTO "auto"
 #define FLASH_NONE "none"
 
+/* What the shares of a fill are of. */
+enum fill_basis { FILL_OF_CHIP, FILL_OF_FREE };
+
 /* A directory to work in, and how often it is chosen relative to the others. */
 struct location {
 	char *path;
@@ -48,6 +51,8 @@ struct config {
 	double fill_mix;     /* share of both that alternates within blocks */
 	uint64_t fill_chunk; /* bytes of one kind before the other follows */
 	bool fill_keep;	     /* leave the valid file after the run */
+	int fill_of;	     /* an enum fill_basis */
+	int payload;	     /* an enum payload_kind */
 	double compressibility; /* share of all data that compresses away */
 	char *flash; /* statistics directory, FLASH_AUTO or FLASH_NONE */
 };

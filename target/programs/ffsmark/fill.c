@@ -269,7 +269,50 @@ static int settle(struct fill *fill, struct fill_file *file)
 	return 0;
 }
 
-static int fill_write(struct fill *fill)
+/* Write a share of the free bytes; the file is left as the kernel has it. */
+static int write_share(struct fill *fill, struct fill_file *file, double bytes)
+{
+	uint64_t left = (uint64_t)bytes;
+	int error = 0;
+
+	file->fd = checked_open(file->path, O_WRONLY | O_CREAT | O_EXCL, 0600);
+	if (file->fd < 0)
+		return -1;
+	while (left && !error) {
+		size_t size = left < STEP ? left : STEP;
+
+		error = interrupted ||
+			checked_write(file->fd,
+				      payload_next(fill->payload, size), size,
+				      file->path);
+		left -= size;
+	}
+	error |= checked_close(file->fd, file->path);
+	if (error)
+		checked_unlink(file->path);
+	return error ? -1 : 0;
+}
+
+static int fill_free_space(struct fill *fill)
+{
+	const struct config *config = fill->config;
+	struct statvfs size;
+	double free;
+
+	if (statvfs(config_location(config, 0), &size))
+		return fail_errno("get the size of the file system of",
+				  config_location(config, 0));
+	free = (double)size.f_bfree * (double)size.f_bsize;
+	if (write_share(fill, &fill->valid, config->fill_valid * free))
+		return -1;
+	if (!write_share(fill, &fill->invalid, config->fill_invalid * free) &&
+	    !checked_unlink(fill->invalid.path))
+		return 0;
+	checked_unlink(fill->valid.path);
+	return -1;
+}
+
+static int fill_pages(struct fill *fill)
 {
 	const int flags = O_WRONLY | O_CREAT | O_EXCL;
 	int error;
@@ -300,16 +343,18 @@ int fill_run(struct phases *phases, struct payload *payload)
 		.phases = phases,
 		.payload = payload,
 	};
+	bool pages = fill.config->fill_of == FILL_OF_CHIP;
 	int error = choose_unit(&fill);
 
 	if (!error) {
 		fill.valid.path = path_of(fill.config, "ffsmark.valid");
 		fill.invalid.path = path_of(fill.config, "ffsmark.invalid");
-		error = fill_write(&fill);
+		error = pages ? fill_pages(&fill) : fill_free_space(&fill);
 		free(fill.valid.path);
 		free(fill.invalid.path);
 	}
-	if (!error && fill.chip) {
+	if (!error && fill.chip && pages) {
+		phases->result->state.split = true;
 		phases->result->state.valid = fill.valid.done / fill.partition;
 		phases->result->state.invalid =
 			fill.invalid.done / fill.partition;
@@ -352,8 +397,11 @@ void fill_judge(const struct config *config, struct result *result,
 			    (double)before_creation->partition_pages;
 	if (!result->filled) {
 		state->before = state->programmed;
+		state->split = true;
 		return;
 	}
+	if (!state->split)
+		return;
 	/* Pages that the file system has erased since are not invalid now. */
 	left = fmax(0, state->programmed - state->before - state->valid);
 	state->invalid = fmin(state->invalid, left);

@@ -12,6 +12,12 @@
  *
  * Without the chip's counts it uses bytes and the file system's size,
  * unverified.
+ *
+ * With "fill of free" it does what the FFSMark of Olivier and Boukhobza (2015)
+ * does: the shares are of the bytes that statvfs tells to be free, the files
+ * are written in blocks of 4096 random bytes and not synced, and the dead one
+ * is removed before anything is. What the chip then holds is counted, but not
+ * which of its pages are valid.
  */
 #ifndef FFSMARK_FILL_H
 #define FFSMARK_FILL_H

@@ -160,8 +160,13 @@ static void json_state(struct json *json, const struct config *config,
 	json_end(json);
 	if (state->known) {
 		json_object(json, "obtained");
-		json_real(json, "valid", state->valid);
-		json_real(json, "invalid", state->invalid);
+		if (state->split) {
+			json_real(json, "valid", state->valid);
+			json_real(json, "invalid", state->invalid);
+		} else {
+			json_null(json, "valid");
+			json_null(json, "invalid");
+		}
 		json_real(json, "before", state->before);
 		json_real(json, "programmed", state->programmed);
 		json_end(json);

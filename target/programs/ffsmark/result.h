@@ -34,6 +34,7 @@ struct flash_use {
 /* The state of the flash that the fill reached. */
 struct fill_state {
 	bool known; /* from the chip's counts; if false, the rest is invalid */
+	bool split; /* valid and invalid too are known */
 	double valid;	/* share of the partition's pages programmed for it */
 	double invalid; /* the same, for the data deleted afterwards, less what
 			 * was erased before the creation */

@@ -19,7 +19,7 @@ struct run {
 	const char *drop_control;
 	FILE *progress;
 	struct phases phases;
-	struct payload payload;
+	struct payload payload, fill_payload;
 	struct workload workload;
 	bool valid_data; /* the fill's valid file is there */
 };
@@ -52,7 +52,8 @@ static int do_fill(struct run *run)
 	if (!fill_wanted(run->config))
 		return 0;
 	say(run, "Filling the flash");
-	if (phase_begin(&run->phases) || fill_run(&run->phases, &run->payload))
+	if (phase_begin(&run->phases) ||
+	    fill_run(&run->phases, &run->fill_payload))
 		return -1;
 	run->valid_data = true;
 	run->result->filled = true;
@@ -160,10 +161,12 @@ int run_benchmark(const struct config *config, const char *drop_control,
 				   : config->size_high;
 	int error;
 
-	if (fill_wanted(config) && fill_largest(config) > largest)
-		largest = fill_largest(config);
-	payload_open(&run.payload, config->seed, config->compressibility,
-		     largest);
+	payload_open(&run.payload, config->payload, config->seed,
+		     config->compressibility, largest);
+	payload_open(&run.fill_payload, PAYLOAD_RANDOM, config->seed,
+		     config->fill_of == FILL_OF_FREE ? 0
+						     : config->compressibility,
+		     fill_largest(config));
 	phases_open(&run.phases, config, result);
 	reserve_latencies(config, result);
 	interrupt_watch();
@@ -177,5 +180,6 @@ int run_benchmark(const struct config *config, const char *drop_control,
 	workload_close(&run.workload);
 	phases_close(&run.phases);
 	payload_close(&run.payload);
+	payload_close(&run.fill_payload);
 	return error ? -1 : 0;
 }

@@ -15,8 +15,38 @@ uint64_t payload_draw(uint64_t *state)
 	return mixed ^ mixed >> 31;
 }
 
-void payload_open(struct payload *payload, uint64_t seed,
-		  double compressibility, size_t largest)
+const char *const payload_names[] = {"random", "postmark", NULL};
+
+/* Bits of a draw that give a byte, how many values it has, and the least. */
+static const struct {
+	unsigned int bits, values, least;
+} kinds[] = {
+	[PAYLOAD_RANDOM] = {8, 256, 0},
+	[PAYLOAD_POSTMARK] = {16, 95, 32},
+};
+
+static void draw_period(unsigned char *period, enum payload_kind kind,
+			uint64_t *seed)
+{
+	unsigned int bits = kinds[kind].bits, left = 0;
+	uint64_t random = 0;
+
+	for (size_t i = 0; i < PAYLOAD_PERIOD; i++, left -= bits) {
+		uint64_t value;
+
+		if (!left) {
+			random = payload_draw(seed);
+			left = 64;
+		}
+		value = (random & ((1u << bits) - 1)) * kinds[kind].values;
+		period[i] =
+			(unsigned char)(kinds[kind].least + (value >> bits));
+		random >>= bits;
+	}
+}
+
+void payload_open(struct payload *payload, enum payload_kind kind,
+		  uint64_t seed, double compressibility, size_t largest)
 {
 	size_t zeros = (size_t)(compressibility * PAYLOAD_PERIOD + 0.5);
 
@@ -24,11 +54,7 @@ void payload_open(struct payload *payload, uint64_t seed,
 	payload->pool = allocate((unsigned long long)PAYLOAD_REPEAT + largest,
 				 1, "the data to write");
 	for (size_t at = 0; at < PAYLOAD_REPEAT; at += PAYLOAD_PERIOD) {
-		for (size_t i = 0; i < PAYLOAD_PERIOD; i += sizeof(uint64_t)) {
-			uint64_t random = payload_draw(&seed);
-
-			memcpy(payload->pool + at + i, &random, sizeof(random));
-		}
+		draw_period(payload->pool + at, kind, &seed);
 		memset(payload->pool + at + PAYLOAD_PERIOD - zeros, 0, zeros);
 	}
 	/* The tail repeats the start, so that a read may run over the end. */

@@ -108,4 +108,4 @@ def test_a_full_disk_is_one_line(
         main()
     assert ended.value.code == 2
     (line,) = capsys.readouterr().err.splitlines()
-    assert line.startswith("nandlab: /there/file: No space left on device: free some; the cache is")
+    assert line.startswith("nandlab: /there/file: No space left on device; the cache is")

@@ -73,7 +73,7 @@ def test_where_no_root_can_be_entered_it_says_what_to_do(
     fine, lines = told(capsys)
     assert not fine
     assert lines["a root of its own for the board"] == (
-        f"MISSING  a root of its own for the board: no; {WAYS}"
+        f"MISSING  a root of its own for the board: no; {WAYS} (unshare: Operation not permitted)"
     )
 
 

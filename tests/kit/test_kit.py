@@ -161,7 +161,7 @@ def test_a_tampered_package_is_not_taken(
         f.write(b"x")
     moved_on(mirror, tmp_path)
     monkeypatch.setenv(packages.VARIABLE, str(there))
-    with pytest.raises(UsageError, match=r"library_2_amd64\.deb: its SHA-256 is .* get it again"):
+    with pytest.raises(UsageError, match=r"library_2_amd64\.deb: its SHA-256 is .* get them again"):
         made(model)
     sha256 = packages_of(tmp_path)["library_2_amd64.deb"]
     assert not packages.place(sha256).exists()

@@ -118,7 +118,7 @@ def test_where_no_root_can_be_entered_one_line_says_what_to_do(
     own: Root, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(root, "hindrance", lambda path: "unshare: Operation not permitted")
-    with pytest.raises(UsageError, match="run it as root, or allow user namespaces") as told:
+    with pytest.raises(UsageError, match="run it as root; or allow user namespaces") as told:
         root.require_entry(own)
     assert "\n" not in str(told.value)
 

@@ -45,7 +45,10 @@ def entry(kind: str, inputs: Any, make: Callable[[Path], None]) -> Path:
     with held(folder.with_suffix(".lock")):
         if folder.is_dir():
             return folder
-        work = Path(tempfile.mkdtemp(dir=folder.parent, prefix=".part-"))
+        part = f".part-{folder.name}-"
+        for left in folder.parent.glob(f"{part}*"):  # by a process that was killed
+            shutil.rmtree(left, ignore_errors=True)
+        work = Path(tempfile.mkdtemp(dir=folder.parent, prefix=part))
         try:
             work.chmod(0o755)
             make(work)

@@ -6,7 +6,7 @@ from __future__ import annotations
 import hashlib
 import json
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 
 def digest(value: Any) -> str:
@@ -24,6 +24,14 @@ def file_digest(path: Path) -> str:
     """SHA-256 of a file's content, as hex."""
     with path.open("rb") as f:
         return hashlib.file_digest(f, "sha256").hexdigest()
+
+
+def stream_digest(content: IO[bytes]) -> str:
+    """SHA-256 of what is left to read, as hex."""
+    found = hashlib.sha256()
+    while block := content.read(1 << 20):
+        found.update(block)
+    return found.hexdigest()
 
 
 def tree_digest(folder: Path) -> dict[str, str]:

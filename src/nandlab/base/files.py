@@ -5,19 +5,36 @@ from __future__ import annotations
 
 import os
 import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from typing import IO
+
+
+@contextmanager
+def writing_whole(path: Path) -> Iterator[IO[bytes]]:
+    """A file that has its name once all of it is on the disk; the folder must be there.
+
+    A reader sees the old file or the new one, never a part. OSError names the path.
+    """
+    part = None
+    try:
+        with tempfile.NamedTemporaryFile(dir=path.parent, prefix=".part-", delete=False) as out:
+            part = Path(out.name)
+            yield out
+            out.flush()
+            os.fsync(out.fileno())
+        part.chmod(0o644)
+        part.replace(path)
+    except BaseException as e:
+        if part is not None:
+            part.unlink(missing_ok=True)
+        if isinstance(e, OSError) and e.errno is not None:
+            raise OSError(e.errno, os.strerror(e.errno), str(path)) from None
+        raise
 
 
 def write_whole(path: Path, content: bytes) -> None:
-    """A reader sees the old file or the new one, never a part; the folder must be there."""
-    with tempfile.NamedTemporaryFile(dir=path.parent, prefix=".part-", delete=False) as out:
-        part = Path(out.name)
-        try:
-            out.write(content)
-            out.flush()
-            os.fsync(out.fileno())
-            part.chmod(0o644)
-            part.replace(path)
-        except BaseException:
-            part.unlink(missing_ok=True)
-            raise
+    """Writes a file whole: see writing_whole."""
+    with writing_whole(path) as out:
+        out.write(content)

@@ -93,6 +93,7 @@ class Store:
     """
 
     def __init__(self, board: BoardModel) -> None:
+        self.board = board
         self._start = board.job_start
         size = board.store_end - board.job_start
         self._fd = os.memfd_create("nandlab-store", 0)

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import shlex
+from collections.abc import Mapping
 from pathlib import Path
 
 from nandlab.base.errors import NandlabError
@@ -18,17 +19,17 @@ class ToolFailed(NandlabError):
 
 
 class HostTools:
-    """mtd-utils, ready to run; they see some folders of the host."""
+    """mtd-utils, ready to run; ``see``: the folders that they see, by where they see them."""
 
-    def __init__(self, board: BoardModel, *folders: Path) -> None:
+    def __init__(self, board: BoardModel, see: Mapping[str, Path]) -> None:
         self._tools, files = tools_of(board)
-        self._folders = folders
+        self._see = see
         self.version = next(file for file in files if file.startswith(f"{PACKAGE}_"))
 
     def run(self, line: str) -> None:
         """Runs the command line ``TOOL WORDS…``; ToolFailed has what the tool printed."""
         tool, *words = shlex.split(line)
-        done = self._tools.run([tool, *words], *self._folders)
+        done = self._tools.run([tool, *words], see=self._see)
         if done.returncode:
             said = (done.stderr.strip() or done.stdout.strip()).splitlines()[:6]
             raise ToolFailed(f"{tool} exited with {done.returncode}: {'; '.join(said)}")

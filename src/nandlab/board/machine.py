@@ -10,7 +10,7 @@ from typing import Any
 
 from nandlab.base.cache import entry
 from nandlab.base.digest import file_digest
-from nandlab.base.paths import TARGET, cache_dir
+from nandlab.base.paths import TARGET
 from nandlab.board.build import init, modules, program
 from nandlab.board.cargo import STORE
 from nandlab.board.image import commands, compressed, initramfs
@@ -21,10 +21,12 @@ from nandlab.board.yaffs2 import Core, core
 from nandlab.catalog.board import FIRMWARE_BYTES, BoardModel
 from nandlab.catalog.chip import MIB
 from nandlab.kit.kit import Kit
-from nandlab.kit.root import Root, seen
+from nandlab.kit.root import Root
 
 OWN_MODULES = ("doorbell", "fsram", "nopidle", "simnand", "tracers")
 """Folders of target/modules whose modules are on every board; yaffs2 is too, see assemble()."""
+HERE, STATE, VMLINUZ, INITRAMFS = map(Path, ("/board", "/state", "/vmlinuz", "/initramfs"))
+"""Where QEMU, in its root, sees the folder of its files, the saved state, and what it boots."""
 CODE_MIB = 32
 """QEMU's buffer for translated code. QEMU's default of 1 GiB fills up over a long run of short
 programs, since each is translated anew wherever it is loaded. QEMU empties a full buffer; that
@@ -45,14 +47,14 @@ class Machine:
     """SHA-256 of each program and module of ours in the initramfs, by file name."""
     yaffs2: Core
 
-    def _memory(self, folder: Path) -> list[str]:
+    def _memory(self) -> list[str]:
         """QEMU's options for the machine's memory: the kernel's, the store, the firmware's tables.
 
-        The store is the file ``folder/store``; saved states do not contain it. QEMU assembles
+        The store is the file ``HERE/store``; saved states do not contain it. QEMU assembles
         memory from several pieces only as NUMA nodes; ``numa=off`` makes the kernel ignore these.
         """
         m = self.model
-        store = f"memory-backend-file,id=store,mem-path={folder / STORE},share=on"
+        store = f"memory-backend-file,id=store,mem-path={HERE / STORE},share=on"
         sizes = {
             "memory-backend-ram,id=ram": m.kernel_bytes,
             store: m.store_end - m.kernel_bytes,
@@ -65,12 +67,18 @@ class Machine:
             *(word for node in nodes for word in ("-numa", f"node,{node}")),
         ]
 
-    def command(self, folder: Path, *more: str) -> list[str]:
-        """The command line that runs QEMU, with its sockets and files in ``folder``."""
-        return self.kit.tools.command([*self.qemu(folder), *more], seen(folder, cache_dir()))
+    def command(self, folder: Path, state: Path | None, *more: str) -> list[str]:
+        """The command line that runs QEMU; it sees ``folder``, with its files, as :data:`HERE`."""
+        see = {
+            str(HERE): folder,
+            str(VMLINUZ): self.kit.kernel.vmlinuz,
+            str(INITRAMFS): self.initrd,
+            **({str(STATE): state} if state else {}),
+        }
+        return self.kit.tools.command([*self.qemu(), *more], see)
 
-    def qemu(self, folder: Path) -> list[str]:
-        """QEMU's own command line."""
+    def qemu(self) -> list[str]:
+        """QEMU's own command line, which has no path of this machine."""
         m = self.model
         exact = self.accel == "tcg"
         accel = f"tcg,tb-size={CODE_MIB}" if exact else self.accel
@@ -83,20 +91,15 @@ class Machine:
         )
         return [
             *(QEMU, "-machine", m.machine, "-accel", accel, "-cpu", m.cpu, "-smp", "1"),
-            *self._memory(folder),
+            *self._memory(),
             *clock,
             *("-rtc", "base=2020-01-01,clock=vm", "-seed", "1"),
             *("-nodefaults", "-no-user-config", "-display", "none", "-no-reboot"),
             *("-device", "pvpanic", "-action", "panic=pause"),
-            *("-kernel", str(self.kit.kernel.vmlinuz), "-initrd", str(self.initrd)),
+            *("-kernel", str(VMLINUZ), "-initrd", str(INITRAMFS)),
             *("-append", append.strip()),
-            *("-qmp", f"unix:{folder / 'qmp'}"),
+            *("-qmp", f"unix:{HERE / 'qmp'}"),
         ]
-
-    def described(self) -> str:
-        """QEMU's command line without the paths of this machine."""
-        named = {str(self.kit.kernel.vmlinuz): "vmlinuz", str(self.initrd): "initramfs"}
-        return shlex.join(named.get(word, word) for word in self.qemu(Path("/")))
 
     def identity(self) -> dict[str, Any]:
         """What the machine is, as written into every result."""
@@ -104,7 +107,7 @@ class Machine:
             "board": self.model.model_dump(exclude={"summary"}),
             "accel": self.accel,
             "kernel": self.kit.kernel.release,
-            "command": self.described(),
+            "command": shlex.join(self.qemu()),
             "initramfs": file_digest(self.initrd),
             "lock": {name: dict(files) for name, files in self.kit.lock.items()},
             "parts": self.parts,

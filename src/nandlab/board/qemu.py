@@ -12,7 +12,9 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import shlex
+import errno
+import os
+import shutil
 import subprocess
 import tempfile
 from collections.abc import AsyncIterator, Callable, Coroutine, Mapping
@@ -32,7 +34,7 @@ from nandlab.board.build import program
 from nandlab.board.cargo import HEAD_BYTES, Store
 from nandlab.board.job import BoardLost, ChannelReader, Job, JobRecord
 from nandlab.board.kvm import probe
-from nandlab.board.machine import Machine, assemble
+from nandlab.board.machine import HERE, STATE, Machine, assemble
 from nandlab.board.resident import Curve, resident
 from nandlab.catalog.board import JOB_BYTES, BoardModel
 from nandlab.kit.kit import kit
@@ -40,6 +42,7 @@ from nandlab.kit.lock import Lock
 
 CONSOLE_TAIL_LINES = 80
 CHANNEL_POLL_S = 0.2
+SOCKET_FOLDER_MAX = 80
 NOTHING: Mapping[int, bytes] = MappingProxyType({})
 
 
@@ -109,26 +112,32 @@ def _why_gone(console: list[str]) -> str:
     return "the board stopped by itself"
 
 
+def _short() -> str | None:
+    """A folder for sockets, whose paths have at most 108 bytes; None: the usual one will do."""
+    return "/tmp" if len(os.fsencode(tempfile.gettempdir())) > SOCKET_FOLDER_MAX else None
+
+
 @asynccontextmanager
 async def _vm(
     machine: Machine,
     *extra: str,
+    state: Path,
     carried: Mapping[int, bytes] = NOTHING,
     on_terminal: bool = False,
 ) -> AsyncIterator[_Vm]:
     with (
-        tempfile.TemporaryDirectory(prefix="nandlab-") as scratch,
+        tempfile.TemporaryDirectory(prefix="nandlab-", dir=_short()) as scratch,
         Store(machine.model) as store,
     ):
         folder = Path(scratch)
         for address, content in carried.items():
             store.put(address, content)
-        console = "mon:stdio" if on_terminal else f"file:{folder / 'console'}"
-        serial = ["-serial", console, "-serial", f"file:{folder / 'channel'}"]
+        console = "mon:stdio" if on_terminal else f"file:{HERE / 'console'}"
+        serial = ["-serial", console, "-serial", f"file:{HERE / 'channel'}"]
         qmp = QMPClient("nandlab")
         await qmp.start_server(str(folder / "qmp"))
         process = await asyncio.create_subprocess_exec(
-            *machine.command(folder, *serial, *extra),
+            *machine.command(folder, state, *serial, *extra),
             stdin=None if on_terminal else subprocess.DEVNULL,
             stdout=None if on_terminal else subprocess.DEVNULL,
             stderr=(folder / "stderr").open("w"),
@@ -150,6 +159,8 @@ async def _accept(qmp: QMPClient, process: asyncio.subprocess.Process, folder: P
     if accepting.done() and not accepting.exception():
         return
     accepting.cancel()
+    with contextlib.suppress(asyncio.CancelledError, QMPError, EOFError, OSError):
+        await accepting
     raise NandlabError(f"QEMU did not start: {(folder / 'stderr').read_text().strip()}")
 
 
@@ -232,13 +243,15 @@ class QemuBoard:
         carried = {self.machine.model.job_start: archive}
         if job.cargo:
             carried |= {job.cargo.at(i): each for i, each in enumerate(job.cargo.contents)}
-        return _vm(self.machine, "-incoming", "defer", carried=carried, on_terminal=on_terminal)
+        words = ("-incoming", "defer")
+        return _vm(
+            self.machine, *words, state=self.snapshot, carried=carried, on_terminal=on_terminal
+        )
 
     async def _go_on(self, vm: _Vm) -> None:
         """Loads the saved state into a waiting machine, and lets it run."""
         await _without_store(vm)
-        state = shlex.quote(str(self.snapshot / "state"))
-        await vm.qmp.execute("migrate-incoming", {"uri": f"exec:cat {state}"})
+        await vm.qmp.execute("migrate-incoming", {"uri": f"exec:cat {STATE / 'state'}"})
         await _restored(vm)
         await vm.qmp.execute("cont")
 
@@ -283,14 +296,13 @@ async def _follow(vm: _Vm, memory: Curve) -> None:
 
 async def boot_and_save(machine: Machine, work: Path) -> None:
     """Boots the board and saves its state in the folder ``work``; BoardLost if it does not boot."""
-    async with _vm(machine) as vm:
+    async with _vm(machine, state=work) as vm:
         try:
             async with asyncio.timeout(machine.model.boot_deadline_s):
                 await vm.doorbell()
                 await _without_store(vm)
-                target = shlex.quote(str(work / "state"))
-                await vm.qmp.execute("migrate", {"uri": f"exec:cat > {target}"})
-                await _until_saved(vm)
+                await vm.qmp.execute("migrate", {"uri": f"exec:cat > {STATE / 'state'}"})
+                await _until_saved(vm, work)
         except TimeoutError:
             limit = machine.model.boot_deadline_s
             raise vm.lost(f"the board did not boot within {limit} s of host time") from None
@@ -300,13 +312,15 @@ async def boot_and_save(machine: Machine, work: Path) -> None:
         (work / "kernel.txt").write_text(f"{vm.reader.kernel}\n")
 
 
-async def _until_saved(vm: _Vm) -> None:
+async def _until_saved(vm: _Vm, work: Path) -> None:
     while True:
         state = await vm.qmp.execute("query-migrate")
         status = state["status"] if isinstance(state, dict) and "status" in state else "none"
         if status == "completed":
             return
         if status in ("failed", "cancelled"):
+            if shutil.disk_usage(work).free < vm.store.board.kernel_bytes:
+                raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(work / "state"))
             raise NandlabError(f"QEMU could not save the board's state: {state}")
         await asyncio.sleep(0.02)
 
@@ -333,7 +347,7 @@ def open_board(
         if not kvm.found:
             raise UsageError(f"--accel kvm does not work here: {kvm.remedy}")
     inputs = {
-        "command": machine.described(),
+        "command": machine.qemu(),
         "kernel": file_digest(vmlinuz),
         "initrd": file_digest(machine.initrd),
         "tools": parts.tools.key,

@@ -42,8 +42,10 @@ def core(source: Files, given: Path | None = None) -> Core:
     """The core from a user's folder, or from the files of Debian's source package."""
     if given is not None:
         return _given(given)
-    (archive,) = (name for name in source if ".orig.tar." in name)
-    (dsc,) = (name for name in source if name.endswith(".dsc"))
+    archive = next((name for name in source if ".orig.tar." in name), None)
+    dsc = next((name for name in source if name.endswith(".dsc")), None)
+    if archive is None or dsc is None:
+        raise UsageError("the lock's set of YAFFS2's source has no .orig.tar, or no .dsc")
 
     def make(work: Path) -> None:
         (work / "core").mkdir()

@@ -20,7 +20,9 @@ class Noun(Strict):
     _home: Path | None = PrivateAttr(default=None)
     """The folder that has the catalog which it is from; None: it is from no file."""
 
-    name: str = Field(description="the file's own name, without .toml")
+    name: str = Field(
+        pattern=r"^[A-Za-z0-9][\w.+-]*$", description="the file's own name, without .toml"
+    )
     summary: str = Field(description="in a sentence: what it is and where it is met")
 
     @property

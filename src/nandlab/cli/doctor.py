@@ -55,7 +55,8 @@ def _processor() -> Check:
 
 def _root() -> Check:
     way = "as root, by chroot" if os.getuid() == 0 else "in a user namespace"
-    return Check("a root of its own for the board", None if hindrance() else way, ROOT_WAYS)
+    why = hindrance()
+    return Check("a root of its own for the board", None if why else way, f"{ROOT_WAYS} ({why})")
 
 
 def _board(model: BoardModel) -> Iterator[Check]:
@@ -67,8 +68,7 @@ def _board(model: BoardModel) -> Iterator[Check]:
     yield Check(
         f"packages of board {BOARD}, in the cache", told, "`nandlab run` fetches them", False
     )
-    given = os.environ.get(packages.VARIABLE)
-    ways = [f"{packages.VARIABLE}={given}"] if given else []
+    ways = [f"{packages.VARIABLE}={path}" for path in packages.named()]
     if KEYRING.exists() and (found := mirrors()):
         ways.append(f"apt, from {', '.join(found)}")
     yield Check("a way to get packages", ", ".join(ways) or None, WAYS, needed=bool(missing))

@@ -7,6 +7,7 @@ import asyncio
 import errno
 import json
 import os
+import signal
 import sys
 from pathlib import Path
 from typing import Annotated
@@ -210,8 +211,18 @@ def _options(
     del version
 
 
+FULL = (errno.ENOSPC, errno.EDQUOT)
+"""Errors of a full disk."""
+
+
+def _end(number: int, frame: object) -> None:
+    """Ends as an interruption does, so that what is half done is removed."""
+    sys.exit(128 + number)
+
+
 def main() -> None:
     """Entry point: errors become one clear message and an exit status."""
+    signal.signal(signal.SIGTERM, _end)
     try:
         app()
     except NandlabError as e:
@@ -223,9 +234,9 @@ def main() -> None:
     except BrokenPipeError:
         sys.exit(141)
     except OSError as e:
-        if e.errno not in (errno.ENOSPC, errno.EDQUOT):
+        if e.filename is None and e.errno not in FULL:
             raise
         where = f"{e.filename}: " if e.filename else ""
-        cache = f"the cache is {cache_dir()}, and NANDLAB_CACHE moves it"
-        print(f"nandlab: {where}{e.strerror}: free some; {cache}", file=sys.stderr)
+        todo = f"; the cache is {cache_dir()}, NANDLAB_CACHE moves it" if e.errno in FULL else ""
+        print(f"nandlab: {where}{e.strerror}{todo}", file=sys.stderr)
         sys.exit(2)

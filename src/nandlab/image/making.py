@@ -15,7 +15,6 @@ import tarfile
 import tempfile
 from dataclasses import replace
 from pathlib import Path
-from shlex import quote
 
 from nandlab.base.errors import NandlabError, UsageError
 from nandlab.board.cargo import Cargo, cargo
@@ -96,9 +95,9 @@ def _tools_make(on: Medium, folder: Path, board: Board) -> tuple[bytes, str]:
     recipe = on.filesystem.image
     words = on.words() | on.filesystem.tool_words(on.options) | _probed(on, board)
     with tempfile.TemporaryDirectory(prefix="nandlab-") as work:
-        tools = HostTools(on.board, Path(work), folder.resolve())
+        tools = HostTools(on.board, {"/tree": folder.resolve(), "/work": Path(work)})
         out = Path(work) / "out"
-        words |= {"tree": quote(str(folder.resolve())), "work": work, "out": str(out)}
+        words |= {"tree": "/tree", "work": "/work", "out": "/work/out"}
         for name, template in recipe.files.items():
             (Path(work) / name).write_text(template.format(**words))
         try:

@@ -9,6 +9,7 @@ written.
 from __future__ import annotations
 
 import errno
+import os
 import re
 import shutil
 import subprocess
@@ -45,7 +46,8 @@ class Suite:
 def _run(*argv: str, cwd: Path | None = None) -> str:
     if shutil.which(argv[0]) is None:
         raise NotToBeHad(f"there is no {argv[0]} on this machine")
-    done = subprocess.run(argv, cwd=cwd, capture_output=True, text=True, check=False)
+    env = {**os.environ, "LC_ALL": "C", "LANGUAGE": ""}  # what it says is read
+    done = subprocess.run(argv, cwd=cwd, env=env, capture_output=True, text=True, check=False)
     if "No space left on device" in done.stderr:
         raise OSError(
             errno.ENOSPC, f"No space left on device, while {argv[0]} wrote", str(cwd or "")
@@ -95,7 +97,10 @@ def _source_lines(suite: Suite, kind: str) -> list[str]:
             signed = f" signed-by={KEYRING}" if origin == "Debian" else ""
             lines.append(f"{kind} [arch={suite.arch}{signed}] {uri} {release} main")
     if not lines:
-        raise NotToBeHad("apt on this machine has no source of Debian's main archive")
+        raise NotToBeHad(
+            "apt on this machine has no source of Debian's main archive, or has not fetched its "
+            "lists yet: apt-get update"
+        )
     return lines
 
 

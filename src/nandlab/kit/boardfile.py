@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import json
 import tarfile
-import tempfile
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -19,6 +18,7 @@ from pathlib import Path
 from typing import IO, Any, BinaryIO
 
 from nandlab.base.errors import UsageError
+from nandlab.base.files import writing_whole
 from nandlab.kit.lock import Lock, checked
 
 FORMAT = 1
@@ -44,19 +44,14 @@ def write(path: Path, head: Head, places: Mapping[str, Path]) -> None:
     """Writes a board file, whole or not at all. places: each package's file, by its SHA-256."""
     told = {"format": FORMAT, "board": head.board, "lock": head.lock}
     text = json.dumps(told, sort_keys=True, indent=1).encode()
-    with tempfile.NamedTemporaryFile(dir=path.parent, prefix=".part-", delete=False) as out:
-        part = Path(out.name)
-        try:
-            with tarfile.open(fileobj=out, mode="w", format=tarfile.USTAR_FORMAT) as tar:
-                _add(tar, HEAD, BytesIO(text), len(text))
-                for sha256 in sorted(head.contents()):
-                    with places[sha256].open("rb") as f:
-                        _add(tar, FOLDER + sha256, f, places[sha256].stat().st_size)
-            part.chmod(0o644)
-            part.replace(path)
-        except BaseException:
-            part.unlink(missing_ok=True)
-            raise
+    with (
+        writing_whole(path) as out,
+        tarfile.open(fileobj=out, mode="w", format=tarfile.USTAR_FORMAT) as tar,
+    ):
+        _add(tar, HEAD, BytesIO(text), len(text))
+        for sha256 in sorted(head.contents()):
+            with places[sha256].open("rb") as f:
+                _add(tar, FOLDER + sha256, f, places[sha256].stat().st_size)
 
 
 def _add(tar: tarfile.TarFile, name: str, content: BinaryIO, size: int) -> None:
@@ -75,21 +70,25 @@ class Reader:
 
     def _head(self) -> Head:
         member = self._tar.next()
-        content = self._tar.extractfile(member) if member and member.name == HEAD else None
+        regular = member is not None and member.isreg() and member.name == HEAD
+        content = self._tar.extractfile(member) if member and regular else None
         if content is None or not member or member.size > HEAD_BYTES_MAX:
             raise UsageError(f"{self._path}: not a board file: it does not begin with {HEAD}")
         try:
             told = json.loads(content.read())
-        except ValueError as e:
+        except (ValueError, RecursionError) as e:
             raise UsageError(f"{self._path}: {HEAD} in it is damaged: {e}") from None
         if not isinstance(told, dict) or told.get("format") != FORMAT:
             raise UsageError(f"{self._path}: a board file of another format than {FORMAT}")
-        return Head(told.get("board", {}), checked(told.get("lock"), f"{self._path}: lock"))
+        board = told.get("board")
+        if not isinstance(board, dict):
+            raise UsageError(f"{self._path}: {HEAD} in it has no board")
+        return Head(board, checked(told.get("lock"), f"{self._path}: lock"))
 
     def packages(self) -> Iterator[tuple[str, IO[bytes]]]:
         """Each package's SHA-256, as the file names it, and its content; not verified yet."""
         while (member := self._tar.next()) is not None:
-            content = self._tar.extractfile(member)
+            content = self._tar.extractfile(member) if member.isreg() else None
             if content is None or not member.name.startswith(FOLDER):
                 raise UsageError(f"{self._path}: {member.name}: no board file has this")
             yield member.name.removeprefix(FOLDER), content
@@ -98,10 +97,15 @@ class Reader:
 @contextmanager
 def opened(path: Path) -> Iterator[Reader]:
     """Opens a board file; UsageError if it is none, or ends too early."""
+    if path.exists() and not path.is_file():
+        raise UsageError(f"{path}: not a board file: no regular file")
     try:
-        with path.open("rb") as f, tarfile.open(fileobj=f, mode="r:") as tar:
-            yield Reader(tar, path)
-    except tarfile.TarError as e:
-        raise UsageError(f"{path}: not a board file, or damaged: {e}") from None
-    except (FileNotFoundError, IsADirectoryError) as e:
+        f = path.open("rb")
+    except OSError as e:
         raise UsageError(f"{path}: {e.strerror}") from None
+    with f:
+        try:
+            with tarfile.open(fileobj=f, mode="r:") as tar:
+                yield Reader(tar, path)
+        except tarfile.TarError as e:
+            raise UsageError(f"{path}: not a board file, or damaged: {e}") from None

@@ -79,9 +79,13 @@ def _merged(name: str) -> str:
 def _write(tar: tarfile.TarFile, member: tarfile.TarInfo, root: Path) -> None:
     target = root / member.name
     if member.isdir():
+        if not target.resolve().is_relative_to(root.resolve()):
+            raise _NotADeb(f"{member.name} leads out of the root by a link")
         target.mkdir(parents=True, exist_ok=True)
         return
     target.parent.mkdir(parents=True, exist_ok=True)
+    if not target.parent.resolve().is_relative_to(root.resolve()):
+        raise _NotADeb(f"{member.name} leads out of the root by a link")
     target.unlink(missing_ok=True)
     if member.issym():
         target.symlink_to(_relative(member))

@@ -27,6 +27,8 @@ _CLONE_NEWNS = 0x00020000
 _CLONE_NEWUSER = 0x10000000
 _MS_BIND = 1 << 12
 _MS_REC = 1 << 14
+_MS_RELATIME = 1 << 21
+_READ_ONLY = 1 | 1 << 5 | _MS_BIND
 _MS_PRIVATE = 1 << 18
 _PR_SET_PDEATHSIG = 1
 _libc = ctypes.CDLL(None, use_errno=True)
@@ -65,30 +67,44 @@ def _bind(source: Path, target: Path) -> None:
     _mount(source, target, flags=_MS_BIND | _MS_REC)
 
 
-def _fill(source: Path, stage: Path, wanted: set[Path]) -> None:
-    """Binds what ``source`` has; a folder in which something is wanted is made and filled so."""
+def _kept(path: Path) -> int:
+    """Flags of a mount that a remount must keep; who is not root may not drop them."""
+    flags = os.statvfs(path).f_flag
+    same = flags & (os.ST_NOSUID | os.ST_NODEV | os.ST_NOEXEC | os.ST_NOATIME | os.ST_NODIRATIME)
+    return same | (_MS_RELATIME if flags & os.ST_RELATIME else 0)
+
+
+def _fill(source: Path, stage: Path, wanted: set[Path], left_out: str = "") -> None:
+    """Binds what ``source`` has, for reading only; a folder in which something is wanted is filled.
+
+    left_out: an entry of ``source`` that is not bound.
+    """
     for entry in sorted(source.iterdir()):
         inside = {w.relative_to(entry.name) for w in wanted if w.parts[0] == entry.name}
         if entry.is_symlink():
             (stage / entry.name).symlink_to(entry.readlink())
-        elif Path() in inside:
+        elif Path() in inside or entry.name == left_out:
             continue
         elif inside and entry.is_dir():
             (stage / entry.name).mkdir(exist_ok=True)
             _fill(entry, stage / entry.name, inside)
         else:
             _bind(entry, stage / entry.name)
+            _mount("none", stage / entry.name, flags=_READ_ONLY | _kept(stage / entry.name))
 
 
 def _enter(root: Path, stage: Path, see: dict[Path, Path]) -> None:
-    here = Path.cwd()
+    try:
+        here = Path.cwd()
+    except FileNotFoundError:  # it has been removed
+        here = Path("/")
     _unshare()
     _mount("tmpfs", stage, "tmpfs")
     # first what is to be seen: a folder that contains the stage would bring all that is bound there
     for target, source in see.items():
         _bind(source, stage / target.relative_to("/"))
-    _fill(root, stage, {target.relative_to("/") for target in see})
     (stage / "tmp").mkdir(exist_ok=True)
+    _fill(root, stage, {target.relative_to("/") for target in see}, left_out="tmp")
     os.chroot(stage)
     os.chdir(here if here.is_dir() else "/")
 

@@ -12,7 +12,8 @@ from nandlab.catalog.board import BoardModel
 from nandlab.catalog.files import PROJECT, load, names, validate
 from nandlab.kit import boardfile, packages
 from nandlab.kit import lock as locks
-from nandlab.kit.kit import lock_of, wanted
+from nandlab.kit.apt import NotToBeHad
+from nandlab.kit.kit import WAYS, lock_of, wanted
 from nandlab.kit.lock import Lock
 
 
@@ -25,7 +26,10 @@ def export(model: BoardModel, file: Path) -> None:
         files = lock_of(model).get(each.name)
         if files is None:
             raise UsageError(f"board {model.name} has no lock: `nandlab board update {model.name}`")
-        packages.bring(each, files)
+        try:
+            packages.bring(each, files)
+        except NotToBeHad as e:
+            raise UsageError(f"the locked packages are not to be had: {e}; {WAYS}") from None
         lock[each.name] = files
     head = boardfile.Head(model.model_dump(mode="json"), lock)
     boardfile.write(file, head, {sha256: packages.place(sha256) for sha256 in head.contents()})
@@ -40,9 +44,13 @@ def take(file: Path) -> list[str]:
     with boardfile.opened(file) as reader:
         head = reader.head
     model = validate(dict(head.board), BoardModel, f"{file}: its board")
+    if lacking := [each.name for each in wanted(model) if each.name not in head.lock]:
+        raise UsageError(f"{file}: its lock has no {lacking[0]!r}, which its board needs")
     known = model.name in names("boards")
     if known:
         _refuse_another(model, load("boards", model.name, BoardModel), file)
+    else:
+        _refuse_to_change(head.lock, file)
     packages.take_in(file)
     told = [f"{len(head.contents())} packages of board {model.name} are in the cache"]
     if not known:
@@ -62,6 +70,17 @@ def _refuse_another(model: BoardModel, ours: BoardModel, file: Path) -> None:
             )
 
 
+def _refuse_to_change(lock: Lock, file: Path) -> None:
+    """UsageError if adding a board would change what other boards of the project are made of."""
+    path = Path(PROJECT) / "boards" / locks.FILE
+    for name, files in locks.read(path).items():
+        if name in lock and lock[name] != files:
+            raise UsageError(
+                f"{file}: {path} has other packages for {name!r}, of which boards here are made: "
+                f"{locks.changes(files, lock[name])[0]}; import it in another folder"
+            )
+
+
 def _other_sets(model: BoardModel, lock: Lock) -> str:
     """How the lock here differs from an imported one, in a line; empty: it does not."""
     here = lock_of(model)
@@ -75,8 +94,11 @@ def _added(model: BoardModel, lock: Lock) -> Path:
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / f"{model.name}.toml"
     locks.write(folder / locks.FILE, {**locks.read(folder / locks.FILE), **lock})
-    told = model.model_dump(mode="json", exclude_none=True, exclude_defaults=True)
-    # JSON's strings, numbers and booleans are TOML's
-    lines = [f"{key} = {json.dumps(value)}\n" for key, value in told.items()]
-    write_whole(path, "".join(lines).encode())
+    told = model.model_dump(mode="json", exclude_none=True)
+    write_whole(path, "".join(f"{key} = {_toml(value)}\n" for key, value in told.items()).encode())
     return path
+
+
+def _toml(value: object) -> str:
+    """A string, number or boolean as TOML: as in JSON, but for the character DEL."""
+    return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")

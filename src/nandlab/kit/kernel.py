@@ -7,6 +7,7 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 
+from nandlab.base.errors import UsageError
 from nandlab.kit.lock import Files
 from nandlab.kit.root import Root
 
@@ -54,5 +55,8 @@ class Kernel:
 
 
 def kernel(files: Files, unpacked: Root) -> Kernel:
-    """The kernel of an unpacked set."""
+    """The kernel of an unpacked set; UsageError if it has none."""
+    kinds = ("linux-image-", "linux-headers-", "linux-kbuild-")
+    if lacking := [kind for kind in kinds if not any(f.startswith(kind) for f in files)]:
+        raise UsageError(f"the lock's set of the kernel has no package {lacking[0]}…")
     return Kernel(tuple(sorted(files)), unpacked)

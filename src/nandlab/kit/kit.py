@@ -84,6 +84,8 @@ def kit(
     moved: list[str] = []
     for each in wanted(model, yaffs2=yaffs2):
         files = (lock if lock is not None else lock_of(model)).get(each.name)
+        if lock is None and files is not None:
+            _lock_beside(model, each, files)
         if files is None and (locked or lock is not None):
             raise UsageError(
                 f"board {model.name}: no lock has {each.name!r}: `nandlab board update "
@@ -105,7 +107,9 @@ def tools_of(model: BoardModel) -> tuple[Root, Files]:
     """The tools of a board and their packages."""
     each = tool_set(model)
     files = lock_of(model).get(each.name) or _newly_locked(model, each)
-    files, _ = _brought(each, files, strictly=False)
+    files, moved = _brought(each, files, strictly=False)
+    if moved:
+        print(f"not the locked board: {'; '.join(moved)}", file=sys.stderr, flush=True)
     return root(files), files
 
 
@@ -145,6 +149,15 @@ def _newest_instead(each: Wanted, files: Files, why: str) -> tuple[Files, list[s
     return newest, [f"{each.name}: {line}" for line in locks.changes(files, newest)]
 
 
+def _lock_beside(model: BoardModel, each: Wanted, files: Files) -> None:
+    """Sees that a board of one's own has a lock of its own: the shipped one may move on."""
+    path = lock_path(model)
+    own = locks.read(path)
+    if path.parent != SHIPPED and each.name not in own:
+        locks.write(path, {**own, each.name: files})
+        print(f"{path}: locked {each.name} as the shipped boards have it", file=sys.stderr)
+
+
 def _newly_locked(model: BoardModel, each: Wanted) -> Files:
     """Locks the newest packages for a board that has no lock yet."""
     try:
@@ -165,7 +178,7 @@ def update(models: Mapping[str, BoardModel]) -> dict[Path, list[str]]:
     newest: dict[str, Files] = {}
     for model in models.values():
         path = lock_path(model)
-        old = locks.read(path)
+        old = lock_of(model)
         for each in wanted(model):
             try:
                 newest[each.name] = newest.get(each.name) or packages.newest(each)

@@ -9,13 +9,16 @@ from __future__ import annotations
 
 import hashlib
 import os
+import shutil
 import sys
 import tempfile
 from pathlib import Path
 from typing import IO
 
 from nandlab.base.cache import held
+from nandlab.base.digest import file_digest, stream_digest
 from nandlab.base.errors import UsageError
+from nandlab.base.files import writing_whole
 from nandlab.base.paths import cache_dir
 from nandlab.kit import boardfile
 from nandlab.kit.apt import Apt, NotToBeHad
@@ -23,6 +26,8 @@ from nandlab.kit.boardfile import FOLDER
 from nandlab.kit.lock import Files
 from nandlab.kit.wanted import Wanted
 
+FETCHING = ".fetching-"
+"""How the folders begin that apt fetches to."""
 VARIABLE = "NANDLAB_PACKAGES"
 """The environment variable that names folders of package files, and board files, as PATH does."""
 
@@ -37,40 +42,46 @@ def _folder() -> Path:
 
 
 def missing(files: Files) -> list[str]:
-    """The names of those files that the cache does not have."""
-    return [name for name, sha256 in files.items() if not place(sha256).exists()]
+    """The names of those files that the cache does not have whole; damaged ones are removed."""
+    return [name for name, sha256 in files.items() if not has(sha256)]
+
+
+def has(sha256: str) -> bool:
+    """Whether the cache has a file; one that is damaged is removed, to be had anew."""
+    path = place(sha256)
+    if not path.exists():
+        return False
+    if file_digest(path) == sha256:
+        return True
+    path.unlink(missing_ok=True)
+    return False
 
 
 def keep(content: IO[bytes], sha256: str, whence: str) -> None:
     """Adds a file to the cache; UsageError if its content is another than its SHA-256 says."""
-    target = place(sha256)
-    target.parent.mkdir(parents=True, exist_ok=True)
-    with tempfile.NamedTemporaryFile(dir=target.parent, prefix=".part-", delete=False) as out:
-        part = Path(out.name)
-        try:
-            found = hashlib.sha256()
-            while block := content.read(1 << 20):
-                found.update(block)
-                out.write(block)
-            if found.hexdigest() != sha256:
-                raise UsageError(
-                    f"{whence}: its SHA-256 is {found.hexdigest()[:12]}…, and {sha256[:12]}… is "
-                    "locked: it was changed, or damaged on its way; get it again"
-                )
-            part.replace(target)
-        except BaseException:
-            part.unlink(missing_ok=True)
-            raise
+    _folder().mkdir(parents=True, exist_ok=True)
+    with writing_whole(place(sha256)) as out:
+        found = hashlib.sha256()
+        while block := content.read(1 << 20):
+            found.update(block)
+            out.write(block)
+        if found.hexdigest() != sha256:
+            raise UsageError(
+                f"{whence}: its SHA-256 is {found.hexdigest()[:12]}…, and {sha256[:12]}… is "
+                "locked: the file or the lock was changed or damaged; get them again"
+            )
 
 
 def bring(wanted: Wanted, files: Files) -> None:
     """Brings into the cache what it lacks of a set; NotToBeHad names what is nowhere."""
-    for where in _named():
+    for where in named():
         _from_named(where, files)
     with held(_apt_lock()):
         if lacking := missing(files):
+            for left in _folder().glob(f"{FETCHING}*"):  # by a run that was killed
+                shutil.rmtree(left, ignore_errors=True)
             print(f"fetching {wanted.name}", file=sys.stderr, flush=True)
-            with tempfile.TemporaryDirectory(dir=_folder(), prefix=".part-") as scratch:
+            with tempfile.TemporaryDirectory(dir=_folder(), prefix=FETCHING) as scratch:
                 _download(wanted, files, lacking, Path(scratch))
                 for name in lacking:
                     with (Path(scratch) / name).open("rb") as f:
@@ -103,7 +114,8 @@ def _download(wanted: Wanted, files: Files, lacking: list[str], folder: Path) ->
             raise NotToBeHad(f"{wanted.name}: the mirror did not give {name}")
 
 
-def _named() -> list[Path]:
+def named() -> list[Path]:
+    """The folders and board files that the user names; UsageError if one is not there."""
     given = [Path(p) for p in os.environ.get(VARIABLE, "").split(os.pathsep) if p]
     for path in given:
         if not path.exists():
@@ -131,14 +143,21 @@ def take_in(path: Path, only: set[str] | None = None) -> boardfile.Head:
     """
     with boardfile.opened(path) as reader:
         named = reader.head.contents()
-        todo = {s for s in (named if only is None else named & only) if not place(s).exists()}
+        todo = {s for s in (named if only is None else named & only) if not has(s)}
+        seen: set[str] = set()
         added = []
         try:
             for sha256, content in reader.packages():
+                whence = f"{path}: {FOLDER}{sha256}"
+                if sha256 not in named or sha256 in seen:
+                    raise UsageError(f"{whence}: its lock does not name this, or it is there twice")
                 if sha256 in todo:
-                    keep(content, sha256, f"{path}: {FOLDER}{sha256}")
+                    keep(content, sha256, whence)
                     added.append(sha256)
-            if absent := todo - set(added):
+                elif only is None and stream_digest(content) != sha256:
+                    raise UsageError(f"{whence}: damaged: its SHA-256 is another")
+                seen.add(sha256)
+            if absent := (named if only is None else todo) - seen:
                 raise UsageError(f"{path}: it ends too early: {len(absent)} packages are not in it")
         except BaseException:
             for sha256 in added:

@@ -7,6 +7,7 @@ it has the kernel's /proc and /dev, and the folders that it is given.
 
 from __future__ import annotations
 
+import errno
 import os
 import subprocess
 import sys
@@ -24,6 +25,7 @@ from nandlab.kit.lock import Files
 
 FORM = 3
 """Part of a root's key: raise it when the same packages are unpacked in another way."""
+FULL = os.strerror(errno.ENOSPC)
 HOST = Path("/")
 LINKS = {
     **{name: f"usr/{name}" for name in ("bin", "sbin", "lib", "lib64")},
@@ -33,8 +35,9 @@ LINKS = {
 """What a root has besides its packages; a link to what no package has is left out."""
 WAYS = (
     "nandlab runs the board in a root of its own, and this machine lets it make none: run it as "
-    "root, or allow user namespaces (sysctl kernel.unprivileged_userns_clone=1, on Ubuntu "
-    "kernel.apparmor_restrict_unprivileged_userns=0), or in a container with --privileged"
+    "root; or allow user namespaces (sysctl user.max_user_namespaces above 0, "
+    "kernel.unprivileged_userns_clone=1, on Ubuntu kernel.apparmor_restrict_unprivileged_userns=0)"
+    "; or in a container with --privileged; in a chroot, bind its folder on itself first"
 )
 
 
@@ -75,6 +78,8 @@ class Root:
     def checked(self, argv: Sequence[str], *folders: Path, **how: object) -> str:
         """What the command prints; NandlabError with what it complains of if it fails."""
         done = self.run(argv, *folders, **how)  # type: ignore[arg-type]
+        if FULL in done.stdout + done.stderr:
+            raise OSError(errno.ENOSPC, FULL, f"{argv[0]}, in a root")
         if done.returncode:
             raise NandlabError(f"{' '.join(argv)} failed:\n{done.stdout}{done.stderr}".rstrip())
         return done.stdout
@@ -116,6 +121,8 @@ def _inputs(files: Files) -> dict[str, object]:
 
 
 def _unpack(files: Files, work: Path) -> None:
+    if damaged := packages.missing(files):
+        raise UsageError(f"{damaged[0]}: it was damaged in the cache and is removed: run again")
     print(f"unpacking {len(files)} packages", file=sys.stderr, flush=True)
     top = work / "root"
     for folder in ("usr/bin", "usr/sbin", "usr/lib", "usr/lib64", "tmp"):

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import ClassVar
 
-from nandlab.kit.apt import Apt, Suite
+from nandlab.kit.apt import Apt, NotToBeHad, Suite
 from nandlab.kit.lock import Files
 
 TOOLS = (
@@ -68,7 +68,9 @@ class KernelSet(Wanted):
 
     def resolve(self, apt: Apt) -> Files:
         found = apt.depends(f"linux-image-{self.flavour}")
-        image = next(p for p in found if p.startswith("linux-image-"))
+        image = next((p for p in found if p.startswith("linux-image-")), None)
+        if image is None:
+            raise NotToBeHad(f"linux-image-{self.flavour} depends on no kernel")
         headers = image.replace("linux-image-", "linux-headers-").replace("-unsigned", "")
         parts = apt.depends(headers)
         more = [p for p in parts if p.startswith(("linux-headers-", "linux-kbuild-"))]

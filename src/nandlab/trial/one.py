@@ -42,12 +42,21 @@ async def run(
     doubts = list(found.pop("warnings", []))
     if not board.deterministic:
         doubts.insert(0, Doubt(code="not_deterministic", text="ran under KVM, on host time"))
-    if board.moved:
-        doubts.insert(0, Doubt(code="not_locked", text="; ".join(board.moved)))
+    doubts = with_lock(doubts, board)
     seconds = round(time.monotonic() - began, 3)
     host = Host(seconds=seconds, board=board.key, memory=list(memory))
     told = {**common, **found, "warnings": doubts, "host": host}
     return results.Trial.model_validate(told).knowing(sources(spec, board)).holding(brought)
+
+
+def with_lock(doubts: list[Doubt], board: Board) -> list[Doubt]:
+    """The doubts with the one that the board is not the locked one, if it is not.
+
+    It is of the lock of today, so a trial that was run under another lock may have it wrong.
+    """
+    others = [doubt for doubt in doubts if doubt.code != "not_locked"]
+    moved = [Doubt(code="not_locked", text="; ".join(board.moved))] if board.moved else []
+    return [*moved, *others]
 
 
 def sources(spec: TrialSpec, board: Board) -> dict[str, dict[str, Any]]:

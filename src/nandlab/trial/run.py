@@ -50,7 +50,7 @@ def head(study: Study, specs: Sequence[TrialSpec], board: Board) -> Run:
     identity: dict[str, Any] = board.identity
     images = sorted({s.image.sha256 for s in specs if s.image})
     return Run(
-        id=digest([spec, identity, *images, *(_asked(s, board) for s in specs)])[:12],
+        id=digest([spec, identity, *board.moved, *images, *(_asked(s, board) for s in specs)])[:12],
         study=study.name,
         question=study.question,
         deterministic=board.deterministic,
@@ -170,6 +170,8 @@ def take(folder: RunFolder, specs: Sequence[TrialSpec], board: Board, store: Sto
         if found is None:
             continue
         origin = found.origin or Origin(study=found.study, run=found.run)
+        doubts = one.with_lock(found.warnings, board)
         words = {"id": spec.id, "study": run.study, "run": run.id, "origin": origin}
+        words |= {"warnings": doubts}
         sources = {**found.sources, **one.sources(spec, board)}
         folder.save(found.model_copy(update=words).knowing(sources))

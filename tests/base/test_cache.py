@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from nandlab.base.cache import entry
+from nandlab.base.cache import entry, place
 
 
 @pytest.fixture(autouse=True)
@@ -54,3 +54,16 @@ def test_a_failure_keeps_nothing_and_the_next_may_succeed(tmp_path: Path) -> Non
 
 def test_other_inputs_are_another_entry() -> None:
     assert entry("kind", {"n": 3}, lambda w: None) != entry("kind", {"n": 4}, lambda w: None)
+
+
+def test_a_part_that_a_killed_process_left_is_swept(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("NANDLAB_CACHE", str(tmp_path))
+    left = place("things", 1).with_name(f".part-{place('things', 1).name}-x")
+    other = tmp_path / "things" / ".part-of-another"
+    for folder in (left, other):
+        folder.mkdir(parents=True)
+    entry("things", 1, lambda work: None)
+    assert not left.exists()
+    assert other.exists()

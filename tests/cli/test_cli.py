@@ -109,3 +109,23 @@ def test_a_full_disk_is_one_line(
     assert ended.value.code == 2
     (line,) = capsys.readouterr().err.splitlines()
     assert line.startswith("nandlab: /there/file: No space left on device; the cache is")
+
+
+def test_a_signal_to_end_cleans_up_as_an_interruption_does(tmp_path: Path) -> None:
+    code = (
+        "import sys, time; from pathlib import Path; import nandlab.cli.main as m\n"
+        "from nandlab.base.cache import entry\n"
+        "def make(work):\n"
+        "    (work / 'half').touch(); print('made', flush=True); time.sleep(60)\n"
+        "m.app = lambda: entry('things', {}, make)\n"
+        "m.main()\n"
+    )
+    env = {**os.environ, "NANDLAB_CACHE": str(tmp_path)}
+    with subprocess.Popen(
+        [sys.executable, "-c", code], env=env, stdout=subprocess.PIPE, text=True
+    ) as it:
+        assert it.stdout is not None
+        assert it.stdout.readline() == "made\n"
+        it.terminate()
+        assert it.wait(30) == 128 + 15
+    assert [p.name for p in (tmp_path / "things").iterdir() if p.is_dir()] == []

@@ -3,9 +3,13 @@
 
 from __future__ import annotations
 
+import io
+import json
+import os
 import shutil
 import tarfile
 from pathlib import Path
+from typing import Any
 
 import pytest
 from debmirror import Mirror
@@ -16,6 +20,7 @@ from nandlab.catalog.files import load
 from nandlab.kit import boardfile, exchange, kit, lock, packages, wanted
 from nandlab.kit.kit import Kit
 from nandlab.kit.lock import Files
+from nandlab.kit.root import root
 
 OLD = ("linux-image-6.1.0-1-amd64", "6.1.1-1", "")
 NEW = ("linux-image-6.1.0-2-amd64", "6.1.2-1", "")
@@ -311,3 +316,108 @@ def test_an_export_that_fails_leaves_no_file(
     assert list(tmp_path.glob(".part*")) == []
     with pytest.raises(UsageError, match="no such folder"):
         exchange.export(model, tmp_path / "nowhere" / "x.board")
+
+
+def test_a_file_that_was_damaged_in_the_cache_is_had_anew(
+    model: BoardModel, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    before = made(model)
+    sha256 = packages_of(tmp_path)["library_2_amd64.deb"]
+    good = packages.place(sha256).read_bytes()
+    shutil.rmtree(tmp_path / "cache" / "roots")
+    for bad in (good + b"x", good[:-1], b""):
+        packages.place(sha256).write_bytes(bad)
+        assert made(model, locked=True) == before
+        assert packages.place(sha256).read_bytes() == good
+        shutil.rmtree(tmp_path / "cache" / "roots")
+    packages.place(sha256).write_bytes(b"")
+    with pytest.raises(UsageError, match="was damaged in the cache and is removed"):
+        root(before.lock["tools bookworm amd64"])
+
+
+def test_a_board_of_one_s_own_keeps_the_shipped_packages_when_these_move_on(
+    model: BoardModel, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before = made(model)
+    shipped = tmp_path / "shipped"
+    shipped.mkdir()
+    path = tmp_path / "catalog/boards/boards.lock"
+    path.rename(shipped / "boards.lock")
+    monkeypatch.setattr(kit, "SHIPPED", shipped)
+    assert made(model, locked=True) == before
+    assert lock.read(path) == before.lock
+    (shipped / "boards.lock").write_text("")
+    assert made(model, locked=True) == before
+
+
+def test_an_import_does_not_change_what_other_boards_are_made_of(
+    exported: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    there = elsewhere(tmp_path, monkeypatch)
+    (there / "catalog/boards").mkdir(parents=True)
+    mine = {"tools bookworm amd64": {"tool_1_amd64.deb": "0" * 64}}
+    lock.write(there / "catalog/boards/boards.lock", mine)
+    with pytest.raises(UsageError, match=r"has other packages for 'tools .*import it in another"):
+        exchange.take(exported)
+    assert lock.read(there / "catalog/boards/boards.lock") == mine
+    assert not (tmp_path / "other cache").exists()
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({"name": "../../evil"}, "name: String should match"),
+        ({"name": "/tmp/evil"}, "name: String should match"),
+        ({"name": ""}, "name: String should match"),
+        ({"board": ["x"]}, "has no board"),
+        ({"board": None}, "has no board"),
+        ({"lock": {}}, "its lock has no 'tools bookworm amd64'"),
+    ],
+)
+def test_a_board_file_that_lies_of_itself_is_refused(
+    exported: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    change: dict[str, Any],
+    said: str,
+) -> None:
+    with boardfile.opened(exported) as reader:
+        head = reader.head
+    board = {**head.board, **change} if "name" in change else change.get("board", head.board)
+    told = {"format": 1, "board": board, "lock": change.get("lock", head.lock)}
+    content = json.dumps(told).encode()
+    with tarfile.open(exported, "w") as tar:
+        info = tarfile.TarInfo("board.json")
+        info.size = len(content)
+        tar.addfile(info, io.BytesIO(content))
+    there = elsewhere(tmp_path, monkeypatch)
+    with pytest.raises(UsageError, match=said):
+        exchange.take(exported)
+    assert list(there.iterdir()) == []
+
+
+def test_a_member_that_is_no_file_is_refused(exported: Path, tmp_path: Path) -> None:
+    with tarfile.open(exported, "a") as tar:
+        info = tarfile.TarInfo("packages/" + "0" * 64)
+        info.type, info.linkname = tarfile.SYMTYPE, "/etc/passwd"
+        tar.addfile(info)
+    with pytest.raises(UsageError, match="no board file has this"):
+        exchange.take(exported)
+
+
+def test_a_summary_of_any_letters_comes_through(
+    model: BoardModel, exported: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    odd = model.model_copy(update={"summary": 'a "flash" \U0001f680 \x7f \\ é'})
+    exchange.export(odd, exported)
+    elsewhere(tmp_path, monkeypatch)
+    exchange.take(exported)
+    assert load("boards", "mine", BoardModel).summary == odd.summary
+
+
+@pytest.mark.parametrize("what", ["folder", "pipe"])
+def test_what_is_no_regular_file_is_no_board_file(tmp_path: Path, what: str) -> None:
+    path = tmp_path / "x.board"
+    path.mkdir() if what == "folder" else os.mkfifo(path)
+    with pytest.raises(UsageError, match="no regular file"):
+        exchange.take(path)

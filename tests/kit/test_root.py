@@ -125,3 +125,27 @@ def test_where_no_root_can_be_entered_one_line_says_what_to_do(
 
 def test_seen_folders_are_where_they_are(tmp_path: Path) -> None:
     assert seen(tmp_path) == {str(tmp_path): tmp_path}
+
+
+def test_it_cannot_change_the_root(own: Root) -> None:
+    done = own.run(["sh", "-c", "touch /etc/poison"], see=HOST)
+    assert done.returncode
+    assert "Read-only file system" in done.stderr
+    (own.path / "tmp").mkdir()
+    said(own, "touch /tmp/mine")
+    assert list((own.path / "tmp").iterdir()) == []
+
+
+def test_a_working_folder_that_is_gone_is_no_hindrance(own: Root, tmp_path: Path) -> None:
+    command = own.command(["pwd"], HOST)
+    gone = tmp_path / "gone"
+    gone.mkdir()
+    code = f"import os, subprocess; os.chdir({str(gone)!r}); os.rmdir('.' + '/../gone'); "
+    code += f"print(subprocess.run({command!r}, capture_output=True, text=True).stdout)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "/"
+
+
+def test_a_full_disk_in_a_root_is_told_as_such(own: Root) -> None:
+    with pytest.raises(OSError, match="No space left on device"):
+        said(own, "echo 'cc: No space left on device' >&2; false")

@@ -119,3 +119,21 @@ def test_a_store_outlives_its_runs_and_what_is_broken_there_is_run(tmp_path: Pat
     shutil.rmtree(tmp_path / "results" / "small")
     execute(tmp_path, TEXT, board)
     assert len(board.jobs) == 6
+
+
+def test_the_doubt_about_the_lock_is_that_of_today(tmp_path: Path) -> None:
+    """The same packages may be the locked ones today, and not tomorrow."""
+
+    def codes(folder: RunFolder) -> list[list[str]]:
+        return [[w.code for w in t.warnings] for t in folder.trials()]
+
+    board = fake()
+    locked = execute(tmp_path, TEXT, board)
+    board.moved = ("dosfstools: 4.2-0 -> 4.2-1",)
+    moved = execute(tmp_path, TEXT, board)
+    board.moved = ()
+    again = execute(tmp_path, TEXT.replace("Which?", "Which one?"), board)
+    assert len(board.jobs) == 4
+    assert moved.path != locked.path
+    assert all("not_locked" not in c for c in codes(locked) + codes(again))
+    assert all("not_locked" in c for c in codes(moved))

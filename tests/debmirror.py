@@ -3,10 +3,14 @@
 
 from __future__ import annotations
 
+import atexit
 import io
 import os
+import shutil
 import subprocess
 import tarfile
+import tempfile
+from functools import cache
 from pathlib import Path
 
 from nandlab.base.digest import file_digest
@@ -37,27 +41,42 @@ def ar(members: dict[str, bytes]) -> bytes:
     return out
 
 
+@cache
+def _key() -> Path:
+    """A folder with a key of its own, made once a process."""
+    home = Path(tempfile.mkdtemp(prefix="nandlab-gpg-"))
+    atexit.register(shutil.rmtree, home, ignore_errors=True)
+    _gpg(home, "--quick-gen-key", "test@nowhere", "default", "default", "never")
+    return home
+
+
+def _gpg(home: Path, *words: str) -> bytes:
+    argv = ["gpg", "--homedir", str(home), "--batch", "--passphrase", "", "--yes", *words]
+    told = subprocess.run(argv, check=True, capture_output=True).stdout
+    # gpg has left an agent running
+    subprocess.run(["gpgconf", "--homedir", str(home), "--kill", "all"], check=True)
+    return told
+
+
+def gpg(*words: str) -> bytes:
+    """What gpg prints; it has one key."""
+    return _gpg(_key(), *words)
+
+
 class Mirror:
     """A signed archive of one suite, which the machine's apt is configured with."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         (folder / "pool").mkdir(parents=True)
-        self._gpg("--quick-gen-key", "test@nowhere", "default", "default", "never")
         (folder / "keys").mkdir()
-        (folder / "keys" / "test.gpg").write_bytes(self._gpg("--export"))
+        (folder / "keys" / "test.gpg").write_bytes(gpg("--export"))
         (folder / "sources.list").write_text(f"deb file:{folder} bookworm main\n")
         (folder / "apt.conf").write_text(
             f'Dir::Etc::sourcelist "{folder}/sources.list";\nDir::Etc::sourceparts "-";\n'
             f'Dir::Etc::trustedparts "{folder}/keys";\nDir::State::lists "{folder}/lists";\n'
         )
         (folder / "lists" / "partial").mkdir(parents=True)
-
-    def _gpg(self, *words: str) -> bytes:
-        home = self.folder / "gpg"
-        home.mkdir(exist_ok=True, mode=0o700)
-        argv = ["gpg", "--homedir", str(home), "--batch", "--passphrase", "", "--yes", *words]
-        return subprocess.run(argv, check=True, capture_output=True).stdout
 
     def has(self, *packages: tuple[str, str, str]) -> Files:
         """Now has these packages (name, version, dependencies) and no others; their files."""
@@ -76,7 +95,7 @@ class Mirror:
             "Architectures: amd64\nDate: Sun, 01 Nov 2026 00:00:00 UTC\nSHA256:\n "
             f"{file_digest(where / 'Packages')} {len(told)} main/binary-amd64/Packages\n"
         )
-        self._gpg("--clearsign", "--output", str(release.with_name("InRelease")), str(release))
+        gpg("--clearsign", "--output", str(release.with_name("InRelease")), str(release))
         # the machine's own apt knows the archive once it has been updated
         env = {"APT_CONFIG": str(self.folder / "apt.conf"), "PATH": "/usr/bin:/bin"}
         subprocess.run(["apt-get", "update", "-q"], env=env, check=True, capture_output=True)

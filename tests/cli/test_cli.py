@@ -129,3 +129,17 @@ def test_a_signal_to_end_cleans_up_as_an_interruption_does(tmp_path: Path) -> No
         it.terminate()
         assert it.wait(30) == 128 + 15
     assert [p.name for p in (tmp_path / "things").iterdir() if p.is_dir()] == []
+
+
+def test_an_interruption_is_told(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def interrupt(*words: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("nandlab.kit.exchange.take", interrupt)
+    monkeypatch.setattr(sys, "argv", ["nandlab", "board", "import", "x.board"])
+    with pytest.raises(SystemExit) as ended:
+        main()
+    assert ended.value.code == 130
+    assert "interrupted; run again to go on" in capsys.readouterr().err

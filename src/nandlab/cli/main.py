@@ -211,6 +211,8 @@ def _options(
     del version
 
 
+INTERRUPTED = 128 + signal.SIGINT
+"""Typer's exit status after Ctrl-C."""
 FULL = (errno.ENOSPC, errno.EDQUOT)
 """Errors of a full disk."""
 
@@ -228,9 +230,10 @@ def main() -> None:
     except NandlabError as e:
         print(f"nandlab: {e}", file=sys.stderr)
         sys.exit(e.exit_code)
-    except KeyboardInterrupt:
-        print("nandlab: interrupted; run again to go on", file=sys.stderr)
-        sys.exit(130)
+    except SystemExit as e:
+        if e.code == INTERRUPTED:
+            print("nandlab: interrupted; run again to go on", file=sys.stderr)
+        raise
     except BrokenPipeError:
         sys.exit(141)
     except OSError as e:

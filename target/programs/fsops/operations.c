@@ -78,8 +78,8 @@ static const void *data_of(uint64_t seed, uint64_t size)
 	struct payload *payload = &payloads[seed % PAYLOADS];
 
 	if (!payload->pool)
-		payload_open(payload, PAYLOAD_RANDOM, seed % PAYLOADS, seed % 2 ? 0.5 : 0.0,
-			     IO_PIECE);
+		payload_open(payload, PAYLOAD_RANDOM, seed % PAYLOADS,
+			     seed % 2 ? 0.5 : 0.0, IO_PIECE);
 	payload->at = seed * 251 % PAYLOAD_REPEAT;
 	return payload_next(payload, size);
 }

@@ -158,8 +158,11 @@ async def execute(
         async with asyncio.TaskGroup() as group:
             for spec in todo:
                 group.create_task(in_turn(spec))
-    except* NandlabError as errors:
-        raise errors.exceptions[0] from None
+    except ExceptionGroup as group:  # before Python 3.11.4 except* would wrap what it raises
+        ours, others = group.split(NandlabError)
+        if ours is None or others is not None:
+            raise
+        raise ours.exceptions[0] from None
 
 
 def take(folder: RunFolder, specs: Sequence[TrialSpec], board: Board, store: Store) -> None:

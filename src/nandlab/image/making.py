@@ -95,9 +95,9 @@ def _tools_make(on: Medium, folder: Path, board: Board) -> tuple[bytes, str]:
     recipe = on.filesystem.image
     words = on.words() | on.filesystem.tool_words(on.options) | _probed(on, board)
     with tempfile.TemporaryDirectory(prefix="nandlab-") as work:
-        tools = HostTools(on.board, {"/tree": folder.resolve(), "/work": Path(work)})
+        tools = HostTools(on.board, {"/tree": folder.resolve(), "/made": Path(work)})
         out = Path(work) / "out"
-        words |= {"tree": "/tree", "work": "/work", "out": "/work/out"}
+        words |= {"tree": "/tree", "work": "/made", "out": "/made/out"}
         for name, template in recipe.files.items():
             (Path(work) / name).write_text(template.format(**words))
         try:

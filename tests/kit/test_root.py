@@ -8,13 +8,14 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
 
 from nandlab.base.errors import UsageError
 from nandlab.kit import enter, root
-from nandlab.kit.root import Root, seen
+from nandlab.kit.root import Root
 
 pytestmark = pytest.mark.skipif(root.hindrance() is not None, reason=root.WAYS)
 TRUSTED = ("bin", "lib", "lib64", "usr")
@@ -32,9 +33,8 @@ def own(tmp_path: Path) -> Root:
 HOST = {f"/{name}": Path(f"/{name}") for name in TRUSTED if Path(f"/{name}").exists()}
 
 
-def said(own: Root, command: str, *folders: Path, **how: object) -> str:
-    see = HOST | dict(how.pop("see", {}))  # type: ignore[call-overload]
-    return own.checked(["sh", "-ec", command], *folders, see=see, **how)
+def said(own: Root, command: str, see: Mapping[str, Path] | None = None) -> str:
+    return own.checked(["sh", "-ec", command], {**HOST, **(see or {})})
 
 
 def test_it_sees_the_root_and_what_it_is_given(own: Root, tmp_path: Path) -> None:
@@ -42,7 +42,7 @@ def test_it_sees_the_root_and_what_it_is_given(own: Root, tmp_path: Path) -> Non
     given.mkdir()
     (given / "file").write_text("given\n")
     assert said(own, "cat /etc/mine; ls /etc") == "of the root\nmine\n"
-    assert said(own, f"cat '{given}/file'", given) == "given\n"
+    assert said(own, f"cat '{given}/file'", {str(given): given}) == "given\n"
     assert said(own, "cat /etc/deep/file; cat /etc/mine", see={"/etc/deep": given}) == (
         "given\nof the root\n"
     )
@@ -121,10 +121,6 @@ def test_where_no_root_can_be_entered_one_line_says_what_to_do(
     with pytest.raises(UsageError, match="run it as root; or allow user namespaces") as told:
         root.require_entry(own)
     assert "\n" not in str(told.value)
-
-
-def test_seen_folders_are_where_they_are(tmp_path: Path) -> None:
-    assert seen(tmp_path) == {str(tmp_path): tmp_path}
 
 
 def test_it_cannot_change_the_root(own: Root) -> None:

@@ -12,7 +12,7 @@ import subprocess
 from dataclasses import dataclass
 from pathlib import Path
 
-from nandlab.kit.root import Root, seen
+from nandlab.kit.root import Root
 
 QEMU = "qemu-system-x86_64"
 DEVICE = Path("/dev/kvm")
@@ -58,10 +58,10 @@ def boots(accel: str, tools: Root, kernel: Path) -> bool:
     argv = [
         *(QEMU, "-accel", accel, "-cpu", "qemu64", "-m", "256"),
         *("-nodefaults", "-no-user-config", "-display", "none", "-no-reboot", "-serial", "stdio"),
-        *("-kernel", str(kernel), "-append", "console=ttyS0 panic=-1"),
+        *("-kernel", "/vmlinuz", "-append", "console=ttyS0 panic=-1"),
     ]
     done = subprocess.run(
-        tools.command(argv, seen(kernel.parent)),
+        tools.command(argv, {"/vmlinuz": kernel}),
         stdin=subprocess.DEVNULL,
         capture_output=True,
         text=True,

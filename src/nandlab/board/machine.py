@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import shlex
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -67,13 +68,13 @@ class Machine:
             *(word for node in nodes for word in ("-numa", f"node,{node}")),
         ]
 
-    def command(self, folder: Path, state: Path | None, *more: str) -> list[str]:
-        """The command line that runs QEMU; it sees ``folder``, with its files, as :data:`HERE`."""
+    def command(self, folder: Path, state: Path, *more: str) -> list[str]:
+        """The command line that runs QEMU; it sees ``folder`` as HERE, ``state`` as STATE."""
         see = {
             str(HERE): folder,
             str(VMLINUZ): self.kit.kernel.vmlinuz,
             str(INITRAMFS): self.initrd,
-            **({str(STATE): state} if state else {}),
+            str(STATE): state,
         }
         return self.kit.tools.command([*self.qemu(), *more], see)
 
@@ -108,11 +109,17 @@ class Machine:
             "accel": self.accel,
             "kernel": self.kit.kernel.release,
             "command": shlex.join(self.qemu()),
-            "initramfs": file_digest(self.initrd),
+            "initramfs": _digest(self.initrd),
             "lock": {name: dict(files) for name, files in self.kit.lock.items()},
             "parts": self.parts,
             "yaffs2_core": self.yaffs2.identity(),
         }
+
+
+@cache
+def _digest(initrd: Path) -> str:
+    """SHA-256 of an initramfs; each trial asks for its board's identity several times."""
+    return file_digest(initrd)
 
 
 def own_programs(tools: Root) -> dict[str, Path]:

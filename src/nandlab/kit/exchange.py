@@ -12,8 +12,7 @@ from nandlab.catalog.board import BoardModel
 from nandlab.catalog.files import PROJECT, load, names, validate
 from nandlab.kit import boardfile, packages
 from nandlab.kit import lock as locks
-from nandlab.kit.apt import NotToBeHad
-from nandlab.kit.kit import WAYS, lock_of, wanted
+from nandlab.kit.kit import lock_of, strictly_brought, wanted
 from nandlab.kit.lock import Lock
 
 
@@ -26,10 +25,7 @@ def export(model: BoardModel, file: Path) -> None:
         files = lock_of(model).get(each.name)
         if files is None:
             raise UsageError(f"board {model.name} has no lock: `nandlab board update {model.name}`")
-        try:
-            packages.bring(each, files)
-        except NotToBeHad as e:
-            raise UsageError(f"the locked packages are not to be had: {e}; {WAYS}") from None
+        strictly_brought(each, files)
         lock[each.name] = files
     head = boardfile.Head(model.model_dump(mode="json"), lock)
     boardfile.write(file, head, {sha256: packages.place(sha256) for sha256 in head.contents()})

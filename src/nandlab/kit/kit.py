@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -80,23 +80,7 @@ def kit(
     locked: UsageError if the locked packages are not to be had; else the newest are taken then.
     lock: take these and no others. yaffs2: with the source of YAFFS2's core.
     """
-    taken: dict[str, Files] = {}
-    moved: list[str] = []
-    for each in wanted(model, yaffs2=yaffs2):
-        files = (lock if lock is not None else lock_of(model)).get(each.name)
-        if lock is None and files is not None:
-            _lock_beside(model, each, files)
-        if files is None and (locked or lock is not None):
-            raise UsageError(
-                f"board {model.name}: no lock has {each.name!r}: `nandlab board update "
-                f"{model.name}` makes one"
-            )
-        if files is None:
-            files = _newly_locked(model, each)
-        taken[each.name], changed = _brought(each, files, locked or lock is not None)
-        moved += changed
-    if moved:
-        print(f"not the locked board: {'; '.join(moved)}", file=sys.stderr, flush=True)
+    taken, moved = _taken(model, wanted(model, yaffs2=yaffs2), locked=locked, lock=lock)
     tools = root(taken[tool_set(model).name])
     require_entry(tools)
     files = taken[kernel_set(model).name]
@@ -106,23 +90,53 @@ def kit(
 def tools_of(model: BoardModel) -> tuple[Root, Files]:
     """The tools of a board and their packages."""
     each = tool_set(model)
-    files = lock_of(model).get(each.name) or _newly_locked(model, each)
-    files, moved = _brought(each, files, strictly=False)
+    taken, _ = _taken(model, [each])
+    return root(taken[each.name]), taken[each.name]
+
+
+def _taken(
+    model: BoardModel, sets: Sequence[Wanted], *, locked: bool = False, lock: Lock | None = None
+) -> tuple[dict[str, Files], list[str]]:
+    """The files of these sets, in the cache, and how they differ from the locked, which is told."""
+    taken: dict[str, Files] = {}
+    moved: list[str] = []
+    known = lock_of(model) if lock is None else lock
+    for each in sets:
+        files = known.get(each.name)
+        if files is not None and lock is None:
+            _lock_beside(model, each, files)
+        elif files is None and (locked or lock is not None):
+            raise UsageError(
+                f"board {model.name}: no lock has {each.name!r}: `nandlab board update "
+                f"{model.name}` makes one"
+            )
+        files = files or _newly_locked(model, each)
+        taken[each.name], changed = _brought(each, files, locked or lock is not None)
+        moved += changed
     if moved:
         print(f"not the locked board: {'; '.join(moved)}", file=sys.stderr, flush=True)
-    return root(files), files
+    return taken, moved
+
+
+def strictly_brought(each: Wanted, files: Files) -> None:
+    """Brings a set's files into the cache; UsageError if they are not to be had."""
+    try:
+        packages.bring(each, files)
+    except NotToBeHad as e:
+        raise UsageError(f"the locked packages are not to be had: {e}; {WAYS}") from None
 
 
 def _brought(each: Wanted, files: Files, strictly: bool) -> tuple[Files, list[str]]:
     """Sees that the cache has a set, else the newest packages for it; these, and what changed."""
     if here(each, files):
         return files, []
+    if strictly:
+        strictly_brought(each, files)
+        return files, []
     try:
         packages.bring(each, files)
-    except NotToBeHad as e:
-        if strictly:
-            raise UsageError(f"the locked packages are not to be had: {e}; {WAYS}") from None
-        return _newest_instead(each, files, str(e))
+    except NotToBeHad:
+        return _newest_instead(each, files)
     return files, []
 
 
@@ -134,7 +148,7 @@ def here(each: Wanted, files: Files) -> bool:
     return bool(unpacked) or not packages.missing(files)
 
 
-def _newest_instead(each: Wanted, files: Files, why: str) -> tuple[Files, list[str]]:
+def _newest_instead(each: Wanted, files: Files) -> tuple[Files, list[str]]:
     """The newest packages, kept in the cache so that results stay comparable among themselves."""
     kept = cache_dir() / "moved" / f"{digest([each.name, dict(files)])[:20]}.lock"
     try:

@@ -23,8 +23,8 @@ Files = Mapping[str, str]
 Lock = Mapping[str, Files]
 """Files by the name of their set."""
 HEAD = """\
-# What the boards of this folder are made of: SHA-256 by package file, in sets. Figures hold for
-# these packages. `nandlab board update` writes this file anew; figures then belong to other boards.
+# SHA-256 by package file, in sets: figures hold for these packages. `nandlab board update` makes a
+# board's lock anew; its figures then belong to another board.
 """
 _FILE_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9.+~%_-]*")
 _KERNEL_VERSION = re.compile(r"-\d+\.[\d.]+[^-_]*(-\d+)?")

@@ -63,21 +63,17 @@ class Root:
         return _entering(self.path, self.folder / "stage", see, argv)
 
     def run(
-        self,
-        argv: Sequence[str],
-        *folders: Path,
-        see: Mapping[str, Path] | None = None,
-        cwd: Path | None = None,
+        self, argv: Sequence[str], see: Mapping[str, Path] | None = None
     ) -> subprocess.CompletedProcess[str]:
-        """Runs a command to its end; it sees these folders of the host, and ``see`` elsewhere."""
-        words = self.command(argv, seen(*folders) | dict(see or {}))
+        """Runs a command to its end; see: the host's folders, by where it sees them."""
+        words = self.command(argv, see or {})
         return subprocess.run(
-            words, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False, cwd=cwd
+            words, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False
         )
 
-    def checked(self, argv: Sequence[str], *folders: Path, **how: object) -> str:
+    def checked(self, argv: Sequence[str], see: Mapping[str, Path] | None = None) -> str:
         """What the command prints; NandlabError with what it complains of if it fails."""
-        done = self.run(argv, *folders, **how)  # type: ignore[arg-type]
+        done = self.run(argv, see)
         if FULL in done.stdout + done.stderr:
             raise OSError(errno.ENOSPC, FULL, f"{argv[0]}, in a root")
         if done.returncode:
@@ -98,11 +94,6 @@ def _entering(path: Path, stage: Path, see: Mapping[str, Path], argv: Sequence[s
         "--",
         *argv,
     ]
-
-
-def seen(*folders: Path) -> dict[str, Path]:
-    """Folders of the host, each to be seen where it is."""
-    return {str(folder.absolute()): folder for folder in folders}
 
 
 def root(files: Files) -> Root:

@@ -63,6 +63,8 @@ class Request:
     """A line for the shell, run before the trace begins."""
     with_mount: bool = False
     """Whether the trace begins before a mount and ends after the unmount."""
+    at_once: bool = False
+    """Whether the trace begins without waiting until the chip has come to rest."""
 
     def __post_init__(self) -> None:
         board, most = self.spec.board, records_max(self.spec.board)
@@ -90,7 +92,8 @@ def job(request: Request) -> Job:
         files["before.sh"] = request.before.encode()
         steps.append(Step("before", f"cd {MOUNTPOINT} && sh /job/before.sh", DEADLINE_S))
     steps += [unmount(spec, "unmount-before")] if request.with_mount else []
-    steps.append(Step("rest", f"sync; {settle.command}", settle.deadline_s))
+    if not request.at_once:
+        steps.append(Step("rest", f"sync; {settle.command}", settle.deadline_s))
     steps += [Step("tracers", "sh ./tracers.sh"), Step("chip-before", f"cat {COUNTERS}")]
     if request.with_mount:
         steps.append(mount(spec, "mount-traced"))

@@ -51,6 +51,8 @@ def beside(run: Run, trials: Sequence[Trial]) -> Beside | None:
     rows = claims.rows(paper, trials, of)
     counts = Counter(r.verdict for r in rows)
     tally = ", ".join(f"{counts[v]} {v}" for v in ORDER if counts[v])
+    if all(n.ours is None or n.ours.n == 1 for r in rows for n in r.numbers):
+        tally += "; each from one member, which decides nothing: run more"
     figures = []
     for drawn in paper.drawn:
         found = _redrawn(paper, drawn, trials, of)

@@ -18,10 +18,11 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Literal
 
-from nandlab.analysis import sweep
+from nandlab.analysis import power, sweep
 from nandlab.analysis.figures import Figure
 from nandlab.analysis.groups import Ensemble, Setting
 from nandlab.analysis.limits import Judgement, Limits, judge
+from nandlab.analysis.power import Promise
 from nandlab.analysis.ranking import joined
 from nandlab.base import units
 from nandlab.results.record import WARNINGS
@@ -52,6 +53,13 @@ class Subject:
     """Why its figures are not enough to say: single trials, and doubts that trials carry."""
     avoid: tuple[str, ...]
     """Why to avoid it; empty: it need not be."""
+    power: Promise = power.NOT_TOLD
+    """What it promises after a power cut."""
+
+    @property
+    def named(self) -> str:
+        """Its name where it may be taken for advice, with what must not be left unsaid."""
+        return f"{self.name}{self.power.aside}"
 
 
 @dataclass(frozen=True)
@@ -67,7 +75,8 @@ class Advice:
         """The advice in words: what to take, what to avoid and why, what is not known."""
         if self.cliffs:
             return list(self.cliffs)
-        return [s for s in (_take(self), *_avoid(self), _unknown(self)) if s]
+        cuts = power.sentence([(s.name, s.power) for s in _named(self)])
+        return [s for s in (_take(self), cuts, *_avoid(self), _unknown(self)) if s]
 
 
 def by_limits(setting: Setting, limits: Limits | None = None) -> Advice:
@@ -132,6 +141,7 @@ def _subject(setting: Setting, name: str, limits: Limits) -> Subject:
         met=tuple(_told(judged, "met")),
         doubts=tuple(doubts),
         avoid=(*failures, *broken),
+        power=power.of_subject(setting, name),
     )
 
 
@@ -206,27 +216,38 @@ def _take(advice: Advice) -> str:
     measured = [s for s in advice.subjects if s.worst is not None]
     if not measured and any(s.fitness != "unfit" for s in advice.subjects):
         return f"No {advice.setting.words.headline.noun} was measured: none can be put first."
-    able = [s for s in measured if s.fitness == "fit"]
-    if not able:
-        maybe = [s for s in measured if s.fitness == "unproven"]
-        if not maybe:
-            return "None that was measured is fit."
-        best = maybe[0]
-        open_points = [*best.against, *best.unknown, *_gaps(best), *best.doubts]
+    named = _named(advice)
+    if not named:
+        return "None that was measured is fit."
+    first, rest = named[0], named[1:]
+    if first.fitness == "unproven":
+        open_points = [*first.against, *first.unknown, *_gaps(first), *first.doubts]
         return (
-            f"Not enough to say which to take. The first to look into is {best.name}: "
-            f"{_told_worst(advice, best)}; open: {'; '.join(open_points)}."
+            f"Not enough to say which to take. The first to look into is {first.named}: "
+            f"{_told_worst(advice, first)}; open: {'; '.join(open_points)}."
         )
-    first, rest = able[0], [s for s in able[1:] if not s.avoid]
-    told = f"Take {first.name}: {_told_worst(advice, first)}"
+    told = f"Take {first.named}: {_told_worst(advice, first)}"
     if first.met:
         told += f"; {'; '.join(first.met)}"
-    alike = [s.name for s in rest if not _apart(advice.setting, first, s)]
-    if alike:
-        told += f". The trials do not tell {joined(alike)} from it"
+    if rest and not _apart(advice.setting, first, rest[0]):
+        told += f". The trials do not tell {joined([s.named for s in rest])} from it"
     elif rest:
-        told += f". Next: {rest[0].name}, {_told_worst(advice, rest[0])}"
+        told += f". Next: {rest[0].named}, {_told_worst(advice, rest[0])}"
     return told + "."
+
+
+def _named(advice: Advice) -> list[Subject]:
+    """Those that the advice names: the first, and all that are not told apart from it or the next.
+
+    The first is the first to look into where none is fit; empty: all that were measured are unfit.
+    """
+    measured = [s for s in advice.subjects if s.worst is not None]
+    able = [s for s in measured if s.fitness == "fit"]
+    if not able:
+        return [s for s in measured if s.fitness == "unproven"][:2]
+    first, rest = able[0], [s for s in able[1:] if not s.avoid]
+    alike = [s for s in rest if not _apart(advice.setting, first, s)]
+    return [first, *(alike or rest[:1])]
 
 
 def _gaps(subject: Subject) -> list[str]:
@@ -285,4 +306,5 @@ def lines(advice: Advice) -> list[str]:
         told += [f"     doubt: {text}" for text in s.doubts]
         told += [f"     met: {text}" for text in s.met]
         told += [f"     avoid: {text}" for text in s.avoid if text not in s.against]
+        told += [f"     after a power cut: {text}" for text in s.power.lines]
     return [*told, ""]

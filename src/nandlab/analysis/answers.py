@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from nandlab.analysis import ranking
+from nandlab.analysis import doubts, ranking
 from nandlab.analysis.figures import Figure
 from nandlab.analysis.groups import Ensemble, Setting
 from nandlab.analysis.ranking import Entry, Finding, Ranking
@@ -177,7 +177,13 @@ def _state_findings(setting: Setting, ensembles: list[Ensemble]) -> list[Finding
         (_ERASES, setting.figure("chip.erases"), "No erases were counted."),
         (_EVEN, setting.figure("wear.spread"), "No wear per block was recorded."),
     )
-    return [*(_ranked(ensembles, *topic) for topic in topics), _tail(setting, ensembles)]
+    ranked = [
+        doubts.marked(_ranked(ensembles, words, figure, nothing), ((e, figure) for e in ensembles))
+        for words, figure, nothing in topics
+    ]
+    tails = [(e, tail) for e in ensembles if (tail := worst_tail(setting, e)) is not None]
+    used = [(e, setting.figure(f"latency.{tail.operation}.p99")) for e, tail in tails]
+    return [*ranked, doubts.marked(_tail(setting, ensembles), used)]
 
 
 def _ranked(ensembles: Sequence[Ensemble], words: Ranking, figure: Figure, nothing: str) -> Finding:
@@ -269,14 +275,16 @@ def ageing(setting: Setting, state: str) -> list[Finding]:
         ratios = [(s, ageing_ratio(setting, s, state, figure)) for s in setting.subjects]
         known = [Entry(s, r) for s, r in ratios if r is not None]
         from_zero = [f for s in setting.subjects if (f := _from_zero(setting, s, state, figure))]
+        used = [(e, figure) for e in setting.ensembles if e.reference or e.state == state]
         if known and not from_zero:
             more = figure.better == "more"
-            found.append(_ageing_finding(topic, lead, known, falls=more))
+            told = _ageing_finding(topic, lead, known, falls=more)
+            found.append(doubts.marked(told, used))
         elif known or from_zero:
             grown = [f"{name} {_times_fresh(r)} times" for name, r in known]
-            told = [*from_zero, *grown]
-            text = f"Which suffers most cannot be told, for some begin at 0: {'; '.join(told)}."
-            found.append(ranking.no_order(topic, text))
+            each = "; ".join([*from_zero, *grown])
+            text = f"Which suffers most cannot be told, for some begin at 0: {each}."
+            found.append(doubts.marked(ranking.no_order(topic, text), used))
     return found
 
 

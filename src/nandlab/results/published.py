@@ -31,6 +31,7 @@ class StepFigures(Strict):
     name: str
     ns: int
     chip: Counts | None = None
+    blocks_erased: Count | None = None
 
 
 class TrialFigures(Strict):

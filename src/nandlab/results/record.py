@@ -160,6 +160,11 @@ class StepTaken(_Model):
     name: str
     ns: int = Field(description="of the board's clock")
     chip: Counts | None = Field(default=None, description="null: not counted")
+    blocks_erased: Count | None = Field(
+        default=None,
+        description="blocks of the partition that are good and erased at its end; null: there is "
+        "no chip, or the result is older than this field",
+    )
     command: str | None = Field(
         default=None,
         description="what the board was given; null: the result is older than this field",

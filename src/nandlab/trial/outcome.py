@@ -40,7 +40,13 @@ def outcome(spec: TrialSpec, job: Job, record: JobRecord) -> dict[str, Any]:
         "status": "ok",
         "kernel_log": log,
         "steps": [
-            StepTaken(name=s.step, ns=s.ns, chip=chip[s.step], command=commands[s.step])
+            StepTaken(
+                name=s.step,
+                ns=s.ns,
+                chip=chip[s.step],
+                blocks_erased=simulated.erased(s.counts),
+                command=commands[s.step],
+            )
             for s in record.steps
             if s.step in commands
         ],

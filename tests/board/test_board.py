@@ -130,7 +130,7 @@ PLANTED = {
     "an unknown record format": (
         Job((Step("it", 'echo \'{"event":"ready","format":99}\' > /dev/ttyS1; sleep 1d'),)),
         "board_lost",
-        "the board speaks record format 99, this nandlab 2",
+        "the board speaks record format 99, this nandlab 3",
     ),
     "a record that is none": (
         Job((Step("it", "echo Oops > /dev/ttyS1; sleep 1d"),)),

@@ -17,7 +17,7 @@ from nandlab.base.errors import NandlabError
 from nandlab.board.cargo import Cargo
 from nandlab.board.cpio import Archive
 
-RECORD_FORMAT = 2
+RECORD_FORMAT = 3
 OUTPUT_MAX = 8 << 20
 """The most bytes of a step's output stream that a record holds; init's channel.c has it too."""
 FOLDER = "job"
@@ -169,6 +169,8 @@ class JobRecord:
     """Bytes of the host's memory that the board held, at equal intervals of host time."""
     cargo: bytes | None = None
     """What the job brought back; None: nothing."""
+    available: int | None = None
+    """Bytes of RAM that were available (MemAvailable) as the job began; None: not known."""
 
     def __getitem__(self, name: str) -> StepRecord:
         return next(s for s in self.steps if s.step == name)
@@ -198,6 +200,10 @@ class ChannelReader:
 
     def __init__(self, on_step: Callable[[str], None] | None = None) -> None:
         self.kernel: str | None = None
+        self.ready_with: int | None = None
+        """Bytes of RAM that were available when the board was ready."""
+        self.available: int | None = None
+        """Bytes of RAM that were available as the job began."""
         self.steps: list[StepRecord] = []
         self.done = False
         self.trouble: str | None = None
@@ -220,7 +226,9 @@ class ChannelReader:
         elif self.trouble:
             return
         elif event == "ready":
-            self.kernel = told
+            self.kernel, self.ready_with = told
+        elif event == "job":
+            self.available = told
         elif event == "begin":
             self._on_step(told)
         elif event == "end":
@@ -243,7 +251,8 @@ def _decoded(line: bytes) -> tuple[str, Any]:
             what = printable(_as_printed(record["what"]))
             return "failed", f"init on the board: {what}: {record['why']}"
         tells: dict[str, Callable[[], Any]] = {
-            "ready": lambda: record["kernel"],
+            "ready": lambda: (record["kernel"], int(record["available"])),
+            "job": lambda: int(record["available"]),
             "begin": lambda: record["step"].removeprefix(ALWAYS),
             "end": lambda: _step_record(record),
             "done": lambda: None,

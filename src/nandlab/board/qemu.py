@@ -223,7 +223,8 @@ class QemuBoard:
             if not vm.reader.done:
                 raise vm.lost("the board stopped before its job was done")
             brought = vm.store.got(job.cargo.back_address) if job.cargo else None
-            return JobRecord(tuple(vm.reader.steps), tuple(memory.samples), brought)
+            steps, available = tuple(vm.reader.steps), vm.reader.available
+            return JobRecord(steps, tuple(memory.samples), brought, available)
 
     async def shell(self) -> None:
         """Runs the restored board's interactive shell on this process's terminal, to its end."""

@@ -245,6 +245,11 @@ class Trial(_Model):
     seed: int
     phase_offset_ms: float
 
+    available: int | None = Field(
+        default=None,
+        description="bytes of RAM that were available (MemAvailable) as the job began; null: not "
+        "known",
+    )
     steps: list[StepTaken] = Field(default=[], description="those of the job that ran, in order")
     files: dict[str, str] = Field(default={}, description="that the job was given, by name")
     phases: list[Phase] = Field(default=[], description="of the workload, in order")

@@ -39,6 +39,7 @@ def outcome(spec: TrialSpec, job: Job, record: JobRecord) -> dict[str, Any]:
     found: dict[str, Any] = {
         "status": "ok",
         "kernel_log": log,
+        "available": record.available,
         "steps": [
             StepTaken(
                 name=s.step,

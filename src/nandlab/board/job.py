@@ -78,12 +78,14 @@ class Job:
         if twice:
             raise ValueError(f"steps of one name: {', '.join(twice)}")
 
-    def archive(self, programs: Mapping[str, Path]) -> bytes:
-        """The cpio archive that init unpacks at the root: the job's folder, and its programs.
+    def archive(self, programs: Mapping[str, Path], modules: Mapping[str, Path]) -> bytes:
+        """The cpio archive that init unpacks at the root: the job's folder and what it needs.
 
-        programs: the built programs that the job needs, by name.
+        programs: those built, by name. modules: of the kernel, by their path on the board.
         """
         cpio = Archive()
+        for where, path in modules.items():
+            cpio.file(where, path.read_bytes())
         for name, path in programs.items():
             cpio.file(f"{PROGRAMS}/{name}", path.read_bytes(), 0o755)
         for name, content in self.files.items():

@@ -238,7 +238,7 @@ class QemuBoard:
         taken = sorted(self.machine.commands & brought.keys())
         if taken:
             raise UsageError(f"{taken[0]} is a command of the board itself: rename your program")
-        archive = job.archive(brought)
+        archive = job.archive(brought, self.machine.modules.of(job))
         if len(archive) + HEAD_BYTES > JOB_BYTES:
             raise NandlabError(f"a job of {len(archive)} bytes; a board takes {JOB_BYTES}")
         carried = {self.machine.model.job_start: archive}

@@ -51,6 +51,13 @@ class Machine:
     yaffs2: Core
     modules: Modules
     """Those of the kernel that a job may bring."""
+    found_kib: int | None = None
+    """RAM that the kernel uses, KiB, if the model tells only what shall be available: see ram.py"""
+
+    @property
+    def ram(self) -> str:
+        """RAM that the kernel uses, as its command line has it."""
+        return f"{self.model.ram_mib}M" if self.model.ram_mib else f"{self.found_kib}K"
 
     def _memory(self) -> list[str]:
         """QEMU's options for the machine's memory: the kernel's, the store, the firmware's tables.
@@ -91,7 +98,7 @@ class Machine:
         repeats = "idle=poll nandlab.exact " if exact else ""
         append = (
             f"console=ttyS0 quiet panic=-1 oops=panic nokaslr norandmaps random.trust_cpu=off "
-            f"mem={m.ram_mib}M numa=off nmi_watchdog=0 "
+            f"mem={self.ram} numa=off nmi_watchdog=0 "
             f"nandlab.job={m.job_start:#x} {repeats}{m.cmdline}"
         )
         return [

@@ -109,6 +109,15 @@ def caveats(run: Run, trials: Sequence[Trial], missing: Sequence[str]) -> list[s
     return lines
 
 
+def available(trials: Sequence[Trial]) -> str | None:
+    """The RAM that was available as trials began: one size, or a range; None: not known."""
+    known = sorted(t.available for t in trials if t.available is not None)
+    if not known:
+        return None
+    sizes = dict.fromkeys(units.size(n) for n in (known[0], known[-1]))
+    return f"{' to '.join(sizes)} of RAM available as a trial begins"
+
+
 def _counted(trial: Trial) -> bool:
     """Whether anything says what the chip did."""
     counts = [*(p.chip for p in trial.phases), *(s.chip for s in trial.steps)]

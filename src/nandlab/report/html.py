@@ -116,6 +116,7 @@ def _page(
         caveats=answers.caveats(run, trials, missing),
         sections=sections,
         paper=paper,
+        available=answers.available(trials),
         advice=[a for s in sections if (a := view(s.setting).advise(s.setting, None)) is not None],
         singles=answers.singles(trials),
         missing=missing,

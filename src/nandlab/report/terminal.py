@@ -22,7 +22,16 @@ from nandlab.results.record import Run, Trial
 
 FIELDS = (
     *("id", "status", "filesystem", "options", "chip", "state", "image", "workload"),
-    *("parameters", "seed", "phase_offset_ms", "steps", "phases", "operations", "bytes"),
+    *(
+        "parameters",
+        "seed",
+        "phase_offset_ms",
+        "available",
+        "steps",
+        "phases",
+        "operations",
+        "bytes",
+    ),
     *("latency_ns", "figures", "texts", "series", "open_ended", "measured", "erases_per_block"),
     *("artefacts", "warnings", "error"),
 )
@@ -46,6 +55,8 @@ def print_table(run_folder: RunFolder, console: Console) -> None:
     run, trials, missing = run_folder.head(), list(run_folder.trials()), run_folder.missing()
     console.print(f"[bold]{escape(run.question)}[/bold]")
     console.print(f"[dim]{escape(_measured_on(run))}[/dim]", highlight=False)
+    if ram := answers.available(trials):
+        console.print(f"[dim]{ram}[/dim]", highlight=False)
     for line in answers.caveats(run, trials, missing):
         console.print(f"[yellow]![/yellow] {escape(line)}")
     if not trials:

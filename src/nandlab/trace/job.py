@@ -44,8 +44,6 @@ CHIP_COUNTS = (
 """The chip's counters that a trace is compared with."""
 ENERGY = "energy_nj"
 """A counter that exists only if the chip's data sheet tells of energy."""
-NOT_FOR_RECORDS_MIB = 64
-"""RAM of a board that records may not take: with less for all else nothing can be traced."""
 
 
 @dataclass(frozen=True)
@@ -71,13 +69,13 @@ class Request:
         if not 1 <= self.records <= most:
             raise UsageError(
                 f"--records {self.records}: must be 1 to {most} on board {board.name}, whose "
-                f"{board.ram_mib} MiB of RAM hold them; for more name another with --board"
+                f"RAM holds them; for more name another with --board"
             )
 
 
 def records_max(board: BoardModel) -> int:
     """The most records that a trace may ask for; whether they fit shows when they are allocated."""
-    return max(0, board.ram_mib - NOT_FOR_RECORDS_MIB) * MIB // records.RECORD_BYTES
+    return board.usable_mib * MIB // records.RECORD_BYTES
 
 
 def job(request: Request) -> Job:

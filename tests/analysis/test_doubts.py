@@ -112,9 +112,9 @@ def test_a_limit_of_ram_is_judged_beside_times_in_doubt() -> None:
     assert found.sentences[0] == (
         "Not enough to say which to take. Within the limits: JFFS2, fresh: RAM 1 MiB (each 1 MiB, "
         "n = 2), within 2 MiB. UBIFS, fresh: RAM 1 MiB (each 1 MiB, n = 2), within 2 MiB. The "
-        "first to look into is JFFS2: transactions take 10.0 s at worst (fresh); open: fresh: 1 of 2 "
-        "trials carry the doubt memory_measured: Its times include measuring memory; take times "
-        "from another study."
+        "first to look into is JFFS2: transactions take 10.0 s at worst (fresh); open: fresh: "
+        "1 of 2 trials carry the doubt memory_measured: Its times include measuring memory; take "
+        "times from another study."
     )
 
 

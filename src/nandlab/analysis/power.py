@@ -70,6 +70,12 @@ def of_subject(setting: Setting, name: str) -> Promise:
     return next((of_trial(e.first) for e in setting.ensembles if e.subject == name), NOT_TOLD)
 
 
+def told(trials: Sequence[Trial]) -> list[tuple[str, list[str]]]:
+    """Each file system of the trials that has a promise, with all that is told of it."""
+    first = {t.filesystem_title: of_trial(t) for t in reversed(trials)}
+    return [(name, first[name].lines) for name in sorted(first) if first[name] != NOT_TOLD]
+
+
 def sentence(promises: Sequence[tuple[str, Promise]]) -> str:
     """A line for those that the advice names, each with its promise; empty for none."""
     by_text: dict[str, list[str]] = {}
@@ -77,5 +83,5 @@ def sentence(promises: Sequence[tuple[str, Promise]]) -> str:
         by_text.setdefault(promise.text, []).append(name)
     if set(by_text) <= {NOT_TOLD.text}:
         return f"After a power cut: {NOT_TOLD.text}." if by_text else ""
-    told = [f"{joined(names)}: {text}" for text, names in by_text.items()]
-    return f"{CUTS}{'. '.join(told)}."
+    each = [f"{joined(names)}: {text}" for text, names in by_text.items()]
+    return f"{CUTS}{'. '.join(each)}."

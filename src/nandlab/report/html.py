@@ -16,7 +16,7 @@ from typing import Any
 import jinja2
 
 from nandlab import __version__
-from nandlab.analysis import answers, groups
+from nandlab.analysis import answers, groups, power
 from nandlab.analysis.compare import taken
 from nandlab.analysis.groups import Setting
 from nandlab.analysis.views import view
@@ -118,6 +118,7 @@ def _page(
         paper=paper,
         available=answers.available(trials),
         advice=[a for s in sections if (a := view(s.setting).advise(s.setting, None)) is not None],
+        promised=power.told(trials),
         singles=answers.singles(trials),
         missing=missing,
         taken=taken(run_folder),

@@ -18,7 +18,7 @@ from nandlab.analysis.spread import Spread
 from nandlab.analysis.views import view
 from nandlab.base import units
 from nandlab.results.folder import RunFolder
-from nandlab.results.record import Run, Trial
+from nandlab.results.record import Run
 
 FIELDS = (
     *("id", "status", "filesystem", "options", "chip", "state", "image", "workload"),
@@ -51,7 +51,7 @@ def as_json(run_folder: RunFolder) -> list[dict[str, Any]]:
 
 
 def print_table(run_folder: RunFolder, console: Console) -> None:
-    """Caveats first, then a table for each workload on each chip: median and range."""
+    """Caveats, then for each workload on each chip the advice with its doubts, and a table."""
     run, trials, missing = run_folder.head(), list(run_folder.trials()), run_folder.missing()
     console.print(f"[bold]{escape(run.question)}[/bold]")
     console.print(f"[dim]{escape(_measured_on(run))}[/dim]", highlight=False)
@@ -63,8 +63,6 @@ def print_table(run_folder: RunFolder, console: Console) -> None:
         console.print("No trial of this run has finished yet.")
     for setting in group(trials):
         _print_setting(setting, console)
-    for line in _warnings(trials):
-        console.print(line)
     for trial in trials:
         if not trial.ok:
             error = trial.error or "no reason was recorded"
@@ -77,9 +75,14 @@ def _measured_on(run: Run) -> str:
 
 
 def _print_setting(setting: Setting, console: Console) -> None:
-    """Its tables, by its view; where chips were worn out also how each file system ended."""
+    """The answer with its doubts; the tables of its view; where chips were worn out the ends."""
     read = view(setting)
     console.print(f"\n[bold]{escape(setting.title)}[/bold]")
+    advised = read.advise(setting, None)
+    for line in advised.sentences if advised else ():
+        console.print(escape(line), highlight=False)
+    for line in _warnings(setting):
+        console.print(line)
     for block in read.blocks(setting):
         columns = [f for name in block.figures if _known(f := setting.figure(name), setting)]
         if not columns:
@@ -149,10 +152,10 @@ def _lines(found: Spread | None, sizes: units.Units) -> str:
     return f"{median}\n[dim]{low}..{high}{'+' if found.more else ''}[/dim]"
 
 
-def _warnings(trials: list[Trial]) -> list[str]:
+def _warnings(setting: Setting) -> list[str]:
     """Each doubt with the configurations and the number of trials that carry it."""
     carried: dict[str, Counter[str]] = {}
-    for e in (e for setting in group(trials) for e in setting.ensembles):
+    for e in setting.ensembles:
         for trial in e.trials:
             for code in {w.code for w in trial.warnings}:
                 carried.setdefault(code, Counter())[e.label] += 1

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from nandlab.analysis import ranking
+from nandlab.analysis import ranking, stalls
 from nandlab.analysis.figures import Figure
 from nandlab.analysis.groups import Ensemble, Setting
 from nandlab.analysis.ranking import Entry, Finding, Ranking
@@ -171,13 +171,14 @@ def incomplete(setting: Setting) -> list[str]:
 
 
 def _state_findings(setting: Setting, ensembles: list[Ensemble]) -> list[Finding]:
-    """Headline, wear, evenness and tail of the subjects in one state."""
+    """Headline, wear, evenness, tail and stalls of the subjects in one state."""
     topics = (
         (_headline(setting), setting.headline, f"No {setting.words.headline.noun} was measured."),
         (_ERASES, setting.figure("chip.erases"), "No erases were counted."),
         (_EVEN, setting.figure("wear.spread"), "No wear per block was recorded."),
     )
-    return [*(_ranked(ensembles, *topic) for topic in topics), _tail(setting, ensembles)]
+    ranked = [_ranked(ensembles, *topic) for topic in topics]
+    return [*ranked, _tail(setting, ensembles), *stalls.findings(setting, ensembles)]
 
 
 def _ranked(ensembles: Sequence[Ensemble], words: Ranking, figure: Figure, nothing: str) -> Finding:

@@ -126,16 +126,14 @@ def mistakes(limits: Iterable[Limit], workloads: Sequence[tuple[str, Words]]) ->
 
 def _nowhere(limit: Limit, workloads: Sequence[tuple[str, Words]]) -> str:
     """Why no workload has the figure, and which names there are."""
-    found = [figures.undeclared(limit.figure, words) for _, words in workloads]
-    reason = next(filter(None, found), "")
-    percentiles = ", ".join(p for p in PERCENTILES if p != "median")
-    there = [
-        f"{name} has {', '.join(o.name for o in words.operations)}"
-        for name, words in workloads
-        if words.operations
-    ]
-    operations = "; ".join(dict.fromkeys(there)) or "none"
-    return (
-        f"{reason}. Operations, each with {percentiles}: {operations}; "
-        f"other figures: {', '.join(ALIASES)}, and those of docs/workloads.md"
-    )
+    family, _, rest = limit.figure.partition(".")
+    kind, _, percentile = rest.rpartition(".")
+    if family == "latency" and percentile in PERCENTILES:
+        percentiles = ", ".join(p for p in PERCENTILES if p != "median")
+        there = {
+            f"{name} has {', '.join(o.name for o in words.operations) or 'none'}": None
+            for name, words in workloads
+        }
+        return f"no operation is called {kind}: {'; '.join(there)}; each has {percentiles}"
+    reason = next(filter(None, (figures.undeclared(limit.figure, w) for _, w in workloads)), "")
+    return f"{reason}; or ram, flash_reserve, commit.p99 of an operation; docs/workloads.md has all"

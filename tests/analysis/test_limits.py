@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Limits in words: which figure they mean, what a trial says to them, and what is wrong with them."""
+"""Limits in words: which figure they mean, what trials say to them, what is wrong with them."""
 
 from __future__ import annotations
 

@@ -234,8 +234,12 @@ def _gaps(subject: Subject) -> list[str]:
 
 
 def _told_worst(advice: Advice, subject: Subject) -> str:
+    return told_worst(advice.setting, subject)
+
+
+def told_worst(setting: Setting, subject: Subject) -> str:
     """The headline figure in words, where it is worst."""
-    words, headline = advice.setting.words.headline, advice.setting.headline
+    words, headline = setting.words.headline, setting.headline
     value = units.MISSING if subject.worst is None else headline.form(subject.worst)
     told = words.told or f"{words.noun} {{v}}"
     return f"{told.format(v=value)} at worst ({subject.worst_state})"

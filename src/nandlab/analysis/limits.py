@@ -105,6 +105,13 @@ def worst_block_years(trial: Trial, daily: int) -> float | None:
     return _years(trial, daily, None if wear is None else float(wear.max))
 
 
+def lasts_years(ensemble: Ensemble, daily: int) -> float | None:
+    """The years that every trial of an ensemble is certain of; None: one does not know."""
+    found = [worst_block_years(t, daily) for t in ensemble.ok]
+    known = [years for years in found if years is not None]
+    return min(known) if known and len(known) == len(found) else None
+
+
 def even_years(trial: Trial, daily: int) -> float | None:
     """The same if every block were erased as often as the mean: no wear levelling can do better."""
     wear = erases_per_block(trial)

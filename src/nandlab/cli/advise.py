@@ -14,6 +14,7 @@ from nandlab.base.errors import UsageError
 
 if TYPE_CHECKING:
     from nandlab.analysis.advice import Advice
+    from nandlab.analysis.shipping import Shipping
 
 
 def advise(
@@ -41,11 +42,13 @@ def advise(
 ) -> None:
     """Say which file system and options of a run to take, which to avoid, and why.
 
+    Of a study with a product: which one to ship, the runner-up, what would change it, how sure.
+
     A configuration must meet every limit in every flash state of the run: those of the run's study,
     and those given here, which go before. Without limits, the run's times and erases decide.
     docs/report.md has the rules and the formulas.
     """
-    from nandlab.analysis import advice, asked, groups
+    from nandlab.analysis import advice, asked, groups, shipping
     from nandlab.analysis.limits import Limits, of_study
     from nandlab.analysis.views import view
     from nandlab.base import amounts
@@ -64,15 +67,26 @@ def advise(
     wrong = asked.mistakes(given.figures, [(s.workload, s.words) for s in settings])
     if wrong:
         raise UsageError("\n".join(f"--limit: {text}" for text in wrong))
+    ship = shipping.answer(head.spec, settings, limits)
     judged = [(s, view(s).advise(s, limits)) for s in settings]
     if as_json:
-        print(json.dumps([_told(a) for _, a in judged if a is not None], indent=1))
+        told = [_shipping(ship)] if ship else []
+        print(json.dumps([*told, *(_told(a) for _, a in judged if a is not None)], indent=1))
         return
+    if ship:
+        print("\n".join(shipping.lines(ship)))
     if not judged:
         print("No trial of this run ended with figures to judge by.")
     for s, a in judged:
         seen = f"{s.title}: not judged by limits. nandlab show {run} tells what was found."
         print("\n".join(advice.lines(a)) if a is not None else seen)
+
+
+def _shipping(ship: Shipping) -> dict[str, Any]:
+    """The answer for a product as JSON has it."""
+    candidates = [{k: v for k, v in asdict(c).items() if k != "subjects"} for c in ship.candidates]
+    findings = [asdict(f) for f in ship.findings]
+    return {"product": ship.product.title, "answer": findings, "candidates": candidates}
 
 
 def _told(advice: Advice) -> dict[str, Any]:

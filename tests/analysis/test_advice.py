@@ -14,11 +14,9 @@ import samples
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nandlab.analysis import advice, groups, limits, power
+from nandlab.analysis import advice, asked, groups, limits, power
 from nandlab.analysis.limits import Limits
 from nandlab.analysis.views import view
-from nandlab.base.errors import UsageError
-from nandlab.cli.advise import share, size, time_ns
 from nandlab.results.record import Doubt, EraseSpread, State, Trial
 
 S = 1_000_000_000
@@ -43,6 +41,11 @@ def pair(
     filesystem: str, seconds: float, state: State = samples.FRESH, **change: Any
 ) -> list[Trial]:
     return [trial(filesystem, seconds + i / 100, i, state=state, **change) for i in (1, 2)]
+
+
+def at(*limits: str) -> Limits:
+    """Limits as they are written."""
+    return Limits(tuple(asked.parse(text) for text in limits))
 
 
 def advised(trials: list[Trial], asked: Limits | None = None) -> advice.Advice:
@@ -120,7 +123,7 @@ def test_far_from_the_best_is_to_be_avoided_and_failing_is_unfit() -> None:
 
 
 def test_what_was_not_measured_is_said_and_never_met() -> None:
-    found = advised(pair("jffs2", 10), Limits(ram=1 << 22))
+    found = advised(pair("jffs2", 10), at("ram <= 4M"))
     only = found.subjects[0]
     assert only.fitness == "unproven"
     assert only.unknown == ("fresh: RAM: not measured",)
@@ -145,35 +148,17 @@ def test_limits_are_met_or_broken_in_every_trial() -> None:
     p99 = setting.figure("latency.writes.p99")
     p99s = [p for t in ensemble.ok if (p := p99(t)) is not None]
     for most, outcome in ((max(p99s), "met"), (min(p99s) - 1, "broken"), (min(p99s), "in doubt")):
-        (judged,) = limits.judge(setting, ensemble, Limits(p99_write_ns=int(most)))
+        (judged,) = limits.judge(setting, ensemble, at(f"writes.p99 <= {int(most)}ns"))
         assert judged.outcome == outcome
-    (judged,) = limits.judge(setting, ensemble, Limits(flash_reserve=0.01))
+    (judged,) = limits.judge(setting, ensemble, at("flash_reserve < 1%"))
     assert judged.outcome == "met"
 
 
 def test_ram_is_judged_by_the_peak_where_a_trial_has_it() -> None:
     memory = {**samples.MEMORY, "peak": 5 * MIB, "end": 2 * MIB}
     measured = pair("jffs2", 10, memory=memory)
-    for most, fitness in ((5 * MIB, "fit"), (5 * MIB - 1, "unfit")):
-        assert advised(measured, Limits(ram=most)).subjects[0].fitness == fitness
-
-
-def test_amounts_are_read_with_their_units() -> None:
-    assert [size(t, "--ram") for t in ("4096", "512K", "8MiB", "1.5G")] == [
-        4096,
-        512 << 10,
-        8 << 20,
-        3 << 29,
-    ]
-    assert [time_ns(t, "--p99-write") for t in ("20ms", "1.5s", "7 us")] == [
-        20_000_000,
-        1_500_000_000,
-        7_000,
-    ]
-    assert [share(t, "--flash-reserve") for t in ("5%", "0.05")] == [0.05, 0.05]
-    for read, bad in ((size, "8 apples"), (size, "0"), (time_ns, "20"), (share, "5"), (share, "x")):
-        with pytest.raises(UsageError, match=r"--it .*such as"):
-            read(bad, "--it")
+    for most, fitness in (("<= 5M", "fit"), ("< 5M", "unfit"), (f"<= {5 * MIB - 1}", "unfit")):
+        assert advised(measured, at(f"ram {most}")).subjects[0].fitness == fitness
 
 
 def test_the_command_says_it_in_words_and_in_json(tmp_path: Path) -> None:

@@ -240,7 +240,8 @@ def test_an_order_is_stated_only_if_no_range_touches_the_first(times: list[list[
 def test_ageing_names_who_suffers_most_with_its_range() -> None:
     (setting,) = groups.group(samples.study())
     fresh, aged = view(setting).answers(setting)
-    assert [f.topic for f in fresh.findings] == ["Time", "Wear", "Evenness", "Tail latency"]
+    topics = ["Time", "Wear", "Evenness", "Tail latency", "Stalls"]
+    assert [f.topic for f in fresh.findings] == topics
     ageing = [f for f in aged.findings if f.topic == "Ageing, time"]
     assert ageing[0].firm
     assert ageing[0].text.startswith("YAFFS2 suffers most: its transaction time is 14.")

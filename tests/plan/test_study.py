@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from nandlab.analysis import limits
 from nandlab.base.errors import UsageError
 from nandlab.base.paths import STUDIES
 from nandlab.plan import study
@@ -146,3 +147,104 @@ states = [{ name = "fresh" }]
         study.read(write(tmp_path, GOOD + lzo.replace(', compression = "lzo"', "")))
     with pytest.raises(UsageError, match=r"beside\.0\.filesystems\.0: no 'ext4'"):
         study.read(write(tmp_path, GOOD + lzo.replace('"jffs2", compression = "lzo"', '"ext4"')))
+
+
+LIMITED = f"""{GOOD}
+[limits]
+append.p99 = "< 1ms"
+ram = "< 4M"
+lifetime_years = 10
+daily_write = "100M"
+"""
+
+
+def test_limits_are_kept_and_change_no_trial(tmp_path: Path) -> None:
+    plain = study.read(write(tmp_path, GOOD))
+    assert not {"limits", "product"} & plain.model_dump().keys()
+    read = study.read(write(tmp_path, LIMITED))
+    assert [s.id for s in study.plan(read)] == [s.id for s in study.plan(plain)]
+    kept = study.again(read.model_dump(mode="json"), tmp_path, "kept").model_dump(mode="json")
+    found = limits.of_study(kept)
+    assert [limit.text for limit in found.figures] == ["append.p99 < 1ms", "ram < 4M"]
+    assert (found.years, found.daily) == (10, 100 << 20)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "said"),
+    [
+        ("append.p99", "apend.p99", "no operation is called apend: ffsmark has create, read"),
+        ('"< 1ms"', '"1ms"', "limits: limit 'append.p99 1ms': write a figure, < or >"),
+        ('"< 1ms"', '"< 1"', "limits: limit 'append.p99 < 1': '1': give a time"),
+        ("append.p99", "phase.x", "phase.x: no phase is called x"),
+        ('daily_write = "100M"', "", "lifetime_years and daily_write go together"),
+        ("= 10\n", '= "ten"\n', "limits: lifetime_years: give a number above 0"),
+        ('"100M"', '"much"', "limits: daily_write: 'much': give bytes"),
+    ],
+)
+def test_a_wrong_limit_is_told_with_its_place(
+    tmp_path: Path, old: str, new: str, said: str
+) -> None:
+    path = write(tmp_path, LIMITED.replace(old, new))
+    with pytest.raises(UsageError) as caught:
+        study.read(path)
+    (line,) = str(caught.value).splitlines()
+    assert line.startswith(f"{path}: limits: ")
+    assert said in line
+
+
+PRODUCT = """
+name = "small"
+question = "Which?"
+board = "apf27"
+
+[product]
+ram_mib = 128
+years = 10
+chip = { part = "apf27", partition_mib = 8 }
+loads = [
+    { name = "ffsmark", daily_write = "10M", files = 10 },
+    { name = "logger", daily_write = "90M" },
+]
+
+[matrix]
+filesystems = [{ name = "jffs2" }]
+states = [{ name = "fresh" }]
+seeds = [1, 2]
+"""
+
+
+def test_a_matrix_follows_from_its_product(tmp_path: Path) -> None:
+    read = study.read(write(tmp_path, PRODUCT))
+    specs = study.plan(read)
+    assert [(s.workload.name, s.partition_mib) for s in specs] == [
+        *[("ffsmark", 8)] * 2,
+        *[("logger", 8)] * 2,
+    ]
+    assert specs[0].parameters["files"] == 10
+    found = limits.of_study(read.model_dump(mode="json"))
+    assert (found.years, found.daily) == (10, 100 << 20)
+    kept = study.again(read.model_dump(mode="json"), tmp_path, "kept")
+    assert study.plan(kept) == specs
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "said"),
+    [
+        ("[matrix]", '[matrix]\nchips = [{ part = "omap3evm" }]', "it follows from [product]"),
+        ("ram_mib = 128", "ram_mib = 64", "product: ram_mib: board apf27 has 128 MiB"),
+        ('"90M"', '"much"', "give bytes"),
+        ('daily_write = "90M"', "records = 7", "product.loads.1.daily_write: Field required"),
+        ("years = 10", "years = 0", "product.years: Input should be greater than 0"),
+        ('{ name = "logger", daily_write = "90M" }', "3", "product.loads.1: "),
+        (
+            '{ name = "logger", daily_write = "90M" }',
+            '{ name = "ffsmark", daily_write = "9M", files = 10 }',
+            "two are the same workload with the same parameters",
+        ),
+        ("[product]", "[limits]\nlifetime_years = 4\n[product]", "[product] has them"),
+    ],
+)
+def test_a_wrong_product_is_told(tmp_path: Path, old: str, new: str, said: str) -> None:
+    with pytest.raises(UsageError) as caught:
+        study.read(write(tmp_path, PRODUCT.replace(old, new)))
+    assert said in str(caught.value)

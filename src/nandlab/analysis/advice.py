@@ -23,7 +23,7 @@ from nandlab.analysis import doubts, power, sweep
 from nandlab.analysis.doubts import Kind
 from nandlab.analysis.figures import Figure
 from nandlab.analysis.groups import Ensemble, Setting
-from nandlab.analysis.limits import AT_MOST, Judgement, Limits, judge
+from nandlab.analysis.limits import Judgement, Limits, judge
 from nandlab.analysis.power import Promise
 from nandlab.analysis.ranking import joined
 from nandlab.base import units
@@ -130,7 +130,7 @@ def _subject(setting: Setting, name: str, limits: Limits) -> Subject:
     unknown = _told(judged, "unknown")
     headline = setting.headline
     order = doubts.kind(headline)
-    kinds = [k for _, j in judged for k in _kinds(setting, j.limit)] or [order]
+    kinds = [_kind(j) for _, j in judged] or [order]
     held = [d for e in ensembles for d in (*_lacks(e), *_doubts(e, *kinds))]
     unplaced = [d for e in ensembles for d in _doubts(e, order) if d not in held]
     here = {e.state for e in ensembles}
@@ -170,17 +170,16 @@ def _told(judged: Sequence[tuple[str, Judgement]], outcome: str) -> list[str]:
 
 def _judged(setting: Setting, ensemble: Ensemble, limits: Limits) -> list[Judgement]:
     """Every limit, with the doubts of the trials that it is judged by."""
-    figures = {limit: setting.figure(name) for limit, _, name in AT_MOST}
     erases = setting.figure("wear.most")
     return [
-        replace(j, text=j.text + doubts.aside([(ensemble, figures.get(j.limit, erases))]))
+        replace(j, text=j.text + doubts.aside([(ensemble, j.figure or erases)]))
         for j in judge(setting, ensemble, limits)
     ]
 
 
-def _kinds(setting: Setting, limit: str) -> list[Kind]:
-    """What a limit's figure is of; one that goes by no single figure goes by counts."""
-    return [doubts.kind(setting.figure(n)) for name, _, n in AT_MOST if name == limit] or ["counts"]
+def _kind(judged: Judgement) -> Kind:
+    """What a limit's figure is of; a lifetime goes by counts."""
+    return doubts.kind(judged.figure) if judged.figure else "counts"
 
 
 def _lacks(ensemble: Ensemble) -> list[str]:
@@ -313,8 +312,12 @@ def _gaps(subject: Subject) -> list[str]:
 
 
 def _told_worst(advice: Advice, subject: Subject) -> str:
+    return told_worst(advice.setting, subject)
+
+
+def told_worst(setting: Setting, subject: Subject) -> str:
     """The headline figure in words, where it is worst."""
-    words, headline = advice.setting.words.headline, advice.setting.headline
+    words, headline = setting.words.headline, setting.headline
     value = units.MISSING if subject.worst is None else headline.form(subject.worst)
     told = words.told or f"{words.noun} {{v}}"
     return f"{told.format(v=value)} at worst ({subject.worst_state})"

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from nandlab.analysis import doubts, ranking
+from nandlab.analysis import doubts, ranking, stalls
 from nandlab.analysis.figures import Figure
 from nandlab.analysis.groups import Ensemble, Setting
 from nandlab.analysis.ranking import Entry, Finding, Ranking
@@ -180,7 +180,7 @@ def incomplete(setting: Setting) -> list[str]:
 
 
 def _state_findings(setting: Setting, ensembles: list[Ensemble]) -> list[Finding]:
-    """Headline, wear, evenness and tail of the subjects in one state."""
+    """Headline, wear, evenness, tail and stalls of the subjects in one state."""
     topics = (
         (_headline(setting), setting.headline, f"No {setting.words.headline.noun} was measured."),
         (_ERASES, setting.figure("chip.erases"), "No erases were counted."),
@@ -192,7 +192,8 @@ def _state_findings(setting: Setting, ensembles: list[Ensemble]) -> list[Finding
     ]
     tails = [(e, tail) for e in ensembles if (tail := worst_tail(setting, e)) is not None]
     used = [(e, setting.figure(f"latency.{tail.operation}.p99")) for e, tail in tails]
-    return [*ranked, doubts.marked(_tail(setting, ensembles), used)]
+    slowest = doubts.marked(_tail(setting, ensembles), used)
+    return [*ranked, slowest, *stalls.findings(setting, ensembles)]
 
 
 def _ranked(ensembles: Sequence[Ensemble], words: Ranking, figure: Figure, nothing: str) -> Finding:

@@ -13,7 +13,8 @@ Tables, charts, rankings, limits, claims and papers take figures by name from :f
                                                         their end, with what lies between
     bytes.read|written[.per_s]                          what the workload moved
     latency.KIND.median|p95|p99|p99_9|max               of a kind of operation; KIND writes: the
-                                                        greatest of those that write
+                                                        greatest of those that write; KIND durable:
+                                                        of those whose data is then on flash
     state.before|valid|invalid|programmed               what the chip held when they began
     life.written|first_death|dead_blocks|amplification|wear_used|rounds|t_ns|programs|erases
     own.NAME                                            the workload's own
@@ -33,7 +34,7 @@ from nandlab.analysis import life, words
 from nandlab.analysis.words import PERCENTILES, Words
 from nandlab.base.errors import UsageError
 from nandlab.base.units import QUANTITIES, Quantity
-from nandlab.catalog.workload import WorkloadWords
+from nandlab.catalog.workload import OperationWords, WorkloadWords
 from nandlab.results.record import EraseSpread, Trial
 
 Read = Callable[[Trial], float | None]
@@ -44,8 +45,10 @@ OF_BYTES = {"memory"}
 """Instruments whose figures are bytes; those of others are counts."""
 SHORT = {"memory.peak": "RAM"}
 """Titles of instruments' figures where there is room for ten letters."""
-WRITES = "writes"
-"""Stands for all kinds of operation that write."""
+WRITES, DURABLE = "writes", "durable"
+"""Stand for all kinds of operation that write, and for those that are durable."""
+INSTRUMENTS = ("memory", "counters")
+"""Those whose figures a name may begin with."""
 
 
 @dataclass(frozen=True)
@@ -85,20 +88,24 @@ def mistakes(told: WorkloadWords) -> list[str]:
     of = words.said(told)
     named = {f"figures.{name}.over": figure.over for name, figure in told.figures.items()}
     named["headline.figure"] = told.headline.figure if told.headline else ""
-    found = ((place, _undeclared(name, of)) for place, name in named.items() if name)
+    found = ((place, undeclared(name, of)) for place, name in named.items() if name)
     return [f"{place}: {wrong}" for place, wrong in found if wrong]
 
 
-def _undeclared(name: str, of: Words) -> str | None:
+def undeclared(name: str, of: Words) -> str | None:
     """Why a figure can be had from no trial of the workload; None: it can."""
     family, _, rest = name.partition(".")
     kind = rest.partition(".")[0]
     operations = [o.name for o in of.operations]
+    if family not in (*FAMILIES, *INSTRUMENTS):
+        return (
+            f"{name}: no figure begins so; they begin with {', '.join((*FAMILIES, *INSTRUMENTS))}"
+        )
     if family == "phase" and kind not in (known := [p.name for p in of.phases]):
         return f"{name}: no phase is called {kind}; there are: {', '.join(known) or 'none'}"
     if family == "latency" and kind == WRITES and not any(o.writes for o in of.operations):
         return f"{name}: no operation says writes = true"
-    if family == "latency" and kind not in (WRITES, *operations):
+    if family == "latency" and kind not in (WRITES, DURABLE, *operations):
         return (
             f"{name}: no operation is called {kind}; there are: {', '.join(operations) or 'none'}"
         )
@@ -296,17 +303,43 @@ def _latency(rest: str, of: Words) -> Figure | None:
         return None
     shown = percentile.replace("_", ".")
     if kind == WRITES:
-        kinds = [o.name for o in of.operations if o.writes]
         title = f"{shown} of writes"
+    elif kind == DURABLE:
+        title = f"{shown} of durable operations"
     else:
-        kinds, title = [kind], f"{of.operation(kind).title or kind} {shown}"
+        title = f"{of.operation(kind).title or kind} {shown}"
 
     def read(trial: Trial) -> float | None:
+        kinds = kinds_of(kind, of, trial)
         found = [trial.latency_ns.get(k) for k in kinds]
         known = [float(getattr(f, percentile)) for f in found if f is not None]
         return max(known) if known and len(known) == len(kinds) else None
 
     return _made(f"latency.{rest}", title, "time", read)
+
+
+def kinds_of(kind: str, of: Words, trial: Trial) -> list[str]:
+    """The kinds of operation that a kind stands for in a trial: itself, or those of a group."""
+    if kind == WRITES:
+        return [o.name for o in of.operations if o.writes]
+    if kind == DURABLE:
+        return [o.name for o in of.operations if durable(o, trial)]
+    return [kind]
+
+
+def durable(operation: OperationWords, trial: Trial) -> bool:
+    """Whether what the operation returned from was on flash: by itself, or by the mount's sync."""
+    return operation.durable or (operation.writes and mounted_sync(trial))
+
+
+def mounted_sync(trial: Trial) -> bool:
+    """Whether an option of the file system mounted it sync, as its catalog file has it."""
+    options = trial.about("filesystem").get("options", {})
+    for name, chosen in trial.options.items():
+        value = (options.get(name) or {}).get("values", {}).get(chosen) or {}
+        if "sync" in str(value.get("mount", "")).split(","):
+            return True
+    return False
 
 
 def _state(rest: str, of: Words) -> Figure | None:

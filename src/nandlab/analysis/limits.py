@@ -7,40 +7,74 @@ between the figure's two bounds), or *unknown*: the figure was not measured. Unk
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
-from nandlab.analysis.figures import Figure, erases_per_block
+from nandlab.analysis import asked, figures
+from nandlab.analysis.asked import Limit
+from nandlab.analysis.figures import DURABLE, Figure, erases_per_block
 from nandlab.analysis.groups import Ensemble, Setting
+from nandlab.analysis.ranking import joined
 from nandlab.analysis.spread import spread
-from nandlab.base import units
+from nandlab.base import amounts, units
+from nandlab.base.errors import UsageError
 from nandlab.results.record import Trial
 
 Outcome = Literal["met", "broken", "in doubt", "unknown"]
 DAYS_A_YEAR = 365.25
-AT_MOST = (
-    ("RAM", "ram", "memory.peak"),
-    ("flash reserve", "flash_reserve", "state.before"),
-    ("p99 of writes", "p99_write_ns", "latency.writes.p99"),
+NONE_DURABLE = (
+    "not known: no operation of this workload is durable; run a workload that has one, such as "
+    "logger"
 )
-"""Limits that a figure must not exceed: what each is called, its key in Limits, the figure."""
 
 
 @dataclass(frozen=True)
 class Limits:
-    """What a product allows; None asks for nothing."""
+    """What a product allows; nothing given asks for nothing."""
 
-    ram: int | None = None
-    """Bytes of RAM that the file system may take."""
-    flash_reserve: float | None = None
-    """Share of the partition's pages that it may take before any file is there."""
-    p99_write_ns: int | None = None
-    """The 99th percentile of creating or appending to a file, ns."""
+    figures: tuple[Limit, ...] = ()
     years: float | None = None
     """How long the chip must last when ``daily`` bytes are written to it a day."""
     daily: int | None = None
     """Bytes that the product writes a day."""
+
+    def over(self, base: Limits) -> Limits:
+        """These limits with those of ``base`` that they say nothing about."""
+        own = {limit.figure for limit in self.figures}
+        kept = tuple(limit for limit in base.figures if limit.figure not in own)
+        return Limits(
+            (*kept, *self.figures),
+            base.years if self.years is None else self.years,
+            base.daily if self.daily is None else self.daily,
+        )
+
+
+LIFETIME = ("lifetime_years", "daily_write")
+"""Keys of a study's limits that are of no figure; they go together."""
+
+
+def of_study(spec: Mapping[str, Any]) -> Limits:
+    """The limits of a study, as it is read or as a run's head keeps it; UsageError if they are bad.
+
+    A product has years and the bytes of each load a day; :mod:`nandlab.analysis.product` judges by
+    each load's own.
+    """
+    told, product = spec.get("limits") or {}, spec.get("product")
+    years, daily = (told.get(key) for key in LIFETIME)
+    if product and (years or daily):
+        raise UsageError(f"{LIFETIME[0]}, {LIFETIME[1]}: [product] has them: years, daily_write")
+    if (years is None) != (daily is None):
+        raise UsageError(f"{LIFETIME[0]} and {LIFETIME[1]} go together: give both or neither")
+    figures = asked.table({k: v for k, v in told.items() if k not in LIFETIME})
+    if years is not None and (not isinstance(years, int | float) or years <= 0):
+        raise UsageError(f"{LIFETIME[0]}: give a number above 0, such as 10; it is {years!r}")
+    if product:
+        years = product["years"]
+        daily = sum(amounts.size(load["daily_write"], "") for load in product["loads"])
+    elif daily is not None:
+        daily = amounts.size(str(daily), f"{LIFETIME[1]}:")
+    return Limits(tuple(figures), years, daily)
 
 
 @dataclass(frozen=True)
@@ -50,16 +84,14 @@ class Judgement:
     limit: str
     outcome: Outcome
     text: str
+    figure: Figure | None = None
+    """What it was judged by; None: by the blocks' erases."""
 
 
 def judge(setting: Setting, ensemble: Ensemble, limits: Limits) -> list[Judgement]:
-    """Every limit that was asked for."""
-    asked = ((limit, getattr(limits, key), name) for limit, key, name in AT_MOST)
-    found = [
-        _most(ensemble, limit, setting.figure(name), most)
-        for limit, most, name in asked
-        if most is not None
-    ]
+    """Every limit that was asked for and is about this workload."""
+    here = ((limit, limit.here(setting.words)) for limit in limits.figures)
+    found = [_one(setting, ensemble, limit, figure) for limit, figure in here if figure]
     if limits.years is not None and limits.daily is not None:
         found.append(_lifetime(ensemble, limits.years, limits.daily))
     return found
@@ -73,6 +105,13 @@ def worst_block_years(trial: Trial, daily: int) -> float | None:
     """
     wear = erases_per_block(trial)
     return _years(trial, daily, None if wear is None else float(wear.max))
+
+
+def lasts_years(ensemble: Ensemble, daily: int) -> float | None:
+    """The years that every trial of an ensemble is certain of; None: one does not know."""
+    found = [worst_block_years(t, daily) for t in ensemble.ok]
+    known = [years for years in found if years is not None]
+    return min(known) if known and len(known) == len(found) else None
 
 
 def even_years(trial: Trial, daily: int) -> float | None:
@@ -97,15 +136,42 @@ def pe_cycles(trial: Trial) -> int | None:
     return None if cycles is None else int(cycles)
 
 
-def _most(ensemble: Ensemble, limit: str, figure: Figure, most: float) -> Judgement:
-    """A figure that may be ``most`` at most, in every trial."""
+def _one(setting: Setting, ensemble: Ensemble, limit: Limit, figure: Figure) -> Judgement:
+    """A figure that must be within a limit in every trial."""
+    bound, title = limit.bound(figure), limit.title(figure)
+    kinds = _kinds(setting, ensemble, figure)
+    if kinds == []:
+        return Judgement(limit.text, "unknown", f"{title}: {NONE_DURABLE}", figure)
     found = ensemble.spread(figure)
     if found is None or found.n < len(ensemble.ok):
-        return Judgement(limit, "unknown", f"{limit}: not measured")
-    outcome: Outcome = "met" if found.max <= most else "broken" if found.min > most else "in doubt"
-    sign = {"met": "within", "broken": "above", "in doubt": "on both sides of"}[outcome]
-    text = f"{limit} {found.text(figure.form)}, {sign} {figure.form(most)}"
-    return Judgement(limit, outcome, text)
+        return Judgement(limit.text, "unknown", f"{title}: not measured", figure)
+    met = [limit.met(value, bound) for value in (found.min, found.top)]
+    outcome: Outcome = "met" if all(met) else "in doubt" if any(met) else "broken"
+    beyond = "above" if limit.at_most else "below"
+    sign = {"met": "within", "broken": beyond, "in doubt": "on both sides of"}[outcome]
+    aside = _in_memory(setting, ensemble, kinds or [])
+    text = f"{title}{aside} {found.text(figure.form)}, {sign} {figure.form(bound)}"
+    return Judgement(limit.text, outcome, text, figure)
+
+
+def _kinds(setting: Setting, ensemble: Ensemble, figure: Figure) -> list[str] | None:
+    """The kinds of operation that a figure is the latency of; None: it is of no operation."""
+    family, _, rest = figure.name.partition(".")
+    if family != "latency":
+        return None
+    kind = rest.rpartition(".")[0]
+    kinds = figures.kinds_of(kind, setting.words, ensemble.first)
+    return kinds if kinds or kind == DURABLE else None
+
+
+def _in_memory(setting: Setting, ensemble: Ensemble, kinds: Sequence[str]) -> str:
+    """What must be said of writes that return before their data need be on flash."""
+    operations = [setting.words.operation(kind) for kind in kinds]
+    waits = [o.name for o in operations if o.writes and not figures.durable(o, ensemble.first)]
+    if not waits:
+        return ""
+    which = f"{joined(waits)} " if len(operations) > 1 else ""
+    return f" ({which}not durable: the data may still be in RAM)"
 
 
 def _lifetime(ensemble: Ensemble, years: float, daily: int) -> Judgement:

@@ -60,8 +60,10 @@ class OperationWords(Strict):
 
     name: str = Field(pattern=NAME)
     title: str = Field(default="", description="as tables show it; empty: its name")
-    writes: bool = Field(
-        default=False, description="whether a limit on the latency of writes applies to it"
+    writes: bool = Field(default=False, description="whether it writes: the kind writes has it")
+    durable: bool = Field(
+        default=False,
+        description="whether what it returns from is on flash: an fsync, a commit, an O_SYNC write",
     )
 
 

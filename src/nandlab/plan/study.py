@@ -12,9 +12,15 @@ from itertools import product
 from pathlib import Path
 from typing import Any, Literal, NamedTuple, TypeVar
 
-from pydantic import Field, PrivateAttr
+from pydantic import (
+    Field,
+    PrivateAttr,
+    SerializerFunctionWrapHandler,
+    model_serializer,
+    model_validator,
+)
 
-from nandlab.analysis import figures
+from nandlab.analysis import asked, figures, limits, words
 from nandlab.base.digest import digest
 from nandlab.base.errors import UsageError
 from nandlab.base.paths import STUDIES
@@ -35,6 +41,7 @@ from nandlab.plan.matrix import (
     WorkloadChoice,
 )
 from nandlab.plan.medium import Medium
+from nandlab.plan.product import Product, within
 from nandlab.plan.start import Image, Start, cannot_begin, image_of, options_of
 
 N = TypeVar("N", bound=Noun)
@@ -60,6 +67,14 @@ class Study(Strict):
         description="what else is measured; it takes board time, so these trials' times do not "
         "compare with those of others",
     )
+    limits: dict[str, Any] = Field(
+        default={},
+        description="what advice is under: a figure and its bound in words, as --limit has them; "
+        "lifetime_years and daily_write",
+    )
+    product: Product | None = Field(
+        default=None, description="what is to be built; the matrix's chip and loads follow from it"
+    )
     matrix: Matrix
     beside: list[Beside] = Field(
         default=[], description="further combinations that are not crossed with the matrix"
@@ -67,6 +82,17 @@ class Study(Strict):
 
     _folder: Path = PrivateAttr(default=Path())
     """The study file's folder: paths of images are relative to it."""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _follows_from_the_product(cls, told: Any) -> Any:
+        return within(told) if isinstance(told, dict) else told
+
+    @model_serializer(mode="wrap")
+    def _without_what_is_not_asked(self, dump: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        """A study without limits and product is written as before they were: its runs keep ids."""
+        told: dict[str, Any] = dump(self)
+        return {k: v for k, v in told.items() if v or k not in ("limits", "product")}
 
     def members(self, first: int | None = None) -> list[Member]:
         """The ensemble's first members, as many as ``first``; None: all."""
@@ -191,9 +217,12 @@ def _planned(study: Study, c: _Collector, board: BoardModel | None) -> list[Tria
         c.wrong.append(f"{c.where}: paper: no {study.paper!r} in the catalog's papers ({there})")
     matrices = {"matrix": study.matrix}
     matrices |= {f"beside.{i}": b.within(study.matrix) for i, b in enumerate(study.beside)}
+    if study.product and board and (wrong := study.product.too_large(board)):
+        c.wrong.append(f"{c.where}: product: {wrong}")
     trials = []
     for at, matrix in matrices.items():
         trials += _expand(c, study, matrix, board, at)
+    _check_limits(c, study, trials)
     if c.wrong:
         raise UsageError("\n".join(dict.fromkeys(c.wrong)))
     ids = [t.id for t in trials]
@@ -201,6 +230,18 @@ def _planned(study: Study, c: _Collector, board: BoardModel | None) -> list[Tria
     if twice:
         raise UsageError(f"{c.where}: matrix: the same trial more than once: {', '.join(twice)}")
     return trials
+
+
+def _check_limits(c: _Collector, study: Study, trials: list[TrialSpec]) -> None:
+    """The collector keeps the mistakes of the study's limits."""
+    try:
+        told = limits.of_study(study.model_dump(mode="json"))
+    except UsageError as e:
+        c.wrong += [f"{c.where}: limits: {line}" for line in str(e).splitlines()]
+        return
+    workloads = {t.workload.name: words.said(t.workload) for t in trials}
+    wrong = asked.mistakes(told.figures, list(workloads.items()))
+    c.wrong += [f"{c.where}: limits: {text}" for text in wrong]
 
 
 def _expand(

@@ -16,9 +16,12 @@ from typing import Any
 import jinja2
 
 from nandlab import __version__
-from nandlab.analysis import answers, groups, power
+from nandlab.analysis import answers, groups, power, shipping
+from nandlab.analysis.advice import Advice
 from nandlab.analysis.compare import taken
 from nandlab.analysis.groups import Setting
+from nandlab.analysis.limits import of_study
+from nandlab.analysis.shipping import Shipping
 from nandlab.analysis.views import view
 from nandlab.base.digest import digest
 from nandlab.base.files import write_whole
@@ -27,7 +30,7 @@ from nandlab.report.beside import Beside, beside
 from nandlab.report.charts import Chart
 from nandlab.report.specs import Drawn
 from nandlab.results.folder import RunFolder
-from nandlab.results.record import WARNINGS, Trial
+from nandlab.results.record import WARNINGS, Run, Trial
 
 TEMPLATES = Path(__file__).parent / "templates"
 ID_SHOWN = 14
@@ -110,6 +113,7 @@ def _page(
     run, missing = run_folder.head(), run_folder.missing()
     trials = list(run_folder.trials())
     drawn = _drawn(sections, paper)
+    ship = shipping.answer(run.spec, [s.setting for s in sections], of_study(run.spec))
     return environment.get_template("report.html.j2").render(
         run=run,
         version=__version__,
@@ -117,8 +121,9 @@ def _page(
         sections=sections,
         paper=paper,
         available=answers.available(trials),
-        advice=[a for s in sections if (a := view(s.setting).advise(s.setting, None)) is not None],
         promised=power.told(trials),
+        shipping=ship,
+        advice=_advice(run, sections, ship),
         singles=answers.singles(trials),
         missing=missing,
         taken=taken(run_folder),
@@ -135,6 +140,13 @@ def _page(
         ),
         bundle=charts.bundle().replace("</script", "<\\/script") if drawn else "",
     )
+
+
+def _advice(run: Run, sections: list[Section], ship: Shipping | None) -> list[Advice]:
+    """The advice on each setting under the study's limits; a product's loads have theirs in it."""
+    rest = [s.setting for s in sections if ship is None or not ship.has(s.setting)]
+    found = (view(setting).advise(setting, of_study(run.spec)) for setting in rest)
+    return [a for a in found if a is not None]
 
 
 def _doubts(trials: list[Trial]) -> list[tuple[str, str, list[tuple[str, str]]]]:

@@ -11,9 +11,10 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from nandlab.analysis import answers, lifetime
+from nandlab.analysis import answers, lifetime, shipping
 from nandlab.analysis.figures import Figure
 from nandlab.analysis.groups import Ensemble, Setting, group
+from nandlab.analysis.limits import of_study
 from nandlab.analysis.spread import Spread
 from nandlab.analysis.views import view
 from nandlab.base import units
@@ -61,12 +62,26 @@ def print_table(run_folder: RunFolder, console: Console) -> None:
         console.print(f"[yellow]![/yellow] {escape(line)}")
     if not trials:
         console.print("No trial of this run has finished yet.")
-    for setting in group(trials):
+    settings = group(trials)
+    for line in _advised(run, settings):
+        console.print(escape(line), highlight=False)
+    for setting in settings:
         _print_setting(setting, console)
     for trial in trials:
         if not trial.ok:
             error = trial.error or "no reason was recorded"
             console.print(f"[red]{trial.status}[/red] {escape(trial.id)}: {escape(error)}")
+
+
+def _advised(run: Run, settings: Sequence[Setting]) -> list[str]:
+    """What the study's limits and its product come to; nothing where it has none."""
+    limits = of_study(run.spec)
+    ship = shipping.answer(run.spec, settings, limits)
+    told = ["", *shipping.lines(ship)[:-1]] if ship else []
+    for setting in settings if run.spec.get("limits") else []:
+        found = None if ship and ship.has(setting) else view(setting).advise(setting, limits)
+        told += ["", f"{setting.title}:", *(f"  {s}" for s in found.sentences)] if found else []
+    return told
 
 
 def _measured_on(run: Run) -> str:

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from nandlab.analysis import doubts, ranking
+from nandlab.analysis import doubts, leans, ranking
 from nandlab.analysis.figures import Figure
 from nandlab.analysis.groups import Ensemble, Setting
 from nandlab.analysis.ranking import Entry, Finding, Ranking
@@ -183,7 +183,8 @@ def _state_findings(setting: Setting, ensembles: list[Ensemble]) -> list[Finding
     ]
     tails = [(e, tail) for e in ensembles if (tail := worst_tail(setting, e)) is not None]
     used = [(e, setting.figure(f"latency.{tail.operation}.p99")) for e, tail in tails]
-    return [*ranked, doubts.marked(_tail(setting, ensembles), used)]
+    told = [*ranked, doubts.marked(_tail(setting, ensembles), used)]
+    return [*told, *leans.findings(setting, ensembles)]
 
 
 def _ranked(ensembles: Sequence[Ensemble], words: Ranking, figure: Figure, nothing: str) -> Finding:

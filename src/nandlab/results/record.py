@@ -160,6 +160,11 @@ class StepTaken(_Model):
     name: str
     ns: int = Field(description="of the board's clock")
     chip: Counts | None = Field(default=None, description="null: not counted")
+    register_hits: Count | None = Field(
+        default=None,
+        description="reads that the chip's page register answered, without tR; no part of chip's "
+        "reads; null: not counted, or the result is older than this field",
+    )
     command: str | None = Field(
         default=None,
         description="what the board was given; null: the result is older than this field",

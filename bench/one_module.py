@@ -25,7 +25,7 @@ from nandlab.base import units
 from nandlab.base.errors import UsageError
 from nandlab.base.paths import TARGET
 from nandlab.board import build
-from nandlab.board.image import initramfs
+from nandlab.board.image import gathered, initramfs
 from nandlab.board.machine import OWN_MODULES, Machine, assemble, own_programs
 from nandlab.board.qemu import QemuBoard, boot_and_save
 from nandlab.kit.kit import kit
@@ -56,10 +56,12 @@ def board(folder: Path, machine: Machine, module: str, content: bytes) -> QemuBo
     folder.mkdir()
     ko = folder / f"{module}.ko"
     ko.write_bytes(content)
-    image = initramfs(machine.kit, own_programs(tools), [*own, ko])
+    (folder / "modules").mkdir()
+    there = gathered(kernel, [*own, ko], folder / "modules")
+    image = initramfs(machine.kit, own_programs(tools), there)
     (folder / "initrd").write_bytes(image.bytes())
     (folder / "state").mkdir()
-    made = replace(machine, initrd=folder / "initrd")
+    made = replace(machine, initrd=folder / "initrd", modules=there)
     asyncio.run(boot_and_save(made, folder / "state"))
     return QemuBoard(made, folder / "state")
 

@@ -18,13 +18,28 @@ def row(name: str, option: Option) -> str:
     return f"| `{name}` | {values} | {option.help} |"
 
 
+def chapter_of(model: FilesystemModel) -> str:
+    """Its chapter in docs/filesystems.md."""
+    chapters = (ROOT / "docs" / "filesystems.md").read_text().split("\n## ")
+    (chapter,) = (text for text in chapters if text.startswith(f"{model.title}\n"))
+    return chapter
+
+
 @pytest.mark.parametrize("name", catalog.names("filesystems"))
 def test_every_option_of_a_file_system_is_in_its_chapter(name: str) -> None:
     model = catalog.load("filesystems", name, FilesystemModel)
-    chapters = (ROOT / "docs" / "filesystems.md").read_text().split("\n## ")
-    (chapter,) = (text for text in chapters if text.startswith(f"{model.title}\n"))
-    told = [line for line in chapter.splitlines() if line.startswith("| `")]
+    told = [line for line in chapter_of(model).splitlines() if line.startswith("| `")]
     assert told == [row(key, option) for key, option in model.options.items()]
+
+
+@pytest.mark.parametrize("name", catalog.names("filesystems"))
+def test_what_is_promised_after_a_power_cut_is_in_its_chapter(name: str) -> None:
+    model = catalog.load("filesystems", name, FilesystemModel)
+    assert model.power is not None, "the advice needs it"
+    words = " ".join(chapter_of(model).split())
+    assert f"*Promised:* {model.power.promises}." in words
+    assert f"*Tested:* {model.power.tested}." in words
+    assert f"*Source:* {model.power.source}" in words
 
 
 def test_the_cost_of_every_kind_of_event_is_in_the_docs() -> None:

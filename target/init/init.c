@@ -6,8 +6,10 @@
  * runs the job's steps one by one and reports each as a line of JSON on the
  * status channel. A report has the step's start and end on CLOCK_MONOTONIC,
  * the clock that the chip's latencies are part of, what the step printed, and
- * the chip's counters. Init measures nothing else: whatever else is measured, a
- * step measures and prints.
+ * the chip's counters. Before these come two reports of the RAM that is
+ * available: when the board is ready, and when the job is unpacked and has not
+ * begun. Init measures nothing else: whatever else is measured, a step measures
+ * and prints.
  *
  * Init meets the host in two places, and neither lets host time into the guest:
  *
@@ -48,7 +50,8 @@
 #define DOORBELL_PORT  0x505
 #define DOORBELL_RING  1
 #define EXACT_DOORBELL "/sys/module/doorbell/parameters/ring"
-#define RECORD_FORMAT  2
+#define RECORD_FORMAT  3
+#define AVAILABLE      "\nMemAvailable:"
 
 static void mount_or_die(const char *type, const char *dir)
 {
@@ -100,6 +103,22 @@ static char *asked_for(const char *word)
 	return value;
 }
 
+/* RAM that programs and the page cache can have, in bytes. */
+static long long available_bytes(void)
+{
+	size_t size;
+	char *text = read_file("/proc/meminfo", &size);
+	char *at = text ? strstr(text, AVAILABLE) : NULL;
+	long long kib;
+
+	errno = EINVAL;
+	if (!at)
+		die("/proc/meminfo");
+	kib = strtoll(at + strlen(AVAILABLE), NULL, 10);
+	free(text);
+	return kib * 1024;
+}
+
 static void report_ready(void)
 {
 	struct utsname u;
@@ -107,8 +126,16 @@ static void report_ready(void)
 	if (uname(&u))
 		die("uname");
 	record("{\"event\":\"ready\",\"format\":%d,\"kernel\":\"%s "
-	       "%s\",\"t_ns\":%lld}",
-	       RECORD_FORMAT, u.release, u.version, (long long)now_ns());
+	       "%s\",\"available\":%lld,\"t_ns\":%lld}",
+	       RECORD_FORMAT, u.release, u.version, available_bytes(),
+	       (long long)now_ns());
+	record_end();
+}
+
+static void report_job(void)
+{
+	record("{\"event\":\"job\",\"available\":%lld,\"t_ns\":%lld}",
+	       available_bytes(), (long long)now_ns());
 	record_end();
 }
 
@@ -187,6 +214,7 @@ int main(void)
 	steps = read_file(JOB_DIR "/steps", &size);
 	if (!steps)
 		interactive_shell();
+	report_job();
 	await_start(saved_ns, JOB_DIR "/start");
 	run_steps(steps);
 	ring_doorbell();

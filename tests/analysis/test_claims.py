@@ -11,11 +11,12 @@ import pytest
 import samples
 
 from nandlab import report
-from nandlab.analysis import claims
+from nandlab.analysis import claims, words
 from nandlab.analysis.chiptime import accounts
 from nandlab.analysis.spread import spread
 from nandlab.catalog.files import load, names
 from nandlab.catalog.paper import Claim, PaperModel, Part, Selector
+from nandlab.catalog.workload import WorkloadModel
 from nandlab.results.record import Counts, State, Trial
 
 FRESH = Selector(filesystem="jffs2", state="fresh")
@@ -51,15 +52,18 @@ def part(**change: Any) -> Part:
 
 def paper(*parts: Part, **change: Any) -> PaperModel:
     claim = {"id": "c", "text": "Ages.", "said": "+34 %", "where": "5", "parts": list(parts)}
-    given = {"name": "p", "summary": "s", "citation": "c", "platform": "f"}
-    return PaperModel.model_validate(
-        {**given, "part": samples.CHIP.part, "claims": [claim], **change}
-    )
+    given = {"name": "p", "summary": "s", "citation": "c", "platform": "f", "workload": "ffsmark"}
+    given["part"] = samples.CHIP.part
+    return PaperModel.model_validate({**given, "claims": [claim], **change})
+
+
+def rows(of: PaperModel, trials: list[Trial]) -> list[claims.Row]:
+    return claims.rows(of, trials, words.of(trials))
 
 
 def row(of: PaperModel, fresh: list[float], aged: list[float]) -> claims.Row:
     trials = [*timed(samples.FRESH, fresh), *timed(samples.AGED, aged)]
-    (found,) = claims.rows(of, trials)
+    (found,) = rows(of, trials)
     return found
 
 
@@ -117,10 +121,41 @@ def test_other_parameters_parts_and_options_are_not_meant() -> None:
 def test_trials_that_ended_badly_are_in_no_number_and_are_told() -> None:
     failed = samples.failed("jffs2", samples.AGED)
     trials = [*timed(samples.FRESH, [10]), *timed(samples.AGED, [13]), failed]
-    (found,) = claims.rows(paper(part(paper=1.34)), trials)
+    (found,) = rows(paper(part(paper=1.34)), trials)
     assert found.verdict == "reproduced"
     assert found.counted[-1] == "JFFS2, aged: 1 of 2 trials did not end well: no space left."
     assert failed.id in found.trials
+
+
+def test_a_claim_s_numbers_are_given_for_each_way_to_read_it() -> None:
+    """A state or a parameter that the paper leaves open: the other way has its own verdict."""
+    state = {"id": "state", "read_as": "So.", "other": "of pages", "states": {"aged": "other"}}
+    payload = {"id": "payload", "read_as": "So.", "other": "of all", "parameters": {"files": 7}}
+    asked = paper(part(paper=2.0), bases=[state, payload])
+    (claim,) = asked.claims
+    both = claim.model_copy(update={"rests_on": ["payload", "state"]})
+    asked = asked.model_copy(update={"claims": [both]})
+    other = samples.AGED.model_copy(update={"name": "other"})
+    trials = [
+        *timed(samples.FRESH, [1]),
+        *timed(samples.AGED, [2]),
+        *timed(other, [0.5]),
+        *timed(samples.FRESH, [10], parameters={"files": 7}),
+        *timed(samples.AGED, [40], parameters={"files": 7}),
+    ]
+    asked = asked.model_copy(update={"parameters": {"files": trials[0].parameters["files"]}})
+    (found,) = rows(asked, trials)
+    assert (found.verdict, found.numbers[0].ours) == ("reproduced", spread([2.0]))
+    told = {r.basis.id: (r.verdict, r.numbers[0].ours) for r in found.others}
+    assert told == {
+        "state": ("different", spread([0.5])),
+        "payload": ("same direction", spread([4.0])),
+    }
+    nowhere = both.model_dump() | {"rests_on": ["weather"]}
+    with pytest.raises(ValueError, match="rests_on names no"):
+        PaperModel.model_validate(asked.model_dump() | {"claims": [nowhere]})
+    with pytest.raises(ValueError, match="must differ"):
+        paper(part(), bases=[{"id": "b", "read_as": "So.", "other": "x"}])
 
 
 def test_an_option_that_is_not_named_is_meant_at_its_default() -> None:
@@ -162,17 +197,22 @@ def test_a_paper_of_the_catalog_is_whole(name: str) -> None:
     found = load("papers", name, PaperModel)
     ids = [c.id for c in found.claims]
     assert len(ids) == len(set(ids))
-    rows = claims.rows(found, [])
-    assert {r.verdict for r in rows} == {"not measured"}
-    assert all(r.claim.said and n.text() for r in rows for n in r.numbers)
+    of = words.said(load("workloads", found.workload, WorkloadModel))
+    told = claims.rows(found, [], of)
+    assert {r.verdict for r in told} == {"not measured"}
+    assert all(r.claim.said and n.text() for r in told for n in r.numbers)
+    for r in told:
+        asked = {s.state for p in r.claim.parts for s in (p.of, p.over) if s is not None}
+        moved = {b.id for b in found.bases if asked & b.states.keys()}
+        assert moved <= set(r.claim.rests_on), "it tells each state that could be read otherwise"
 
 
 def test_the_report_has_a_row_for_every_claim_and_none_is_blank(tmp_path: Path) -> None:
     options = {"compression": "none", "writeback": "on"}
     chip = samples.CHIP.model_copy(update={"part": "apf27"})
-    random = {"compressibility": 0.0}
+    given = load("papers", "ffsmark-2015", PaperModel).parameters
     trials = [
-        samples.trial(fs, state, seed, options=options, chip=chip, parameters=random)
+        samples.trial(fs, state, seed, options=options, chip=chip, parameters=given)
         for fs in ("jffs2", "ubifs", "yaffs2")
         for state in (samples.FRESH, samples.AGED)
         for seed in (1, 2)

@@ -10,6 +10,7 @@ import signal
 import subprocess
 import sys
 import time
+from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 
@@ -24,12 +25,14 @@ from nandlab.board.kvm import QEMU, boots
 from nandlab.board.qemu import QemuBoard, open_board
 from nandlab.catalog import files as catalog
 from nandlab.catalog.chip import ChipModel
+from nandlab.catalog.filesystem import FilesystemModel
 from nandlab.chip.simulated import between, chip_parameters, load_step
 from nandlab.trial import one
 from nandlab.trial import steps as trial
 
 pytestmark = pytest.mark.board
 S = 1_000_000_000
+FILESYSTEMS = catalog.names("filesystems")
 SMALL = "mount -o remount,size=1m /tmp"
 INIT_TEXT = "set -- $(grep r-xp /proc/1/maps | tr '-' ' ')"
 OVER_IT = "bs=4096 seek=$((0x$1 / 4096)) count=$(((0x$2 - 0x$1) / 4096)) conv=notrunc"
@@ -130,7 +133,7 @@ PLANTED = {
     "an unknown record format": (
         Job((Step("it", 'echo \'{"event":"ready","format":99}\' > /dev/ttyS1; sleep 1d'),)),
         "board_lost",
-        "the board speaks record format 99, this nandlab 2",
+        "the board speaks record format 99, this nandlab 3",
     ),
     "a record that is none": (
         Job((Step("it", "echo Oops > /dev/ttyS1; sleep 1d"),)),
@@ -224,6 +227,31 @@ def test_a_board_has_no_program_that_its_job_does_not_name(board: QemuBoard) -> 
     assert own == {"init", "ferry"}
 
 
+@pytest.mark.parametrize("name", FILESYSTEMS)
+def test_a_board_has_no_modules_of_file_systems_that_its_job_does_not_mount(
+    board: QemuBoard, name: str
+) -> None:
+    job = trial.job(smalltrial.spec(board, name))
+    look = Step("look", "ls -R /lib/modules; lsmod")
+    at = next(i for i, step in enumerate(job.steps) if step.name == "unmount")
+    record = recorded(board, replace(job, steps=(*job.steps[:at], look, *job.steps[at:])))
+    assert record.failed() is None
+    there = {word.removesuffix(".ko") for word in record["look"].stdout.split()}
+    own = set(catalog.load("filesystems", name, FilesystemModel).modules)
+    others = {
+        m for n in FILESYSTEMS for m in catalog.load("filesystems", n, FilesystemModel).modules
+    }
+    assert own <= there
+    assert not there & ((others | {"nandsim", "tracers", "fsram"}) - own)
+
+
+def test_a_shell_has_all_modules(board: QemuBoard) -> None:
+    archive = board.machine.modules.of(Job())
+    names = {Path(where).stem for where in archive}
+    assert names == {*board.machine.modules.needs} - {"doorbell", "nopidle"}
+    assert {"jffs2", "ubifs", "yaffs2", "vfat", "nftl", "simnand", "tracers", "nandsim"} <= names
+
+
 def test_each_step_s_chip_counts_are_in_its_record(board: QemuBoard) -> None:
     chip = catalog.load("chips", "nandsim-small", ChipModel)
     words = chip_parameters(chip, 64, board.machine.model.store_start)
@@ -246,7 +274,8 @@ def test_each_step_s_chip_counts_are_in_its_record(board: QemuBoard) -> None:
 
 def test_the_kernel_has_the_ram_that_the_board_says(board: QemuBoard) -> None:
     total_kib = int(run(board, "grep MemTotal /proc/meminfo").split()[1])
-    assert total_kib < board.machine.model.ram_mib * 1024
+    ram_mib = board.machine.model.ram_mib
+    assert ram_mib and total_kib < ram_mib * 1024
 
 
 @pytest.mark.parametrize("ram_mib", [113, 160, 2880])

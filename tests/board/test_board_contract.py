@@ -37,6 +37,16 @@ def test_the_first_step_starts_at_its_offset_after_a_whole_second(any_board: Boa
         assert 0 <= late_ns < 5_000_000
 
 
+def test_the_ram_that_is_available_as_a_job_begins_is_told(any_board: Board) -> None:
+    """It is what the job's first step finds, but for what the step itself takes."""
+    look = "grep MemAvailable /proc/meminfo || true"
+    record = run(any_board, Step("look", look))
+    assert record.available is not None and record.available % 1024 == 0
+    if not isinstance(any_board, FakeBoard):
+        found = int(record["look"].stdout.split()[1]) * 1024
+        assert abs(record.available - found) < 1 << 20
+
+
 def test_times_do_not_overlap(any_board: Board) -> None:
     record = run(any_board, Step("a", "true"), Step("b", "true"))
     a, b = record.steps

@@ -87,8 +87,11 @@ static void test_pages(void *array)
 	CHECK_EQ(chip.block[1].programs, 37);
 	CHECK_EQ(chip_data_pages(&chip, 16), 101);
 	CHECK_EQ(chip_data_pages(&chip, 1), 64);
+	CHECK_EQ(chip_erased_blocks(&chip, 16), 14);
+	CHECK_EQ(chip_erased_blocks(&chip, 1), 0);
 	CHECK_EQ(erase(&chip, 0), STATUS_GOOD);
 	CHECK_EQ(chip_data_pages(&chip, 16), 37);
+	CHECK_EQ(chip_erased_blocks(&chip, 16), 15);
 	read(&chip, 5, 0, back, sizeof(back));
 	memset(page, 0xff, sizeof(page));
 	CHECK_EQ(memcmp(page, back, sizeof(page)), 0);
@@ -167,6 +170,7 @@ static void test_partial(void)
 	CHECK_EQ(chip.counts.oob_programs, 1);
 	CHECK_EQ(chip.counts.programs, 0);
 	CHECK_EQ(chip_data_pages(&chip, 1), 0);
+	CHECK_EQ(chip_erased_blocks(&chip, 16), 15);
 	fill(page, sizeof(page), 5);
 	for (i = 0; i < 4; i++)
 		program(&chip, 0, 512 * i, page + 512 * i, 512);

@@ -35,6 +35,7 @@ static void test_factory_bad(void)
 	params.faults.bad_blocks = 11;
 	start(&chip, &params, NULL);
 	CHECK_EQ(flagged(&chip, CHIP_FACTORY_BAD), 11);
+	CHECK_EQ(chip_erased_blocks(&chip, 128), 128 - 11);
 	for (i = 0; i < 128; i++) {
 		read(&chip, i * 64 + 1, 2048, back, 64);
 		CHECK_EQ(back[0], chip.block[i].flags ? 0 : 0xff);
@@ -84,6 +85,7 @@ static void test_failures_at(void)
 	CHECK_EQ(chip.counts.erase_fails, 2);
 	CHECK_EQ(chip.op_seq, 67 + 6);
 	CHECK_EQ(flagged(&chip, CHIP_WORN_OUT), 2);
+	CHECK_EQ(chip_erased_blocks(&chip, 16), 16 - 2);
 	memset(back, 0, 2);
 	CHECK_EQ(program(&chip, 3 * 64, 2048, back, 2),
 		 STATUS_GOOD); /* marker */

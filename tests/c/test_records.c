@@ -206,6 +206,8 @@ static void test_image_round_trip(void)
 	CHECK_EQ(memcmp(first.at, second.at, first.count), 0);
 	CHECK_EQ(other.op_seq, chip.op_seq);
 	CHECK_EQ(chip_data_pages(&other, 256), chip_data_pages(&chip, 256));
+	CHECK_EQ(chip_erased_blocks(&other, 256),
+		 chip_erased_blocks(&chip, 256));
 	CHECK_EQ(memcmp(chip.state, other.state, 2048 * sizeof(u16)), 0);
 	for (i = 0; i < 256; i++)
 		CHECK_EQ(other.block[i].high, chip.block[i].high);

@@ -52,6 +52,27 @@ def test_counts_fall_in_their_phases(ffsmark: Path, work: Path, chip: ChipMaker)
     assert fake.looks == 1 + 3 * 3
 
 
+def test_without_syncs_a_phase_ends_with_its_work(
+    ffsmark: Path, work: Path, chip: ChipMaker
+) -> None:
+    """As the authors' program: nothing is synced, and each phase is looked at once after it."""
+    fake = chip(lambda grown: grown / 2048, per_look={"reads": 1, "programs": 10, "erases": 3})
+    result = run(ffsmark, "set sync false\n" + commands(work, flash=fake.folder), "--json").result
+    for told in phases(result).values():
+        assert told["chip"] == {"reads": 1, "programs": 10, "erases": 3}
+        assert told["sync_ns"] is None
+        assert "chip_sync" not in told
+    assert fake.looks == 1 + 3 * 2
+
+
+def test_a_fill_is_synced_in_any_case(ffsmark: Path, work: Path, chip: ChipMaker) -> None:
+    fake = chip(lambda grown: grown / 2048)
+    words = "set sync false\nset fill creation valid 10\n" + commands(work, flash=fake.folder)
+    told = phases(run(ffsmark, words, "--json").result)
+    assert told["fill"]["sync_ns"] is not None
+    assert told["creation"]["sync_ns"] is None
+
+
 def test_erases_per_block(ffsmark: Path, work: Path, tmp_path: Path) -> None:
     """Known counts before and after: the deltas, and the population's spread."""
     folder = write_chip(tmp_path / "chip", COUNTERS, [])

@@ -249,8 +249,8 @@ def test_two_boards_of_one_name_are_refused(
     there = elsewhere(tmp_path, monkeypatch)
     shutil.copytree(tmp_path / "catalog", there / "catalog")
     file = there / "catalog/boards/mine.toml"
-    file.write_text(file.read_text().replace("ram_mib = 128", "ram_mib = 64"))
-    with pytest.raises(UsageError, match=r"another than .*: ram_mib is 128, here 64; rename"):
+    file.write_text(file.read_text().replace("ram_mib = 128", "ram_mib = 100"))
+    with pytest.raises(UsageError, match=r"another than .*: ram_mib is 128, here 100; rename"):
         exchange.take(exported)
     assert not (tmp_path / "other cache").exists()
 

@@ -245,6 +245,22 @@ def test_what_failed_is_told_before_the_answer(page_path: Path) -> None:
     assert "<no space>" not in text
 
 
+def test_doubts_stand_in_the_box_of_the_answer_and_beside_their_sentences(page_path: Path) -> None:
+    head = page_path.read_text().partition("</header>")[0]
+    for expected in (
+        "What limits the answer",
+        "1 trial of 32 carries the doubt state_missed.",
+        "asked 25 % invalid, the chip held 19 %",
+        "<li>Take JFFS2: ",
+        "Who promises what after a power cut",
+    ):
+        assert expected in head
+    fresh, aged = page_path.read_text().split('<h3 class="state">')[1:3]
+    marks = re.findall(r'<span class="doubt">In doubt: ([^<]*)</span>', aged)
+    assert "kernel_log (YAFFS2 1 of 5 trials); state_missed (YAFFS2 1 of 5 trials)" in marks
+    assert "In doubt" not in fresh
+
+
 def test_a_life_is_told_with_its_end(life_path: Path) -> None:
     text = life_path.read_text()
     for expected in (

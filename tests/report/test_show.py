@@ -56,6 +56,15 @@ def test_the_table_fits_and_holds_medians_ranges_and_doubts(tmp_path: Path, widt
         assert expected in flat
 
 
+def test_the_advice_and_its_doubts_stand_above_the_figures(tmp_path: Path) -> None:
+    lines = printed(tmp_path / "run", None, 400).splitlines()
+    at = lines.index("ffsmark on MT29F2G08ABAEAWP, 100 MiB")
+    answer = lines[at + 1 : at + 7]
+    assert answer[0].startswith("Take JFFS2: transactions take 46.7 s at worst (aged).")
+    assert answer[1].startswith("After a power cut, as promised and not measured here: JFFS2: ")
+    assert answer[4:] == ["kernel_log YAFFS2, aged: 1 trial", "state_missed YAFFS2, aged: 1 trial"]
+
+
 def test_it_tells_the_board_and_the_commit_that_it_was_measured_with(tmp_path: Path) -> None:
     run = samples.folder(tmp_path / "run", commit="0123456789ab-dirty")
     out = io.StringIO()

@@ -44,6 +44,7 @@ def test_known_work_is_counted_exactly(board: QemuBoard, name: str) -> None:
     c = numbers(record["counters"].stdout)
     assert (c["reads"], c["programs"], c["erases"]) == (READ, PROGRAMMED, ERASED)
     assert (c["pages_programmed"], c["illegal"]) == (PROGRAMMED, 0)
+    assert c["blocks_erased"] == 16 - -(-PROGRAMMED // chip.pages_per_block())
     assert c["partition_pages"] == 16 * chip.pages_per_block()
     rows = [[int(n) for n in row.split()] for row in record["blocks"].stdout.splitlines()]
     assert len(rows) == 16

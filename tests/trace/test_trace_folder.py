@@ -271,6 +271,7 @@ def test_the_page_draws_the_timeline_and_the_chip(tmp_path: Path, width: int) ->
         (["--fs", "jffs2", "--tracers", "vfs,x", "--", "true"], "tracers: x"),
         (["--fs", "jffs2", "--records", "0", "--", "true"], "--records 0"),
         (["--fs", "jffs2", "--state", "old", "--", "true"], "--state old"),
+        (["--fs", "jffs2", "--state", "valid=0.5,of=half", "--", "true"], "of"),
         (["--fs", "jffs2", "--param", "files=3", "--", "true"], "--param is for a workload"),
         (["--fs", "jffs2", "--param", "files=x", "--", "ffsmark"], "files"),
         (["--fs", "jffs2", "--board", "none", "--", "true"], "--board: no 'none'"),
@@ -306,6 +307,13 @@ def test_the_job_prepares_the_state_before_it_traces() -> None:
     assert b"fill" not in todo.files["ffsmark.cfg"]
     assert "vfsmon" not in todo.files["tracers.sh"].decode()
     assert "jffs2_scan_medium" in job.job(wanted).files["tracers.sh"].decode()
+
+
+def test_a_trace_may_begin_as_soon_as_the_flash_has_its_state() -> None:
+    names = [s.name for s in job.job(request()).steps]
+    assert "rest" in names
+    at_once = [s.name for s in job.job(request(at_once=True)).steps]
+    assert at_once == [n for n in names if n != "rest"]
 
 
 def test_all_records_that_may_be_asked_for_have_room_or_are_refused() -> None:

@@ -307,7 +307,8 @@ def test_a_changed_digit_in_any_figure_of_the_file_is_found_and_named(place: Pla
     again = next(t for t in place.run.trials() if t.id == trial["id"])
     places = leaves(trial)
     kinds = {p[0] for p in places}
-    parts = {"steps", "phases", "operations", "bytes", "latency_ns", "figures", "erases_per_block"}
+    parts = {"available", "steps", "phases", "operations", "bytes", "latency_ns", "figures"}
+    parts |= {"erases_per_block"}
     assert kinds == parts
     assert len(places) > 50
     for where in places:

@@ -99,7 +99,7 @@ def test_every_trial_has_its_result(tmp_path: Path, specs: list[TrialSpec]) -> N
 
 def counts(n: int, programmed: int) -> str:
     return f"reads {n}\nprograms {2 * n}\nerases {3 * n}\npartition_pages 1000\n" + (
-        f"pages_programmed {programmed}\n"
+        f"pages_programmed {programmed}\nblocks_erased {n + 7}\n"
     )
 
 
@@ -133,6 +133,8 @@ def test_each_step_has_what_the_chip_did_in_it(tmp_path: Path, specs: list[Trial
     assert did["load"] == 0
     assert (did["settle"], did["fill"], did["workload"]) == (0, 10, None)
     assert [s.chip and s.chip.erases for s in t.steps if s.name == "fill"] == [30]
+    erased = {s.name: s.blocks_erased for s in t.steps}
+    assert (erased["load"], erased["fill"], erased["workload"]) == (7, 18, None)
 
 
 def test_the_latencies_asked_for_reach_the_chip_and_the_result(

@@ -5,7 +5,8 @@ A subject is judged in every flash state of its setting, since a product passes 
 is *unfit* when a trial of it did not end well or a limit is broken in some state, *unproven* when a
 limit is in doubt or could not be judged, a state of the setting was not run or has a single trial,
 or a trial carries a doubt, else *fit*. The fit come first, then the unproven; within each by the
-median of the workload's headline figure in the state where that is worst. A subject is to be
+median of the workload's headline figure in the state where that is worst. A doubt is held against
+what it touches: a limit's figure, or the headline where no limit is asked for. A subject is to be
 avoided if it is unfit, or if in some state it is :data:`FAR` times worse than the first by headline
 or erases, and the ranges do not touch.
 """
@@ -18,10 +19,12 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Literal
 
-from nandlab.analysis import sweep
+from nandlab.analysis import doubts, power, sweep
+from nandlab.analysis.doubts import Kind
 from nandlab.analysis.figures import Figure
 from nandlab.analysis.groups import Ensemble, Setting
 from nandlab.analysis.limits import Judgement, Limits, judge
+from nandlab.analysis.power import Promise
 from nandlab.analysis.ranking import joined
 from nandlab.base import units
 from nandlab.results.record import WARNINGS
@@ -50,8 +53,22 @@ class Subject:
     met: tuple[str, ...]
     doubts: tuple[str, ...]
     """Why its figures are not enough to say: single trials, and doubts that trials carry."""
+    unplaced: tuple[str, ...]
+    """Doubts that leave its judgement alone and concern only the figure of the order."""
     avoid: tuple[str, ...]
     """Why to avoid it; empty: it need not be."""
+    power: Promise = power.NOT_TOLD
+    """What it promises after a power cut."""
+
+    @property
+    def sure(self) -> bool:
+        """Whether it may be told to take."""
+        return self.fitness == "fit" and not self.unplaced
+
+    @property
+    def named(self) -> str:
+        """Its name where it may be taken for advice, with what must not be left unsaid."""
+        return f"{self.name}{self.power.aside}"
 
 
 @dataclass(frozen=True)
@@ -67,7 +84,8 @@ class Advice:
         """The advice in words: what to take, what to avoid and why, what is not known."""
         if self.cliffs:
             return list(self.cliffs)
-        return [s for s in (_take(self), *_avoid(self), _unknown(self)) if s]
+        cuts = power.sentence([(s.name, s.power) for s in _named(self)])
+        return [s for s in (_take(self), cuts, *_avoid(self), _unknown(self)) if s]
 
 
 def by_limits(setting: Setting, limits: Limits | None = None) -> Advice:
@@ -87,7 +105,8 @@ def by_cliffs(setting: Setting, limits: Limits | None = None) -> Advice:
     A sweep goes on until nothing fits, so every subject fails in some state: there is no ranking,
     and no limit is judged.
     """
-    cliffs = (f"{f.topic}: {f.text}" for f in sweep.findings(setting))
+    found = sweep.findings(setting)
+    cliffs = (f"{f.topic}: {f.text}{f' In doubt: {f.doubts}.' * bool(f.doubts)}" for f in found)
     return Advice(setting, (), tuple(cliffs))
 
 
@@ -105,19 +124,22 @@ def _place(greatest: bool, subject: Subject) -> tuple[int, int, bool, float]:
 def _subject(setting: Setting, name: str, limits: Limits) -> Subject:
     ensembles = [e for e in setting.ensembles if e.subject == name]
     failures = [f for e in ensembles if (f := _failure(e)) is not None]
-    judged = [(e.state, j) for e in ensembles if e.ok for j in judge(setting, e, limits)]
-    broken = _told(judged, "broken")
-    doubtful = _told(judged, "in doubt")
-    unknown = _told(judged, "unknown")
-    doubts = [d for e in ensembles for d in _doubts(e)]
+    found = [(e.state, j) for e in ensembles if e.ok for j in judged(setting, e, limits)]
+    broken = _told(found, "broken")
+    doubtful = _told(found, "in doubt")
+    unknown = _told(found, "unknown")
+    headline = setting.headline
+    order = doubts.kind(headline)
+    kinds = [doubts.kind(setting.figure(j.figure)) for _, j in found] or [order]
+    held = [d for e in ensembles for d in (*_lacks(e), *carried(e, *kinds))]
+    unplaced = [d for e in ensembles for d in carried(e, order) if d not in held]
     here = {e.state for e in ensembles}
     not_run = tuple(s for s in setting.states if s not in here)
     fitness: Fitness = "fit"
     if failures or broken:
         fitness = "unfit"
-    elif doubtful or unknown or not_run or doubts:
+    elif doubtful or unknown or not_run or held:
         fitness = "unproven"
-    headline = setting.headline
     seen = [(s.median, e.state) for e in ensembles if (s := e.spread(headline)) is not None]
     last = min if headline.better == "more" else max
     worst, worst_state = last(seen, default=(None, None))
@@ -129,9 +151,11 @@ def _subject(setting: Setting, name: str, limits: Limits) -> Subject:
         not_run,
         against=(*failures, *broken, *doubtful),
         unknown=tuple(unknown),
-        met=tuple(_told(judged, "met")),
-        doubts=tuple(doubts),
+        met=tuple(_told(found, "met")),
+        doubts=tuple(held),
+        unplaced=tuple(unplaced),
         avoid=(*failures, *broken),
+        power=power.of_subject(setting, name),
     )
 
 
@@ -144,8 +168,16 @@ def _told(judged: Sequence[tuple[str, Judgement]], outcome: str) -> list[str]:
     return [f"{joined(states)}: {text}" for text, states in by_text.items()]
 
 
-def _doubts(ensemble: Ensemble) -> list[str]:
-    """Why an ensemble is not enough to say, each with what to do."""
+def judged(setting: Setting, ensemble: Ensemble, limits: Limits) -> list[Judgement]:
+    """Every limit, with the doubts of the trials that it is judged by."""
+    return [
+        replace(j, text=j.text + doubts.aside([(ensemble, setting.figure(j.figure))]))
+        for j in judge(setting, ensemble, limits)
+    ]
+
+
+def _lacks(ensemble: Ensemble) -> list[str]:
+    """What an ensemble lacks to be enough to say, each with what to do."""
     found = []
     if unmeasured := [t for t in ensemble.trials if t.status == "not_measured"]:
         of = f"{len(unmeasured)} of {len(ensemble.trials)} trials"
@@ -153,7 +185,13 @@ def _doubts(ensemble: Ensemble) -> list[str]:
         found.append(f"{ensemble.state}: {of} could not be measured, mend the workload: {why}")
     if len(ensemble.ok) == 1:
         found.append(f"{ensemble.state}: a single trial: run more members")
-    codes = Counter(code for t in ensemble.ok for code in {w.code for w in t.warnings})
+    return found
+
+
+def carried(ensemble: Ensemble, *kinds: Kind) -> list[str]:
+    """The doubts that concern figures of these kinds, each with what to do."""
+    found = []
+    codes = Counter(code for t in ensemble.ok for code in doubts.codes(t, *kinds))
     for code, n in sorted(codes.items()):
         what = WARNINGS.get(code, "see the trial files").rstrip(".")
         found.append(
@@ -188,10 +226,12 @@ def _far(setting: Setting, first: str, name: str) -> list[str]:
         if factors:
             factor, state, own, other = max(factors, key=lambda f: f[0])
             alone = ", single trials" if min(own.n, other.n) == 1 else ""
+            used = (setting.find(name, state), setting.find(first, state))
             ratio = own.median / other.median if figure.better == "less" else 1 / factor
             found.append(
                 f"{state}: {units.figures3(ratio)} times the {what} of {first} "
                 f"({figure.form(own.median)} against {figure.form(other.median)}{alone})"
+                f"{doubts.aside((e, figure) for e in used if e)}"
             )
     return found
 
@@ -206,27 +246,59 @@ def _take(advice: Advice) -> str:
     measured = [s for s in advice.subjects if s.worst is not None]
     if not measured and any(s.fitness != "unfit" for s in advice.subjects):
         return f"No {advice.setting.words.headline.noun} was measured: none can be put first."
-    able = [s for s in measured if s.fitness == "fit"]
-    if not able:
-        maybe = [s for s in measured if s.fitness == "unproven"]
-        if not maybe:
-            return "None that was measured is fit."
-        best = maybe[0]
-        open_points = [*best.against, *best.unknown, *_gaps(best), *best.doubts]
+    named = _named(advice)
+    if not named:
+        return "None that was measured is fit."
+    first, rest = named[0], named[1:]
+    if first.unplaced and _only(advice):
         return (
-            f"Not enough to say which to take. The first to look into is {best.name}: "
-            f"{_told_worst(advice, best)}; open: {'; '.join(open_points)}."
+            f"Take {first.named}, the only one that is within the limits: {'; '.join(first.met)}. "
+            f"Its {advice.setting.words.headline.noun} is in doubt: {'; '.join(first.unplaced)}."
         )
-    first, rest = able[0], [s for s in able[1:] if not s.avoid]
-    told = f"Take {first.name}: {_told_worst(advice, first)}"
+    if not first.sure:
+        open_points = [*first.against, *first.unknown, *_gaps(first)]
+        open_points += [*first.doubts, *first.unplaced]
+        return (
+            f"Not enough to say which to take. {_within(advice)}The first to look into is "
+            f"{first.named}: {_told_worst(advice, first)}; open: {'; '.join(open_points)}."
+        )
+    told = f"Take {first.named}: {_told_worst(advice, first)}"
     if first.met:
         told += f"; {'; '.join(first.met)}"
-    alike = [s.name for s in rest if not _apart(advice.setting, first, s)]
-    if alike:
-        told += f". The trials do not tell {joined(alike)} from it"
+    if rest and not _apart(advice.setting, first, rest[0]):
+        told += f". The trials do not tell {joined([s.named for s in rest])} from it"
     elif rest:
-        told += f". Next: {rest[0].name}, {_told_worst(advice, rest[0])}"
+        told += f". Next: {rest[0].named}, {_told_worst(advice, rest[0])}"
     return told + "."
+
+
+def _named(advice: Advice) -> list[Subject]:
+    """Those that the advice names: the first, and all that are not told apart from it or the next.
+
+    The first is the first to look into where none is fit; empty: all that were measured are unfit.
+    """
+    measured = [s for s in advice.subjects if s.worst is not None]
+    able = [s for s in measured if s.sure]
+    if not able:
+        return [s for s in measured if s.fitness != "unfit"][:2]
+    first, rest = able[0], [s for s in able[1:] if not s.avoid]
+    alike = [s for s in rest if not _apart(advice.setting, first, s)]
+    return [first, *(alike or rest[:1])]
+
+
+def _only(advice: Advice) -> bool:
+    """Whether the first alone is within limits that were asked for, so that no order is needed."""
+    first, *rest = advice.subjects
+    return first.fitness == "fit" and bool(first.met) and all(s.fitness == "unfit" for s in rest)
+
+
+def _within(advice: Advice) -> str:
+    """Which are within the limits, where only their order is in doubt."""
+    fit = [s for s in advice.subjects if s.fitness == "fit"]
+    if not fit or not all(s.met for s in fit):
+        return ""
+    each = [f"{s.named}, {'; '.join(s.met)}" for s in fit]
+    return f"Within the limits: {'. '.join(each)}. "
 
 
 def _gaps(subject: Subject) -> list[str]:
@@ -286,7 +358,8 @@ def lines(advice: Advice) -> list[str]:
         told.append(f"  {i}. {s.name}: {s.fitness}; {worst}")
         told += [f"     against: {text}" for text in s.against]
         told += [f"     not known: {text}" for text in (*s.unknown, *_gaps(s))]
-        told += [f"     doubt: {text}" for text in s.doubts]
+        told += [f"     doubt: {text}" for text in (*s.doubts, *s.unplaced)]
         told += [f"     met: {text}" for text in s.met]
         told += [f"     avoid: {text}" for text in s.avoid if text not in s.against]
+        told += [f"     after a power cut: {text}" for text in s.power.lines]
     return [*told, ""]

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from nandlab.analysis import ranking, stalls
+from nandlab.analysis import doubts, ranking, stalls
 from nandlab.analysis.figures import Figure
 from nandlab.analysis.groups import Ensemble, Setting
 from nandlab.analysis.ranking import Entry, Finding, Ranking
@@ -109,6 +109,15 @@ def caveats(run: Run, trials: Sequence[Trial], missing: Sequence[str]) -> list[s
     return lines
 
 
+def available(trials: Sequence[Trial]) -> str | None:
+    """The RAM that was available as trials began: one size, or a range; None: not known."""
+    known = sorted(t.available for t in trials if t.available is not None)
+    if not known:
+        return None
+    sizes = dict.fromkeys(units.size(n) for n in (known[0], known[-1]))
+    return f"{' to '.join(sizes)} of RAM available as a trial begins"
+
+
 def _counted(trial: Trial) -> bool:
     """Whether anything says what the chip did."""
     counts = [*(p.chip for p in trial.phases), *(s.chip for s in trial.steps)]
@@ -177,8 +186,14 @@ def _state_findings(setting: Setting, ensembles: list[Ensemble]) -> list[Finding
         (_ERASES, setting.figure("chip.erases"), "No erases were counted."),
         (_EVEN, setting.figure("wear.spread"), "No wear per block was recorded."),
     )
-    ranked = [_ranked(ensembles, *topic) for topic in topics]
-    return [*ranked, _tail(setting, ensembles), *stalls.findings(setting, ensembles)]
+    ranked = [
+        doubts.marked(_ranked(ensembles, words, figure, nothing), ((e, figure) for e in ensembles))
+        for words, figure, nothing in topics
+    ]
+    tails = [(e, tail) for e in ensembles if (tail := worst_tail(setting, e)) is not None]
+    used = [(e, setting.figure(f"latency.{tail.operation}.p99")) for e, tail in tails]
+    told = doubts.marked(_tail(setting, ensembles), used)
+    return [*ranked, told, *stalls.findings(setting, ensembles)]
 
 
 def _ranked(ensembles: Sequence[Ensemble], words: Ranking, figure: Figure, nothing: str) -> Finding:
@@ -270,14 +285,16 @@ def ageing(setting: Setting, state: str) -> list[Finding]:
         ratios = [(s, ageing_ratio(setting, s, state, figure)) for s in setting.subjects]
         known = [Entry(s, r) for s, r in ratios if r is not None]
         from_zero = [f for s in setting.subjects if (f := _from_zero(setting, s, state, figure))]
+        used = [(e, figure) for e in setting.ensembles if e.reference or e.state == state]
         if known and not from_zero:
             more = figure.better == "more"
-            found.append(_ageing_finding(topic, lead, known, falls=more))
+            told = _ageing_finding(topic, lead, known, falls=more)
+            found.append(doubts.marked(told, used))
         elif known or from_zero:
             grown = [f"{name} {_times_fresh(r)} times" for name, r in known]
-            told = [*from_zero, *grown]
-            text = f"Which suffers most cannot be told, for some begin at 0: {'; '.join(told)}."
-            found.append(ranking.no_order(topic, text))
+            each = "; ".join([*from_zero, *grown])
+            text = f"Which suffers most cannot be told, for some begin at 0: {each}."
+            found.append(doubts.marked(ranking.no_order(topic, text), used))
     return found
 
 

@@ -18,8 +18,9 @@ from nandlab.analysis import sweep, words
 from nandlab.analysis.chiptime import Accounts, accounts
 from nandlab.analysis.figures import find
 from nandlab.analysis.spread import Spread, spread
+from nandlab.analysis.words import Words
 from nandlab.base import units
-from nandlab.catalog.paper import Claim, PaperModel, Part, Selector
+from nandlab.catalog.paper import Basis, Claim, PaperModel, Part, Selector
 from nandlab.results.record import Trial
 
 Verdict = Literal["reproduced", "same direction", "different", "not decided", "not measured"]
@@ -40,21 +41,31 @@ class Number:
 
 
 @dataclass(frozen=True)
+class Reading:
+    """A claim's numbers with one of its bases read the other way."""
+
+    basis: Basis
+    numbers: tuple[Number, ...]
+    verdict: Verdict
+
+
+@dataclass(frozen=True)
 class Row:
     """A claim beside this run."""
 
     claim: Claim
     numbers: tuple[Number, ...]
     verdict: Verdict
+    others: tuple[Reading, ...]
     counted: tuple[str, ...]
     """What the chip's counts say of each configuration: where the time went."""
     trials: tuple[str, ...]
 
 
-def rows(paper: PaperModel, trials: Iterable[Trial]) -> list[Row]:
-    """Every claim of the paper, in its order."""
+def rows(paper: PaperModel, trials: Iterable[Trial], of: Words) -> list[Row]:
+    """Every claim of the paper, in its order; of: the words of the paper's workload."""
     every = list(trials)
-    return [_row(paper, claim, every) for claim in paper.claims]
+    return [_row(paper, claim, every, of) for claim in paper.claims]
 
 
 def chosen(paper: PaperModel, of: Selector, trials: Iterable[Trial]) -> list[Trial]:
@@ -78,20 +89,17 @@ def _options_are(trial: Trial, named: Mapping[str, str]) -> bool:
     return all(trial.options.get(k) == v for k, v in meant.items())
 
 
-def _row(paper: PaperModel, claim: Claim, trials: Sequence[Trial]) -> Row:
-    found = [_measured(paper, part, trials) for part in claim.parts]
-    of = words.of(trials)
-    numbers = tuple(
-        Number(p.label, s, _said(p), units.ratio if p.over else find(p.figure, of).form)
-        for p, s in zip(claim.parts, found, strict=True)
-    )
+def _row(paper: PaperModel, claim: Claim, trials: Sequence[Trial], of: Words) -> Row:
+    numbers, found = _numbers(paper, claim.parts, trials, of)
+    others = (_read_otherwise(paper, b, claim, trials, of) for b in _bases(paper, claim))
     sides = [s for p in claim.parts for s in (p.over, p.of) if s is not None]
     distinct = list({s.model_dump_json(): s for s in sides}.values())
     groups = [(s, chosen(paper, s, trials)) for s in [*distinct, *claim.counted]]
     return Row(
         claim,
         numbers,
-        verdict(list(zip(claim.parts, found, strict=True))),
+        found,
+        tuple(others),
         (
             *(_counted(s, members) for s, members in groups if members),
             *(line for s, _ in groups for line in _ended_badly(paper, s, trials)),
@@ -100,8 +108,37 @@ def _row(paper: PaperModel, claim: Claim, trials: Sequence[Trial]) -> Row:
     )
 
 
-def _measured(paper: PaperModel, part: Part, trials: Sequence[Trial]) -> Spread | None:
-    of = words.of(trials)
+def _numbers(
+    paper: PaperModel, parts: Sequence[Part], trials: Sequence[Trial], of: Words
+) -> tuple[tuple[Number, ...], Verdict]:
+    found = [(part, _measured(paper, part, trials, of)) for part in parts]
+    numbers = (
+        Number(p.label, s, _said(p), units.ratio if p.over else find(p.figure, of).form)
+        for p, s in found
+    )
+    return tuple(numbers), verdict(found)
+
+
+def _bases(paper: PaperModel, claim: Claim) -> list[Basis]:
+    return [b for b in paper.bases if b.id in claim.rests_on]
+
+
+def _read_otherwise(
+    paper: PaperModel, basis: Basis, claim: Claim, trials: Sequence[Trial], of: Words
+) -> Reading:
+    other = paper.model_copy(update={"parameters": paper.parameters | basis.parameters})
+    parts = [
+        p.model_copy(update={"of": _moved(basis, p.of), "over": p.over and _moved(basis, p.over)})
+        for p in claim.parts
+    ]
+    return Reading(basis, *_numbers(other, parts, trials, of))
+
+
+def _moved(basis: Basis, of: Selector) -> Selector:
+    return of.model_copy(update={"state": basis.states.get(of.state, of.state)})
+
+
+def _measured(paper: PaperModel, part: Part, trials: Sequence[Trial], of: Words) -> Spread | None:
     figure = find(part.figure, of)
     above = {_member(t): figure(t) for t in chosen(paper, part.of, trials)}
     if part.over is None:

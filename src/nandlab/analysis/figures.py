@@ -9,6 +9,8 @@ Tables, charts, rankings, limits, claims and papers take figures by name from :f
     step.NAME[.reads|.programs|.erases]                 a step of the trial: format, mount, ...
     chip.reads|programs|erases|amplification            the phases that count together
     wear.spread|mean|stddev|least|most                  erases per block over them
+    blocks.reads|programs|erases                        all blocks together, from their begin to
+                                                        their end, with what lies between
     bytes.read|written[.per_s]                          what the workload moved
     latency.KIND.median|p95|p99|p99_9|max               of a kind of operation; KIND writes: the
                                                         greatest of those that write; KIND durable:
@@ -273,6 +275,16 @@ def _wear(rest: str, of: Words) -> Figure | None:
     return _made(f"wear.{rest}", title, "count", read, short="spread" if rest == "spread" else "")
 
 
+def _blocks(rest: str, of: Words) -> Figure | None:
+    if rest not in CHIP_OPERATIONS:
+        return None
+
+    def read(trial: Trial) -> float | None:
+        return None if trial.per_block is None else sum(getattr(trial.per_block, rest))
+
+    return _made(f"blocks.{rest}", f"{CHIP_OPERATIONS[rest]} in all", "count", read, short=rest)
+
+
 def _bytes(rest: str, of: Words) -> Figure | None:
     direction, _, per_s = rest.partition(".")
     if direction not in ("read", "written") or per_s not in ("", "per_s"):
@@ -383,6 +395,7 @@ FAMILIES: dict[str, Callable[[str, Words], Figure | None]] = {
     "step": _step,
     "chip": _chip,
     "wear": _wear,
+    "blocks": _blocks,
     "bytes": _bytes,
     "latency": _latency,
     "state": _state,

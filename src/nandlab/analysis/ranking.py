@@ -32,6 +32,8 @@ class Finding:
     topic: str
     text: str
     firm: bool
+    doubts: str = ""
+    """The doubts of the trials behind the sentence, each with who carries it; empty: none."""
 
 
 @dataclass(frozen=True)

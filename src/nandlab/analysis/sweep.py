@@ -13,6 +13,7 @@ import textwrap
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from nandlab.analysis import doubts
 from nandlab.analysis.groups import Ensemble, Setting
 from nandlab.analysis.ranking import Finding
 from nandlab.analysis.spread import quotient
@@ -146,10 +147,13 @@ def findings(setting: Setting) -> list[Finding]:
         by_subject.setdefault(c.subject, []).append(c)
     ordered = sorted(by_subject, key=lambda subject: min(map(_falls, by_subject[subject])))
     return [
-        Finding(
-            f"Cliff of {subject}",
-            " ".join(_said(c, setting) for c in by_subject[subject]),
-            firm=_known(by_subject[subject]),
+        doubts.marked(
+            Finding(
+                f"Cliff of {subject}",
+                " ".join(_said(c, setting) for c in by_subject[subject]),
+                firm=_known(by_subject[subject]),
+            ),
+            ((e, setting.headline) for e in setting.ensembles if e.subject == subject),
         )
         for subject in ordered
     ]

@@ -11,12 +11,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from nandlab.analysis import advice, answers, lifetime, sweep
+from nandlab.analysis import advice, answers, doubts, lifetime, sweep
 from nandlab.analysis.advice import Advice
 from nandlab.analysis.answers import Answer
 from nandlab.analysis.figures import STEPS
-from nandlab.analysis.groups import Setting
+from nandlab.analysis.groups import Ensemble, Setting
 from nandlab.analysis.limits import Limits
+from nandlab.analysis.ranking import Finding
 
 
 @dataclass(frozen=True)
@@ -80,7 +81,13 @@ def _swept(setting: Setting) -> list[Answer]:
 
 def _lives(setting: Setting) -> list[Answer]:
     by_state = {s: [e for e in setting.ensembles if e.state == s] for s in setting.states}
-    return [Answer(s, lifetime.findings(setting, here)) for s, here in by_state.items()]
+    return [Answer(s, _told_lives(setting, here)) for s, here in by_state.items()]
+
+
+def _told_lives(setting: Setting, here: list[Ensemble]) -> tuple[Finding, ...]:
+    """What lives in one state answer, each sentence with the doubts of the lives."""
+    used = [(e, setting.figure("life.written")) for e in here]
+    return tuple(doubts.marked(f, used) for f in lifetime.findings(setting, here))
 
 
 LIFETIME = View(

@@ -33,8 +33,9 @@ def init(tools: Root) -> Path:
     def make(work: Path) -> None:
         see = {"/source": TARGET / "init", "/out": work}
         tools.checked(["make", "-s", "-C", "/source", "OUT=/out"], see=see)
+        tools.checked(["strip", "/out/init"], see=see)
 
-    inputs = {"sources": tree_digest(TARGET / "init"), "tools": tools.key}
+    inputs = {"sources": tree_digest(TARGET / "init"), "tools": tools.key, "stripped": True}
     return entry("init", inputs, make) / "init"
 
 
@@ -50,12 +51,15 @@ def program(tools: Root, folder: Path) -> Path:
         argv = ["make", "-s", "-C", "/ours", "OUT=/out", "FROM=/from", f"/out/{folder.name}"]
         see = {"/ours": ours, "/from": folder.parent, "/out": work}
         tools.checked(argv, see=see)
+        # the board keeps its programs in RAM
+        tools.checked(["strip", f"/out/{folder.name}"], see=see)
 
     inputs = {
         "name": folder.name,
         "own": tree_digest(folder),
         "lib": tree_digest(ours / "lib"),
         "rules": file_digest(ours / "Makefile"),
+        "stripped": True,
         "tools": tools.key,
     }
     return entry("program", inputs, make) / folder.name

@@ -22,6 +22,8 @@ from nandlab.board.job import OUTPUT_MAX, BoardLost, Job, JobRecord, Step, StepR
 
 BOOTED_NS = 9_000_000_000
 STEP_NS = 1_000_000
+AVAILABLE = 48 << 20
+"""Bytes of RAM that it says are available as a job begins."""
 
 
 @dataclass(frozen=True)
@@ -80,7 +82,8 @@ class FakeBoard:
                 records.append(record)
                 failed = failed or not record.ok
                 now = record.end_ns
-        return JobRecord(tuple(records), cargo=self.brings(job) if job.cargo else None)
+        brought = self.brings(job) if job.cargo else None
+        return JobRecord(tuple(records), cargo=brought, available=AVAILABLE)
 
     async def _step(self, job: Job, step: Step, folder: str, now: int) -> StepRecord:
         answer = self.answers.get(step.name)

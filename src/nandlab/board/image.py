@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The board's root file system: an initramfs of busybox, mtd-utils, modules, init and ferry."""
+"""The board's root file system: an initramfs of busybox, mtd-utils, init and ferry.
+
+Of the kernel's modules it has init's own, and the index of all that a job may bring.
+"""
 
 from __future__ import annotations
 
@@ -11,6 +14,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from nandlab.board.cpio import Archive
+from nandlab.board.modules import LOADED_BY_NAME, OF_INIT, Modules, closed, depends, name_of
 from nandlab.kit.kernel import Kernel
 from nandlab.kit.kit import Kit
 from nandlab.kit.root import Root
@@ -26,15 +30,15 @@ MTD_TOOLS = [
 LOADER = "/lib64/ld-linux-x86-64.so.2 --inhibit-cache"
 MODULES = [
     *("mtd", "nand", "jffs2", "ubi", "ubifs", "nftl", "vfat"),
-    *("nls_cp437", "nls_ascii", "nls_utf8"),  # vfat loads these by name
     "nandsim",  # bench/virtual_time.py compares simnand with it
-    # file systems load these compressors and checksums by name; no module dependency lists them
-    *("deflate", "lzo", "lzo_rle", "zstd", "zstd_compress", "crc32_generic", "crc32c_generic"),
+    *(name for names in LOADED_BY_NAME.values() for name in names),
 ]
-"""Kernel modules of the board; the modules that these depend on are added."""
+"""Kernel modules that a board may load; the modules that these depend on are added."""
+INDEXES = ("modules.builtin", "modules.dep", "modules.alias", "modules.softdep")
+"""What the board's modprobe reads of depmod's work; the kernel asks for modules by an alias."""
 
 
-def initramfs(kit: Kit, own: Mapping[str, Path], own_modules: list[Path]) -> Archive:
+def initramfs(kit: Kit, own: Mapping[str, Path], modules: Modules) -> Archive:
     """The initramfs: the same inputs give the same bytes.
 
     own: our programs, by their path on the board.
@@ -48,7 +52,7 @@ def initramfs(kit: Kit, own: Mapping[str, Path], own_modules: list[Path]) -> Arc
     _add_tools(cpio, kit.kernel.root)
     for where, program in sorted(own.items()):
         cpio.file(where, program.read_bytes(), 0o755)
-    _add_modules(cpio, kit, own_modules)
+    _add_modules(cpio, kit, modules)
     return cpio
 
 
@@ -84,42 +88,43 @@ def _libraries(root: Root, programs: list[str]) -> list[Path]:
     return sorted(Path(p) for p in found if p.startswith("/"))
 
 
-def _add_modules(cpio: Archive, kit: Kit, own: list[Path]) -> None:
-    """Adds the modules, those that they depend on, and depmod's index of just these."""
+def gathered(kernel: Kernel, own: list[Path], folder: Path) -> Modules:
+    """The board's modules and those that they depend on, uncompressed into a folder.
+
+    own: our modules.
+    """
+    paths = {name_of(p.name.partition(".")[0]): p for p in kernel.modules.rglob("*.ko*")}
+    paths |= {p.stem: p for p in own}
+    needs: dict[str, tuple[str, ...]] = {}
+
+    def take(name: str) -> tuple[str, ...] | None:
+        if name not in paths:
+            return None  # built into this kernel
+        content = paths[name].read_bytes()
+        content = lzma.decompress(content) if paths[name].suffix == ".xz" else content
+        (folder / f"{name}.ko").write_bytes(content)
+        needs[name] = (*depends(content), *LOADED_BY_NAME.get(name, ()))
+        return needs[name]
+
+    there = closed([*(p.stem for p in own), *MODULES], take)
+    only = {name: tuple(n for n in needs[name] if n in needs) for name in there}
+    return Modules(folder, f"lib/modules/{kernel.release}", only)
+
+
+def _add_modules(cpio: Archive, kit: Kit, modules: Modules) -> None:
+    """Adds init's modules, and depmod's index of all that there are."""
     kernel = kit.kernel
     with tempfile.TemporaryDirectory(prefix="nandlab-") as scratch:
-        home = Path(scratch) / "lib/modules" / kernel.release
+        home = Path(scratch) / modules.home
         home.mkdir(parents=True)
-        for name, content in _with_dependencies(kernel, own).items():
-            (home / f"{name}.ko").write_bytes(content)
+        for name in modules.needs:
+            shutil.copy(modules.folder / f"{name}.ko", home)
         for index in ("modules.builtin", "modules.builtin.modinfo", "modules.order"):
             shutil.copy(kernel.modules / index, home)
         see = {"/image": Path(scratch)}
         kit.tools.checked(["depmod", "-b", "/image", kernel.release], see=see)
-        for file in sorted(home.iterdir()):
-            if not file.name.endswith(".bin"):  # busybox reads the text form
-                cpio.file(f"lib/modules/{kernel.release}/{file.name}", file.read_bytes())
-
-
-def _with_dependencies(kernel: Kernel, own: list[Path]) -> dict[str, bytes]:
-    """The board's modules and those that they depend on: uncompressed content by name."""
-    paths = {p.name.partition(".")[0].replace("-", "_"): p for p in kernel.modules.rglob("*.ko*")}
-    chosen = {p.stem: p.read_bytes() for p in own}
-    todo = [*MODULES, *(d for content in chosen.values() for d in _depends(content))]
-    while todo:
-        name = todo.pop().replace("-", "_")
-        if name in chosen or name not in paths:
-            continue  # chosen already, or built into this kernel
-        content = paths[name].read_bytes()
-        chosen[name] = lzma.decompress(content) if paths[name].suffix == ".xz" else content
-        todo += _depends(chosen[name])
-    return chosen
-
-
-def _depends(module: bytes) -> list[str]:
-    """What the module's own .modinfo says it depends on."""
-    found = re.search(rb"\0depends=([^\0]*)\0", module)
-    return [d for d in found[1].decode().split(",") if d] if found else []
+        for name in [*(f"{name}.ko" for name in OF_INIT), *INDEXES]:
+            cpio.file(f"{modules.home}/{name}", (home / name).read_bytes())
 
 
 def compressed(initramfs: bytes, tools: Root) -> bytes:

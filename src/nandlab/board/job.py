@@ -17,7 +17,7 @@ from nandlab.base.errors import NandlabError
 from nandlab.board.cargo import Cargo
 from nandlab.board.cpio import Archive
 
-RECORD_FORMAT = 2
+RECORD_FORMAT = 3
 OUTPUT_MAX = 8 << 20
 """The most bytes of a step's output stream that a record holds; init's channel.c has it too."""
 FOLDER = "job"
@@ -78,12 +78,14 @@ class Job:
         if twice:
             raise ValueError(f"steps of one name: {', '.join(twice)}")
 
-    def archive(self, programs: Mapping[str, Path]) -> bytes:
-        """The cpio archive that init unpacks at the root: the job's folder, and its programs.
+    def archive(self, programs: Mapping[str, Path], modules: Mapping[str, Path]) -> bytes:
+        """The cpio archive that init unpacks at the root: the job's folder and what it needs.
 
-        programs: the built programs that the job needs, by name.
+        programs: those built, by name. modules: of the kernel, by their path on the board.
         """
         cpio = Archive()
+        for where, path in modules.items():
+            cpio.file(where, path.read_bytes())
         for name, path in programs.items():
             cpio.file(f"{PROGRAMS}/{name}", path.read_bytes(), 0o755)
         for name, content in self.files.items():
@@ -169,6 +171,8 @@ class JobRecord:
     """Bytes of the host's memory that the board held, at equal intervals of host time."""
     cargo: bytes | None = None
     """What the job brought back; None: nothing."""
+    available: int | None = None
+    """Bytes of RAM that were available (MemAvailable) as the job began; None: not known."""
 
     def __getitem__(self, name: str) -> StepRecord:
         return next(s for s in self.steps if s.step == name)
@@ -198,6 +202,10 @@ class ChannelReader:
 
     def __init__(self, on_step: Callable[[str], None] | None = None) -> None:
         self.kernel: str | None = None
+        self.ready_with: int | None = None
+        """Bytes of RAM that were available when the board was ready."""
+        self.available: int | None = None
+        """Bytes of RAM that were available as the job began."""
         self.steps: list[StepRecord] = []
         self.done = False
         self.trouble: str | None = None
@@ -220,7 +228,9 @@ class ChannelReader:
         elif self.trouble:
             return
         elif event == "ready":
-            self.kernel = told
+            self.kernel, self.ready_with = told
+        elif event == "job":
+            self.available = told
         elif event == "begin":
             self._on_step(told)
         elif event == "end":
@@ -243,7 +253,8 @@ def _decoded(line: bytes) -> tuple[str, Any]:
             what = printable(_as_printed(record["what"]))
             return "failed", f"init on the board: {what}: {record['why']}"
         tells: dict[str, Callable[[], Any]] = {
-            "ready": lambda: record["kernel"],
+            "ready": lambda: (record["kernel"], int(record["available"])),
+            "job": lambda: int(record["available"]),
             "begin": lambda: record["step"].removeprefix(ALWAYS),
             "end": lambda: _step_record(record),
             "done": lambda: None,

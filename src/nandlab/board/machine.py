@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import json
 import shlex
 from dataclasses import dataclass
 from functools import cache
@@ -12,11 +13,12 @@ from typing import Any
 from nandlab.base.cache import entry
 from nandlab.base.digest import file_digest
 from nandlab.base.paths import TARGET
-from nandlab.board.build import init, modules, program
+from nandlab.board import build
 from nandlab.board.cargo import STORE
-from nandlab.board.image import commands, compressed, initramfs
+from nandlab.board.image import commands, compressed, gathered, initramfs
 from nandlab.board.job import PROGRAMS
 from nandlab.board.kvm import QEMU
+from nandlab.board.modules import Modules
 from nandlab.board.programs import CARRIER, FOLDER
 from nandlab.board.yaffs2 import Core, core
 from nandlab.catalog.board import FIRMWARE_BYTES, BoardModel
@@ -47,6 +49,15 @@ class Machine:
     parts: dict[str, str]
     """SHA-256 of each program and module of ours in the initramfs, by file name."""
     yaffs2: Core
+    modules: Modules
+    """Those of the kernel that a job may bring."""
+    found_kib: int | None = None
+    """RAM that the kernel uses, KiB, if the model tells only what shall be available: see ram.py"""
+
+    @property
+    def ram(self) -> str:
+        """RAM that the kernel uses, as its command line has it."""
+        return f"{self.model.ram_mib}M" if self.model.ram_mib else f"{self.found_kib}K"
 
     def _memory(self) -> list[str]:
         """QEMU's options for the machine's memory: the kernel's, the store, the firmware's tables.
@@ -87,7 +98,7 @@ class Machine:
         repeats = "idle=poll nandlab.exact " if exact else ""
         append = (
             f"console=ttyS0 quiet panic=-1 oops=panic nokaslr norandmaps random.trust_cpu=off "
-            f"mem={m.ram_mib}M numa=off nmi_watchdog=0 "
+            f"mem={self.ram} numa=off nmi_watchdog=0 "
             f"nandlab.job={m.job_start:#x} {repeats}{m.cmdline}"
         )
         return [
@@ -112,6 +123,7 @@ class Machine:
             "initramfs": _digest(self.initrd),
             "lock": {name: dict(files) for name, files in self.kit.lock.items()},
             "parts": self.parts,
+            "modules": self.modules.identity(),
             "yaffs2_core": self.yaffs2.identity(),
         }
 
@@ -124,8 +136,8 @@ def _digest(initrd: Path) -> str:
 
 def own_programs(tools: Root) -> dict[str, Path]:
     """Our programs in the board's image, built, by their path on the board."""
-    ferry = program(tools, TARGET / FOLDER / CARRIER)
-    return {"init": init(tools), f"{PROGRAMS}/{CARRIER}": ferry}
+    ferry = build.program(tools, TARGET / FOLDER / CARRIER)
+    return {"init": build.init(tools), f"{PROGRAMS}/{CARRIER}": ferry}
 
 
 def assemble(
@@ -137,17 +149,23 @@ def assemble(
     """
     yaffs2 = core(kit.yaffs2, yaffs2_source)
     home = own_programs(kit.tools)
-    own = [ko for folder in OWN_MODULES for ko in modules(kit.tools, folder, kit.kernel)]
-    own += modules(kit.tools, "yaffs2", kit.kernel, {"core": yaffs2.folder})
+    own = [ko for folder in OWN_MODULES for ko in build.modules(kit.tools, folder, kit.kernel)]
+    own += build.modules(kit.tools, "yaffs2", kit.kernel, {"core": yaffs2.folder})
     parts = {p.name: file_digest(p) for p in (*home.values(), *own)}
 
     def make(work: Path) -> None:
-        image = initramfs(kit, home, own)
+        (work / "modules").mkdir()
+        there = gathered(kit.kernel, own, work / "modules")
+        image = initramfs(kit, home, there)
+        (work / "needs").write_text(json.dumps([there.home, there.needs]))
         (work / "commands").write_text("\n".join(commands(image.paths())))
         (work / "initrd").write_bytes(compressed(image.bytes(), kit.tools))
 
-    source = {m: file_digest(Path(__file__).with_name(m)) for m in ("image.py", "cpio.py")}
+    files = ("image.py", "modules.py", "cpio.py")
+    source = {m: file_digest(Path(__file__).with_name(m)) for m in files}
     roots = [kit.tools.key, kit.kernel.root.key]
     made = entry("initramfs", {"roots": roots, "parts": parts, "source": source}, make)
     has = frozenset((made / "commands").read_text().split())
-    return Machine(model, accel, kit, made / "initrd", has, parts, yaffs2)
+    to, needs = json.loads((made / "needs").read_text())
+    there = Modules(made / "modules", to, {name: tuple(more) for name, more in needs.items()})
+    return Machine(model, accel, kit, made / "initrd", has, parts, yaffs2, there)

@@ -36,6 +36,14 @@ def sources(home: Path | None) -> dict[str, list[Path]]:
     return found
 
 
+def words(job: Job) -> set[str] | None:
+    """The words of a job's commands and files; None: it is a shell, whose words are yet to come."""
+    if not job.steps:
+        return None
+    text = b"\n".join([*(s.command.encode() for s in job.steps), *job.files.values()])
+    return set(NAME.findall(text.decode(errors="replace")))
+
+
 def of(job: Job, build: Callable[[Path], Path]) -> dict[str, Path]:
     """The programs that a job needs, by name; ``build`` makes one of its folder of sources.
 
@@ -45,10 +53,9 @@ def of(job: Job, build: Callable[[Path], Path]) -> dict[str, Path]:
     odd = [name for name in known if not NAME.fullmatch(name)]
     if odd:
         raise UsageError(f"{known[odd[0]][0]}: a program's name has letters, digits and _.- only")
-    if job.steps:
-        text = b"\n".join([*(s.command.encode() for s in job.steps), *job.files.values()])
-        words = set(NAME.findall(text.decode(errors="replace")))
-        known = {name: folders for name, folders in known.items() if name in words}
+    said = words(job)
+    if said is not None:
+        known = {name: folders for name, folders in known.items() if name in said}
     for name, folders in known.items():
         if len(folders) > 1:
             both = " and ".join(map(str, folders))

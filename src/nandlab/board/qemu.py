@@ -19,6 +19,7 @@ import subprocess
 import tempfile
 from collections.abc import AsyncIterator, Callable, Coroutine, Mapping
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from types import MappingProxyType
@@ -29,12 +30,13 @@ from qemu.qmp import EventListener, QMPClient, QMPError
 from nandlab.base.cache import entry
 from nandlab.base.digest import file_digest
 from nandlab.base.errors import NandlabError, UsageError
-from nandlab.board import programs
+from nandlab.board import programs, ram
 from nandlab.board.build import program
 from nandlab.board.cargo import HEAD_BYTES, Store
 from nandlab.board.job import BoardLost, ChannelReader, Job, JobRecord
 from nandlab.board.kvm import probe
 from nandlab.board.machine import HERE, STATE, Machine, assemble
+from nandlab.board.ram import OUT_OF_MEMORY, found, too_little
 from nandlab.board.resident import Curve, resident
 from nandlab.catalog.board import JOB_BYTES, BoardModel
 from nandlab.kit.kit import kit
@@ -105,7 +107,7 @@ class _Vm:
 def _why_gone(console: list[str]) -> str:
     text = "\n".join(console)
     if "System is deadlocked on memory" in text or "panic_on_oom" in text:
-        return "the board ran out of memory"
+        return OUT_OF_MEMORY
     if "Kernel panic" in text:
         line = next(line for line in console if "Kernel panic" in line)
         return "the board's kernel panicked: " + line.partition("Kernel panic - ")[2]
@@ -223,7 +225,8 @@ class QemuBoard:
             if not vm.reader.done:
                 raise vm.lost("the board stopped before its job was done")
             brought = vm.store.got(job.cargo.back_address) if job.cargo else None
-            return JobRecord(tuple(vm.reader.steps), tuple(memory.samples), brought)
+            steps, available = tuple(vm.reader.steps), vm.reader.available
+            return JobRecord(steps, tuple(memory.samples), brought, available)
 
     async def shell(self) -> None:
         """Runs the restored board's interactive shell on this process's terminal, to its end."""
@@ -237,7 +240,7 @@ class QemuBoard:
         taken = sorted(self.machine.commands & brought.keys())
         if taken:
             raise UsageError(f"{taken[0]} is a command of the board itself: rename your program")
-        archive = job.archive(brought)
+        archive = job.archive(brought, self.machine.modules.of(job))
         if len(archive) + HEAD_BYTES > JOB_BYTES:
             raise NandlabError(f"a job of {len(archive)} bytes; a board takes {JOB_BYTES}")
         carried = {self.machine.model.job_start: archive}
@@ -294,22 +297,72 @@ async def _follow(vm: _Vm, memory: Curve) -> None:
         vm.read_channel()
 
 
-async def boot_and_save(machine: Machine, work: Path) -> None:
-    """Boots the board and saves its state in the folder ``work``; BoardLost if it does not boot."""
+async def _boot(
+    machine: Machine, work: Path, then: Callable[[_Vm], Coroutine[Any, Any, None]] | None = None
+) -> int:
+    """Boots the board and does ``then``; the bytes of RAM that were available when it was ready.
+
+    work: the folder that it may save its state in. BoardLost if it does not boot; UsageError if
+    that is for want of memory.
+    """
     async with _vm(machine, state=work) as vm:
         try:
             async with asyncio.timeout(machine.model.boot_deadline_s):
                 await vm.doorbell()
-                await _without_store(vm)
-                await vm.qmp.execute("migrate", {"uri": f"exec:cat > {STATE / 'state'}"})
-                await _until_saved(vm, work)
+                if then:
+                    await then(vm)
         except TimeoutError:
             limit = machine.model.boot_deadline_s
             raise vm.lost(f"the board did not boot within {limit} s of host time") from None
+        except BoardLost as lost:
+            raise too_little(machine.model, machine.ram, lost) from None
         vm.read_channel()
-        if vm.reader.trouble:
+        if vm.reader.trouble or vm.reader.ready_with is None:
             raise vm.lost()
+        return vm.reader.ready_with
+
+
+async def boot_and_save(machine: Machine, work: Path) -> None:
+    """Boots the board and saves its state in the folder ``work``; raises what _boot does."""
+
+    async def save(vm: _Vm) -> None:
+        await _without_store(vm)
+        await vm.qmp.execute("migrate", {"uri": f"exec:cat > {STATE / 'state'}"})
+        await _until_saved(vm, work)
+        vm.read_channel()
         (work / "kernel.txt").write_text(f"{vm.reader.kernel}\n")
+
+    await _boot(machine, work, save)
+
+
+def _with_ram(machine: Machine) -> Machine:
+    """The machine with the RAM that leaves available what its model asks for, found or known."""
+
+    def make(work: Path) -> None:
+        def available(kib: int) -> int:
+            tried = replace(machine, accel="tcg", found_kib=kib)
+            with tempfile.TemporaryDirectory(prefix="nandlab-") as nothing:
+                return asyncio.run(_boot(tried, Path(nothing)))
+
+        (work / "kib").write_text(f"{found(machine.model, available)}\n")
+
+    if machine.model.available_mib is None:
+        return machine
+    rule = file_digest(Path(ram.__file__))
+    exact = replace(machine, accel="tcg", found_kib=0)
+    inputs = {**_inputs(exact), "available_mib": exact.model.available_mib, "rule": rule}
+    made = entry("ram", inputs, make)
+    return replace(machine, found_kib=int((made / "kib").read_text()))
+
+
+def _inputs(machine: Machine) -> dict[str, str | list[str]]:
+    """All that decides the state of a board that has booted."""
+    return {
+        "command": machine.qemu(),
+        "kernel": file_digest(machine.kit.kernel.vmlinuz),
+        "initrd": file_digest(machine.initrd),
+        "tools": machine.kit.tools.key,
+    }
 
 
 async def _until_saved(vm: _Vm, work: Path) -> None:
@@ -346,11 +399,7 @@ def open_board(
         kvm = probe(parts.tools, vmlinuz)
         if not kvm.found:
             raise UsageError(f"--accel kvm does not work here: {kvm.remedy}")
-    inputs = {
-        "command": machine.qemu(),
-        "kernel": file_digest(vmlinuz),
-        "initrd": file_digest(machine.initrd),
-        "tools": parts.tools.key,
-    }
+    machine = _with_ram(machine)
+    inputs = _inputs(machine)
     snapshot = entry("snapshots", inputs, lambda work: asyncio.run(boot_and_save(machine, work)))
     return QemuBoard(machine, snapshot)

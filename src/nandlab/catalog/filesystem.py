@@ -183,6 +183,24 @@ class ImageTools(Strict):
         return self
 
 
+Keeps = Literal["synced", "nothing"]
+"""What is there after a power cut; synced: what sync or fsync has returned from."""
+
+
+class Power(Strict):
+    """What is promised of the data when the power goes; nobody's measurement."""
+
+    keeps: Keeps = Field(description="synced, or nothing")
+    promises: str = Field(
+        min_length=1,
+        description="in clauses: of what sync returned from, of the rest, and of the structure",
+    )
+    tested: str = Field(
+        default="", description="in a clause: what our own test of cuts saw; empty: it has none"
+    )
+    source: str = Field(min_length=1, description="who says so: document and section")
+
+
 class Names(Strict):
     """What a file system demands of names."""
 
@@ -231,6 +249,9 @@ class FilesystemModel(Noun):
     )
     differs_only: dict[Difference, ChipBound] = Field(
         default_factory=dict, description="the chips on which it differs so; absent: on all"
+    )
+    power: Power | None = Field(
+        default=None, description="what is there after a power cut; absent: not told"
     )
     image: ImageTools = Field(default=ImageTools(), description="how an image is made")
     names: Names | None = Field(default=None, description="absent: any name")

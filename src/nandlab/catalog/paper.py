@@ -62,6 +62,26 @@ class Part(Strict):
         return self
 
 
+class Basis(Strict):
+    """What the paper leaves to interpretation, how a run reads it, and another way beside it."""
+
+    id: str = Field(pattern=r"^[a-z0-9-]+$")
+    read_as: str = Field(description="in a sentence: how it is read, and by which source")
+    other: str = Field(description="in a few words: the other way to read it")
+    states: dict[str, str] = Field(
+        default={}, description="flash states of the study that have the other way's, by name"
+    )
+    parameters: dict[str, Scalar] = Field(
+        default={}, description="the workload's parameters that the other way has"
+    )
+
+    @model_validator(mode="after")
+    def _is_another(self) -> Basis:
+        if not (self.states or self.parameters):
+            raise ValueError("the other way must differ: name states or parameters")
+        return self
+
+
 class Claim(Strict):
     """A statement of the paper, and how a run is set beside it."""
 
@@ -70,6 +90,9 @@ class Claim(Strict):
     said: str = Field(description="the paper's figure, as the report shows it")
     where: str = Field(description="section and figure of the paper")
     parts: list[Part] = Field(min_length=1)
+    rests_on: list[str] = Field(
+        default=[], description="the bases that it rests on, by id: each gives its numbers anew"
+    )
     counted: list[Selector] = Field(
         default=[], description="further configurations whose counts show the cause"
     )
@@ -134,6 +157,7 @@ class PaperModel(Noun):
 
     citation: str
     platform: str = Field(description="board, kernel and chip that its figures are from")
+    workload: str = Field(description="the workload of the catalog that stands for its load")
     part: str = Field(description="the chip of the catalog that stands for its chip")
     parameters: dict[str, Scalar] = Field(
         default={}, description="the workload's parameters that must have these values"
@@ -141,6 +165,7 @@ class PaperModel(Noun):
     differs: list[str] = Field(
         default=[], description="how a run here differs from the paper's, each in a sentence"
     )
+    bases: list[Basis] = Field(default=[])
     claims: list[Claim] = Field(min_length=1)
     drawn: list[Drawn] = Field(default=[])
     causes: list[Causes] = Field(default=[])
@@ -151,4 +176,8 @@ class PaperModel(Noun):
         lacking = [c.id for c in self.claims if c.shown and c.shown not in known]
         if lacking:
             raise ValueError(f"claims {', '.join(lacking)}: shown names no [[causes]]")
+        bases = {b.id for b in self.bases}
+        lacking = [c.id for c in self.claims if not bases.issuperset(c.rests_on)]
+        if lacking:
+            raise ValueError(f"claims {', '.join(lacking)}: rests_on names no [[bases]]")
         return self

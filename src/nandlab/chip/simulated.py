@@ -71,9 +71,19 @@ def between(before: str, after: str) -> dict[str, int] | None:
     return did if len(did) == len(COUNTS) and min(did.values()) >= 0 else None
 
 
+def _rows(printed: str) -> dict[str, str]:
+    return dict(line.split() for line in printed.splitlines() if line.count(" ") == 1)
+
+
+def erased(printed: str) -> int | None:
+    """Blocks of the partition that are erased, from what the chip prints of itself."""
+    told = _rows(printed).get("blocks_erased")
+    return None if told is None else int(told)
+
+
 def programmed(printed: str) -> float | None:
     """Share of the partition's pages that are programmed, from what the chip prints of itself."""
-    rows = dict(line.split() for line in printed.splitlines() if line.count(" ") == 1)
+    rows = _rows(printed)
     if not {"pages_programmed", "partition_pages"} <= rows.keys():
         return None
     return int(rows["pages_programmed"]) / int(rows["partition_pages"])

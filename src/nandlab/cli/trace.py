@@ -63,7 +63,8 @@ StateOption = Annotated[
     typer.Option(
         metavar="STATE",
         help="state of the flash when the trace begins: fresh, aged (half live, a quarter dead, "
-        "mixed), or shares such as valid=0.5,invalid=0.25,mix=1",
+        "mixed), or shares such as valid=0.5,invalid=0.25,mix=1; of=free takes them of the bytes "
+        "that statvfs tells to be free, as the FFSMark paper's program does",
     ),
 ]
 
@@ -110,6 +111,14 @@ def run(  # noqa: PLR0913, PLR0917 - the command line's own options
             "--with-mount", help="trace a mount before the command and the unmount after it too"
         ),
     ] = False,
+    at_once: Annotated[
+        bool,
+        typer.Option(
+            "--at-once",
+            help="begin when the flash has its state, as the trials of a study do, and not when "
+            "the chip has come to rest after that",
+        ),
+    ] = False,
     seed: Annotated[int, typer.Option(help="seed of the workload and of the flash state")] = 1,
     board: Annotated[str, typer.Option(help="a board of the catalog")] = "apf27",
     out: Annotated[
@@ -138,7 +147,7 @@ def run(  # noqa: PLR0913, PLR0917 - the command line's own options
         seed=seed,
     )
     line = None if workload else job.shell_line(command)
-    asked = (listed(tracers), listed(functions), records, before, with_mount)
+    asked = (listed(tracers), listed(functions), records, before, with_mount, at_once)
     _begin(job.Request(spec, line, *asked), out)
 
 
@@ -212,6 +221,7 @@ def _state(text: str) -> dict[str, Any]:
     if text in STATES:
         return {"name": text, **STATES[text]}
     given = dict(word.partition("=")[::2] for word in listed(text))
+    of = {"of": given.pop("of")} if "of" in given else {}
     shares = {name: scalar(value) for name, value in given.items()}
     if not shares.keys() <= STATES["fresh"].keys() or any(
         isinstance(share, bool | str) for share in shares.values()
@@ -220,7 +230,7 @@ def _state(text: str) -> dict[str, Any]:
             f"--state {text}: must be {', '.join(STATES)} or shares, "
             "such as valid=0.5,invalid=0.25,mix=1"
         )
-    return {"name": "given", **shares}
+    return {"name": "given", **shares, **of}
 
 
 def _spec(

@@ -10,8 +10,10 @@ from dataclasses import dataclass
 from nandlab.analysis import claims, words
 from nandlab.analysis.figures import find
 from nandlab.analysis.groups import Ensemble
+from nandlab.analysis.words import Words
 from nandlab.catalog.files import load
 from nandlab.catalog.paper import Causes, Drawn, PaperModel
+from nandlab.catalog.workload import WorkloadModel
 from nandlab.report import layout, specs, tables
 from nandlab.report.causes import CauseTable, cause_table
 from nandlab.report.charts import Chart
@@ -45,19 +47,24 @@ def beside(run: Run, trials: Sequence[Trial]) -> Beside | None:
     if not name:
         return None
     paper = load("papers", name, PaperModel)
-    rows = claims.rows(paper, trials)
+    of = words.said(load("workloads", paper.workload, WorkloadModel))
+    rows = claims.rows(paper, trials, of)
     counts = Counter(r.verdict for r in rows)
     tally = ", ".join(f"{counts[v]} {v}" for v in ORDER if counts[v])
+    if all(n.ours is None or n.ours.n == 1 for r in rows for n in r.numbers):
+        tally += "; each from one member, which decides nothing: run more"
     figures = []
     for drawn in paper.drawn:
-        found = _redrawn(paper, drawn, trials)
+        found = _redrawn(paper, drawn, trials, of)
         if found is not None:
             figures.append((drawn, found))
     causes = [(shown, cause_table(paper.name, shown)) for shown in paper.causes]
     return Beside(paper, rows, tally, figures, causes)
 
 
-def _redrawn(paper: PaperModel, drawn: Drawn, trials: Sequence[Trial]) -> specs.Drawn | None:
+def _redrawn(
+    paper: PaperModel, drawn: Drawn, trials: Sequence[Trial], of: Words
+) -> specs.Drawn | None:
     """The figure over the configurations that were measured; None when none was."""
     ensembles = [
         Ensemble(bar.label, bar.of.state, bar.of.state == "fresh", tuple(members))
@@ -76,7 +83,6 @@ def _redrawn(paper: PaperModel, drawn: Drawn, trials: Sequence[Trial]) -> specs.
         )
         for i, e in enumerate(ensembles)
     ]
-    of = words.of(t for e in ensembles for t in e.trials)
     figures = {p.title: find(p.figure, of) for p in drawn.panels}
     panels = [specs.panel(rows, f, title=title) for title, f in figures.items()]
     wide, narrow, data = layout.panels_chart(rows, panels)

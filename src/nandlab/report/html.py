@@ -16,7 +16,7 @@ from typing import Any
 import jinja2
 
 from nandlab import __version__
-from nandlab.analysis import answers, groups, shipping
+from nandlab.analysis import answers, groups, power, shipping
 from nandlab.analysis.advice import Advice
 from nandlab.analysis.compare import taken
 from nandlab.analysis.groups import Setting
@@ -120,8 +120,10 @@ def _page(
         caveats=answers.caveats(run, trials, missing),
         sections=sections,
         paper=paper,
+        available=answers.available(trials),
         shipping=ship,
         advice=_advice(run, sections, ship),
+        promised=power.told(trials),
         singles=answers.singles(trials),
         missing=missing,
         taken=taken(run_folder),

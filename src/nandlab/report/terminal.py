@@ -12,6 +12,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from nandlab.analysis import answers, lifetime, shipping
+from nandlab.analysis.advice import Advice
 from nandlab.analysis.figures import Figure
 from nandlab.analysis.groups import Ensemble, Setting, group
 from nandlab.analysis.limits import of_study
@@ -19,11 +20,20 @@ from nandlab.analysis.spread import Spread
 from nandlab.analysis.views import view
 from nandlab.base import units
 from nandlab.results.folder import RunFolder
-from nandlab.results.record import Run, Trial
+from nandlab.results.record import Run
 
 FIELDS = (
     *("id", "status", "filesystem", "options", "chip", "state", "image", "workload"),
-    *("parameters", "seed", "phase_offset_ms", "steps", "phases", "operations", "bytes"),
+    *(
+        "parameters",
+        "seed",
+        "phase_offset_ms",
+        "available",
+        "steps",
+        "phases",
+        "operations",
+        "bytes",
+    ),
     *("latency_ns", "figures", "texts", "series", "open_ended", "measured", "erases_per_block"),
     *("artefacts", "warnings", "error"),
 )
@@ -43,36 +53,27 @@ def as_json(run_folder: RunFolder) -> list[dict[str, Any]]:
 
 
 def print_table(run_folder: RunFolder, console: Console) -> None:
-    """Caveats first, then a table for each workload on each chip: median and range."""
+    """Caveats, then for each workload on each chip the advice with its doubts, and a table."""
     run, trials, missing = run_folder.head(), list(run_folder.trials()), run_folder.missing()
     console.print(f"[bold]{escape(run.question)}[/bold]")
     console.print(f"[dim]{escape(_measured_on(run))}[/dim]", highlight=False)
+    if ram := answers.available(trials):
+        console.print(f"[dim]{ram}[/dim]", highlight=False)
     for line in answers.caveats(run, trials, missing):
         console.print(f"[yellow]![/yellow] {escape(line)}")
     if not trials:
         console.print("No trial of this run has finished yet.")
-    settings = group(trials)
-    for line in _advised(run, settings):
+    settings, limits = group(trials), of_study(run.spec)
+    ship = shipping.answer(run.spec, settings, limits)
+    for line in ["", *shipping.lines(ship)[:-1]] if ship else []:
         console.print(escape(line), highlight=False)
     for setting in settings:
-        _print_setting(setting, console)
-    for line in _warnings(trials):
-        console.print(line)
+        told = ship is not None and ship.has(setting)
+        _print_setting(setting, None if told else view(setting).advise(setting, limits), console)
     for trial in trials:
         if not trial.ok:
             error = trial.error or "no reason was recorded"
             console.print(f"[red]{trial.status}[/red] {escape(trial.id)}: {escape(error)}")
-
-
-def _advised(run: Run, settings: Sequence[Setting]) -> list[str]:
-    """What the study's limits and its product come to; nothing where it has none."""
-    limits = of_study(run.spec)
-    ship = shipping.answer(run.spec, settings, limits)
-    told = ["", *shipping.lines(ship)[:-1]] if ship else []
-    for setting in settings if run.spec.get("limits") else []:
-        found = None if ship and ship.has(setting) else view(setting).advise(setting, limits)
-        told += ["", f"{setting.title}:", *(f"  {s}" for s in found.sentences)] if found else []
-    return told
 
 
 def _measured_on(run: Run) -> str:
@@ -80,10 +81,14 @@ def _measured_on(run: Run) -> str:
     return f"board {run.board_id}, commit of nandlab {run.commit or 'not known'}"
 
 
-def _print_setting(setting: Setting, console: Console) -> None:
-    """Its tables, by its view; where chips were worn out also how each file system ended."""
+def _print_setting(setting: Setting, advised: Advice | None, console: Console) -> None:
+    """The answer with its doubts; the tables of its view; where chips were worn out the ends."""
     read = view(setting)
     console.print(f"\n[bold]{escape(setting.title)}[/bold]")
+    for line in advised.sentences if advised else ():
+        console.print(escape(line), highlight=False)
+    for line in _warnings(setting):
+        console.print(line)
     for block in read.blocks(setting):
         columns = [f for name in block.figures if _known(f := setting.figure(name), setting)]
         if not columns:
@@ -153,10 +158,10 @@ def _lines(found: Spread | None, sizes: units.Units) -> str:
     return f"{median}\n[dim]{low}..{high}{'+' if found.more else ''}[/dim]"
 
 
-def _warnings(trials: list[Trial]) -> list[str]:
+def _warnings(setting: Setting) -> list[str]:
     """Each doubt with the configurations and the number of trials that carry it."""
     carried: dict[str, Counter[str]] = {}
-    for e in (e for setting in group(trials) for e in setting.ensembles):
+    for e in setting.ensembles:
         for trial in e.trials:
             for code in {w.code for w in trial.warnings}:
                 carried.setdefault(code, Counter())[e.label] += 1

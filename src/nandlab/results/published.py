@@ -31,6 +31,7 @@ class StepFigures(Strict):
     name: str
     ns: int
     chip: Counts | None = None
+    blocks_erased: Count | None = None
 
 
 class TrialFigures(Strict):
@@ -39,6 +40,9 @@ class TrialFigures(Strict):
     id: str
     key: str = Field(min_length=1, description="the hash of all that the trial is")
     status: Literal["ok"]
+    available: Count | None = Field(
+        default=None, description="bytes of RAM as the job began; null: not known"
+    )
     steps: list[StepFigures] = Field(default=[])
     phases: list[Phase] = Field(default=[])
     operations: dict[str, Count] = Field(default={})

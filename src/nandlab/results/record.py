@@ -160,6 +160,11 @@ class StepTaken(_Model):
     name: str
     ns: int = Field(description="of the board's clock")
     chip: Counts | None = Field(default=None, description="null: not counted")
+    blocks_erased: Count | None = Field(
+        default=None,
+        description="blocks of the partition that are good and erased at its end; null: there is "
+        "no chip, or the result is older than this field",
+    )
     command: str | None = Field(
         default=None,
         description="what the board was given; null: the result is older than this field",
@@ -240,6 +245,11 @@ class Trial(_Model):
     seed: int
     phase_offset_ms: float
 
+    available: int | None = Field(
+        default=None,
+        description="bytes of RAM that were available (MemAvailable) as the job began; null: not "
+        "known",
+    )
     steps: list[StepTaken] = Field(default=[], description="those of the job that ran, in order")
     files: dict[str, str] = Field(default={}, description="that the job was given, by name")
     phases: list[Phase] = Field(default=[], description="of the workload, in order")

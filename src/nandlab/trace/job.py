@@ -44,8 +44,6 @@ CHIP_COUNTS = (
 """The chip's counters that a trace is compared with."""
 ENERGY = "energy_nj"
 """A counter that exists only if the chip's data sheet tells of energy."""
-NOT_FOR_RECORDS_MIB = 64
-"""RAM of a board that records may not take: with less for all else nothing can be traced."""
 
 
 @dataclass(frozen=True)
@@ -63,19 +61,21 @@ class Request:
     """A line for the shell, run before the trace begins."""
     with_mount: bool = False
     """Whether the trace begins before a mount and ends after the unmount."""
+    at_once: bool = False
+    """Whether the trace begins without waiting until the chip has come to rest."""
 
     def __post_init__(self) -> None:
         board, most = self.spec.board, records_max(self.spec.board)
         if not 1 <= self.records <= most:
             raise UsageError(
                 f"--records {self.records}: must be 1 to {most} on board {board.name}, whose "
-                f"{board.ram_mib} MiB of RAM hold them; for more name another with --board"
+                f"RAM holds them; for more name another with --board"
             )
 
 
 def records_max(board: BoardModel) -> int:
     """The most records that a trace may ask for; whether they fit shows when they are allocated."""
-    return max(0, board.ram_mib - NOT_FOR_RECORDS_MIB) * MIB // records.RECORD_BYTES
+    return board.usable_mib * MIB // records.RECORD_BYTES
 
 
 def job(request: Request) -> Job:
@@ -90,7 +90,8 @@ def job(request: Request) -> Job:
         files["before.sh"] = request.before.encode()
         steps.append(Step("before", f"cd {MOUNTPOINT} && sh /job/before.sh", DEADLINE_S))
     steps += [unmount(spec, "unmount-before")] if request.with_mount else []
-    steps.append(Step("rest", f"sync; {settle.command}", settle.deadline_s))
+    if not request.at_once:
+        steps.append(Step("rest", f"sync; {settle.command}", settle.deadline_s))
     steps += [Step("tracers", "sh ./tracers.sh"), Step("chip-before", f"cat {COUNTERS}")]
     if request.with_mount:
         steps.append(mount(spec, "mount-traced"))

@@ -39,8 +39,15 @@ def outcome(spec: TrialSpec, job: Job, record: JobRecord) -> dict[str, Any]:
     found: dict[str, Any] = {
         "status": "ok",
         "kernel_log": log,
+        "available": record.available,
         "steps": [
-            StepTaken(name=s.step, ns=s.ns, chip=chip[s.step], command=commands[s.step])
+            StepTaken(
+                name=s.step,
+                ns=s.ns,
+                chip=chip[s.step],
+                blocks_erased=simulated.erased(s.counts),
+                command=commands[s.step],
+            )
             for s in record.steps
             if s.step in commands
         ],

@@ -177,3 +177,13 @@ u64 chip_data_pages(const struct chip *chip, u32 blocks)
 		pages += chip->block[i].data_pages;
 	return pages;
 }
+
+u32 chip_erased_blocks(const struct chip *chip, u32 blocks)
+{
+	const u32 bad = CHIP_FACTORY_BAD | CHIP_WORN_OUT;
+	u32 i, n = 0;
+
+	for (i = 0; i < blocks; i++)
+		n += !chip->block[i].high && !(chip->block[i].flags & bad);
+	return n;
+}

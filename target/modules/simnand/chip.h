@@ -300,4 +300,8 @@ void chip_reset_counts(struct chip *chip);
 void chip_log_clear(struct chip *chip);
 u64 chip_data_pages(const struct chip *chip, u32 blocks);
 
+/* Of the first blocks of the chip, those that are good and in which no page is
+ * programmed, not even its spare area. */
+u32 chip_erased_blocks(const struct chip *chip, u32 blocks);
+
 #endif

@@ -73,6 +73,7 @@ static int counters_show(struct seq_file *file, void *unused)
 	show(file, "warped_ns", warp_added_ns());
 	show(file, "partition_pages", (u64)blocks * chip->pages_per_block);
 	show(file, "pages_programmed", chip_data_pages(chip, blocks));
+	show(file, "blocks_erased", chip_erased_blocks(chip, blocks));
 	show(file, "pages_per_block", chip->pages_per_block);
 	show(file, "blocks", blocks);
 	show(file, "page_size", chip->params.writesize);

@@ -68,6 +68,8 @@ static const struct setting settings[] = {
 	     "empty the page cache before the creation (root)"),
 	FLAG("drop transactions", "drop_transactions", drop_transactions,
 	     "empty the page cache before the transactions (root)"),
+	FLAG("sync", "sync", sync,
+	     "sync at the end of creation, transactions and deletion"),
 	PERCENT("fill creation valid", "fill_valid", fill_valid,
 		"share to fill with valid data first"),
 	PERCENT("fill creation invalid", "fill_invalid", fill_invalid,
@@ -106,6 +108,7 @@ void config_open(struct config *config)
 		.bias_read = 5,
 		.bias_create = 5,
 		.buffering = true,
+		.sync = true,
 		.fill_chunk = 4096,
 		.flash = text(FLASH_AUTO),
 	};

@@ -46,6 +46,7 @@ struct config {
 
 	bool drop_creation;	/* empty the page cache before the creation */
 	bool drop_transactions; /* the same before the transactions */
+	bool sync;		/* sync at the end of each phase */
 	double fill_valid;	/* share of the partition to hold valid data */
 	double fill_invalid;	/* share to hold data written, then deleted */
 	double fill_mix;     /* share of both that alternates within blocks */

@@ -78,26 +78,42 @@ int phase_begin(struct phases *phases)
 	return 0;
 }
 
+/* The sync that ends a phase; @later becomes what the chip then counts. */
+static int sync_phase(struct phases *phases, enum phase phase,
+		      struct flash_counters *later)
+{
+	struct flash_counters done = *later;
+	uint64_t start_ns = now_ns();
+
+	if (phases_sync(phases->config))
+		return -1;
+	phases->result->sync_ns[phase] = now_ns() - start_ns;
+	phases->result->synced[phase] = true;
+	if (phases_read_chip(phases, later))
+		return -1;
+	if (phases->chip)
+		use(&phases->result->sync_flash[phase], later, &done);
+	return 0;
+}
+
 int phase_end(struct phases *phases, enum phase phase)
 {
 	uint64_t end_ns = now_ns();
 	struct result *result = phases->result;
-	struct flash_counters done, synced;
-	uint64_t sync_ns;
+	struct flash_counters later = {0};
 
 	result->phase_ns[phase] = end_ns - phases->start_ns;
-	if (phases_read_chip(phases, &done))
+	if (phase == PHASE_CREATION)
+		phases->first_ns = phases->start_ns;
+	result->elapsed_ns = end_ns - phases->first_ns;
+	if (phases_read_chip(phases, &later))
 		return -1;
-	sync_ns = now_ns();
-	if (phases_sync(phases->config))
+	if ((phase == PHASE_FILL || phases->config->sync) &&
+	    sync_phase(phases, phase, &later))
 		return -1;
-	result->sync_ns[phase] = now_ns() - sync_ns;
 	if (!phases->chip)
 		return 0;
-	if (phases_read_chip(phases, &synced))
-		return -1;
-	use(&result->phase_flash[phase], &synced, &phases->start);
-	use(&result->sync_flash[phase], &synced, &done);
+	use(&result->phase_flash[phase], &later, &phases->start);
 	if (result->phase_flash[phase].programs == COUNT_MISSING)
 		warnings_add(&result->warnings,
 			     "flash-incomplete: the chip's count of programs "

@@ -15,6 +15,7 @@ struct phases {
 	char *chip; /* directory of its statistics; NULL: there are none */
 	struct flash_counters start; /* when the phase began */
 	uint64_t start_ns;
+	uint64_t first_ns;	    /* when the creation began */
 	struct flash_blocks blocks; /* before the creation */
 };
 
@@ -24,8 +25,8 @@ void phases_open(struct phases *phases, const struct config *config,
 void phases_close(struct phases *phases);
 
 int phase_begin(struct phases *phases);
-/* The clock stops on entry; then read the chip, sync, and read the chip
- * again. */
+/* The clock stops on entry; then read the chip and, unless the settings say no,
+ * sync and read it again. A fill is always synced. */
 int phase_end(struct phases *phases, enum phase phase);
 
 /* The chip's counters now. */

@@ -44,17 +44,28 @@ static void json_phase(struct json *json, const struct result *result,
 	json_object(json, NULL);
 	json_text(json, "name", phase_names[phase]);
 	json_count(json, "ns", result->phase_ns[phase]);
-	json_count(json, "sync_ns", result->sync_ns[phase]);
+	if (result->synced[phase])
+		json_count(json, "sync_ns", result->sync_ns[phase]);
+	else
+		json_null(json, "sync_ns");
 	json_object(json, "operations");
 	for (int op = 0; op < OPS; op++)
 		if (has_kind(phase, op))
 			json_count(json, op_names[op], result->ops[op][phase]);
 	json_end(json);
-	if (result->flash) {
+	if (result->flash)
 		json_use(json, "chip", &result->phase_flash[phase]);
+	if (result->flash && result->synced[phase])
 		json_use(json, "chip_sync", &result->sync_flash[phase]);
-	}
 	json_end(json);
+}
+
+/* As Postmark reports its data: over all the time from creation to deletion. */
+static void json_rate(struct json *json, const char *key, uint64_t bytes,
+		      uint64_t elapsed_ns)
+{
+	if (elapsed_ns)
+		json_real(json, key, (double)bytes * 1e9 / (double)elapsed_ns);
 }
 
 static void json_load(struct json *json, const struct result *result)
@@ -72,6 +83,11 @@ static void json_load(struct json *json, const struct result *result)
 	json_object(json, "bytes");
 	json_count(json, "read", result->bytes_read);
 	json_count(json, "written", result->bytes_written);
+	json_end(json);
+	json_object(json, "figures");
+	json_rate(json, "read_per_s", result->bytes_read, result->elapsed_ns);
+	json_rate(json, "written_per_s", result->bytes_written,
+		  result->elapsed_ns);
 	json_end(json);
 	json_object(json, "latency_ns");
 	for (int op = 0; op < OPS; op++)

@@ -112,7 +112,7 @@ static void print_flash(FILE *out, const struct result *result)
 {
 	if (!result->flash)
 		return;
-	fputs("\nFlash, each phase with its sync:\n", out);
+	fputs("\nFlash, each phase with its sync if it has one:\n", out);
 	for (int phase = 0; phase < PHASES; phase++) {
 		const struct flash_use *use = &result->phase_flash[phase];
 
@@ -125,6 +125,16 @@ static void print_flash(FILE *out, const struct result *result)
 	}
 }
 
+static void print_phase(FILE *out, const struct result *result, int phase)
+{
+	fprintf(out, "\t%.6f seconds of %s",
+		(double)result->phase_ns[phase] / 1e9, phase_names[phase]);
+	if (result->synced[phase])
+		fprintf(out, ", %.6f of its sync",
+			(double)result->sync_ns[phase] / 1e9);
+	fputc('\n', out);
+}
+
 static void print_verbose(FILE *out, const struct result *result,
 			  const struct times *times)
 {
@@ -135,10 +145,7 @@ static void print_verbose(FILE *out, const struct result *result,
 		rate((double)result->transactions, times->transactions));
 	for (int phase = 0; phase < PHASES; phase++)
 		if (phase != PHASE_FILL || result->filled)
-			fprintf(out, "\t%.6f seconds of %s, %.6f of its sync\n",
-				(double)result->phase_ns[phase] / 1e9,
-				phase_names[phase],
-				(double)result->sync_ns[phase] / 1e9);
+			print_phase(out, result, phase);
 	print_files(out, result, times);
 	fputs("\nData:\n", out);
 	print_data(out, result->bytes_read, "read", times->total);

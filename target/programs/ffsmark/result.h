@@ -46,6 +46,8 @@ struct result {
 	bool filled;		   /* there was a fill phase */
 	uint64_t phase_ns[PHASES]; /* without the sync that ends it */
 	uint64_t sync_ns[PHASES];  /* that sync alone */
+	bool synced[PHASES];	   /* there was one */
+	uint64_t elapsed_ns; /* creation to deletion, what lies between too */
 	uint64_t ops[OPS][PHASES];
 	uint64_t bytes_read;
 	uint64_t bytes_written;

@@ -1,0 +1,79 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""What the doubts of trials touch, and the words that stand beside a sentence that uses the trials.
+
+A doubt is held only against sentences of figures that it touches: measuring memory makes times
+longer and leaves counts and bytes of RAM as they are. One that is not listed touches every figure.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+from typing import Literal
+
+from nandlab.analysis.figures import Figure
+from nandlab.analysis.groups import Ensemble
+from nandlab.analysis.ranking import Finding
+from nandlab.results.record import Trial
+
+Kind = Literal["times", "counts", "memory"]
+"""What a figure is of: the board's clock; what was counted or written; RAM that was held."""
+
+TOUCHES: dict[str, Kind] = {"memory_measured": "times", "memory_lost": "memory"}
+"""The doubts that concern one kind of figure; every other one of the closed list concerns all."""
+OF_TIME = ("time", "per_s", "bytes_per_s")
+"""Quantities of figures that are times, or something by time."""
+OF_MEMORY = "memory."
+"""How names of figures of RAM begin."""
+
+
+def kind(figure: Figure) -> Kind:
+    """What a figure is of."""
+    if figure.name.startswith(OF_MEMORY):
+        return "memory"
+    return "times" if figure.quantity.name in OF_TIME else "counts"
+
+
+def touches(code: str, *kinds: Kind) -> bool:
+    """Whether a doubt concerns a figure of one of these kinds."""
+    about = TOUCHES.get(code)
+    return about is None or about in kinds
+
+
+def codes(trial: Trial, *kinds: Kind) -> list[str]:
+    """The doubts of a trial that concern figures of these kinds, each once."""
+    carried = dict.fromkeys(w.code for w in trial.warnings)
+    return [code for code in carried if touches(code, *kinds)]
+
+
+Used = tuple[Ensemble, Figure]
+"""An ensemble and the figure that a sentence takes of it."""
+
+
+def carried(used: Iterable[Used]) -> str:
+    """The doubts behind figures, each with who carries it: ``kernel_log (UBIFS 2 of 5 trials)``.
+
+    Trials that do not have the figure are no part of the sentence. Empty: no trial has a doubt.
+    """
+    by_subject: dict[str, list[list[str]]] = {}
+    for e, figure in used:
+        found = [codes(t, kind(figure)) for t in e.ok if figure(t) is not None]
+        by_subject.setdefault(e.subject, []).extend(found)
+    who: dict[str, list[str]] = {}
+    for subject, each in by_subject.items():
+        for code in {code for carried_here in each for code in carried_here}:
+            n = sum(code in carried_here for carried_here in each)
+            who.setdefault(code, []).append(f"{subject} {n} of {len(each)}")
+    return "; ".join(f"{code} ({', '.join(names)} trials)" for code, names in sorted(who.items()))
+
+
+def marked(finding: Finding, used: Iterable[Used]) -> Finding:
+    """The finding with the doubts of the trials that its sentence uses."""
+    told = carried(used)
+    return replace(finding, doubts=told) if told else finding
+
+
+def aside(used: Iterable[Used]) -> str:
+    """The same within a sentence; empty: no trial has a doubt."""
+    told = carried(used)
+    return f" [in doubt: {told}]" if told else ""

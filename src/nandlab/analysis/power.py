@@ -1,0 +1,87 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""What each file system promises after a power cut, in words.
+
+A promise is its makers' and from the catalog, as the run keeps the file system's entry with each
+trial; it is told beside the advice until cuts are measured. No subject that promises nothing, or of
+which the run does not tell, is named to be taken without these words in the same sentence.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from pydantic import ValidationError
+
+from nandlab.analysis.groups import Setting
+from nandlab.analysis.ranking import joined
+from nandlab.catalog.filesystem import Power
+from nandlab.results.record import Trial
+
+CUTS = "After a power cut, as promised and not measured here: "
+
+
+@dataclass(frozen=True)
+class Promise:
+    """What a file system promises."""
+
+    keeps: Literal["synced", "nothing", "unknown"]
+    """synced: what sync has returned from; nothing: not even that; unknown: not told."""
+    text: str = "not told by this run"
+    tested: str = ""
+    """What nandlab's own test of cuts saw, and no more."""
+    source: str = ""
+
+    @property
+    def aside(self) -> str:
+        """What must stand beside the name wherever it may be taken for advice; or nothing."""
+        asides = {
+            "synced": "",
+            "nothing": " (it promises nothing after a power cut)",
+            "unknown": " (what it keeps after a power cut is not told)",
+        }
+        return asides[self.keeps]
+
+    @property
+    def lines(self) -> list[str]:
+        """All that is told of it: the promise, what was tested, who says so."""
+        told = [self.text, self.tested, f"source: {self.source}" if self.source else ""]
+        return [line for line in told if line]
+
+
+NOT_TOLD = Promise("unknown")
+
+
+def of_trial(trial: Trial) -> Promise:
+    """The promise in the entry that the trial was run with; not told where it has none."""
+    told = trial.about("filesystem").get("power")
+    if told is None:
+        return NOT_TOLD
+    try:
+        power = Power.model_validate(told)
+    except ValidationError:
+        return NOT_TOLD  # of another nandlab, whose words are not ours
+    return Promise(power.keeps, power.promises, power.tested, power.source)
+
+
+def of_subject(setting: Setting, name: str) -> Promise:
+    """The promise of a subject of a setting."""
+    return next((of_trial(e.first) for e in setting.ensembles if e.subject == name), NOT_TOLD)
+
+
+def told(trials: Sequence[Trial]) -> list[tuple[str, list[str]]]:
+    """Each file system of the trials that has a promise, with all that is told of it."""
+    first = {t.filesystem_title: of_trial(t) for t in reversed(trials)}
+    return [(name, first[name].lines) for name in sorted(first) if first[name] != NOT_TOLD]
+
+
+def sentence(promises: Sequence[tuple[str, Promise]]) -> str:
+    """A line for those that the advice names, each with its promise; empty for none."""
+    by_text: dict[str, list[str]] = {}
+    for name, promise in promises:
+        by_text.setdefault(promise.text, []).append(name)
+    if set(by_text) <= {NOT_TOLD.text}:
+        return f"After a power cut: {NOT_TOLD.text}." if by_text else ""
+    each = [f"{joined(names)}: {text}" for text, names in by_text.items()]
+    return f"{CUTS}{'. '.join(each)}."

@@ -1,0 +1,148 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""A doubt stands beside each sentence that uses its trials, and beside no other."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+import samples
+
+from nandlab.analysis import advice, asked, doubts, groups
+from nandlab.analysis.limits import Limits
+from nandlab.analysis.ranking import Finding
+from nandlab.analysis.views import view
+from nandlab.results.record import WARNINGS, Doubt, State, Trial
+
+MIB = 1 << 20
+RAM = Limits((asked.parse("ram <= 2M"),))
+
+
+def pair(filesystem: str, seconds: float, *codes: str, **change: Any) -> list[Trial]:
+    """Two trials, the first with these doubts."""
+    made = [
+        samples.trial(
+            filesystem,
+            change.get("state", samples.FRESH),
+            seed,
+            phase_ns={"transactions": int(seconds * 1e9) + seed},
+            sync_ns=None,
+            options={},
+            memory={**samples.MEMORY, "peak": change.get("peak", MIB)},
+        )
+        for seed in (1, 2)
+    ]
+    told = [Doubt(code=code, text="seen") for code in codes]
+    return [made[0].model_copy(update={"warnings": told}), made[1]]
+
+
+def setting_of(*trials: list[Trial]) -> groups.Setting:
+    (setting,) = groups.group([t for of_one in trials for t in of_one])
+    return setting
+
+
+def advised(limits: Limits | None, *trials: list[Trial]) -> advice.Advice:
+    setting = setting_of(*trials)
+    found = view(setting).advise(setting, limits)
+    assert found is not None
+    return found
+
+
+def findings(*trials: list[Trial], state: str = "fresh") -> dict[str, Finding]:
+    setting = setting_of(*trials)
+    (here,) = [a for a in view(setting).answers(setting) if a.state == state]
+    return {f.topic: f for f in here.findings}
+
+
+def test_what_is_listed_is_of_the_closed_list() -> None:
+    assert set(doubts.TOUCHES) <= set(WARNINGS)
+    assert all(doubts.touches("kernel_log", kind) for kind in ("times", "counts", "memory"))
+
+
+@pytest.mark.parametrize(
+    ("name", "kind"),
+    [
+        ("phase.transactions", "times"),
+        ("phase.transactions.per_s", "times"),
+        ("latency.read.p99", "times"),
+        ("chip.erases", "counts"),
+        ("state.before", "counts"),
+        ("memory.peak", "memory"),
+    ],
+)
+def test_a_figure_is_of_one_kind(name: str, kind: str) -> None:
+    assert doubts.kind(setting_of(pair("jffs2", 1)).figure(name)) == kind
+
+
+def test_a_sentence_names_the_doubts_of_its_trials_and_who_carries_them() -> None:
+    found = findings(pair("jffs2", 10, "kernel_log"), pair("ubifs", 20, "state_missed"))
+    told = "kernel_log (JFFS2 1 of 2 trials); state_missed (UBIFS 1 of 2 trials)"
+    assert found["Time"].doubts == found["Wear"].doubts == found["Tail latency"].doubts == told
+
+
+def test_measuring_memory_stands_beside_times_and_not_beside_counts() -> None:
+    found = findings(pair("jffs2", 10, "memory_measured"), pair("ubifs", 20, "memory_measured"))
+    told = "memory_measured (JFFS2 1 of 2, UBIFS 1 of 2 trials)"
+    assert found["Time"].doubts == found["Tail latency"].doubts == told
+    assert found["Wear"].doubts == found["Evenness"].doubts == ""
+
+
+def test_a_ratio_against_fresh_has_the_doubts_of_both_states() -> None:
+    aged = [*pair("jffs2", 20, state=samples.AGED), *pair("ubifs", 30, state=samples.AGED)]
+    found = findings(pair("jffs2", 10, "kernel_log"), pair("ubifs", 20), aged, state="aged")
+    assert found["Ageing, time"].doubts == "kernel_log (JFFS2 1 of 4 trials)"
+    assert found["Time"].doubts == ""
+
+
+def test_a_life_s_and_a_sweep_s_sentences_have_theirs() -> None:
+    told = [Doubt(code="kernel_log", text="seen")]
+    lives = [t.model_copy(update={"warnings": told}) for t in samples.lifetime_study()]
+    (answer,) = view(setting_of(lives)).answers(setting_of(lives))
+    assert {f.doubts for f in answer.findings} == {"kernel_log (JFFS2 3 of 3, UBIFS 3 of 3 trials)"}
+    shares = [0.0, 0.2, 0.4, 0.6, 0.8]
+    states = [State(name=f"v{v}", valid=v, invalid=0, mix=0) for v in shares]
+    swept = [samples.trial("jffs2", s).model_copy(update={"warnings": told}) for s in states]
+    (cliff,) = advised(None, swept).cliffs
+    assert cliff.endswith(" In doubt: kernel_log (JFFS2 5 of 5 trials).")
+
+
+def test_a_limit_of_ram_is_judged_beside_times_in_doubt() -> None:
+    both = [pair("jffs2", 10, "memory_measured"), pair("ubifs", 20, "memory_measured")]
+    found = advised(RAM, *both)
+    assert [s.fitness for s in found.subjects] == ["fit", "fit"]
+    assert found.sentences[0] == (
+        "Not enough to say which to take. Within the limits: JFFS2, fresh: RAM 1 MiB (each 1 MiB, "
+        "n = 2), within 2 MiB. UBIFS, fresh: RAM 1 MiB (each 1 MiB, n = 2), within 2 MiB. The "
+        "first to look into is JFFS2: transactions take 10.0 s at worst (fresh); open: fresh: "
+        "1 of 2 trials carry the doubt memory_measured: Its times include measuring memory; take "
+        "times from another study."
+    )
+
+
+def test_the_only_one_within_the_limits_needs_no_order() -> None:
+    large = pair("ubifs", 5, "memory_measured", peak=9 * MIB)
+    found = advised(RAM, pair("jffs2", 10, "memory_measured"), large)
+    take, _, avoid = found.sentences
+    assert take.startswith("Take JFFS2, the only one that is within the limits: fresh: RAM 1 MiB (")
+    assert "Its transaction time is in doubt: fresh: 1 of 2 trials carry the doubt mem" in take
+    assert avoid.startswith("Avoid UBIFS: fresh: RAM 9 MiB (")
+
+
+def test_without_limits_a_doubt_of_times_is_not_enough_to_say() -> None:
+    found = advised(None, pair("jffs2", 10, "memory_measured"))
+    assert found.subjects[0].fitness == "unproven"
+    assert found.sentences[0].startswith("Not enough to say which to take. The first to look into")
+
+
+def test_memory_that_was_lost_is_held_against_ram_and_not_against_times() -> None:
+    lost = pair("jffs2", 10, "memory_lost")
+    assert advised(None, lost).sentences[0].startswith("Take JFFS2: ")
+    (only,) = advised(RAM, lost).subjects
+    assert only.fitness == "unproven"
+    assert only.met[0].endswith(", within 2 MiB [in doubt: memory_lost (JFFS2 1 of 2 trials)]")
+
+
+def test_who_is_to_be_avoided_is_told_with_the_doubts_of_both() -> None:
+    found = advised(None, pair("jffs2", 10, "kernel_log"), pair("ubifs", 50, "not_settled"))
+    (avoid,) = [s for s in found.sentences if s.startswith("Avoid")]
+    assert "[in doubt: kernel_log (JFFS2 1 of 2 trials); not_settled (UBIFS 1 of 2" in avoid

@@ -1,0 +1,89 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""What is promised after a power cut stands beside the advice; without it nothing is taken."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+import samples
+
+from nandlab.analysis import advice, groups, power
+from nandlab.analysis.views import view
+from nandlab.results.record import Trial
+
+LINE = power.CUTS
+NOTHING = "(it promises nothing after a power cut)"
+UNKNOWN = "(what it keeps after a power cut is not told)"
+
+
+def pair(filesystem: str, seconds: float, **change: Any) -> list[Trial]:
+    return [
+        samples.trial(
+            filesystem,
+            seed=seed,
+            phase_ns={"transactions": int(seconds * 1e9) + seed},
+            sync_ns=None,
+            options={},
+            **change,
+        )
+        for seed in (1, 2)
+    ]
+
+
+def advised(*trials: list[Trial]) -> advice.Advice:
+    (setting,) = groups.group([t for of_one in trials for t in of_one])
+    found = view(setting).advise(setting, None)
+    assert found is not None
+    return found
+
+
+def older(filesystem: str, seconds: float) -> list[Trial]:
+    """Of a run before file systems told of cuts."""
+    entry = {"title": samples.TITLES[filesystem]}
+    return pair(filesystem, seconds, provenance={"filesystem": entry})
+
+
+def test_the_first_and_the_next_are_told_with_their_promises() -> None:
+    found = advised(pair("jffs2", 10), pair("ubifs", 20), pair("yaffs2", 25))
+    assert found.sentences[0].startswith("Take JFFS2: ")
+    assert found.sentences[1] == f"{LINE}JFFS2 and UBIFS: {samples.POWER['promises']}."
+
+
+def test_what_promises_nothing_is_not_taken_without_these_words() -> None:
+    found = advised(pair("nftl-fat32", 10), pair("ubifs", 20))
+    assert found.sentences[0].startswith(f"Take NFTL+FAT32 {NOTHING}: transactions take 10.0 s")
+    assert found.sentences[1].startswith(f"{LINE}NFTL+FAT32: nothing is promised. UBIFS: what ")
+
+
+@pytest.mark.parametrize("seconds", [10, 20])
+def test_nor_is_it_named_next_or_as_not_told_apart_without_them(seconds: float) -> None:
+    found = advised(pair("ubifs", 10), pair("nftl-fat32", seconds))
+    assert f"NFTL+FAT32 {NOTHING}" in found.sentences[0]
+
+
+def test_nor_where_it_is_the_first_to_look_into() -> None:
+    found = advised(pair("nftl-fat32", 10)[:1])
+    assert f"The first to look into is NFTL+FAT32 {NOTHING}: " in found.sentences[0]
+
+
+def test_an_older_run_does_not_tell_and_says_so() -> None:
+    found = advised(older("nftl-fat32", 10), older("jffs2", 20))
+    assert found.sentences[0].startswith(f"Take NFTL+FAT32 {UNKNOWN}: ")
+    assert found.sentences[1] == "After a power cut: not told by this run."
+
+
+def test_an_entry_that_is_none_of_ours_tells_nothing() -> None:
+    entry = {"title": "X", "power": {"keeps": "all of it"}}
+    (one, _) = pair("jffs2", 1, provenance={"filesystem": entry})
+    assert power.of_trial(one) == power.NOT_TOLD
+
+
+def test_a_terminal_has_promise_test_and_source_of_each() -> None:
+    told = advice.lines(advised(pair("jffs2", 10)))
+    after = [t.strip().removeprefix("after a power cut: ") for t in told if "cut: " in t[:25]]
+    assert after == [
+        samples.POWER["promises"],
+        "ten cuts: nothing lost",
+        "source: A paper, section 1.",
+    ]

@@ -1,0 +1,60 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Which kernel modules a job brings along."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from nandlab.board.job import Job, Step
+from nandlab.board.modules import Modules, closed, depends
+
+NEEDS: dict[str, tuple[str, ...]] = {
+    "doorbell": (),
+    "nopidle": (),
+    "jffs2": ("mtd",),
+    "mtd": (),
+    "mtd_blkdevs": ("mtd",),
+    "one_way": ("other_way",),
+    "other_way": ("one_way",),
+}
+
+
+def brought(*commands: str, **files: bytes) -> set[str]:
+    job = Job(tuple(Step(f"s{i}", c) for i, c in enumerate(commands)), files)
+    found = Modules(Path("/made"), "lib/modules/6", NEEDS).of(job)
+    assert all(where == f"lib/modules/6/{path.name}" for where, path in found.items())
+    return {path.stem for path in found.values()}
+
+
+@pytest.mark.parametrize(
+    ("command", "names"),
+    [
+        ("true", set()),
+        ("modprobe jffs2 && mount -t jffs2 mtd0 /mnt", {"jffs2", "mtd"}),
+        ("modprobe mtd-blkdevs", {"mtd_blkdevs", "mtd"}),
+        ("cat /dev/mtd0", set()),
+        ("modprobe one_way", {"one_way", "other_way"}),
+        ("modprobe doorbell nosuch", set()),
+    ],
+)
+def test_a_job_brings_what_its_commands_name(command: str, names: set[str]) -> None:
+    assert brought(command) == names
+
+
+def test_a_job_brings_what_its_files_name() -> None:
+    assert brought("sh ./do", do=b"modprobe mtd\n\xff") == {"mtd"}
+
+
+def test_a_shell_brings_all_but_inits_own() -> None:
+    assert brought() == {*NEEDS} - {"doorbell", "nopidle"}
+
+
+def test_dependencies_are_read_from_the_module() -> None:
+    assert depends(b"\x7fELF\0name=a\0depends=mtd-blkdevs,nand\0x") == ["mtd_blkdevs", "nand"]
+    assert depends(b"\0depends=\0") == depends(b"") == []
+
+
+def test_what_does_not_exist_needs_nothing() -> None:
+    assert closed(["a", "none"], {"a": ["b", "none"], "b": ["a"]}.get) == ["a", "b"]

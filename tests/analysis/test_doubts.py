@@ -15,6 +15,7 @@ from nandlab.analysis.views import view
 from nandlab.results.record import WARNINGS, Doubt, State, Trial
 
 MIB = 1 << 20
+RAM = Limits((asked.parse("ram <= 2M"),))
 
 
 def pair(filesystem: str, seconds: float, *codes: str, **change: Any) -> list[Trial]:
@@ -107,7 +108,7 @@ def test_a_life_s_and_a_sweep_s_sentences_have_theirs() -> None:
 
 def test_a_limit_of_ram_is_judged_beside_times_in_doubt() -> None:
     both = [pair("jffs2", 10, "memory_measured"), pair("ubifs", 20, "memory_measured")]
-    found = advised(Limits((asked.parse("ram <= 2M"),)), *both)
+    found = advised(RAM, *both)
     assert [s.fitness for s in found.subjects] == ["fit", "fit"]
     assert found.sentences[0] == (
         "Not enough to say which to take. Within the limits: JFFS2, fresh: RAM 1 MiB (each 1 MiB, "
@@ -120,9 +121,7 @@ def test_a_limit_of_ram_is_judged_beside_times_in_doubt() -> None:
 
 def test_the_only_one_within_the_limits_needs_no_order() -> None:
     large = pair("ubifs", 5, "memory_measured", peak=9 * MIB)
-    found = advised(
-        Limits((asked.parse("ram <= 2M"),)), pair("jffs2", 10, "memory_measured"), large
-    )
+    found = advised(RAM, pair("jffs2", 10, "memory_measured"), large)
     take, _, avoid = found.sentences
     assert take.startswith("Take JFFS2, the only one that is within the limits: fresh: RAM 1 MiB (")
     assert "Its transaction time is in doubt: fresh: 1 of 2 trials carry the doubt mem" in take
@@ -138,7 +137,7 @@ def test_without_limits_a_doubt_of_times_is_not_enough_to_say() -> None:
 def test_memory_that_was_lost_is_held_against_ram_and_not_against_times() -> None:
     lost = pair("jffs2", 10, "memory_lost")
     assert advised(None, lost).sentences[0].startswith("Take JFFS2: ")
-    (only,) = advised(Limits((asked.parse("ram <= 2M"),)), lost).subjects
+    (only,) = advised(RAM, lost).subjects
     assert only.fitness == "unproven"
     assert only.met[0].endswith(", within 2 MiB [in doubt: memory_lost (JFFS2 1 of 2 trials)]")
 

@@ -55,7 +55,7 @@ def logged(filesystem: str, commit: float, seed: int = 1, **change: Any) -> Tria
             "flash_sync": None,
             "provenance": {
                 "workload": LOGGER,
-                "filesystem": {"title": samples.TITLES[filesystem], "options": OPTIONS},
+                "filesystem": {**samples.catalog_entry(filesystem), "options": OPTIONS},
             },
             **change,
         },

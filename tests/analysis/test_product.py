@@ -37,7 +37,7 @@ def worn(filesystem: str, commit: float, seed: int = 1, erases: int = 1, **chang
     spread = EraseSpread(mean=erases / 2, stddev=0.1, min=0, max=erases)
     told = {
         "workload": LOGGER,
-        "filesystem": {"title": samples.TITLES.get(filesystem, filesystem), "options": OPTIONS},
+        "filesystem": {**samples.catalog_entry(filesystem), "options": OPTIONS},
         "chip": {"endurance": {"pe_cycles": 100_000}},
     }
     given: dict[str, Any] = {
@@ -250,7 +250,7 @@ def test_a_copy_under_another_name_is_as_good(run: dict[str, list[float]]) -> No
     name = next(iter(run))
     told = {
         "workload": LOGGER,
-        "filesystem": {"title": "Copy", "options": OPTIONS},
+        "filesystem": {"title": "Copy", "power": samples.POWER, "options": OPTIONS},
         "chip": {"endurance": {"pe_cycles": 100_000}},
     }
     copies = [

@@ -125,15 +125,15 @@ def _place(greatest: bool, subject: Subject) -> tuple[int, int, bool, float]:
 def _subject(setting: Setting, name: str, limits: Limits) -> Subject:
     ensembles = [e for e in setting.ensembles if e.subject == name]
     failures = [f for e in ensembles if (f := _failure(e)) is not None]
-    judged = [(e.state, j) for e in ensembles if e.ok for j in _judged(setting, e, limits)]
-    broken = _told(judged, "broken")
-    doubtful = _told(judged, "in doubt")
-    unknown = _told(judged, "unknown")
+    found = [(e.state, j) for e in ensembles if e.ok for j in judged(setting, e, limits)]
+    broken = _told(found, "broken")
+    doubtful = _told(found, "in doubt")
+    unknown = _told(found, "unknown")
     headline = setting.headline
     order = doubts.kind(headline)
-    kinds = [_kind(j) for _, j in judged] or [order]
-    held = [d for e in ensembles for d in (*_lacks(e), *_doubts(e, *kinds))]
-    unplaced = [d for e in ensembles for d in _doubts(e, order) if d not in held]
+    kinds = [doubts.kind(setting.figure(j.figure)) for _, j in found] or [order]
+    held = [d for e in ensembles for d in (*_lacks(e), *carried(e, *kinds))]
+    unplaced = [d for e in ensembles for d in carried(e, order) if d not in held]
     here = {e.state for e in ensembles}
     not_run = tuple(s for s in setting.states if s not in here)
     fitness: Fitness = "fit"
@@ -152,7 +152,7 @@ def _subject(setting: Setting, name: str, limits: Limits) -> Subject:
         not_run,
         against=(*failures, *broken, *doubtful),
         unknown=tuple(unknown),
-        met=tuple(_told(judged, "met")),
+        met=tuple(_told(found, "met")),
         doubts=tuple(held),
         unplaced=tuple(unplaced),
         avoid=(*failures, *broken),
@@ -169,18 +169,12 @@ def _told(judged: Sequence[tuple[str, Judgement]], outcome: str) -> list[str]:
     return [f"{joined(states)}: {text}" for text, states in by_text.items()]
 
 
-def _judged(setting: Setting, ensemble: Ensemble, limits: Limits) -> list[Judgement]:
+def judged(setting: Setting, ensemble: Ensemble, limits: Limits) -> list[Judgement]:
     """Every limit, with the doubts of the trials that it is judged by."""
-    erases = setting.figure("wear.most")
     return [
-        replace(j, text=j.text + doubts.aside([(ensemble, j.figure or erases)]))
+        replace(j, text=j.text + doubts.aside([(ensemble, setting.figure(j.figure))]))
         for j in judge(setting, ensemble, limits)
     ]
-
-
-def _kind(judged: Judgement) -> Kind:
-    """What a limit's figure is of; a lifetime goes by counts."""
-    return doubts.kind(judged.figure) if judged.figure else "counts"
 
 
 def _lacks(ensemble: Ensemble) -> list[str]:
@@ -195,7 +189,7 @@ def _lacks(ensemble: Ensemble) -> list[str]:
     return found
 
 
-def _doubts(ensemble: Ensemble, *kinds: Kind) -> list[str]:
+def carried(ensemble: Ensemble, *kinds: Kind) -> list[str]:
     """The doubts that concern figures of these kinds, each with what to do."""
     found = []
     codes = Counter(code for t in ensemble.ok for code in doubts.codes(t, *kinds))

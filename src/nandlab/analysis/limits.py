@@ -84,8 +84,8 @@ class Judgement:
     limit: str
     outcome: Outcome
     text: str
-    figure: Figure | None = None
-    """What it was judged by; None: by the blocks' erases."""
+    figure: str = "wear.most"
+    """The figure that it goes by."""
 
 
 def judge(setting: Setting, ensemble: Ensemble, limits: Limits) -> list[Judgement]:
@@ -141,17 +141,17 @@ def _one(setting: Setting, ensemble: Ensemble, limit: Limit, figure: Figure) -> 
     bound, title = limit.bound(figure), limit.title(figure)
     kinds = _kinds(setting, ensemble, figure)
     if kinds == []:
-        return Judgement(limit.text, "unknown", f"{title}: {NONE_DURABLE}", figure)
+        return Judgement(limit.text, "unknown", f"{title}: {NONE_DURABLE}", figure.name)
     found = ensemble.spread(figure)
     if found is None or found.n < len(ensemble.ok):
-        return Judgement(limit.text, "unknown", f"{title}: not measured", figure)
+        return Judgement(limit.text, "unknown", f"{title}: not measured", figure.name)
     met = [limit.met(value, bound) for value in (found.min, found.top)]
     outcome: Outcome = "met" if all(met) else "in doubt" if any(met) else "broken"
     beyond = "above" if limit.at_most else "below"
     sign = {"met": "within", "broken": beyond, "in doubt": "on both sides of"}[outcome]
     aside = _in_memory(setting, ensemble, kinds or [])
     text = f"{title}{aside} {found.text(figure.form)}, {sign} {figure.form(bound)}"
-    return Judgement(limit.text, outcome, text, figure)
+    return Judgement(limit.text, outcome, text, figure.name)
 
 
 def _kinds(setting: Setting, ensemble: Ensemble, figure: Figure) -> list[str] | None:

@@ -22,7 +22,8 @@ from typing import Any
 from nandlab.analysis import advice
 from nandlab.analysis.advice import ORDER, Fitness, Subject
 from nandlab.analysis.groups import Setting
-from nandlab.analysis.limits import Judgement, Limits, judge
+from nandlab.analysis.limits import Judgement, Limits
+from nandlab.analysis.power import Promise
 from nandlab.analysis.ranking import joined
 from nandlab.base import amounts, units
 
@@ -53,6 +54,21 @@ class Candidate:
     open: tuple[str, ...]
     """What is not known or doubted."""
     met: tuple[str, ...]
+
+    @property
+    def sure(self) -> bool:
+        """Whether it may be told to ship."""
+        return self.fitness == "fit" and not any(s.unplaced for s in self.subjects)
+
+    @property
+    def named(self) -> str:
+        """Its name where it may be shipped, with what must not be left unsaid."""
+        return f"{self.name}{self.power.aside}"
+
+    @property
+    def power(self) -> Promise:
+        """What it promises after a power cut."""
+        return self.subjects[0].power
 
 
 @dataclass(frozen=True)
@@ -121,7 +137,7 @@ def candidates(product: Product) -> list[Candidate]:
     every = dict.fromkeys(name for of in judged for name in of)
     best = [_best(load.setting, j.values()) for load, j in zip(product.loads, judged, strict=True)]
     found = [_candidate(product, name, judged, best) for name in every]
-    return sorted(found, key=lambda c: (ORDER.index(c.fitness), c.factor))
+    return sorted(found, key=lambda c: (ORDER.index(c.fitness), not c.sure, c.factor))
 
 
 def _judged(load: Load, limits: Limits) -> dict[str, Subject]:
@@ -149,11 +165,11 @@ def _candidate(
         if name not in j
     ]
     marks: list[Fitness] = [s.fitness for _, s in here]
-    marks += ["unproven"] if absent else []
+    marks += ["unproven"] if absent or any(_uncounted(load, s) for load, s in here) else []
     marks += [_mark(j) for _, j in lives]
     say = partial(on_load, product)
     life = {o: [f"{state}: {j.text}" for state, j in lives if j.outcome == o] for o in OUTCOMES}
-    open_ = [say(load, t) for load, s in here for t in (*s.unknown, *_gaps(s), *s.doubts)]
+    open_ = [say(load, t) for load, s in here for t in _open(load, s)]
     open_ += [*life["unknown"], *(f"no trial with {workload}" for workload in absent)]
     return Candidate(
         name,
@@ -183,8 +199,16 @@ def on_load(product: Product, load: Load, text: str) -> str:
     return text if len(product.loads) == 1 else f"{load.setting.workload}: {text}"
 
 
-def _gaps(subject: Subject) -> list[str]:
-    return [f"no trial on {joined(subject.not_run)} flash"] if subject.not_run else []
+def _open(load: Load, subject: Subject) -> list[str]:
+    """What is not known of a candidate on a load, or doubted."""
+    gaps = [f"no trial on {joined(subject.not_run)} flash"] if subject.not_run else []
+    return [*subject.unknown, *gaps, *subject.doubts, *subject.unplaced, *_uncounted(load, subject)]
+
+
+def _uncounted(load: Load, subject: Subject) -> list[str]:
+    """Doubts about what was counted, by which the lifetime is judged."""
+    own = [e for e in load.setting.ensembles if e.subject == subject.name]
+    return [text for e in own for text in advice.carried(e, "counts")]
 
 
 def _lifetimes(product: Product, name: str) -> list[tuple[str, Judgement]]:
@@ -194,7 +218,7 @@ def _lifetimes(product: Product, name: str) -> list[tuple[str, Judgement]]:
     for load in product.loads:
         for e in load.setting.ensembles:
             if e.subject == name and e.ok:
-                by_state.setdefault(e.state, []).extend(judge(load.setting, e, under))
+                by_state.setdefault(e.state, []).extend(advice.judged(load.setting, e, under))
     return [(state, _together(found)) for state, found in by_state.items() if found]
 
 

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from nandlab.analysis import advice, stalls
+from nandlab.analysis import advice, doubts, power, stalls
 from nandlab.analysis import product as products
 from nandlab.analysis.asked import Limit
 from nandlab.analysis.figures import Figure
@@ -62,11 +62,12 @@ def _findings(product: Product, found: Sequence[Candidate]) -> Iterable[Finding]
         yield from _avoid(found)
         return
     first, rest = able[0], able[1:]
-    sure = first.fitness == "fit" and not product.lacks
+    sure = first.sure and not product.lacks
     yield _ship(product, first, sure)
     yield _runner_up(product, first, rest)
     yield _change(product, first, found)
     yield _how_sure(product, first, rest)
+    yield Finding("Power", power.sentence([(c.name, c.power) for c in able[:2]]), firm=True)
     yield from _avoid(found)
     yield from _not_tried(product.loads[0].setting)
 
@@ -74,8 +75,8 @@ def _findings(product: Product, found: Sequence[Candidate]) -> Iterable[Finding]
 def _ship(product: Product, first: Candidate, sure: bool) -> Finding:
     why = "; ".join([*_headlines(product, first), *first.met])
     if sure:
-        return Finding("Ship", f"{first.name}: {why}.", firm=True)
-    look = f"Not enough to say yet. The first to look into is {first.name}: {why}"
+        return Finding("Ship", f"{first.named}: {why}.", firm=True)
+    look = f"Not enough to say yet. The first to look into is {first.named}: {why}"
     return Finding("Ship", f"{look}; open: {'; '.join((*first.against, *first.open))}.", firm=False)
 
 
@@ -101,7 +102,7 @@ def _runner_up(product: Product, first: Candidate, rest: Sequence[Candidate]) ->
     open_ = (
         "" if second.fitness == "fit" else f"; open: {'; '.join((*second.against, *second.open))}"
     )
-    return Finding(topic, f"{second.name}: {costs}{gains}{open_}.", second.fitness == "fit")
+    return Finding(topic, f"{second.named}: {costs}{gains}{open_}.", second.fitness == "fit")
 
 
 def _against(product: Product, own: Candidate, other: Candidate) -> tuple[list[str], list[str]]:
@@ -117,6 +118,8 @@ def _against(product: Product, own: Candidate, other: Candidate) -> tuple[list[s
             text = f"{title} {figure.form(mine.median)} against {figure.form(theirs.median)}{ratio}"
             less = mine.median < theirs.median
             side = better if less == (figure.better != "more") else worse
+            used = [e for e in load.setting.ensembles if e.subject in (own.name, other.name)]
+            text += doubts.aside((e, figure) for e in used)
             side.append(on_load(product, load, text))
     return worse, better
 
@@ -181,7 +184,7 @@ def _margins(product: Product, first: Candidate, others: Sequence[Candidate]) ->
             1 - years / lasts,
             f"{asked} years: {certain} are certain, {units.percent(lasts / years - 1)} more",
             f"more than {certain} years",
-            tuple(c.name for c in longer if c.fitness != "unfit"),
+            tuple(c.named for c in longer if c.fitness != "unfit"),
         )
 
 
@@ -197,7 +200,7 @@ def _margin(
         seen = _extreme(setting, limit, figure, c)
         inside = seen is not None and (seen < own if limit.at_most else seen > own)
         if inside and c.fitness != "unfit":
-            tighter.append(c.name)
+            tighter.append(c.named)
     under, way = ("under", 1) if limit.at_most else ("over", -1)
     yield _Margin(
         1 - (own / bound if limit.at_most else bound / own),

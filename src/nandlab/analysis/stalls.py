@@ -10,6 +10,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from nandlab.analysis import doubts
+from nandlab.analysis.figures import Figure
 from nandlab.analysis.groups import Ensemble, Setting
 from nandlab.analysis.ranking import Finding
 from nandlab.analysis.spread import Spread, quotient, spread
@@ -23,22 +25,31 @@ TOPIC = "Stalls"
 
 def findings(setting: Setting, ensembles: Sequence[Ensemble]) -> list[Finding]:
     """A clause for each subject and kind of operation that stalls in a state; empty: none does."""
-    told = [text for e in ensembles for text in of(setting, e)]
-    firm = all(len(e.ok) > 1 for e in ensembles)
-    return [Finding(TOPIC, ". ".join(told) + ".", firm)] if told else []
+    found = [(e, figure, text) for e in ensembles for figure, text in _of(setting, e)]
+    if not found:
+        return []
+    firm = all(len(e.ok) > 1 for e, _, _ in found)
+    finding = Finding(TOPIC, ". ".join(text for _, _, text in found) + ".", firm)
+    return [doubts.marked(finding, ((e, figure) for e, figure, _ in found))]
 
 
 def of(setting: Setting, ensemble: Ensemble) -> list[str]:
     """A clause for each kind of operation of one ensemble that stalls, the longest first."""
-    found: list[tuple[float, str]] = []
+    return [text for _, text in _of(setting, ensemble)]
+
+
+def _of(setting: Setting, ensemble: Ensemble) -> list[tuple[Figure, str]]:
+    """The figures of the longest operations that are stalls, each with its clause."""
+    found: list[tuple[float, Figure, str]] = []
     for operation in setting.words.operations:
         kind, title = operation.name, operation.title or operation.name
-        longest = ensemble.spread(setting.figure(f"latency.{kind}.max"))
+        figure = setting.figure(f"latency.{kind}.max")
+        longest = ensemble.spread(figure)
         p99 = ensemble.spread(setting.figure(f"latency.{kind}.p99"))
-        if longest is None or p99 is None or not _stalls(longest, p99):
-            continue
-        found.append((longest.median, _clause(ensemble, kind, title, longest, p99)))
-    return [text for _, text in sorted(found, reverse=True)]
+        if longest is not None and p99 is not None and _stalls(longest, p99):
+            text = _clause(ensemble, kind, title, longest, p99)
+            found.append((longest.median, figure, text))
+    return [(figure, text) for _, figure, text in sorted(found, key=lambda f: -f[0])]
 
 
 def _stalls(longest: Spread, p99: Spread) -> bool:

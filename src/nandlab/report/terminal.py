@@ -12,6 +12,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from nandlab.analysis import answers, leans, lifetime, shipping
+from nandlab.analysis.advice import Advice
 from nandlab.analysis.figures import Figure
 from nandlab.analysis.groups import Ensemble, Setting, group
 from nandlab.analysis.limits import of_study
@@ -62,26 +63,17 @@ def print_table(run_folder: RunFolder, console: Console) -> None:
         console.print(f"[yellow]![/yellow] {escape(line)}")
     if not trials:
         console.print("No trial of this run has finished yet.")
-    settings = group(trials)
-    for line in _advised(run, settings):
+    settings, limits = group(trials), of_study(run.spec)
+    ship = shipping.answer(run.spec, settings, limits)
+    for line in ["", *shipping.lines(ship)[:-1]] if ship else []:
         console.print(escape(line), highlight=False)
     for setting in settings:
-        _print_setting(setting, console)
+        told = ship is not None and ship.has(setting)
+        _print_setting(setting, None if told else view(setting).advise(setting, limits), console)
     for trial in trials:
         if not trial.ok:
             error = trial.error or "no reason was recorded"
             console.print(f"[red]{trial.status}[/red] {escape(trial.id)}: {escape(error)}")
-
-
-def _advised(run: Run, settings: Sequence[Setting]) -> list[str]:
-    """What the study's limits and its product come to; nothing where it has none."""
-    limits = of_study(run.spec)
-    ship = shipping.answer(run.spec, settings, limits)
-    told = ["", *shipping.lines(ship)[:-1]] if ship else []
-    for setting in settings if run.spec.get("limits") else []:
-        found = None if ship and ship.has(setting) else view(setting).advise(setting, limits)
-        told += ["", f"{setting.title}:", *(f"  {s}" for s in found.sentences)] if found else []
-    return told
 
 
 def _measured_on(run: Run) -> str:
@@ -89,11 +81,10 @@ def _measured_on(run: Run) -> str:
     return f"board {run.board_id}, commit of nandlab {run.commit or 'not known'}"
 
 
-def _print_setting(setting: Setting, console: Console) -> None:
+def _print_setting(setting: Setting, advised: Advice | None, console: Console) -> None:
     """The answer with its doubts; the tables of its view; where chips were worn out the ends."""
     read = view(setting)
     console.print(f"\n[bold]{escape(setting.title)}[/bold]")
-    advised = read.advise(setting, None)
     for line in advised.sentences if advised else ():
         console.print(escape(line), highlight=False)
     for line in _warnings(setting):

@@ -7,7 +7,7 @@ limit is in doubt or could not be judged, a state of the setting was not run or 
 or a trial carries a doubt, else *fit*. The fit come first, then the unproven; within each by the
 median of the workload's headline figure in the state where that is worst. A subject is to be
 avoided if it is unfit, or if in some state it is :data:`FAR` times worse than the first by headline
-or erases, and the ranges do not touch.
+or erases, and the ranges do not touch; by erases only where the wear of both is steady.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Literal
 
-from nandlab.analysis import sweep
+from nandlab.analysis import answers, sweep
 from nandlab.analysis.figures import Figure
 from nandlab.analysis.groups import Ensemble, Setting
 from nandlab.analysis.limits import Judgement, Limits, judge
@@ -180,7 +180,9 @@ def _far(setting: Setting, first: str, name: str) -> list[str]:
         for e in setting.ensembles:
             best = setting.find(first, e.state)
             own, other = e.spread(figure), best.spread(figure) if best else None
-            if e.subject != name or own is None or other is None:
+            if e.subject != name or best is None or own is None or other is None:
+                continue
+            if not answers.reached(figure, [e, best]):
                 continue
             factor = _times_worse(figure, own.median, other.median)
             if factor >= FAR and not own.overlaps(other):

@@ -60,3 +60,10 @@ def test_the_interval_of_deaths_is_wilsons() -> None:
     low, high = wilson(3, 256)
     assert (low, high) == pytest.approx((1.0, 8.8), abs=0.05)
     assert wilson(10, 10)[1] == pytest.approx(10)
+
+
+def test_blocks_under_data_that_stays_take_no_erases() -> None:
+    worn, stands = Worn([0.0, 0.2, 4.0, 4.0], before=0), Endurance(50, 50)
+    assert worn.without(1).until(2, "even", stands) < worn.until(2, "even", stands)
+    assert worn.without(2).until(2, "even", stands) == pytest.approx(100)
+    assert worn.without(4).load == [4.0, 4.0]  # erased by the load: no data that stays is there

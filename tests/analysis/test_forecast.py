@@ -13,7 +13,7 @@ from nandlab.analysis import forecast, groups
 from nandlab.analysis.forecast import Forecast, Score
 from nandlab.analysis.steady import Steadiness
 from nandlab.analysis.views import view
-from nandlab.results.record import PerBlock, Series, Trial
+from nandlab.results.record import PerBlock, Series, Shares, Trial
 
 TURNS = {"next_block": "chance", "kept": 10, "why": "Made up.", "source": "None."}
 RESERVE = {
@@ -114,3 +114,24 @@ def test_the_report_tells_the_scores() -> None:
     (answer,) = view(setting).answers(setting)
     (told,) = [f for f in answer.findings if f.topic == "Foretold"]
     assert "still alive, its end is at " in told.text
+
+
+@pytest.mark.parametrize("moves", [None, 30, 4096])
+def test_data_that_stays_takes_its_blocks_out_until_it_is_moved(moves: int | None) -> None:
+    trial = worn({**TURNS, "moves_static_after": moves})
+    idle = trial.chip.blocks // 2
+    zeros = {f"wear_{p}" for p in range(0, 50, 10)}
+    obtained = Shares(valid=0.5)
+    still = trial.model_copy(
+        update={
+            "state": trial.state.model_copy(update={"obtained": obtained}),
+            "series": [
+                s.model_copy(update={"values": [0] * len(s.values)}) if s.name in zeros else s
+                for s in trial.series
+            ],
+        }
+    ).knowing(trial.sources)
+    found = forecast.by_course(still, 60)
+    assert isinstance(found, Forecast)
+    erases = found.most / (1 << 20) * 10
+    assert (erases > 60 * 1.1 * (trial.chip.blocks - idle)) == (moves == 30)

@@ -70,6 +70,15 @@ class Worn:
     before: float
     """For each block, before the load: when the file system was made."""
 
+    def without(self, static: int) -> Worn:
+        """Without so many of the blocks that were erased least: data that stays lies in them.
+
+        Only those that the load did not erase once are left out.
+        """
+        order = sorted(self.load)
+        idle = min(static, sum(w < 1 for w in order), len(order) - 1)
+        return Worn(order[idle:], self.before)
+
     def until(self, dead: float, course: Course, endurance: Endurance) -> float:
         """Erases by the load until so many blocks are dead.
 

@@ -27,7 +27,7 @@ from dataclasses import dataclass
 from pydantic import ValidationError
 
 from nandlab.analysis import life, steady
-from nandlab.analysis.endurance import Course, Endurance, Worn, Z, wilson
+from nandlab.analysis.endurance import Endurance, Worn, Z, wilson
 from nandlab.analysis.figures import erases_per_block
 from nandlab.analysis.steady import Steadiness
 from nandlab.catalog.filesystem import Wear
@@ -93,19 +93,20 @@ def by_load(trial: Trial) -> Forecast | Steadiness | None:
 def by_course(trial: Trial, rounds: int) -> Forecast | Steadiness | None:
     """Of a life by its first rounds: bytes until more blocks are dead than can be spared."""
     stands, course = endurance(trial), life.whole(trial)[:rounds]
-    spare, worn = _spare(trial), _worn(trial, rounds)
-    if stands is None or not course or spare is None or worn is None:
+    told, each = _wear(trial), _each(trial, rounds)
+    if stands is None or not course or told is None or each is None:
         return None
     steadiness = steady.of_course(course, trial)
     pace = steady.pace(course)
     if not steadiness.reached or pace is None or not min(pace.before, pace.after):
         return steadiness
     now, blocks = course[-1], trial.chip.blocks
-    ends = min(blocks, spare.blocks + 1)
-    fewest, most = wilson(ends, blocks)
+    fewest, most = wilson(min(blocks, _spare(trial, told) + 1), blocks)
     off = Z * stands.error / math.sqrt(blocks)
-    least = worn.until(fewest, spare.uneven, stands) * (1 - off)
-    even = worn.until(most, "even", stands) * (1 + off)
+    busy = each.without(_static(trial))
+    moved = told.moves_static_after is not None and stands.least >= told.moves_static_after
+    least = busy.until(fewest, told.next_block, stands) * (1 - off)
+    even = (each if moved else busy).until(most, "even", stands) * (1 + off)
 
     def written(erases: float, rate: float) -> float:
         return now.bytes_written + max(0.0, erases - now.erases) / rate
@@ -140,28 +141,27 @@ def pe_cycles(trial: Trial) -> int | None:
     return None if cycles is None else int(cycles)
 
 
-@dataclass(frozen=True)
-class _Spare:
-    blocks: int
-    uneven: Course
-
-
-def _spare(trial: Trial) -> _Spare | None:
-    """Blocks that may die before the file system gives up, as its catalog file says."""
-    told = trial.about("filesystem").get("wear")
-    if told is None:
-        return None
+def _wear(trial: Trial) -> Wear | None:
+    """What the file system's catalog file says of its end, as the run keeps it."""
     try:
-        wear = Wear.model_validate(told)
+        return Wear.model_validate(trial.about("filesystem").get("wear"))
     except ValidationError:
         return None
-    chip = (trial.about("chip").get("geometry") or {}).get("blocks", trial.chip.blocks)
+
+
+def _static(trial: Trial) -> int:
+    """Blocks that the data which stays takes at least."""
     held = trial.state.obtained.valid if trial.state.obtained else None
-    blocks = wear.spare_of(trial.options, trial.chip.blocks, int(chip), held or 0.0)
-    return _Spare(blocks, wear.next_block)
+    return math.ceil((held or 0.0) * trial.chip.blocks)
 
 
-def _worn(trial: Trial, rounds: int) -> Worn | None:
+def _spare(trial: Trial, wear: Wear) -> int:
+    """Blocks that may die before the file system gives up."""
+    chip = (trial.about("chip").get("geometry") or {}).get("blocks", trial.chip.blocks)
+    return wear.spare_of(trial.options, trial.chip.blocks, int(chip), _static(trial))
+
+
+def _each(trial: Trial, rounds: int) -> Worn | None:
     """Erases of each block after so many rounds; None: the trial does not tell them."""
     lines = [trial.line(name) for name in DECILES]
     known = [line.values for line in lines if line is not None]

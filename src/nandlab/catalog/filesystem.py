@@ -207,6 +207,11 @@ class Wear(Strict):
     kept_percent: float = Field(
         default=0, description="further ones that must live, in percent of the partition"
     )
+    moves_static_after: int | None = Field(
+        default=None,
+        description="erases for each block after which data that stays has been moved once, so "
+        "that the blocks under it wear too; absent: it is never moved",
+    )
     why: str = Field(description="in a sentence or two: what it does, and with which number")
     source: str = Field(description="where that is to be read")
 
@@ -217,17 +222,17 @@ class Wear(Strict):
         return self
 
     def spare_of(
-        self, options: Mapping[str, str], blocks: int, chip_blocks: int, valid: float
+        self, options: Mapping[str, str], blocks: int, chip_blocks: int, static: int
     ) -> int:
         """Blocks of a partition that may die before the file system gives up.
 
-        valid: share of the partition that holds data which stays.
+        static: blocks that hold data which stays.
         """
         if self.spare is not None:
             return self.spare
         if self.kept is not None:
-            held = valid * blocks, self.kept_percent * blocks / 100
-            return max(0, blocks - self.kept - sum(map(math.ceil, held)))
+            percent = math.ceil(self.kept_percent * blocks / 100)
+            return max(0, blocks - self.kept - percent - static)
         chosen = options.get(self.option, "")
         each = int(chosen) if chosen.isdecimal() else self.spare_per_1024 or 0
         return math.ceil(each * chip_blocks / 1024)

@@ -155,9 +155,9 @@ def _latency(slow: float, rng: random.Random) -> Latency:
 
 
 def _erases(filesystem: str, state: State, rng: random.Random) -> list[int]:
-    """Erases per block: a band as wide as WEAR says, and a worn few where it is wide."""
+    """Erases per block, steady: a band as wide as WEAR says, and a worn few where it is wide."""
     width = WEAR.get(filesystem, (3, 9))[1 if state.valid else 0]
-    low = 0 if width > 2 else 1
+    low = 3
     counts = [
         low + min(width, int(rng.expovariate(1.0) * (1 + width / 8))) for _ in range(CHIP.blocks)
     ]
@@ -190,6 +190,11 @@ def _flash(erases: list[int], slow: float, rng: random.Random) -> dict[str, Any]
             reads=[120 * (e + 1) for e in erases], programs=[64 * e for e in erases], erases=erases
         ),
     }
+
+
+def erasing(erases: int) -> dict[str, Counts]:
+    """Counts of a load with so many erases in each phase, and hardly a program."""
+    return {p: Counts(reads=1, programs=1, erases=erases) for p in PHASES}
 
 
 def _obtained(state: State, rng: random.Random) -> State:

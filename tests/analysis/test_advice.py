@@ -14,22 +14,24 @@ import samples
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nandlab.analysis import advice, asked, groups, limits, power
+from nandlab.analysis import advice, asked, forecast, groups, limits, power, steady
+from nandlab.analysis.forecast import Forecast
 from nandlab.analysis.limits import Limits
 from nandlab.analysis.views import view
-from nandlab.results.record import Doubt, EraseSpread, State, Trial
+from nandlab.base import units
+from nandlab.results.record import Counts, Doubt, EraseSpread, State, Trial
 
 S = 1_000_000_000
 MIB = 1 << 20
 
 
 def trial(filesystem: str, seconds: float, seed: int = 1, **change: Any) -> Trial:
-    """Transactions of so many seconds; 100 MiB written; a block erased 2 times, at most 4."""
+    """Transactions of so many seconds; 100 MiB written; a block erased 4 times, at most 8."""
     given: dict[str, Any] = {
         "phase_ns": {"transactions": int(seconds * S)},
         "sync_ns": None,
         "bytes": {"read": 1, "written": 100 * MIB},
-        "erases_per_block": EraseSpread(mean=2.0, stddev=0.5, min=0, max=4),
+        "erases_per_block": EraseSpread(mean=4.0, stddev=0.5, min=0, max=8),
         "provenance": {"chip": {"endurance": {"pe_cycles": 100_000}}},
         "options": {},
     }
@@ -59,25 +61,42 @@ def subject(found: advice.Advice, name: str) -> advice.Subject:
     return next(s for s in found.subjects if s.name == name)
 
 
-def test_a_lifetime_is_cycles_over_erases_a_byte_and_bytes_a_year() -> None:
-    one = trial("jffs2", 10)
-    # The worst block takes 4 erases each 100 MiB; 1 GiB a day is 10.24 times that.
-    worst = 100_000 / (4 * 10.24 * 365.25)
-    assert limits.worst_block_years(one, 1 << 30) == pytest.approx(worst)
-    assert limits.even_years(one, 1 << 30) == pytest.approx(2 * worst)
-    unknown = trial("jffs2", 10, provenance={"chip": {"endurance": None}})
-    assert limits.worst_block_years(unknown, 1 << 30) is None
-    still = trial("jffs2", 10, erases_per_block=EraseSpread(mean=0, stddev=0, min=0, max=0))
-    assert limits.worst_block_years(still, 1 << 30) is None
+def test_a_lifetime_is_cycles_over_erases_a_byte() -> None:
+    found = forecast.of(trial("jffs2", 10))
+    assert isinstance(found, Forecast)
+    assert found.least == pytest.approx(100_000 * 100 * MIB / (8 + steady.DUE))
+    assert found.most == pytest.approx(100_000 * 100 * MIB / 4)
+    assert forecast.of(trial("jffs2", 10, provenance={"chip": {"endurance": None}})) is None
 
 
-@pytest.mark.parametrize(("years", "outcome"), [(6.0, "met"), (10.0, "in doubt"), (14.0, "broken")])
+@pytest.mark.parametrize(("years", "outcome"), [(2.6, "met"), (5.0, "in doubt"), (6.8, "broken")])
 def test_a_lifetime_is_in_doubt_between_worst_block_and_even_wear(
     years: float, outcome: str
 ) -> None:
-    (setting,) = groups.group(pair("jffs2", 10))  # 6.69 years by the worst block, 13.4 if even
+    (setting,) = groups.group(pair("jffs2", 10))  # 2.67 years by the worst block, 6.68 if even
     (judged,) = limits.judge(setting, setting.ensembles[0], Limits(years=years, daily=1 << 30))
     assert judged.outcome == outcome
+    assert judged.text.startswith("lifetime at 1 GiB a day 2.67 to 6.68 years, asked ")
+
+
+def test_a_load_that_is_too_short_has_no_years() -> None:
+    still = {p: Counts(reads=1, programs=6400, erases=0) for p in samples.PHASES}
+    short = pair("ubifs", 10, flash=still)
+    (setting,) = groups.group(short)
+    (judged,) = limits.judge(setting, setting.ensembles[0], Limits(years=1, daily=1 << 30))
+    assert judged.outcome == "unknown"
+    # 3 phases program 6400 pages of 2 KiB for 100 MiB; the partition has 800 blocks of 64 pages
+    needed = units.size(round(5 * 800 * 64 * 2048 * 100 * MIB / (3 * 6400 * 2048)))
+    assert judged.text.startswith("lifetime: not known: the load is too short (no block was erased")
+    assert judged.text.endswith(f"; write at least {needed}")
+
+
+def test_erases_of_too_short_a_load_are_no_reason_to_avoid() -> None:
+    few, more = (
+        {p: Counts(reads=1, programs=1, erases=n) for p in samples.PHASES} for n in (1, 47)
+    )
+    found = advised([*pair("jffs2", 10, flash=few), *pair("ubifs", 20, flash=more)])
+    assert not subject(found, "UBIFS").avoid
 
 
 def test_the_fastest_in_its_worst_state_comes_first() -> None:

@@ -248,21 +248,21 @@ def test_ageing_names_who_suffers_most_with_its_range() -> None:
 
 
 def test_a_figure_that_begins_at_zero_has_grown_and_is_told() -> None:
-    def erasing(n: int) -> dict[str, Any]:
-        return {"flash": {p: Counts(reads=1, programs=1, erases=n) for p in samples.PHASES}}
+    def taking(ns: int) -> dict[str, Any]:
+        return {"phase_ns": {"transactions": ns}, "sync_ns": None}
 
     trials = [
-        samples.trial(fs, state, seed, **(erasing(n) if fs == "yaffs2" else {}))
+        samples.trial(fs, state, seed, **(taking(ns) if fs == "yaffs2" else {}))
         for fs in ("jffs2", "yaffs2")
-        for state, n in ((samples.FRESH, 0), (samples.AGED, 17))
+        for state, ns in ((samples.FRESH, 0), (samples.AGED, 51_000_000))
         for seed in (1, 2)
     ]
     (setting,) = groups.group(trials)
     _, aged = view(setting).answers(setting)
-    (wear,) = [f for f in aged.findings if f.topic == "Ageing, wear"]
-    assert not wear.firm
-    assert wear.text.startswith("Which suffers most cannot be told, for some begin at 0: YAFFS2 ")
-    assert "from 0 (each 0) to 51 (each 51); JFFS2 " in wear.text
+    (time,) = [f for f in aged.findings if f.topic == "Ageing, time"]
+    assert not time.firm
+    assert time.text.startswith("Which suffers most cannot be told, for some begin at 0: YAFFS2 ")
+    assert "from 0 ns (each 0 ns) to 51 ms (each 51 ms); JFFS2 " in time.text
 
 
 def test_absent_trials_come_first_among_the_caveats() -> None:

@@ -56,11 +56,44 @@ def test_it_ends_alive_with_its_rounds(flash: Path) -> None:
     assert told["open_ended"]
 
 
+def test_the_wear_of_the_blocks_is_told_after_each_round(flash: Path) -> None:
+    told = result(lifetime(flash, "--rounds", "2", "--round", ROUND))
+    series = {s["name"]: s["values"] for s in told["series"]}
+    assert [n for n in series if n.startswith("wear_")] == [f"wear_{p}" for p in range(0, 101, 10)]
+    assert (series["wear_0"], series["wear_100"]) == ([1, 1, 1], [2, 2, 2])
+
+
+def erasing(each: str) -> str:
+    """A round that erases as often as the shell's words say, of a chip of two blocks."""
+    return (
+        'echo "{\\"written\\":100}"; set -- $(tail -n 1 counters); '
+        f'printf "worn_out 0\\nblocks 2\\nerases %d\\n" $(($2 + {each})) > counters'
+    )
+
+
+@pytest.mark.parametrize(
+    ("each", "rounds"),
+    [
+        ("1", 6),  # three erases for each of two blocks, at a constant rate
+        ("(ROUND < 7 ? ROUND : 7)", 10),  # constant over the last half only then
+        ("0", 12),
+    ],
+)
+def test_it_ends_when_wear_is_steady(flash: Path, each: str, rounds: int) -> None:
+    (flash / "counters").write_text("worn_out 0\nblocks 2\nerases 4\n")
+    argv = ("--until", "steady", "--rounds", "12", "--round", erasing(each))
+    told = result(lifetime(flash, *argv))
+    assert told["figures"] == {"rounds": rounds}
+    assert told["open_ended"]
+    assert told["texts"] == ({"ended": "its wear was steady"} if rounds < 12 else {})
+
+
 @pytest.mark.parametrize(
     ("argv", "status", "said"),
     [
         ((), 2, "--round is missing"),
         (("--rounds", "0", "--round", "true"), 2, "--rounds 0"),
+        (("--until", "noon", "--round", "true"), 2, "--until noon: expected death or steady"),
         (("--round", "true"), 1, 'a round printed no "written":'),
         (("--flash", "/nowhere", "--round", "true"), 1, "/nowhere"),
     ],

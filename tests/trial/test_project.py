@@ -208,6 +208,7 @@ def test_a_state_of_the_free_bytes_is_what_the_free_bytes_allow(board: QemuBoard
 @pytest.mark.board
 def test_an_aged_lifetime_really_ages(board: QemuBoard, tmp_path: Path) -> None:
     words = read_toml(study.find("lifetime")) | {"board": board.machine.model.name}
+    words.pop("beside")
     words["matrix"] |= {
         "workloads": [{"name": "lifetime", "rounds": 2, "files": 20, "transactions": 20}],
         "filesystems": [{"name": "jffs2", "compression": "none"}],

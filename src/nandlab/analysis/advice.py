@@ -8,7 +8,7 @@ or a trial carries a doubt, else *fit*. The fit come first, then the unproven; w
 median of the workload's headline figure in the state where that is worst. A doubt is held against
 what it touches: a limit's figure, or the headline where no limit is asked for. A subject is to be
 avoided if it is unfit, or if in some state it is :data:`FAR` times worse than the first by headline
-or erases, and the ranges do not touch.
+or erases, and the ranges do not touch; by erases only where the wear of both is steady.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Literal
 
-from nandlab.analysis import doubts, leans, power, sweep
+from nandlab.analysis import answers, doubts, leans, power, sweep
 from nandlab.analysis.doubts import Kind
 from nandlab.analysis.figures import Figure
 from nandlab.analysis.groups import Ensemble, Setting
@@ -219,7 +219,9 @@ def _far(setting: Setting, first: str, name: str) -> list[str]:
         for e in setting.ensembles:
             best = setting.find(first, e.state)
             own, other = e.spread(figure), best.spread(figure) if best else None
-            if e.subject != name or own is None or other is None:
+            if e.subject != name or best is None or own is None or other is None:
+                continue
+            if not answers.reached(figure, [e, best]):
                 continue
             factor = _times_worse(figure, own.median, other.median)
             if factor >= FAR and not own.overlaps(other):

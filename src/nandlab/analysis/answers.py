@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from nandlab.analysis import doubts, leans, ranking, stalls
+from nandlab.analysis import doubts, leans, life, ranking, stalls, steady
 from nandlab.analysis.figures import Figure
 from nandlab.analysis.groups import Ensemble, Setting
 from nandlab.analysis.ranking import Entry, Finding, Ranking
@@ -96,11 +96,18 @@ def caveats(run: Run, trials: Sequence[Trial], missing: Sequence[str]) -> list[s
         advice = WARNINGS.get(code, "See the trial files.")
         carry = _verb(n, "carries", "carry")
         lines.append(f"{_trials(n)} of {len(trials)} {carry} the doubt {code}. {advice}")
-    alive = sum(t.open_ended for t in trials if t.ok)
+    alive = sum(t.open_ended for t in trials if t.ok and not life.was_steady(t))
     if alive:
         lines.append(
             f"{_trials(alive)} still lived when the rounds ended: what was written until then is "
             "less than the whole life. Give the workload more rounds, or the chip less endurance."
+        )
+    late = [t for t in trials if t.ok and not life.lived(t) and steady.short([t])]
+    if short := steady.short(late):
+        loads = _verb(len(late), "load", "loads")
+        lines.append(
+            f"The {loads} of {_trials(len(late))} ended before wear was steady: wear, evenness and "
+            f"lifetime are not reached, times hold. For the one that lacks most, {short.advice}."
         )
     uncounted = sum(1 for t in trials if t.ok and not _counted(t))
     if uncounted:
@@ -198,8 +205,32 @@ def _state_findings(setting: Setting, ensembles: list[Ensemble]) -> list[Finding
 
 
 def _ranked(ensembles: Sequence[Ensemble], words: Ranking, figure: Figure, nothing: str) -> Finding:
-    entries = [Entry(e.subject, s) for e in ensembles if (s := e.spread(figure)) is not None]
-    return ranking.rank(entries, words) if entries else ranking.no_order(words.topic, nothing)
+    """An order; of figures of wear only among those whose load was long enough."""
+    known = [(e, Entry(e.subject, s)) for e in ensembles if (s := e.spread(figure)) is not None]
+    if not known:
+        return ranking.no_order(words.topic, nothing)
+    late = [e for e, _ in known if not reached(figure, [e])]
+    entries = [entry for e, entry in known if e not in late]
+    if not late:
+        return ranking.rank(entries, words)
+    told = not_reached(late)
+    if len(entries) > 1:
+        told = f"{ranking.rank(entries, words).text} {told}"
+    return ranking.no_order(words.topic, told)
+
+
+def reached(figure: Figure, ensembles: Sequence[Ensemble]) -> bool:
+    """Whether the figure tells more than when the loads ended: not of wear, or wear was steady."""
+    if not steady.is_of_wear(figure.name):
+        return True
+    return all(steady.short(e.ok) is None for e in ensembles)
+
+
+def not_reached(ensembles: Sequence[Ensemble]) -> str:
+    """``Not reached by JFFS2 and UBIFS: the load is too short (...); write at least 1 GiB.``"""
+    short = steady.short(t for e in ensembles for t in e.ok)
+    names = ranking.joined(list(dict.fromkeys(e.subject for e in ensembles)))
+    return f"Not reached by {names}: {short.advice}." if short else ""
 
 
 class Tail(NamedTuple):
@@ -250,7 +281,7 @@ def ageing_ratio(setting: Setting, subject: str, state: str, figure: Figure) -> 
     """A figure in a state / the same figure in the state that asked for no data (fresh)."""
     fresh = next((e for e in setting.ensembles if e.subject == subject and e.reference), None)
     aged = setting.find(subject, state)
-    if fresh is None or aged is None or aged.reference:
+    if fresh is None or aged is None or aged.reference or not reached(figure, [fresh, aged]):
         return None
     return quotient(aged.spread(figure), fresh.spread(figure))
 
@@ -283,6 +314,7 @@ def ageing(setting: Setting, state: str) -> list[Finding]:
     )
     found = []
     for topic, lead, figure in topics:
+        late = _not_aged(setting, state, figure)
         ratios = [(s, ageing_ratio(setting, s, state, figure)) for s in setting.subjects]
         known = [Entry(s, r) for s, r in ratios if r is not None]
         from_zero = [f for s in setting.subjects if (f := _from_zero(setting, s, state, figure))]
@@ -296,14 +328,25 @@ def ageing(setting: Setting, state: str) -> list[Finding]:
             each = "; ".join([*from_zero, *grown])
             text = f"Which suffers most cannot be told, for some begin at 0: {each}."
             found.append(doubts.marked(ranking.no_order(topic, text), used))
+        elif late:
+            found.append(ranking.no_order(topic, not_reached(late)))
     return found
+
+
+def _not_aged(setting: Setting, state: str, figure: Figure) -> list[Ensemble]:
+    """The ensembles whose loads were too short to compare the state with fresh flash."""
+    both = [e for e in setting.ensembles if e.reference or e.state == state]
+    return [e for e in both if not reached(figure, [e])]
 
 
 def _from_zero(setting: Setting, subject: str, state: str, figure: Figure) -> str | None:
     """A figure that is 0 on fresh flash and not in this state has no ratio, but it has grown."""
     fresh = next((e for e in setting.ensembles if e.subject == subject and e.reference), None)
     aged = setting.find(subject, state)
+    both = [e for e in (fresh, aged) if e is not None]
     before, after = (e.spread(figure) if e else None for e in (fresh, aged))
+    if not reached(figure, both):
+        return None
     if before is None or after is None or before.min > 0 or after.max <= 0:
         return None
     return f"{subject} from {before.brief(figure.form)} to {after.brief(figure.form)}"

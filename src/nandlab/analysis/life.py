@@ -47,6 +47,11 @@ def gave_up(trial: Trial) -> str | None:
     return trial.texts.get("gave_up")
 
 
+def was_steady(trial: Trial) -> bool:
+    """Whether its rounds were to end as soon as wear was steady, and did."""
+    return trial.open_ended and "ended" in trial.texts
+
+
 def whole(trial: Trial) -> list[Point]:
     """Totals after each whole round."""
     return points(trial)[: int(trial.figures.get("rounds", 0))]

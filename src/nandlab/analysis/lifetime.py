@@ -8,12 +8,16 @@ upper end: it may be said to live longer than others, never shorter.
 from __future__ import annotations
 
 import re
+import statistics
 from collections import Counter
 from collections.abc import Sequence
 
-from nandlab.analysis import life, ranking
+from nandlab.analysis import forecast, life, ranking
+from nandlab.analysis.forecast import Forecast, Score
 from nandlab.analysis.groups import Ensemble, Setting
 from nandlab.analysis.ranking import Entry, Finding, Ranking
+from nandlab.analysis.spread import spread
+from nandlab.analysis.steady import Steadiness
 from nandlab.base import units
 
 GAVE_UP_LETTERS = 72
@@ -71,7 +75,8 @@ def findings(setting: Setting, ensembles: Sequence[Ensemble]) -> tuple[Finding, 
     """Lifetime, deaths, amplification, wear and end of the subjects in one state."""
     first, *others = (_ranked(setting, ensembles, *topic) for topic in _TOPICS)
     told = _told(setting, ensembles)
-    return (first, _deaths(setting, told), *others, _ends(told))
+    foretold = [_foretold(told)] if any(map(_foretelling, told)) else []
+    return (first, _deaths(setting, told), *others, _ends(told), *foretold)
 
 
 def _ranked(
@@ -116,6 +121,44 @@ def _ends(told: Sequence[Ensemble]) -> Finding:
     return Finding("How it ends", " ".join(said), firm=True)
 
 
+def _foretold(told: Sequence[Ensemble]) -> Finding:
+    """How well the first tenth of each life foretold its end; the end of those that still live."""
+    scores = [s for e in told for t in e.ok if isinstance(s := forecast.score(t), Score)]
+    said = [f"{e.subject}: {words}." for e in told if (words := _foretelling(e))]
+    if scores:
+        median = statistics.median(abs(s.error) for s in scores)
+        said.insert(
+            0,
+            f"From the first tenth of each life, the median error of its end is "
+            f"{units.percent(median)}, and {sum(s.held for s in scores)} of {len(scores)} ends lie "
+            "within the interval.",
+        )
+    return Finding("Foretold", " ".join(said), firm=True)
+
+
+def _foretelling(e: Ensemble) -> str:
+    """Foretold by, and the error; empty where nothing tells it."""
+    found = [forecast.score(t) or forecast.of(t) for t in e.ok if life.lived(t)]
+    scores = [f for f in found if isinstance(f, Score)]
+    ahead = [f for f in found if isinstance(f, Forecast)]
+    short = [f for f in found if isinstance(f, Steadiness)]
+    parts = []
+    if scores:
+        errors = spread(s.error for s in scores)
+        assert errors is not None
+        parts.append(f"foretold {errors.brief(_more)} than it was")
+    if ahead:
+        least, most = min(f.least for f in ahead), max(f.most for f in ahead)
+        parts.append(f"still alive, its end is at {units.size(least)} to {units.size(most)}")
+    if short:
+        parts.append(f"not known in {len(short)} of {len(found)}, {short[0].advice}")
+    return "; ".join(parts)
+
+
+def _more(error: float) -> str:
+    return f"{units.percent(abs(error))} {'less' if error < 0 else 'more'}"
+
+
 def _told(setting: Setting, ensembles: Sequence[Ensemble]) -> list[Ensemble]:
     """Ensembles with a life, the longest first, as many as fit a sentence."""
     words, name, _ = _TOPICS[0]
@@ -136,10 +179,13 @@ def endings(e: Ensemble) -> list[str]:
     for text in (said for t in lives if (said := life.gave_up(t)) is not None):
         alike = LONG_NUMBER.sub("#", text)
         reasons[first.setdefault(alike, shortened(text))] += 1
-    alive = sum(t.open_ended for t in lives)
+    alive = sum(t.open_ended and not life.was_steady(t) for t in lives)
+    steady = sum(map(life.was_steady, lives))
     parts = [f"{n} of {len(lives)} gave up with “{why}”" for why, n in reasons.most_common()]
     if alive:
         parts.append(f"{alive} of {len(lives)} still lived when the rounds ended")
+    if steady:
+        parts.append(f"{steady} of {len(lives)} ended when its wear was steady, as asked")
     return parts
 
 

@@ -2,24 +2,25 @@
 """A product's limits, and what one configuration's trials say to each.
 
 A limit is *met*, *broken*, *in doubt* (the trials of its ensemble disagree, or the limit lies
-between the figure's two bounds), or *unknown*: the figure was not measured. Unknown is never met.
+between the figure's two bounds), or *unknown*: the figure was not measured, or the load was too
+short for it. Unknown is never met.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from nandlab.analysis import asked, figures
+from nandlab.analysis import asked, figures, forecast
 from nandlab.analysis.asked import Limit
-from nandlab.analysis.figures import DURABLE, Figure, erases_per_block
+from nandlab.analysis.figures import DURABLE, Figure
+from nandlab.analysis.forecast import Forecast
 from nandlab.analysis.groups import Ensemble, Setting
 from nandlab.analysis.ranking import joined
-from nandlab.analysis.spread import spread
+from nandlab.analysis.steady import Steadiness
 from nandlab.base import amounts, units
 from nandlab.base.errors import UsageError
-from nandlab.results.record import Trial
 
 Outcome = Literal["met", "broken", "in doubt", "unknown"]
 DAYS_A_YEAR = 365.25
@@ -97,43 +98,11 @@ def judge(setting: Setting, ensemble: Ensemble, limits: Limits) -> list[Judgemen
     return found
 
 
-def worst_block_years(trial: Trial, daily: int) -> float | None:
-    """Years until the most erased block of the trial reaches the chip's endurance.
-
-    pe_cycles / (most erases of a block / bytes written x daily x 365.25): the block goes on being
-    erased as often as in the trial for each byte written.
-    """
-    wear = erases_per_block(trial)
-    return _years(trial, daily, None if wear is None else float(wear.max))
-
-
 def lasts_years(ensemble: Ensemble, daily: int) -> float | None:
     """The years that every trial of an ensemble is certain of; None: one does not know."""
-    found = [worst_block_years(t, daily) for t in ensemble.ok]
-    known = [years for years in found if years is not None]
-    return min(known) if known and len(known) == len(found) else None
-
-
-def even_years(trial: Trial, daily: int) -> float | None:
-    """The same if every block were erased as often as the mean: no wear levelling can do better."""
-    wear = erases_per_block(trial)
-    return _years(trial, daily, None if wear is None else wear.mean)
-
-
-def _years(trial: Trial, daily: int, erases: float | None) -> float | None:
-    cycles, written = pe_cycles(trial), trial.bytes.get("written")
-    if erases is None or cycles is None or not written or not daily:
-        return None
-    if erases == 0:
-        return None  # nothing was erased: the trial was too short to say
-    return cycles / (erases / written * daily * DAYS_A_YEAR)
-
-
-def pe_cycles(trial: Trial) -> int | None:
-    """The endurance that the chip's catalog file promises."""
-    endurance = trial.about("chip").get("endurance") or {}
-    cycles = endurance.get("pe_cycles")
-    return None if cycles is None else int(cycles)
+    found = [forecast.of(t) for t in ensemble.ok]
+    known = [f.least for f in found if isinstance(f, Forecast)]
+    return min(known) / daily / DAYS_A_YEAR if known and len(known) == len(found) else None
 
 
 def _one(setting: Setting, ensemble: Ensemble, limit: Limit, figure: Figure) -> Judgement:
@@ -175,17 +144,20 @@ def _in_memory(setting: Setting, ensemble: Ensemble, kinds: Sequence[str]) -> st
 
 
 def _lifetime(ensemble: Ensemble, years: float, daily: int) -> Judgement:
-    """Worst block and even wear are the two ends that the truth lies between."""
-
-    def of(figure: Callable[[Trial, int], float | None]) -> Sequence[float | None]:
-        return [figure(t, daily) for t in ensemble.ok]
-
-    worst, even = spread(of(worst_block_years)), spread(of(even_years))
-    if worst is None or even is None or min(worst.n, even.n) < len(ensemble.ok):
+    """From the least that any trial tells to the most; one that is too short tells nothing."""
+    found = [forecast.of(t) for t in ensemble.ok]
+    short = [f for f in found if isinstance(f, Steadiness)]
+    if short:
+        worst = max(short, key=lambda s: s.at_least or 0)
+        return Judgement("lifetime", "unknown", f"lifetime: not known: {worst.advice}")
+    known = [f for f in found if isinstance(f, Forecast)]
+    if not known or len(known) < len(ensemble.ok):
         return Judgement("lifetime", "unknown", "lifetime: endurance or erases are not known")
-    outcome: Outcome = "met" if worst.min >= years else "broken" if even.max < years else "in doubt"
+    least = min(f.least for f in known) / daily / DAYS_A_YEAR
+    most = max(f.most for f in known) / daily / DAYS_A_YEAR
+    outcome: Outcome = "met" if least >= years else "broken" if most < years else "in doubt"
     text = (
-        f"lifetime at {units.size(daily)} a day {units.figures3(worst.min)} years by its worst "
-        f"block, {units.figures3(even.max)} if its wear were even, asked {units.figures3(years)}"
+        f"lifetime at {units.size(daily)} a day {units.figures3(least)} to {units.figures3(most)} "
+        f"years, asked {units.figures3(years)}"
     )
     return Judgement("lifetime", outcome, text)

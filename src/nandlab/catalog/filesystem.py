@@ -8,6 +8,7 @@ own name stands for what its chosen value adds to a command.
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterable, Mapping
 from string import Formatter
@@ -201,6 +202,60 @@ class Power(Strict):
     source: str = Field(min_length=1, description="who says so: document and section")
 
 
+class Wear(Strict):
+    """What a file system does as blocks wear out, as far as its end depends on it.
+
+    Give one of spare, spare_per_1024 and kept.
+    """
+
+    next_block: Literal["chance", "kept"] = Field(
+        description="which free block is written next. chance: they take turns, and only chance "
+        "makes their erases differ; kept: one that was passed over may be so again and again"
+    )
+    spare: int | None = Field(default=None, description="blocks that may die, in all")
+    spare_per_1024: int | None = Field(
+        default=None, description="blocks that may die, in 1024 of the whole chip"
+    )
+    option: str = Field(
+        default="", description="an option that gives spare_per_1024 where its value is a number"
+    )
+    kept: int | None = Field(
+        default=None, description="blocks that must live, beside those that hold data"
+    )
+    kept_percent: float = Field(
+        default=0, description="further ones that must live, in percent of the partition"
+    )
+    moves_static_after: int | None = Field(
+        default=None,
+        description="erases for each block after which data that stays has been moved once, so "
+        "that the blocks under it wear too; absent: it is never moved",
+    )
+    why: str = Field(description="in a sentence or two: what it does, and with which number")
+    source: str = Field(description="where that is to be read")
+
+    @model_validator(mode="after")
+    def _one_of_them(self) -> Wear:
+        if sum(n is not None for n in (self.spare, self.spare_per_1024, self.kept)) != 1:
+            raise ValueError("give one of spare, spare_per_1024 and kept")
+        return self
+
+    def spare_of(
+        self, options: Mapping[str, str], blocks: int, chip_blocks: int, static: int
+    ) -> int:
+        """Blocks of a partition that may die before the file system gives up.
+
+        static: blocks that hold data which stays.
+        """
+        if self.spare is not None:
+            return self.spare
+        if self.kept is not None:
+            percent = math.ceil(self.kept_percent * blocks / 100)
+            return max(0, blocks - self.kept - percent - static)
+        chosen = options.get(self.option, "")
+        each = int(chosen) if chosen.isdecimal() else self.spare_per_1024 or 0
+        return math.ceil(each * chip_blocks / 1024)
+
+
 class Names(Strict):
     """What a file system demands of names."""
 
@@ -258,6 +313,7 @@ class FilesystemModel(Noun):
     link_bytes_max: int | None = Field(
         default=None, ge=1, description="longest target of a symbolic link; absent: any"
     )
+    wear: Wear | None = Field(default=None, description="absent: its end is not foretold")
     own_entries: list[str] = Field(
         default=[], description="entries of its root that it makes by itself"
     )

@@ -43,6 +43,7 @@ class Value:
 Cell = Callable[[Ensemble], Value]
 Column = tuple[str, Cell]
 MISSING = Value(Part(units.MISSING))
+NOT_REACHED = Value(Part("not reached"))
 
 
 @dataclass(frozen=True)
@@ -120,6 +121,9 @@ def against_fresh(setting: Setting, of: Figure, title: str) -> Column:
     """A figure over the same subject's on fresh flash."""
 
     def value(e: Ensemble) -> Value:
+        fresh = [f for f in setting.ensembles if f.subject == e.subject and f.reference]
+        if not e.reference and not answers.reached(of, [e, *fresh]):
+            return NOT_REACHED
         return spread_value(answers.ageing_ratio(setting, e.subject, e.state, of), units.ratio)
 
     return title, value

@@ -5,10 +5,14 @@
  * Each round runs a shell command. The environment variable ROUND has the
  * round's number, from 1. The command prints a line of JSON whose "written" is
  * the bytes that it wrote, as ffsmark does. After each round lifetime reads the
- * chip's counters and the number of its worn-out blocks. The first round that
- * fails ends the chip's life; its first error message on stderr is the reason.
- * At the end lifetime reads the chip once more: most blocks die in the round
- * that fails. How many bytes that round wrote is not known.
+ * chip's counters, the number of its worn-out blocks and the erases of each
+ * block. The first round that fails ends the chip's life; its first error
+ * message on stderr is the reason. At the end lifetime reads the chip once
+ * more: most blocks die in the round that fails. How many bytes that round
+ * wrote is not known.
+ *
+ * With --until steady it ends once the wear is steady, so that what the chip
+ * does for a byte is what it would go on doing; is_steady() says when.
  *
  * Needs the chip's statistics. Costs one read of them per round.
  */
@@ -28,17 +32,25 @@
 #define ERRORS	   "lifetime.stderr"
 #define WRITTEN	   "\"written\":"
 #define MAX_ROUNDS 1000000ull
+#define TENTHS	   10
+
+/* As nandlab.analysis.steady has them, which says why. */
+#define FEW	       3
+#define RATE_TOLERANCE 10 /* percent */
 
 struct request {
 	const char *flash;
 	const char *command;
 	uint64_t rounds;
+	bool until_steady;
 };
 
 struct round {
 	uint64_t t_ns;
 	uint64_t bytes_written;
 	struct flash_counters counters;
+	uint64_t wear[TENTHS + 1]; /* erases that i tenths of the blocks have
+				      at most; 0: the least erased block */
 };
 
 struct life {
@@ -46,6 +58,7 @@ struct life {
 	uint64_t count;
 	struct round end; /* counters with the failed round's, bytes without */
 	char *gave_up;	  /* NULL while the load goes on */
+	bool steady;	  /* it was to end when steady, and did */
 	struct flash_counters before;
 	uint64_t began_ns;
 };
@@ -69,6 +82,16 @@ static int take_rounds(void *context, const char *value)
 	return 0;
 }
 
+static int take_until(void *context, const char *value)
+{
+	bool steady = !strcmp(value, "steady");
+
+	if (!steady && strcmp(value, "death"))
+		return fail("--until %s: expected death or steady", value);
+	((struct request *)context)->until_steady = steady;
+	return 0;
+}
+
 static int take_command(void *context, const char *value)
 {
 	((struct request *)context)->command = value;
@@ -77,6 +100,8 @@ static int take_command(void *context, const char *value)
 
 static const struct option_decl options[] = {
 	{"rounds", "N", "rounds at the most (1000000)", take_rounds},
+	{"until", "WHEN", "death of the file system, or steady wear (death)",
+	 take_until},
 	{"flash", "DIR", "the chip's statistics (" FLASHSTAT_DIRECTORY ")",
 	 take_flash},
 	{"round", "COMMAND", "what a round runs; $ROUND is its number",
@@ -139,7 +164,29 @@ static int run_round(const struct request *request, struct life *life,
 	return 0;
 }
 
-/* Reads the chip's counters and the clock. */
+static int ascending(const void *a, const void *b)
+{
+	uint64_t left = *(const uint64_t *)a;
+	uint64_t right = *(const uint64_t *)b;
+
+	return (left > right) - (left < right);
+}
+
+/* How far the blocks are worn, from the least erased one to the most. */
+static int look_at_blocks(const struct request *request, struct round *round)
+{
+	struct flash_blocks blocks;
+
+	if (flash_read_blocks(request->flash, &blocks))
+		return fail_errno("read the chip's blocks in", request->flash);
+	qsort(blocks.erases, blocks.count, sizeof(*blocks.erases), ascending);
+	for (uint64_t i = 0; i <= TENTHS; i++)
+		round->wear[i] = blocks.erases[(blocks.count - 1) * i / TENTHS];
+	flash_free_blocks(&blocks);
+	return 0;
+}
+
+/* Reads the clock, the chip's counters and its blocks. */
 static int look(const struct request *request, const struct life *life,
 		struct round *round)
 {
@@ -147,7 +194,49 @@ static int look(const struct request *request, const struct life *life,
 	if (flash_read_counters(request->flash, &round->counters))
 		return fail_errno("read the chip's statistics in",
 				  request->flash);
-	return 0;
+	return look_at_blocks(request, round);
+}
+
+/* The last round by which at most @bytes were written; life has a round. */
+static const struct round *round_at(const struct life *life, uint64_t bytes)
+{
+	uint64_t i = life->count - 1;
+
+	while (i && life->rounds[i].bytes_written > bytes)
+		i--;
+	return &life->rounds[i];
+}
+
+/* Erases for a byte between two rounds. */
+static double rate(const struct round *from, const struct round *to)
+{
+	uint64_t erases =
+		flash_delta(to->counters.erases, from->counters.erases);
+	uint64_t bytes = to->bytes_written - from->bytes_written;
+
+	return bytes ? (double)erases / (double)bytes : 0;
+}
+
+/*
+ * Whether nothing new is to be expected: the blocks were erased FEW times on
+ * average since the first round began, and over the last half of the bytes the
+ * erases for a byte did not change: its two halves differ by RATE_TOLERANCE
+ * percent at most.
+ */
+static bool is_steady(const struct life *life)
+{
+	const struct round *last = &life->rounds[life->count - 1];
+	const struct round *half = round_at(life, last->bytes_written / 2);
+	const struct round *later = round_at(life, last->bytes_written / 4 * 3);
+	double before = rate(half, later);
+	double after = rate(later, last);
+	double apart = before > after ? before - after : after - before;
+
+	if (half == later || later == last ||
+	    flash_delta(last->counters.erases, life->before.erases) <
+		    FEW * last->counters.blocks)
+		return false;
+	return apart * 100 <= RATE_TOLERANCE * (before + after) / 2;
 }
 
 static int live(const struct request *request, struct life *life)
@@ -173,6 +262,10 @@ static int live(const struct request *request, struct life *life)
 		if (look(request, life, round))
 			return -1;
 		life->count++;
+		if (request->until_steady && is_steady(life)) {
+			life->steady = true;
+			break;
+		}
 	}
 	return look(request, life, &life->end);
 }
@@ -220,19 +313,40 @@ static const struct round *moment(const struct life *life, uint64_t i)
 	return i < life->count ? &life->rounds[i] : &life->end;
 }
 
-static void print_series(struct json *json, const struct life *life,
-			 size_t total)
+/* Begins a series with its times; its values are to follow. */
+static void begin_series(struct json *json, const struct life *life,
+			 const char *name, const char *unit)
 {
 	json_object(json, NULL);
-	json_text(json, "name", totals[total].name);
-	json_text(json, "unit", totals[total].unit);
+	json_text(json, "name", name);
+	json_text(json, "unit", unit);
 	json_array(json, "t_ns");
 	for (uint64_t i = 0; i <= life->count; i++)
 		json_count(json, NULL, moment(life, i)->t_ns);
 	json_end(json);
 	json_array(json, "values");
+}
+
+static void print_total(struct json *json, const struct life *life,
+			size_t total)
+{
+	begin_series(json, life, totals[total].name, totals[total].unit);
 	for (uint64_t i = 0; i <= life->count; i++)
 		json_count(json, NULL, total_at(life, moment(life, i), total));
+	json_end(json);
+	json_end(json);
+}
+
+/* Erases that @tenths of the blocks have at most: wear_0, wear_10 ... */
+static void print_wear(struct json *json, const struct life *life,
+		       unsigned int tenths)
+{
+	char name[16];
+
+	snprintf(name, sizeof(name), "wear_%u", tenths * 100 / TENTHS);
+	begin_series(json, life, name, "count");
+	for (uint64_t i = 0; i <= life->count; i++)
+		json_count(json, NULL, moment(life, i)->wear[tenths]);
 	json_end(json);
 	json_end(json);
 }
@@ -252,11 +366,15 @@ static int print_life(const struct request *request, const struct life *life)
 	json_object(&json, "texts");
 	if (life->gave_up)
 		json_text(&json, "gave_up", life->gave_up);
+	if (life->steady)
+		json_text(&json, "ended", "its wear was steady");
 	json_end(&json);
 	json_bool(&json, "open_ended", !life->gave_up);
 	json_array(&json, "series");
 	for (size_t i = 0; i < sizeof(totals) / sizeof(*totals); i++)
-		print_series(&json, life, i);
+		print_total(&json, life, i);
+	for (unsigned int i = 0; i <= TENTHS; i++)
+		print_wear(&json, life, i);
 	json_end(&json);
 	json_object(&json, "per_block");
 	print_blocks(&json, "reads", blocks.reads, blocks.count);

@@ -1,0 +1,63 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""On the real board: two lengths of one load tell the same lifetime, and a short one tells none."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+
+import pytest
+
+from nandlab.analysis import forecast, steady
+from nandlab.analysis.forecast import Forecast
+from nandlab.analysis.steady import Steadiness
+from nandlab.board.qemu import QemuBoard
+from nandlab.cli.progress import Silent
+from nandlab.plan import study
+from nandlab.results.record import Trial
+from nandlab.trial import run as runner
+
+pytestmark = pytest.mark.board
+
+TEXT = """
+name = "lengths"
+question = "Does the length of a load change its lifetime?"
+board = "apf27"
+[matrix]
+workloads = [
+    {{ name = "ffsmark", files = 60, transactions = 200 }},
+    {{ name = "ffsmark", files = 60, transactions = 4000 }},
+    {{ name = "ffsmark", files = 60, transactions = 8000 }},
+    {{ name = "lifetime", until = "steady", files = 60, transactions = 300 }},
+]
+filesystems = [{{ name = "{filesystem}" }}]
+chips = [{{ part = "{part}", partition_mib = 4 }}]
+states = [{{ name = "fresh" }}]
+seeds = [3]
+"""
+
+
+@pytest.mark.parametrize(("filesystem", "part"), [("jffs2", "S34ML01G1"), ("yaffs2", "S34ML01G1")])
+def test_the_length_of_a_load_does_not_decide_the_years(
+    board: QemuBoard, tmp_path: Path, filesystem: str, part: str
+) -> None:
+    path = tmp_path / "lengths.toml"
+    path.write_text(TEXT.format(filesystem=filesystem, part=part))
+    made = study.read(path)
+    specs = study.plan(made)
+    folder = runner.open_folder(runner.head(made, specs, board), tmp_path / "run")
+    asyncio.run(runner.execute(folder, specs, board, 2, Silent()))
+    short, long, longer, rounds = folder.trials()
+    assert all(t.ok for t in (short, long, longer, rounds))
+    assert isinstance(forecast.of(short), Steadiness)
+    one, two, three = (interval(t) for t in (long, longer, rounds))
+    assert one.least <= two.most
+    assert two.least <= one.most
+    assert rounds.texts == {"ended": "its wear was steady"}
+    assert three.least < three.most
+
+
+def interval(trial: Trial) -> Forecast:
+    found = forecast.of(trial)
+    assert isinstance(found, Forecast), (found, steady.erased(trial))
+    return found

@@ -236,7 +236,8 @@ def test_an_imported_board_needs_no_mirror(
         "7 packages of board mine are in the cache",
         "catalog/boards/mine.toml: added",
     ]
-    assert load("boards", "mine", BoardModel).model_dump() == model.model_dump()
+    bare = model.model_copy(update={"controller": None})
+    assert load("boards", "mine", BoardModel).model_dump() == bare.model_dump()
     found = made(load("boards", "mine", BoardModel), locked=True)
     assert (found.lock, found.kernel.release) == (before.lock, "6.1.0-1-amd64")
     assert exchange.take(exported) == told[:1]

@@ -2,8 +2,8 @@
 """Stalls: operations of which one takes far longer than nearly all others.
 
 A median, even a p99, does not show them, and a device that waits for one misses a deadline. An
-operation stalls where its longest, in any trial, is :data:`TIMES` times its p99 (the median over the
-trials) and :data:`LEAST_NS` or more.
+operation stalls where its longest, in any trial, is :data:`TIMES` times its p99, the median over
+the trials, and :data:`LEAST_NS` or more.
 """
 
 from __future__ import annotations
@@ -60,11 +60,9 @@ def _clause(ensemble: Ensemble, kind: str, title: str, longest: Spread, p99: Spr
     known = [t.latency_ns.get(kind) for t in ensemble.ok]
     counts = spread(latency.count for latency in known if latency is not None)
     some = f"{units.count(round(counts.median))} " if counts else ""
-    factor = (
-        f", up to {units.figures3(longest.max / p99.median)} times" if p99.median else " beside"
-    )
+    times = units.figures3(longest.max / p99.median) if p99.median else "many"
+    extent = units.time(longest.max) if longest.n == 1 else longest.extent(units.time)
     return (
-        f"{ensemble.subject}: the longest of {some}{title} operations takes "
-        f"{longest.extent(units.time)} (n = {longest.n}){factor} their p99 "
-        f"({units.time(p99.median)})"
+        f"{ensemble.subject}: the longest of {some}{title} operations takes {extent} "
+        f"(n = {longest.n}), up to {times} times their p99 ({units.time(p99.median)})"
     )

@@ -10,6 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nandlab.analysis.compare import ABSENT, Difference, compare, differences
+from nandlab.analysis.expected import trial_digest
+from nandlab.results.published import figures_of
 from nandlab.results.record import Host, Trial
 
 JSON = st.recursive(
@@ -46,6 +48,18 @@ def test_a_run_does_not_differ_from_a_repetition_on_another_host(tmp_path: Path)
     a, b = samples.folder(tmp_path / "a", trials), samples.folder(tmp_path / "b", elsewhere)
     assert compare(a, b) == []
     assert compare(a, a) == []
+
+
+def test_counts_that_older_results_lack_are_no_difference(tmp_path: Path) -> None:
+    trials = [samples.trial(seed=s) for s in (1, 2)]
+    counted = [
+        t.model_copy(update={"steps": [s.model_copy(update={"register_hits": 7}) for s in t.steps]})
+        for t in trials
+    ]
+    a, b = samples.folder(tmp_path / "a", trials), samples.folder(tmp_path / "b", counted)
+    assert compare(a, b) == []
+    assert [trial_digest(t) for t in trials] == [trial_digest(t) for t in counted]
+    assert [figures_of(t) for t in trials] == [figures_of(t) for t in counted]
 
 
 def nudged(trial: Trial) -> Trial:

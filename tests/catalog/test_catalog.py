@@ -75,6 +75,23 @@ def test_a_board_s_memory_is_in_one_piece(tmp_path: Path) -> None:
             catalog.parse(path, BoardModel)
 
 
+@pytest.mark.parametrize(
+    ("was", "now", "said"),
+    [
+        ("t_r_ns = 25000", "t_r_ns = 182661", "include what the chip's array takes"),
+        ("page_bytes = 2112", "page_bytes = 0", "greater than or equal to 1"),
+        ('t_r_ns = "', 't_x_ns = "', "sources must have"),
+    ],
+)
+def test_a_measured_controller_is_whole(tmp_path: Path, was: str, now: str, said: str) -> None:
+    text = (CATALOG / "boards" / "apf27.toml").read_text()
+    assert was in text
+    bad = tmp_path / "apf27.toml"
+    bad.write_text(text.replace(was, now))
+    with pytest.raises(UsageError, match=said):
+        catalog.parse(bad, BoardModel)
+
+
 def test_an_unknown_name_lists_the_known() -> None:
     with pytest.raises(UsageError, match=r"no 'ext4'.*jffs2, .*ubifs"):
         catalog.load("filesystems", "ext4", FilesystemModel)

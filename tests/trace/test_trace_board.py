@@ -156,7 +156,8 @@ def test_the_boards_for_long_traces_keep_what_they_say(
     untraced = asyncio.run(plain.run(Job((*setup(spec_on(plain, "jffs2")), look))))
     # near what the study's board has, so that write-back begins as early; tracers take some too
     left = available(trace.meta["stdout"])
-    assert 0.85 <= left / available(untraced["command"].stdout) <= 1.05
+    has = available(untraced["command"].stdout)
+    assert 0.95 <= left / has <= 1.05, f"{left} kB beside the records, {has} kB on apf27"
     assert lock.sentences(trace.summary["warnings"]) == []
 
 

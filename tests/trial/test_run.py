@@ -137,6 +137,38 @@ def test_each_step_has_what_the_chip_did_in_it(tmp_path: Path, specs: list[Trial
     assert (erased["load"], erased["fill"], erased["workload"]) == (7, 18, None)
 
 
+def test_each_step_has_the_reads_that_the_page_register_answered(
+    tmp_path: Path, specs: list[TrialSpec]
+) -> None:
+    def hits(n: int) -> str:
+        return f"{counts(n, 720)}buffer_hits {n}\n"
+
+    answers = {
+        "load": Answer(counts=hits(2)),
+        "modules": Answer(counts=hits(2)),
+        "mount": Answer(counts=hits(7)),
+        "settle": Answer('{"settled":true}\n', counts=hits(1)),
+        "fill": Answer(f"{json.dumps(FILLED)}\n", counts=counts(1, 720)),
+    }
+    (t,) = execute(tmp_path, fake(**answers), specs[:1])
+    did = {s.name: s.register_hits for s in t.steps}
+    assert (did["load"], did["modules"], did["mount"]) == (2, 0, 5)
+    assert (did["settle"], did["fill"], did["workload"]) == (None, None, None)
+
+
+def test_what_is_only_told_of_a_board_is_with_the_trial_and_not_in_its_key(
+    tmp_path: Path, specs: list[TrialSpec]
+) -> None:
+    one = specs[0]
+    bare = one.model_copy(update={"board": one.board.model_copy(update={"controller": None})})
+    (told,) = execute(tmp_path / "told", fake(), [one])
+    (older,) = execute(tmp_path / "older", fake(), [bare])
+    assert one.board.controller is not None
+    assert told.about("controller") == one.board.controller.model_dump()
+    assert older.about("controller") == {}
+    assert runner.key(one, fake()) == runner.key(bare, fake())
+
+
 def test_the_latencies_asked_for_reach_the_chip_and_the_result(
     tmp_path: Path, specs: list[TrialSpec]
 ) -> None:

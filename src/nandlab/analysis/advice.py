@@ -19,7 +19,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Literal
 
-from nandlab.analysis import doubts, power, sweep
+from nandlab.analysis import doubts, leans, power, sweep
 from nandlab.analysis.doubts import Kind
 from nandlab.analysis.figures import Figure
 from nandlab.analysis.groups import Ensemble, Setting
@@ -85,7 +85,8 @@ class Advice:
         if self.cliffs:
             return list(self.cliffs)
         cuts = power.sentence([(s.name, s.power) for s in _named(self)])
-        return [s for s in (_take(self), cuts, *_avoid(self), _unknown(self)) if s]
+        leaning = leans.line(self.setting, self.subjects[0].worst_state or "")
+        return [s for s in (_take(self), cuts, leaning, *_avoid(self), _unknown(self)) if s]
 
 
 def by_limits(setting: Setting, limits: Limits | None = None) -> Advice:
@@ -266,7 +267,7 @@ def _take(advice: Advice) -> str:
     if first.met:
         told += f"; {'; '.join(first.met)}"
     if rest and not _apart(advice.setting, first, rest[0]):
-        told += f". The trials do not tell {joined([s.named for s in rest])} from it"
+        told += f". The trials do not tell {_listed(rest)} from it"
     elif rest:
         told += f". Next: {rest[0].named}, {_told_worst(advice, rest[0])}"
     return told + "."
@@ -280,10 +281,19 @@ def _named(advice: Advice) -> list[Subject]:
     measured = [s for s in advice.subjects if s.worst is not None]
     able = [s for s in measured if s.sure]
     if not able:
-        return [s for s in measured if s.fitness != "unfit"][:2]
+        maybe = [s for s in measured if s.fitness != "unfit"]
+        return [*maybe[:1], *[s for s in maybe[1:] if not s.avoid][:1]]
     first, rest = able[0], [s for s in able[1:] if not s.avoid]
     alike = [s for s in rest if not _apart(advice.setting, first, s)]
     return [first, *(alike or rest[:1])]
+
+
+def _listed(subjects: Sequence[Subject]) -> str:
+    """As many names as :func:`joined` would list, each with what must not be left unsaid."""
+    if joined([s.name for s in subjects]).endswith(" others"):
+        return f"{subjects[0].named} and {len(subjects) - 1} others"
+    *most, last = [s.named for s in subjects]
+    return f"{', '.join(most)} and {last}" if most else last
 
 
 def _only(advice: Advice) -> bool:

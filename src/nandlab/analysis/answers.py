@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from nandlab.analysis import doubts, ranking, stalls
+from nandlab.analysis import doubts, leans, ranking, stalls
 from nandlab.analysis.figures import Figure
 from nandlab.analysis.groups import Ensemble, Setting
 from nandlab.analysis.ranking import Entry, Finding, Ranking
@@ -192,8 +192,9 @@ def _state_findings(setting: Setting, ensembles: list[Ensemble]) -> list[Finding
     ]
     tails = [(e, tail) for e in ensembles if (tail := worst_tail(setting, e)) is not None]
     used = [(e, setting.figure(f"latency.{tail.operation}.p99")) for e, tail in tails]
-    told = doubts.marked(_tail(setting, ensembles), used)
-    return [*ranked, told, *stalls.findings(setting, ensembles)]
+    slowest = doubts.marked(_tail(setting, ensembles), used)
+    told = [*ranked, slowest, *stalls.findings(setting, ensembles)]
+    return [*told, *leans.findings(setting, ensembles)]
 
 
 def _ranked(ensembles: Sequence[Ensemble], words: Ranking, figure: Figure, nothing: str) -> Finding:

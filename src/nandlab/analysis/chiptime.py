@@ -12,7 +12,41 @@ from dataclasses import dataclass
 from typing import Any
 
 from nandlab.analysis import figures
-from nandlab.results.record import Trial
+from nandlab.results.record import Counts, Trial
+
+
+@dataclass(frozen=True)
+class Costs:
+    """What the simulated chip takes for an operation on a whole page or block, ns."""
+
+    read: float
+    program: float
+    erase: float
+    t_r: float
+    """The array's part of a read."""
+
+    def of(self, counts: Counts) -> float:
+        """The flash time of these operations."""
+        return (
+            counts.reads * self.read + counts.programs * self.program + counts.erases * self.erase
+        )
+
+
+def costs(trial: Trial) -> Costs | None:
+    """By the chip's file as the run keeps it; None where it is not in the trial."""
+    chip: dict[str, Any] = trial.about("chip")
+    if "timing" not in chip:
+        return None
+    g, t = chip["geometry"], chip["timing"]
+    longest = "_max_ns" if trial.chip.latency == "maximum" else "_ns"
+    cycles = (g["writesize"] + g["oobsize"]) * 8 // g["bus_bits"]
+    t_r = t["t_r" + longest]
+    return Costs(
+        t_r + cycles * t["t_rc_ns"],
+        t["t_prog" + longest] + cycles * t["t_wc_ns"],
+        t["t_bers" + longest],
+        t_r,
+    )
 
 
 @dataclass(frozen=True)
@@ -34,16 +68,12 @@ class Accounts:
 def accounts(trial: Trial, phase: str) -> Accounts | None:
     """None where the phase, its counts or the chip's latencies are not in the trial."""
     total, found = figures.total_ns(trial, phase), trial.phase(phase)
-    counts = found.chip if found else None
-    chip: dict[str, Any] = trial.about("chip")
-    if total is None or counts is None or "timing" not in chip:
+    counts, each = found.chip if found else None, costs(trial)
+    if total is None or counts is None or each is None:
         return None
-    g, t = chip["geometry"], chip["timing"]
-    longest = "_max_ns" if trial.chip.latency == "maximum" else "_ns"
-    cycles = (g["writesize"] + g["oobsize"]) * 8 // g["bus_bits"]
     return Accounts(
         total,
-        counts.reads * (t["t_r" + longest] + cycles * t["t_rc_ns"]),
-        counts.programs * (t["t_prog" + longest] + cycles * t["t_wc_ns"]),
-        counts.erases * t["t_bers" + longest],
+        counts.reads * each.read,
+        counts.programs * each.program,
+        counts.erases * each.erase,
     )

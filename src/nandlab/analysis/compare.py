@@ -20,6 +20,8 @@ from nandlab.results.record import Trial
 HOST: Final = "host"
 WHERE: Final = {"run", "origin", "key"}
 """Fields that say where a trial was run, or that follow from its other fields."""
+LATER: Final = {"steps": {"__all__": {"register_hits"}}}
+"""Counts that older results lack; a hit more or less would move a time by tR."""
 
 
 class _Absent:
@@ -78,7 +80,8 @@ def _told(trial: Trial) -> dict[str, Any]:
 
 def gave(trial: Trial) -> dict[str, Any]:
     """All that a trial was asked and gave, without the catalog's entries, which have words too."""
-    told = trial.model_dump(exclude=WHERE | {HOST, "provenance"})
+    left_out: dict[str, Any] = dict.fromkeys(WHERE | {HOST, "provenance"}, True)
+    told = trial.model_dump(exclude=left_out | LATER)
     # that a mirror had not the locked packages is no figure; which it had is in the board's lock
     told["warnings"] = [w for w in told["warnings"] if w["code"] != "not_locked"]
     return {key: by_name(value) for key, value in told.items()}

@@ -21,7 +21,7 @@ from nandlab.board.kvm import QEMU
 from nandlab.board.modules import Modules
 from nandlab.board.programs import CARRIER, FOLDER
 from nandlab.board.yaffs2 import Core, core
-from nandlab.catalog.board import FIRMWARE_BYTES, BoardModel
+from nandlab.catalog.board import FIRMWARE_BYTES, TOLD, BoardModel
 from nandlab.catalog.chip import MIB
 from nandlab.kit.kit import Kit
 from nandlab.kit.root import Root
@@ -116,7 +116,7 @@ class Machine:
     def identity(self) -> dict[str, Any]:
         """What the machine is, as written into every result."""
         return {
-            "board": self.model.model_dump(exclude={"summary"}),
+            "board": self.model.model_dump(exclude=TOLD),
             "accel": self.accel,
             "kernel": self.kit.kernel.release,
             "command": shlex.join(self.qemu()),

@@ -8,12 +8,12 @@ from typing import Literal
 from pydantic import Field, model_validator
 
 from nandlab.catalog.chip import MIB
-from nandlab.catalog.noun import Noun
+from nandlab.catalog.noun import Noun, Strict
 
-LEAST_RAM_MIB = 80
-"""With less no kernel of the catalog's boards unpacks its root file system."""
-LEAST_AVAILABLE_MIB = 12
-"""The same for what is available."""
+LEAST_RAM_MIB = 74
+"""With less no kernel of the catalog's boards boots; this is Linux 6.12's, others need more."""
+LEAST_AVAILABLE_MIB = 9
+"""What Linux 6.12 then has available."""
 KERNEL_MIB = 64
 """RAM that every kernel keeps for itself."""
 JOB_BYTES = 16 * MIB
@@ -22,6 +22,29 @@ FIRMWARE_BYTES = 2 * MIB
 """At the end of the memory, where firmware keeps the tables that it tells the kernel of."""
 IN_ONE_PIECE_MAX = 3583 * MIB
 """QEMU's pc has less than 3.5 GiB below its devices, or has the rest above 4 GiB."""
+TOLD = {"summary", "controller"}
+"""Keys of a board that are only told: they change no nanosecond, and are not in its identity."""
+
+
+class Controller(Strict):
+    """What a page costs at the driver of a measured board: told beside figures, never simulated."""
+
+    measured: str = Field(min_length=1, description="the board that it was measured on")
+    read_ns: int = Field(ge=1, description="a page read at the driver, ns, t_r_ns included")
+    program_ns: int = Field(ge=1, description="a page program there, ns, t_prog_ns included")
+    t_r_ns: int = Field(ge=0, description="what the chip's array takes of a read there, ns")
+    t_prog_ns: int = Field(ge=0, description="what the chip's array takes of a program there, ns")
+    page_bytes: int = Field(ge=1, description="bytes that such a page has, its OOB included")
+    sources: dict[str, str] = Field(description="for each figure: document and section")
+
+    @model_validator(mode="after")
+    def _is_whole(self) -> Controller:
+        figures = set(type(self).model_fields) - {"measured", "sources"}
+        if figures != set(self.sources):
+            raise ValueError(f"sources must have {sorted(figures)}")
+        if self.read_ns < self.t_r_ns or self.program_ns < self.t_prog_ns:
+            raise ValueError("read_ns and program_ns include what the chip's array takes")
+        return self
 
 
 class BoardModel(Noun):
@@ -65,6 +88,10 @@ class BoardModel(Noun):
     boot_deadline_s: int = Field(default=180, ge=1, description="limit of a boot, host seconds")
     trial_deadline_s: int = Field(
         default=3600, ge=1, description="limit of a trial, host seconds; past it the board is lost"
+    )
+
+    controller: Controller | None = Field(
+        default=None, description="a measured board's, to tell what the model flatters"
     )
 
     @property

@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from nandlab.board.job import Step
 from nandlab.catalog.chip import ChipModel, Latency
 
@@ -11,6 +13,8 @@ COUNTERS = f"{FOLDER}/counters"
 IMAGE = f"{FOLDER}/image"
 KEPT = "/tmp/kept-chip"
 COUNTS = ("reads", "programs", "erases")
+HITS = "buffer_hits"
+"""The chip's own word for reads that its page register answered."""
 CHIP_FIFO = "/tmp/chip"
 
 LOAD_DEADLINE_S = 3600
@@ -56,8 +60,12 @@ def load_step(parameters: dict[str, str | int], image: str | None = None) -> Ste
 
 def counts(printed: str) -> dict[str, int]:
     """Page reads, page programs and block erases so far, from what the chip prints of itself."""
+    return _rows(printed, COUNTS)
+
+
+def _rows(printed: str, keys: Sequence[str]) -> dict[str, int]:
     rows = (line.split() for line in printed.splitlines())
-    return {row[0]: int(row[1]) for row in rows if len(row) == 2 and row[0] in COUNTS}
+    return {row[0]: int(row[1]) for row in rows if len(row) == 2 and row[0] in keys}
 
 
 def between(before: str, after: str) -> dict[str, int] | None:
@@ -71,22 +79,22 @@ def between(before: str, after: str) -> dict[str, int] | None:
     return did if len(did) == len(COUNTS) and min(did.values()) >= 0 else None
 
 
-def _rows(printed: str) -> dict[str, str]:
-    return dict(line.split() for line in printed.splitlines() if line.count(" ") == 1)
-
-
 def erased(printed: str) -> int | None:
     """Blocks of the partition that are erased, from what the chip prints of itself."""
-    told = _rows(printed).get("blocks_erased")
-    return None if told is None else int(told)
+    return _rows(printed, ("blocks_erased",)).get("blocks_erased")
+
+
+def hits_between(before: str, after: str) -> int | None:
+    """Reads that the page register answered between two moments; None as :func:`between`."""
+    had, has = (_rows(printed, (HITS,)).get(HITS) for printed in (before, after))
+    did = None if has is None else has - (had or 0)
+    return None if did is None or did < 0 else did
 
 
 def programmed(printed: str) -> float | None:
     """Share of the partition's pages that are programmed, from what the chip prints of itself."""
-    rows = _rows(printed)
-    if not {"pages_programmed", "partition_pages"} <= rows.keys():
-        return None
-    return int(rows["pages_programmed"]) / int(rows["partition_pages"])
+    rows = _rows(printed, ("pages_programmed", "partition_pages"))
+    return rows["pages_programmed"] / rows["partition_pages"] if len(rows) == 2 else None
 
 
 def cut(load: Step, unmount: Step) -> str:

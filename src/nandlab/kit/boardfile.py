@@ -32,7 +32,7 @@ class Head:
     """What a board file says of itself."""
 
     board: Mapping[str, Any]
-    """The board, as catalog.board.BoardModel dumps it."""
+    """The board, as catalog.board.BoardModel dumps it, without the measured controller."""
     lock: Lock
 
     def contents(self) -> set[str]:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from nandlab.base.errors import UsageError
 from nandlab.base.files import write_whole
-from nandlab.catalog.board import BoardModel
+from nandlab.catalog.board import TOLD, BoardModel
 from nandlab.catalog.files import PROJECT, load, names, validate
 from nandlab.kit import boardfile, packages
 from nandlab.kit import lock as locks
@@ -27,7 +27,7 @@ def export(model: BoardModel, file: Path) -> None:
             raise UsageError(f"board {model.name} has no lock: `nandlab board update {model.name}`")
         strictly_brought(each, files)
         lock[each.name] = files
-    head = boardfile.Head(model.model_dump(mode="json"), lock)
+    head = boardfile.Head(model.model_dump(mode="json", exclude={"controller"}), lock)
     boardfile.write(file, head, {sha256: packages.place(sha256) for sha256 in head.contents()})
 
 
@@ -57,8 +57,8 @@ def take(file: Path) -> list[str]:
 
 
 def _refuse_another(model: BoardModel, ours: BoardModel, file: Path) -> None:
-    """UsageError if a board is not the catalog's of its name; only the summary may differ."""
-    for key, value in model.model_dump(exclude={"summary"}).items():
+    """UsageError if a board is not the catalog's of its name; what is only told may differ."""
+    for key, value in model.model_dump(exclude=TOLD).items():
         if value != getattr(ours, key):
             raise UsageError(
                 f"{file}: its board {model.name} is another than the catalog's of that name: {key} "

@@ -16,7 +16,7 @@ from typing import Any
 import jinja2
 
 from nandlab import __version__
-from nandlab.analysis import answers, groups, power, shipping
+from nandlab.analysis import answers, groups, leans, power, shipping
 from nandlab.analysis.advice import Advice
 from nandlab.analysis.compare import taken
 from nandlab.analysis.groups import Setting
@@ -46,6 +46,8 @@ class Section:
     incomplete: list[str]
     overview: tables.Table
     figures: list[Drawn]
+    flattered: tables.Table
+    """What the model leaves out."""
     options: list[str]
     assumed: list[tuple[str, str]]
 
@@ -74,6 +76,7 @@ def _section(setting: Setting) -> Section:
         answers.incomplete(setting),
         readings.overview(setting),
         readings.drawn(setting),
+        tables.table(setting.ensembles, [tables.figure(f) for f in leans.columns(setting)]),
         _options(setting),
         answers.assumed(setting),
     )
@@ -121,9 +124,9 @@ def _page(
         sections=sections,
         paper=paper,
         available=answers.available(trials),
+        promised=power.told(trials),
         shipping=ship,
         advice=_advice(run, sections, ship),
-        promised=power.told(trials),
         singles=answers.singles(trials),
         missing=missing,
         taken=taken(run_folder),

@@ -11,7 +11,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from nandlab.analysis import answers, lifetime, shipping
+from nandlab.analysis import answers, leans, lifetime, shipping
 from nandlab.analysis.advice import Advice
 from nandlab.analysis.figures import Figure
 from nandlab.analysis.groups import Ensemble, Setting, group
@@ -89,6 +89,10 @@ def _print_setting(setting: Setting, advised: Advice | None, console: Console) -
         console.print(escape(line), highlight=False)
     for line in _warnings(setting):
         console.print(line)
+    for answer in read.answers(setting):
+        for text in (f.text for f in answer.findings if f.topic == leans.TOPIC):
+            where = f"{leans.TOPIC}, {escape(answer.state)}:"
+            console.print(f"[dim]{where}[/dim] {escape(text)}", highlight=False)
     for block in read.blocks(setting):
         columns = [f for name in block.figures if _known(f := setting.figure(name), setting)]
         if not columns:

@@ -60,7 +60,9 @@ FIGURES = tuple(name for name in TrialFigures.model_fields if name not in ("key"
 
 def figures_of(trial: Trial) -> dict[str, Any]:
     """The figures of a trial, however it ended, by the names of :data:`FIGURES`."""
-    return trial.model_dump(include=set(FIGURES), exclude={"steps": {"__all__": {"command"}}})
+    return trial.model_dump(
+        include=set(FIGURES), exclude={"steps": {"__all__": {"command", "register_hits"}}}
+    )
 
 
 class Published(Strict):

@@ -165,6 +165,11 @@ class StepTaken(_Model):
         description="blocks of the partition that are good and erased at its end; null: there is "
         "no chip, or the result is older than this field",
     )
+    register_hits: Count | None = Field(
+        default=None,
+        description="reads that the chip's page register answered, without tR; no part of chip's "
+        "reads; null: not counted, or the result is older than this field",
+    )
     command: str | None = Field(
         default=None,
         description="what the board was given; null: the result is older than this field",

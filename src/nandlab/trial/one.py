@@ -62,7 +62,9 @@ def with_lock(doubts: list[Doubt], board: Board) -> list[Doubt]:
 def sources(spec: TrialSpec, board: Board) -> dict[str, dict[str, Any]]:
     """What the trial ran with, in full: programs, board, and the catalog's entries."""
     brought = board.programs(steps.without_image(spec))
-    return {
+    controller = spec.board.controller
+    told = {"controller": controller.model_dump()} if controller else {}
+    return told | {
         "programs": {name: file_digest(path) for name, path in brought.items()},
         "board": board.identity,
         "chip": spec.chip.model_dump(),

@@ -36,6 +36,7 @@ def outcome(spec: TrialSpec, job: Job, record: JobRecord) -> dict[str, Any]:
     """The outcome of a trial's steps, as fields of its result."""
     commands = {s.name: s.command for s in job.steps if not (s.beside or s.always)}
     log, chip = kernel_log(spec, record), _chip(spec, record)
+    hits = _hits(spec, record)
     found: dict[str, Any] = {
         "status": "ok",
         "kernel_log": log,
@@ -46,6 +47,7 @@ def outcome(spec: TrialSpec, job: Job, record: JobRecord) -> dict[str, Any]:
                 ns=s.ns,
                 chip=chip[s.step],
                 blocks_erased=simulated.erased(s.counts),
+                register_hits=hits[s.step],
                 command=commands[s.step],
             )
             for s in record.steps
@@ -223,11 +225,23 @@ def _chip(spec: TrialSpec, record: JobRecord) -> dict[str, Counts | None]:
 
     None if it is not known: after a step that loads the chip anew, its counters start anew.
     """
+    did = _since(spec, record, simulated.between)
+    return {step: Counts(**counted) if counted else None for step, counted in did.items()}
+
+
+def _hits(spec: TrialSpec, record: JobRecord) -> dict[str, int | None]:
+    """The same of the reads that the chip's page register answered."""
+    return _since(spec, record, simulated.hits_between)
+
+
+def _since(
+    spec: TrialSpec, record: JobRecord, between: Callable[[str, str], T | None]
+) -> dict[str, T | None]:
+    """For each step what the chip did since the end of the step before."""
     anew = {step.phase for step in spec.workload.steps if step.do == "cut"}
     before, found = "", {}
     for step in record.steps:
-        did = None if step.step in anew else simulated.between(before, step.counts)
-        found[step.step] = Counts(**did) if did else None
+        found[step.step] = None if step.step in anew else between(before, step.counts)
         before = step.counts
     return found
 

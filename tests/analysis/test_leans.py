@@ -1,0 +1,164 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""What a measured and a plain controller would add, by hand-made numbers; and what it turns."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+import samples
+
+from nandlab.analysis import advice, groups, leans
+from nandlab.analysis.ranking import Finding
+from nandlab.analysis.views import view
+from nandlab.catalog.board import BoardModel, Controller
+from nandlab.catalog.chip import ChipModel
+from nandlab.catalog.files import load, names
+from nandlab.results.record import Counts, Doubt, StepTaken, Trial
+
+US = 1_000
+READ = 182_660 - 62_205
+"""What a page read costs at the driver of the Omap3evm beyond the chip apf27's, ns."""
+PROGRAM = 413_550 - 257_275
+MEASURED = load("boards", "apf27", BoardModel).controller
+
+
+def trial(
+    filesystem: str,
+    ms: float,
+    *,
+    reads: int,
+    programs: int = 0,
+    hits: int | None = None,
+    **more: Any,
+) -> Trial:
+    """Transactions of so many ms, with so many page reads and programs in them."""
+    controller: Controller | None = more.pop(
+        "controller", load("boards", "apf27", BoardModel).controller
+    )
+    chip: ChipModel = load("chips", more.pop("chip", "apf27"), ChipModel)
+    counts = Counts(reads=reads, programs=programs, erases=0)
+    made = samples.trial(
+        filesystem,
+        phase_ns={"transactions": int(ms * 1e6)},
+        sync_ns=None,
+        options={},
+        flash={"transactions": counts},
+        **more,
+    )
+    sources = {"filesystem": samples.catalog_entry(filesystem), "chip": chip.model_dump()}
+    if controller is not None:
+        sources["controller"] = controller.model_dump()
+    step = StepTaken(name="workload", ns=1, chip=counts, register_hits=hits)
+    return made.model_copy(update={"steps": [step]}).knowing(sources)
+
+
+def pair(filesystem: str, ms: float, **given: Any) -> list[Trial]:
+    return [trial(filesystem, ms + seed / 100, seed=seed, **given) for seed in (1, 2)]
+
+
+def told(*trials: list[Trial]) -> Finding:
+    (setting,) = groups.group([t for of_one in trials for t in of_one])
+    (answer,) = view(setting).answers(setting)
+    (finding,) = [f for f in answer.findings if f.topic == leans.TOPIC]
+    return finding
+
+
+def test_a_page_costs_what_the_measured_one_does_less_what_the_chip_has_already() -> None:
+    costs = leans.page_costs(trial("jffs2", 1, reads=1))
+    assert costs is not None
+    assert costs.here == 62_205
+    assert costs.read == pytest.approx(READ)
+    assert costs.program == pytest.approx(PROGRAM)
+
+
+def test_a_chip_that_was_fitted_to_the_board_costs_nothing_more() -> None:
+    costs = leans.page_costs(trial("jffs2", 1, reads=1, chip="omap3evm"))
+    assert costs is not None
+    assert costs.read < 100 and costs.program == 0
+    found = told(*(pair(fs, 10, reads=99, chip="omap3evm") for fs in ("jffs2", "ubifs")))
+    assert (
+        "The chip's cycles are as slow as the measured controller: that adds nothing." in found.text
+    )
+
+
+def test_a_smaller_page_costs_by_its_bytes() -> None:
+    costs = leans.page_costs(trial("jffs2", 1, reads=1, chip="nandsim-small"))
+    assert costs is not None
+    assert costs.read == pytest.approx((182_660 - 25_000) / 4 - 528 * 40 - 7 * 50)
+
+
+def test_phases_take_longer_by_their_page_reads_and_programs() -> None:
+    one = trial("jffs2", 10, reads=100, programs=7)
+    assert leans.controller_ns(one, ["transactions"]) == pytest.approx(100 * READ + 7 * PROGRAM)
+    assert leans.controller_ns(one, ["transactions", "creation"]) is None
+    assert (
+        leans.controller_ns(trial("jffs2", 1, reads=1, controller=None), ["transactions"]) is None
+    )
+
+
+def test_hits_would_pay_tr_each() -> None:
+    one = trial("jffs2", 10, reads=100, hits=40)
+    assert leans.hits(one) == 40
+    assert leans.hits_ns(one) == 40 * 25 * US
+    assert leans.hits_share(one) == pytest.approx(40 * 25_000 / (100 * (25_000 + 1056 * 35)))
+    older = trial("jffs2", 10, reads=100)
+    assert (leans.hits(older), leans.hits_ns(older), leans.hits_share(older)) == (None, None, None)
+
+
+def test_an_order_that_holds_is_told_with_its_leaning() -> None:
+    found = told(pair("jffs2", 10, reads=10, hits=0), pair("ubifs", 30, reads=100, hits=99))
+    assert found.firm
+    assert found.text == (
+        "With a controller like that of the Mistral Omap3evm (a page read 183 µs at its driver, "
+        "62.2 µs here) the time of transactions would be: JFFS2 1.20 ms longer (1.12 times as "
+        "long), UBIFS 12.0 ms longer (1.40 times as long). That would not turn the order, which "
+        "leans towards UBIFS and against JFFS2. Reads that the chip's page register answers pay "
+        "no tR, as with a controller that remembers its page; a plain one would add in the whole "
+        "load, and of its flash time: UBIFS 2.48 ms (39.9 %), JFFS2 0 ns (0.0 %)."
+    )
+
+
+def test_an_order_that_turns_is_told_and_is_in_the_advice() -> None:
+    trials = [*pair("nftl-fat32", 10, reads=100), *pair("ubifs", 12, reads=1)]
+    found = told(trials)
+    assert not found.firm
+    assert (
+        "That would turn the order, which leans towards NFTL+FAT32 and against UBIFS: UBIFS (12.1 "
+        "ms) before NFTL+FAT32 (22.1 ms)."
+    ) in found.text
+    (setting,) = groups.group(trials)
+    line = "With a measured controller, on fresh flash: UBIFS would come before NFTL+FAT32."
+    assert line in advice.by_limits(setting).sentences
+
+
+def test_what_could_no_longer_be_told_apart_is_told() -> None:
+    near = READ * 10 / 1e6 - READ / 1e6
+    found = told(pair("jffs2", 10, reads=10), pair("ubifs", 10 + near, reads=1))
+    assert "That would no longer tell apart JFFS2 and UBIFS, which leans towards" in found.text
+
+
+def test_single_trials_have_no_order_that_could_turn() -> None:
+    found = told(pair("jffs2", 10, reads=100)[:1], pair("ubifs", 11, reads=1)[:1])
+    assert "There is no order that could turn." in found.text
+
+
+def test_an_older_run_says_what_it_does_not_tell() -> None:
+    found = told(pair("jffs2", 10, reads=1, controller=None))
+    assert found.text == (
+        "What a measured controller would add is not told by this run. How many reads the chip's "
+        "page register answered was not kept by this run."
+    )
+
+
+def test_doubts_of_its_trials_stand_beside_it() -> None:
+    doubt = Doubt(code="kernel_log", text="seen")
+    doubted = [t.model_copy(update={"warnings": [doubt]}) for t in pair("jffs2", 10, reads=1)]
+    assert told(doubted).doubts == "kernel_log (JFFS2 2 of 2 trials)"
+
+
+@pytest.mark.parametrize("name", names("boards"))
+def test_every_board_of_the_catalog_tells_of_a_measured_controller(name: str) -> None:
+    of = load("boards", name, BoardModel).controller
+    assert of is not None
+    assert set(of.sources) == set(Controller.model_fields) - {"measured", "sources"}

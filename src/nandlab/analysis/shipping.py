@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from nandlab.analysis import advice, doubts, power, stalls
+from nandlab.analysis import advice, answers, doubts, power, stalls
 from nandlab.analysis import product as products
 from nandlab.analysis.asked import Limit
 from nandlab.analysis.figures import Figure
@@ -259,6 +259,8 @@ def _how_sure(product: Product, first: Candidate, rest: Sequence[Candidate]) -> 
     if product.lacks:
         told.append(f"{product.lacks} of {product.lacks + len(product.loads)} loads were not run")
     told += _stalls(product, first)
+    trials = [t for e in ensembles for t in e.ok]
+    told += [ram for ram in [answers.available(trials)] if ram]
     latency = product.loads[0].setting.chip.latency
     told.append(f"the chip is simulated, with the {latency} latencies of its data sheet")
     return Finding("How sure", f"{capital('; '.join(told))}.", first.fitness == "fit")

@@ -2,8 +2,8 @@
 """Stalls: operations of which one takes far longer than nearly all others.
 
 A median, even a p99, does not show them, and a device that waits for one misses a deadline. An
-operation stalls where its longest, by the median over the trials, is :data:`TIMES` times its p99
-and :data:`LEAST_NS` or more.
+operation stalls where its longest, in any trial, is :data:`TIMES` times its p99, the median over
+the trials, and :data:`LEAST_NS` or more.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from nandlab.analysis import doubts
 from nandlab.analysis.figures import Figure
 from nandlab.analysis.groups import Ensemble, Setting
 from nandlab.analysis.ranking import Finding
-from nandlab.analysis.spread import Spread, quotient, spread
+from nandlab.analysis.spread import Spread, spread
 from nandlab.base import units
 
 TIMES = 10
@@ -53,16 +53,16 @@ def _of(setting: Setting, ensemble: Ensemble) -> list[tuple[Figure, str]]:
 
 
 def _stalls(longest: Spread, p99: Spread) -> bool:
-    return longest.median >= LEAST_NS and longest.median >= TIMES * p99.median
+    return longest.max >= LEAST_NS and longest.max >= TIMES * p99.median
 
 
 def _clause(ensemble: Ensemble, kind: str, title: str, longest: Spread, p99: Spread) -> str:
     known = [t.latency_ns.get(kind) for t in ensemble.ok]
     counts = spread(latency.count for latency in known if latency is not None)
     some = f"{units.count(round(counts.median))} " if counts else ""
-    times = quotient(longest, p99)
-    factor = f", {units.figures3(times.median)} times their p99" if times else ""
+    times = units.figures3(longest.max / p99.median) if p99.median else "many"
+    extent = units.time(longest.max) if longest.n == 1 else longest.extent(units.time)
     return (
-        f"{ensemble.subject}: the longest of {some}{title} operations takes "
-        f"{longest.text(units.time)}{factor} ({units.time(p99.median)})"
+        f"{ensemble.subject}: the longest of {some}{title} operations takes {extent} "
+        f"(n = {longest.n}), up to {times} times their p99 ({units.time(p99.median)})"
     )

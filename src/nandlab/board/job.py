@@ -207,6 +207,8 @@ class ChannelReader:
         self.available: int | None = None
         """Bytes of RAM that were available as the job began."""
         self.steps: list[StepRecord] = []
+        self.running: str | None = None
+        """The step that has begun and not ended; None: none."""
         self.done = False
         self.trouble: str | None = None
         """Why the job cannot be completed; records after that do not count. None: no trouble."""
@@ -232,8 +234,10 @@ class ChannelReader:
         elif event == "job":
             self.available = told
         elif event == "begin":
+            self.running = told
             self._on_step(told)
         elif event == "end":
+            self.running = None
             self.steps.append(told)
         elif event == "done":
             self.done = True

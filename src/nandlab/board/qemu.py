@@ -89,6 +89,8 @@ class _Vm:
         self.read_channel()
         console = _lines(self.console)
         why = self.reader.trouble or reason or _why_gone(console)
+        if why == OUT_OF_MEMORY and self.reader.running:
+            why += f" in step {self.reader.running}"
         return BoardLost(why, console[-CONSOLE_TAIL_LINES:])
 
     async def doorbell(self) -> None:

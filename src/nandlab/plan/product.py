@@ -51,7 +51,7 @@ class Product(Strict):
 
     def too_large(self, board: BoardModel) -> str | None:
         """Why the board is none of this product's."""
-        offered = getattr(board, "available_mib", None) or board.ram_mib or 0
+        offered = board.available_mib or board.ram_mib or 0
         if self.ram_mib is None or offered <= self.ram_mib:
             return None
         return f"ram_mib: board {board.name} has {offered} MiB, the product {self.ram_mib}"

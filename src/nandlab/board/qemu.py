@@ -89,8 +89,10 @@ class _Vm:
         self.read_channel()
         console = _lines(self.console)
         why = self.reader.trouble or reason or _why_gone(console)
-        if why == OUT_OF_MEMORY and self.reader.running:
-            why += f" in step {self.reader.running}"
+        failed = (s.step for s in self.reader.steps if not s.ok)
+        step = next(failed, self.reader.running)
+        if why == OUT_OF_MEMORY and step:
+            why += f" in step {step}"
         return BoardLost(why, console[-CONSOLE_TAIL_LINES:])
 
     async def doorbell(self) -> None:

@@ -33,7 +33,7 @@ def with_available(mib: int) -> QemuBoard:
 def test_every_file_system_works_in_little_ram(mib: int) -> None:
     """A load of 500 transactions ends well, and each result tells what was available.
 
-    UBIFS of 6.1 with its compressors does not load in 16 MiB: that is told, with the step.
+    UBIFS of 6.1 does not come to life in 16 MiB: that is told, with the step.
     """
     board = with_available(mib)
     for name in ("jffs2", "ubifs", "yaffs2", "nftl-fat32"):
@@ -41,7 +41,7 @@ def test_every_file_system_works_in_little_ram(mib: int) -> None:
         trial = asyncio.run(one.run(spec, board, "test"))
         if (name, mib) == ("ubifs", 16):
             assert trial.status == "board_lost"
-            assert trial.error == "the board ran out of memory in step modules"
+            assert trial.error == "the board ran out of memory in step format"
             continue
         assert trial.ok, f"{name} in {mib} MiB: {trial.error}"
         assert trial.available is not None

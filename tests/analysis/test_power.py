@@ -80,10 +80,10 @@ def test_an_entry_that_is_none_of_ours_tells_nothing() -> None:
 
 
 def test_a_terminal_has_promise_test_and_source_of_each() -> None:
-    told = advice.lines(advised(pair("jffs2", 10)))
-    after = [t.strip().removeprefix("after a power cut: ") for t in told if "cut: " in t[:25]]
-    assert after == [
-        samples.POWER["promises"],
-        "ten cuts: nothing lost",
-        "source: A paper, section 1.",
+    promise = samples.POWER["promises"]
+    assert power.lines([*pair("jffs2", 10), *pair("jffs2", 20)]) == [
+        "After a power cut:",
+        f"  JFFS2: {promise}; ten cuts: nothing lost; source: A paper, section 1.",
+        "",
     ]
+    assert power.lines(older("jffs2", 10)) == []

@@ -373,5 +373,4 @@ def lines(advice: Advice) -> list[str]:
         told += [f"     doubt: {text}" for text in (*s.doubts, *s.unplaced)]
         told += [f"     met: {text}" for text in s.met]
         told += [f"     avoid: {text}" for text in s.avoid if text not in s.against]
-        told += [f"     after a power cut: {text}" for text in s.power.lines]
     return [*told, ""]

@@ -70,6 +70,12 @@ def of_subject(setting: Setting, name: str) -> Promise:
     return next((of_trial(e.first) for e in setting.ensembles if e.subject == name), NOT_TOLD)
 
 
+def lines(trials: Sequence[Trial]) -> list[str]:
+    """For a terminal: each file system's promise, once; nothing where none is told."""
+    found = [f"  {name}: {'; '.join(of)}" for name, of in told(trials)]
+    return ["After a power cut:", *found, ""] if found else []
+
+
 def told(trials: Sequence[Trial]) -> list[tuple[str, list[str]]]:
     """Each file system of the trials that has a promise, with all that is told of it."""
     first = {t.filesystem_title: of_trial(t) for t in reversed(trials)}

@@ -48,14 +48,15 @@ def advise(
     and those given here, which go before. Without limits, the run's times and erases decide.
     docs/report.md has the rules and the formulas.
     """
-    from nandlab.analysis import advice, asked, groups, shipping
+    from nandlab.analysis import advice, asked, groups, power, shipping
     from nandlab.analysis.limits import Limits, of_study
     from nandlab.analysis.views import view
     from nandlab.base import amounts
     from nandlab.results.folder import RunFolder
 
     folder = RunFolder(run)
-    head, settings = folder.head(), groups.group(folder.trials())
+    head, trials = folder.head(), list(folder.trials())
+    settings = groups.group(trials)
     given = Limits(
         tuple(asked.parse(text) for text in limit or []),
         lifetime_years,
@@ -80,6 +81,8 @@ def advise(
     for s, a in judged:
         seen = f"{s.title}: not judged by limits. nandlab show {run} tells what was found."
         print("\n".join(advice.lines(a)) if a is not None else seen)
+    for line in power.lines(trials):
+        print(line)
 
 
 def _shipping(ship: Shipping) -> dict[str, Any]:

@@ -91,6 +91,9 @@ def test_quotients_are_taken_member_by_member() -> None:
         ({"direction": "below 1"}, [10, 10], [11, 12], "different"),
         ({"direction": "below 1"}, [10, 10], [10, 10], "different"),
         ({"paper": 1.34}, [10, 10], [], "not measured"),
+        ({"far": True}, [10, 10], [11, 12], "same direction"),
+        ({"far": True}, [10, 10], [16, 17], "reproduced"),
+        ({"far": True, "direction": "below 1"}, [10, 10], [6, 7], "reproduced"),
     ],
 )
 def test_a_verdict_follows_the_rules(

@@ -155,7 +155,7 @@ def _member(trial: Trial) -> tuple[int, float]:
 
 def _said(part: Part) -> str:
     if part.paper is None:
-        return f"no number, {part.direction}"
+        return f"no number, {'far ' if part.far else ''}{part.direction}"
     bound = {"about": "", "over": "over ", "under": "under "}[part.bound]
     return f"{bound}{units.figures3(part.paper)}"
 
@@ -187,7 +187,8 @@ def _side(part: Part, ours: Spread) -> Literal["right", "wrong", "both"]:
 
 def _near(part: Part, ours: Spread) -> bool:
     if part.paper is None:
-        return True
+        away = max(ours.median, 1 / ours.median) if ours.median else 0.0
+        return not part.far or away >= part.within
     if part.bound == "over":
         return ours.median >= part.paper
     if part.bound == "under":

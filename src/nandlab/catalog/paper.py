@@ -49,6 +49,11 @@ class Part(Strict):
     direction: Literal["above 1", "below 1", "none"] = Field(
         default="none", description="on which side of 1 the paper puts the quotient"
     )
+    far: bool = Field(
+        default=False,
+        description="whether the paper says by far, without a number: reproduced only if the "
+        "quotient is away from 1 by the factor within",
+    )
     within: float = Field(
         default=1.25, ge=1, description="factor from the paper's number that counts as reproduced"
     )

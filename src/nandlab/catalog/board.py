@@ -14,6 +14,14 @@ LEAST_RAM_MIB = 74
 """With less no kernel of the catalog's boards boots; this is Linux 6.12's, others need more."""
 LEAST_AVAILABLE_MIB = 9
 """What Linux 6.12 then has available."""
+UNTESTED = "cryptomgr.notests"
+"""A word of the command line: the kernel leaves its tests of ciphers out, and needs less RAM."""
+BOOTS_WITH = {
+    "bullseye": {"ram_mib": 84},
+    "bookworm": {"ram_mib": 88, "available_mib": 17},
+    "bookworm-backports": {"ram_mib": 74},
+}
+"""The least with which the kernels of these releases were seen to boot, their tests included."""
 KERNEL_MIB = 64
 """RAM that every kernel keeps for itself."""
 JOB_BYTES = 16 * MIB
@@ -133,6 +141,18 @@ class BoardModel(Noun):
     def _has_one_measure_of_ram(self) -> BoardModel:
         if (self.ram_mib is None) == (self.available_mib is None):
             raise ValueError("a board has either ram_mib or available_mib")
+        return self
+
+    @model_validator(mode="after")
+    def _can_boot(self) -> BoardModel:
+        for name, least in BOOTS_WITH.get(self.release, {}).items():
+            given = getattr(self, name)
+            if given is not None and given < least and UNTESTED not in self.cmdline:
+                raise ValueError(
+                    f"{name} is {given}: the kernel of {self.release} runs out of memory as it "
+                    f"boots with less than {least}; raise it, or leave the kernel's tests of "
+                    f'ciphers out: cmdline = "{UNTESTED}"'
+                )
         return self
 
     @model_validator(mode="after")

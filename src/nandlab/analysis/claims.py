@@ -244,6 +244,9 @@ def _held(trials: Sequence[Trial]) -> str:
         return ""
     live = spread(s.valid for s in shares)
     dead = spread(s.invalid for s in shares)
+    if live is None and dead is None:  # of the free bytes: whose pages they are was not counted
+        held = spread(s.programmed for s in shares)
+        return f" ({units.percent(held.median)} of the pages were programmed)" if held else ""
     return (
         f" (the chip held {units.percent(live.median if live else None)} live and "
         f"{units.percent(dead.median if dead else None)} dead)"

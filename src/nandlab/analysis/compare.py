@@ -20,8 +20,10 @@ from nandlab.results.record import Trial
 HOST: Final = "host"
 WHERE: Final = {"run", "origin", "key"}
 """Fields that say where a trial was run, or that follow from its other fields."""
-LATER: Final = {"steps": {"__all__": {"register_hits"}}}
+LATER: Final = {"steps": {"__all__": {"register_hits", "usage"}}}
 """Counts that older results lack; a hit more or less would move a time by tR."""
+LATER_OF_PHASES: Final[dict[str, object]] = {"usage": None, "at": {}}
+"""What older results' phases lack, as it is where a workload does not tell it."""
 
 
 class _Absent:
@@ -83,6 +85,10 @@ def gave(trial: Trial) -> dict[str, Any]:
     left_out: dict[str, Any] = dict.fromkeys(WHERE | {HOST, "provenance"}, True)
     told = trial.model_dump(exclude=left_out | LATER)
     # that a mirror had not the locked packages is no figure; which it had is in the board's lock
+    told["phases"] = [
+        {k: v for k, v in p.items() if k not in LATER_OF_PHASES or v != LATER_OF_PHASES[k]}
+        for p in told["phases"]
+    ]
     told["warnings"] = [w for w in told["warnings"] if w["code"] != "not_locked"]
     return {key: by_name(value) for key, value in told.items()}
 

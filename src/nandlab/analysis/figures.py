@@ -47,7 +47,7 @@ SHORT = {"memory.peak": "RAM"}
 """Titles of instruments' figures where there is room for ten letters."""
 WRITES, DURABLE = "writes", "durable"
 """Stand for all kinds of operation that write, and for those that are durable."""
-INSTRUMENTS = ("memory", "counters")
+INSTRUMENTS = ("memory", "counters", "cpu")
 """Those whose figures a name may begin with."""
 
 
@@ -384,7 +384,7 @@ def _measured(instrument: str, key: str) -> Figure | None:
     def read(trial: Trial) -> float | None:
         return trial.measured.get(instrument, {}).get(key)
 
-    quantity = "bytes" if instrument in OF_BYTES else "count"
+    quantity = "bytes" if instrument in OF_BYTES else "time" if key.endswith("_ns") else "count"
     name, title = f"{instrument}.{key}", f"{instrument}, {key}"
     return _made(name, title, quantity, read, short=SHORT.get(name, "")) if key else None
 

@@ -4,11 +4,12 @@
 from __future__ import annotations
 
 from nandlab.measure.counters import COUNTERS
+from nandlab.measure.cpu import CPU
 from nandlab.measure.instrument import Instrument
 from nandlab.measure.memory import MEMORY
 from nandlab.plan.study import TrialSpec
 
-INSTRUMENTS = (MEMORY, COUNTERS)
+INSTRUMENTS = (MEMORY, COUNTERS, CPU)
 
 
 def wanted(spec: TrialSpec) -> list[Instrument]:

@@ -17,6 +17,7 @@ Tables, charts, rankings, limits, claims and papers take figures by name from :f
                                                         of those whose data is then on flash
     state.before|valid|invalid|programmed               what the chip held when they began
     life.written|first_death|dead_blocks|amplification|wear_used|rounds|t_ns|programs|erases
+    energy.OF|phase.NAME|per.KIND|...                   nandlab.analysis.energyfigures
     own.NAME                                            the workload's own
     INSTRUMENT.KEY                                      memory.peak, counters.ubi_max_ec, ...
 
@@ -30,7 +31,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 
-from nandlab.analysis import life, words
+from nandlab.analysis import energyfigures, life, words
 from nandlab.analysis.words import PERCENTILES, Words
 from nandlab.base.errors import UsageError
 from nandlab.base.units import QUANTITIES, Quantity
@@ -363,6 +364,13 @@ def _life(rest: str, of: Words) -> Figure | None:
     return Figure(name, told.title, quantity, told.read, told.better, told.short, told.open_ended)
 
 
+def _energy(rest: str, of: Words) -> Figure | None:
+    made = energyfigures.made(rest, of)
+    if made is None:
+        return None
+    return _made(f"energy.{rest}", made.title, "energy", made.read, short=made.short)
+
+
 def _own(rest: str, of: Words) -> Figure | None:
     said = of.figures.get(rest)
     if said is None:
@@ -400,6 +408,7 @@ FAMILIES: dict[str, Callable[[str, Words], Figure | None]] = {
     "latency": _latency,
     "state": _state,
     "life": _life,
+    "energy": _energy,
     "own": _own,
 }
 

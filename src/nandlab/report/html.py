@@ -16,8 +16,9 @@ from typing import Any
 import jinja2
 
 from nandlab import __version__
-from nandlab.analysis import answers, groups, leans, power, shipping
+from nandlab.analysis import answers, battery, groups, leans, power, shipping
 from nandlab.analysis.advice import Advice
+from nandlab.analysis.battery import Asked
 from nandlab.analysis.compare import taken
 from nandlab.analysis.groups import Setting
 from nandlab.analysis.limits import of_study
@@ -50,12 +51,14 @@ class Section:
     """What the model leaves out."""
     options: list[str]
     assumed: list[tuple[str, str]]
+    lasting: list[str]
+    """How long a battery lasts, if that was asked."""
 
 
-def write(run_folder: RunFolder, out: Path | None = None) -> Path:
+def write(run_folder: RunFolder, out: Path | None = None, asked: Asked | None = None) -> Path:
     """Writes page and charts, each file whole; the page comes last. Returns its path."""
     finished = list(run_folder.trials())
-    sections = [_section(s) for s in groups.group(finished)]
+    sections = [_section(s, asked) for s in groups.group(finished)]
     paper = beside(run_folder.head(), finished)
     folder = out or run_folder.path / "report"
     folder.mkdir(parents=True, exist_ok=True)
@@ -69,7 +72,7 @@ def write(run_folder: RunFolder, out: Path | None = None) -> Path:
     return page
 
 
-def _section(setting: Setting) -> Section:
+def _section(setting: Setting, asked: Asked | None) -> Section:
     return Section(
         setting,
         view(setting).answers(setting),
@@ -79,6 +82,7 @@ def _section(setting: Setting) -> Section:
         tables.table(setting.ensembles, [tables.figure(f) for f in leans.columns(setting)]),
         _options(setting),
         answers.assumed(setting),
+        battery.lines(setting, asked) if asked else [],
     )
 
 

@@ -90,7 +90,7 @@ def test_a_loop_is_the_processor_s_alone_and_each_further_one_adds_as_much(
         assert one.waiting_ns == 0
         assert one.idle_ns < one.cpu_ns / 100
     first, second, third = (one.cpu_ns for one in found)
-    assert third - second == pytest.approx(second - first, rel=0.02)
+    assert third - second == pytest.approx(second - first, rel=0.05)  # a shell's, not to the ns
 
 
 @pytest.mark.parametrize(

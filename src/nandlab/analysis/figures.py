@@ -5,6 +5,7 @@ is read from a trial.
 Tables, charts, rankings, limits, claims and papers take figures by name from :func:`find`:
 
     phase.NAME[.sync|.per_s|.reads|.programs|.erases]   a phase of the workload, its sync included
+    phase.NAME.read_per_s|written_per_s                 the bytes that it moved
     time                                                all phases that count
     step.NAME[.reads|.programs|.erases]                 a step of the trial: format, mount, ...
     chip.reads|programs|erases|amplification            the phases that count together
@@ -40,6 +41,8 @@ from nandlab.results.record import EraseSpread, Trial
 
 Read = Callable[[Trial], float | None]
 CHIP_OPERATIONS = {"reads": "page reads", "programs": "page programs", "erases": "block erases"}
+MOVED = {"read_per_s": "read", "written_per_s": "written"}
+"""Rates of a phase in bytes, and which way they go."""
 STEPS = ("format", "mount", "settle", "unmount")
 """The steps beside the load that a file system takes time for, in order."""
 INSTRUMENTS = {"memory": "bytes", "counters": "count", "read_ahead": "count"}
@@ -205,6 +208,12 @@ def _per_s(amount: float | None, ns: float | None) -> float | None:
     return amount * 1e9 / ns if amount is not None and ns else None
 
 
+def _moved_per_s(trial: Trial, phase: str, way: str) -> float | None:
+    """Bytes read or written in a phase, per second of it and its sync."""
+    found = trial.phase(phase)
+    return _per_s(found.bytes.get(way), total_ns(trial, phase)) if found else None
+
+
 def _phase(rest: str, of: Words) -> Figure | None:
     name, _, what = rest.partition(".")
     said = of.phase(name)
@@ -216,6 +225,9 @@ def _phase(rest: str, of: Words) -> Figure | None:
     if what == "per_s":
         read: Read = lambda t: _per_s(operations(t, name), total_ns(t, name))  # noqa: E731
         return make(f"{said.title}, operations/s", "per_s", read, better="more")
+    if what in MOVED:
+        moved = partial(_moved_per_s, phase=name, way=MOVED[what])
+        return make(f"{said.title}, {MOVED[what]}", "bytes_per_s", moved, better="more")
     if what in CHIP_OPERATIONS:
         title = f"{said.title}: {CHIP_OPERATIONS[what]}"
         return make(title, "count", partial(chip_operations, phase=name, operation=what))

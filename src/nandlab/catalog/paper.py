@@ -131,10 +131,22 @@ class Basis(Strict):
         default={}, description="the workload's parameters that the other way has"
     )
 
+    phases: dict[str, str] = Field(
+        default={},
+        description="phases that the other way has: texts in the names of phases, and what stands "
+        "there instead, such as random_ = random_replace_",
+    )
+
+    def moved(self, name: str) -> str:
+        """A figure's name, or a pattern of phases, with the other way's phases."""
+        for text, instead in self.phases.items():
+            name = name.replace(text, instead)
+        return name
+
     @model_validator(mode="after")
     def _is_another(self) -> Basis:
-        if not (self.states or self.parameters):
-            raise ValueError("the other way must differ: name states or parameters")
+        if not (self.states or self.parameters or self.phases):
+            raise ValueError("the other way must differ: name states, parameters or phases")
         return self
 
 

@@ -25,15 +25,21 @@ SMALL = {"part": "nandsim-small", "partition_mib": 16}
 
 
 def spec(
-    board: QemuBoard, fs: str, points: str, chip: dict[str, Any] | None = None, **parameters: Any
+    board: QemuBoard,
+    fs: str,
+    points: str,
+    chip: dict[str, Any] | None = None,
+    read_ahead: str | int = "default",
+    **parameters: Any,
 ) -> TrialSpec:
+    """A trial that verifies what it reads; read_ahead: KiB."""
     words = {
         "name": "t",
         "question": "q",
         "board": board.machine.model.name,
         "matrix": {
             "workloads": [{"name": "readbench", "points": points, "verify": True, **parameters}],
-            "filesystems": [{"name": fs}],
+            "filesystems": [{"name": fs, "read_ahead": read_ahead}],
             "chips": [chip or LARGE],
             "states": [{"name": "fresh"}],
             "seeds": [1],
@@ -48,14 +54,6 @@ def run(board: QemuBoard, made: TrialSpec) -> Trial:
     assert trial.error is None
     assert lock.doubts(trial.warnings) == []
     return trial
-
-
-def reading_ahead(made: TrialSpec, kib: int) -> TrialSpec:
-    """The trial with the kernel's read-ahead turned on after the mount."""
-    mount = f"{made.filesystem.mount} && echo {kib} > /sys/class/bdi/mtd-0/read_ahead_kb"
-    return made.model_copy(
-        update={"filesystem": made.filesystem.model_copy(update={"mount": mount})}
-    )
 
 
 def phase(trial: Trial, name: str) -> Phase:
@@ -91,8 +89,8 @@ POINTS = """
 
 
 def test_yaffs2_reads_just_the_pages_that_are_asked_for(board: QemuBoard) -> None:
-    """Without read-ahead, which the kernel does not do on MTD, two flash pages a page of cache."""
-    trial = run(board, spec(board, "yaffs2", POINTS))
+    """Without read-ahead, two flash pages a page of the cache."""
+    trial = run(board, spec(board, "yaffs2", POINTS, read_ahead=0))
     assert reads(trial) == KNOWN
     for p in trial.phases[1:]:
         size, count = (p.at[key] for key in ("size", "count"))
@@ -125,14 +123,21 @@ def test_a_point_repeats_and_pauses_are_in_no_time(board: QemuBoard) -> None:
 
 @pytest.mark.parametrize("fs", ["jffs2", "yaffs2"])
 def test_advice_reaches_the_kernel(board: QemuBoard, fs: str) -> None:
-    points = "64x4K random mmap madv=none,random; 64x4K seq fadv=none,random,sequential"
-    off = reads(run(board, spec(board, fs, points)))
-    on = reads(run(board, reading_ahead(spec(board, fs, points), 128)))
+    points = """
+        64x4K random mmap madv=none,random; 64x4K seq fadv=none,random,sequential
+        16x4K seq fadv=willneed
+    """
+    off = reads(run(board, spec(board, fs, points, read_ahead=0)))
+    trial = run(board, spec(board, fs, points, read_ahead=128))
+    on = reads(trial)
     for name in ("random_64x4096_mmap_madv_random", "sequential_64x4096_fadv_random"):
         assert on[name] == off[name]
     for name in ("random_64x4096_mmap", "sequential_64x4096"):
         assert on[name] > 1.4 * off[name]
     assert on["sequential_64x4096_fadv_sequential"] > on["sequential_64x4096"]
+    # before the first request a window is read, 128 KiB of the file, whatever was asked for
+    assert on["sequential_16x4096_fadv_willneed"] == 0
+    assert 64 <= trial.figures["sequential_16x4096_fadv_willneed_open_reads"] < 70
 
 
 @pytest.mark.parametrize(

@@ -9,10 +9,10 @@ import samples
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nandlab.analysis.compare import ABSENT, Difference, compare, differences
+from nandlab.analysis.compare import ABSENT, Difference, compare, differences, gave
 from nandlab.analysis.expected import trial_digest
 from nandlab.results.published import figures_of
-from nandlab.results.record import Host, Trial
+from nandlab.results.record import Host, Trial, Usage
 
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(max_size=3),
@@ -111,3 +111,11 @@ def test_heads_are_compared_too(tmp_path: Path) -> None:
     a = samples.folder(tmp_path / "a", trials, provenance={"kernel": "6.1", "host": "x"})
     b = samples.folder(tmp_path / "b", trials, provenance={"kernel": "6.12", "host": "y"})
     assert compare(a, b) == [Difference("run.provenance.kernel", "6.1", "6.12")]
+
+
+def test_what_a_phase_does_not_tell_is_no_part_of_what_was_given() -> None:
+    trial = samples.trial()
+    assert all({"usage", "at"}.isdisjoint(p) for p in gave(trial)["phases"].values())
+    telling = [p.model_copy(update={"usage": Usage(idle_ns=3)}) for p in trial.phases]
+    told = gave(trial.model_copy(update={"phases": telling}))["phases"]
+    assert all(p["usage"]["idle_ns"] == 3 for p in told.values())

@@ -80,6 +80,8 @@ class Point:
 class Line:
     """The points of one combination."""
 
+    key: tuple[str, ...]
+    """The combination; a modelled line has that of the measured one."""
     title: str
     filesystem: str
     points: tuple[Point, ...]
@@ -234,11 +236,12 @@ def _lines(curve: Curve, keys: Sequence[str], members: Sequence[Member]) -> list
     ] or ["filesystem"]
     return [
         Line(
+            key,
             ", ".join(filter(None, (in_words(k, found[0].place) for k in shown))),
             found[0].place.trial.filesystem,
             _points(curve, found),
         )
-        for found in by_key.values()
+        for key, found in by_key.items()
     ]
 
 

@@ -8,7 +8,6 @@ range. What a model gives is dashed, has hollow points, and says so in the key.
 
 from __future__ import annotations
 
-import textwrap
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -18,9 +17,10 @@ from nandlab.analysis.curves import of_study
 from nandlab.analysis.lines import Axis, Line, Plot, Point
 from nandlab.analysis.spread import spread
 from nandlab.base import units
-from nandlab.report import keys, layout, tables
+from nandlab.report import keys, layout, looks, tables
 from nandlab.report.charts import Chart, Spec
-from nandlab.report.layout import COLOURS, NARROW, NFTL, OTHERS, WIDE, Data
+from nandlab.report.layout import NARROW, WIDE, Data
+from nandlab.report.looks import Look
 from nandlab.report.specs import Drawn, capital
 from nandlab.report.tables import Part, Table, TableRow, Value
 from nandlab.results.record import Trial
@@ -29,16 +29,9 @@ AXIS_ROOM = 70
 """Px left of the panel for the axis and its title."""
 TICKS_MOST = 12
 """Up to so many places of x have a tick each; above, the axis has round numbers."""
-MARKS = (
-    *(("circle", 1.0), ("circle", 0.0), ("square", 1.0), ("triangle-up", 1.0), ("diamond", 1.0)),
-    *(("square", 0.0), ("triangle-up", 0.0), ("diamond", 0.0)),
-)
-"""Shape and fill of the points of one colour's lines, in order."""
 SCALED = "A point is the median of its members, the line through it their range."
 ALL = 99
 """Ticks, so that a logarithmic axis names every place that it is given."""
-KEY_LINES = 4
-"""A longer key has two names in a line, where there is room."""
 SINGLE = "Each point is a single trial, so no range is known."
 MODELLED = "Dashed lines with hollow points are a model's, not measured."
 
@@ -50,21 +43,6 @@ class Asked:
     title: str
     plot: Plot
     drawn: Drawn | None
-
-
-@dataclass(frozen=True)
-class _Look:
-    """How a line is drawn."""
-
-    colour: str
-    shape: str
-    filled: bool
-    dash: list[int]
-
-    @property
-    def data(self) -> dict[str, Any]:
-        fill = self.colour if self.filled else "transparent"
-        return {"colour": self.colour, "shape": self.shape, "fill": fill, "dash": self.dash}
 
 
 @dataclass(frozen=True)
@@ -93,16 +71,16 @@ def asked(spec: Mapping[str, Any], trials: Sequence[Trial]) -> list[Asked]:
 def _drawn(plot: Plot) -> Drawn | None:
     if not any(line.points for line in plot.lines):
         return None
-    looks = _looks(plot.lines)
+    seen, titles = _looks(plot.lines), [line.title for line in plot.lines]
     x, y = _scales(plot)
     data: Data = {
         "points": [
             {"line": str(i), "odd": k % 2 == 1, **_point(plot, line, p, x, y), **look.data}
-            for i, (line, look) in enumerate(zip(plot.lines, looks, strict=True))
+            for i, (line, look) in enumerate(zip(plot.lines, seen, strict=True))
             for k, p in enumerate(line.points)
         ],
-        "key_wide": _key(plot.lines, looks, WIDE),
-        "key_narrow": _key(plot.lines, looks, NARROW),
+        "key_wide": keys.entries(titles, seen, WIDE),
+        "key_narrow": keys.entries(titles, seen, NARROW),
     }
     wide = _spec(plot, "key_wide", WIDE, data, (x, y))
     narrow = _spec(plot, "key_narrow", NARROW, data, (x, y))
@@ -129,25 +107,22 @@ def _bare(name: str) -> str:
     return name.rpartition(".")[2].replace("_", " ")
 
 
-def _looks(of: Sequence[Line]) -> list[_Look]:
+def _looks(of: Sequence[Line]) -> list[Look]:
     """A look for each line; a modelled line has the colour of the measured one of its name."""
-    alone = len({line.filesystem for line in of}) == 1
-    palette = (*COLOURS.values(), NFTL, *OTHERS)
-    seen: dict[str, int] = {}
-    measured: dict[str, str] = {}
-    found = []
-    for line in of:
-        name = line.title.partition(", modelled: ")[0]
-        own = palette[len(measured) % len(palette)] if alone else layout.colour_of(line.filesystem)
-        if line.modelled:
-            found.append(_Look(measured.get(name, own), "circle", False, [4, 3]))
-            continue
-        n = seen.get(own, 0)
-        seen[own] = n + 1
-        measured[name] = own
-        shape, fill = MARKS[n % len(MARKS)]
-        found.append(_Look(own, shape, bool(fill), [1, 0]))
-    return found
+    measured = [line for line in of if not line.modelled]
+    seen = looks.of([(line.filesystem, line.title) for line in measured])
+    by_key = {line.key: look for line, look in zip(measured, seen, strict=True)}
+    return [
+        Look(
+            by_key[line.key].colour if line.key in by_key else "gray",
+            "circle",
+            False,
+            looks.MODELLED,
+        )
+        if line.modelled
+        else by_key[line.key]
+        for line in of
+    ]
 
 
 def _scales(plot: Plot) -> tuple[_Scale, _Scale]:
@@ -177,23 +152,6 @@ def _point(plot: Plot, line: Line, p: Point, x: _Scale, y: _Scale) -> dict[str, 
 def in_words(plot: Plot, x: object) -> str:
     """A place of x."""
     return plot.x.quantity.form(x) if isinstance(x, float) else str(x)
-
-
-def _key(of: Sequence[Line], looks: Sequence[_Look], width: float) -> list[dict[str, Any]]:
-    """In the wide form two names beside each other, where all of them are short."""
-    half = (width - AXIS_ROOM) / 2
-    short = width == WIDE and all(len(line.title) <= keys.letters(half) for line in of)
-    if short and len(of) > KEY_LINES:
-        rows = -(-len(of) // 2)
-        return [
-            keys.entry(i % rows, line.title, half * (i // rows), **look.data)
-            for i, (line, look) in enumerate(zip(of, looks, strict=True))
-        ]
-    found: list[dict[str, Any]] = []
-    for line, look in zip(of, looks, strict=True):
-        for i, text in enumerate(textwrap.wrap(line.title, keys.letters(width))):
-            found.append(keys.entry(len(found), text, **(look.data if i == 0 else {})))
-    return found
 
 
 def _spec(plot: Plot, key: str, width: float, data: Data, scales: tuple[_Scale, _Scale]) -> Spec:
@@ -227,7 +185,7 @@ def _panel(
         "x": x,
         "y": {**y, "field": "mid"},
         "stroke": layout.COLOUR,
-        "fill": {"field": "fill", "type": "nominal", "scale": None, "legend": None},
+        "fill": keys.FILL,
         "shape": keys.SHAPE,
         "tooltip": layout.TIP,
     }
@@ -252,7 +210,7 @@ def _line(x: Spec, y: Spec) -> Spec:
 
 
 def _labels(plot: Plot, encoding: Spec) -> list[Spec]:
-    """Beside each point: right of it and above, or where that is its neighbour's, left and below."""
+    """Beside each point, in turn right of it and above, left of it and below."""
     right = {**layout.WORDS, "dx": 7, "dy": -7, "fontSize": 10.5}
     left = {**right, "align": "right", "dx": -7, "dy": 8}
     return [
@@ -282,12 +240,11 @@ def _x(plot: Plot, scale: _Scale, width: float, data: Data) -> Spec:
     ends = [d[k] for d in data["points"] for k in ("left", "right") if k in d] or values
     if not plot.curve.scatter and len(set(values)) <= TICKS_MOST:
         axis |= {"values": sorted(set(values)), "tickCount": ALL}
+    room = 0.12 if plot.curve.label else 0.04
     return {
         "field": "x",
         "type": "quantitative",
-        "scale": _range(
-            plot.curve.scale, ends, zero=plot.curve.scatter, room=0.12 if plot.curve.label else 0.04
-        ),
+        "scale": _range(plot.curve.scale, ends, zero=plot.curve.scatter, room=room),
         "axis": {"format": ",.3~f", "tickCount": max(2, int(width / 110)), **axis},
     }
 

@@ -113,7 +113,7 @@ def _key(
     for row in (r for r in rows if any(r is d for d, _ in lives)):
         text = f"{row.ensemble.label}, n={len(row.ensemble.ok)}"
         for i, part in enumerate(textwrap.wrap(text, chars)):
-            looks = {"colour": row.colour, "dash": dashes[row.key]}
+            looks: dict[str, Any] = {"colour": row.colour, "dash": dashes[row.key]}
             lines.append(keys.entry(len(lines), part, **(looks if i == 0 else {})))
     for mark, words, alive in MARKS:
         if any(t.open_ended is alive for _, t in lives):

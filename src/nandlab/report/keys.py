@@ -3,16 +3,22 @@
 
 from __future__ import annotations
 
+import textwrap
+from collections.abc import Sequence
 from typing import Any
 
 from nandlab.report import layout
 from nandlab.report.charts import Spec
 from nandlab.report.layout import LETTER, STEP
+from nandlab.report.looks import Look
 
 SAMPLE = 26
 """Length in px of the sample line."""
+MANY = 4
+"""More names than these stand beside each other."""
 DASH: Spec = {"field": "dash", "type": "nominal", "scale": None, "legend": None}
 SHAPE: Spec = {"field": "shape", "type": "nominal", "scale": None, "legend": None}
+FILL: Spec = {"field": "fill", "type": "nominal", "scale": None, "legend": None}
 POINT: Spec = {"type": "point", "strokeWidth": 1.6, "opacity": 1}
 
 
@@ -26,6 +32,23 @@ def entry(line: int, text: str, left: float = 0, **looks: Any) -> dict[str, Any]
     sample = {"from": left, "to": left + SAMPLE - 6} if "dash" in looks else {}
     middle, words = left + (SAMPLE - 6) / 2, left + SAMPLE
     return {"line": line, "text": text, "middle": middle, "words": words, **sample, **looks}
+
+
+def entries(titles: Sequence[str], seen: Sequence[Look], width: float) -> list[dict[str, Any]]:
+    """A name a line; in the wide form two beside each other, where there are many and all short."""
+    half = width / 2 - SAMPLE
+    short = width == layout.WIDE and all(len(t) <= letters(half) for t in titles)
+    if short and len(titles) > MANY:
+        rows = -(-len(titles) // 2)
+        return [
+            entry(i % rows, title, half * (i // rows), **look.data)
+            for i, (title, look) in enumerate(zip(titles, seen, strict=True))
+        ]
+    found: list[dict[str, Any]] = []
+    for title, look in zip(titles, seen, strict=True):
+        for i, text in enumerate(textwrap.wrap(title, letters(width))):
+            found.append(entry(len(found), text, **(look.data if i == 0 else {})))
+    return found
 
 
 def view(key: str, width: float, lines: int) -> Spec:
@@ -58,7 +81,7 @@ def view(key: str, width: float, lines: int) -> Spec:
             "x": {**x, "field": "middle"},
             "y": y,
             "stroke": layout.COLOUR,
-            "fill": {"field": "fill", "type": "nominal", "scale": None, "legend": None},
+            "fill": FILL,
             "shape": SHAPE,
         },
     }

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Read-ahead on the real kernel: the default is the catalog's, a value is taken, and reads show it."""
+"""Read-ahead on the real kernel: the catalog's default, a value taken, and what reads cost."""
 
 from __future__ import annotations
 

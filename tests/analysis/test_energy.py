@@ -316,15 +316,15 @@ def test_the_paper_s_profile_gives_the_energy_of_a_phase_by_its_row() -> None:
     phase = WHOLE.model_copy(update={"ns": 2 * S, "at": at})
     board = {"board": {"name": "omap3evm"}}
     read = trial(phase, board=board).model_copy(
-        update={"workload": "readbench", "options": {"read_ahead": "128"}}
+        update={"workload": "readbench", "measured": {"read_ahead": {"kib": 128}}}
     )
     read = read.knowing(trial(phase, board=board).sources)
     profile = catalog.load("energy-profiles", "read-ahead-2014", EnergyProfile)
     assert profile.above_idle
     assert energyfigures.by_profile(read) == pytest.approx(2 * (0.223 + 0.029))
     assert figure("profile.run", read) == pytest.approx(0.504)
-    off = read.model_copy(update={"options": {"read_ahead": "0"}}).knowing(read.sources)
+    off = read.model_copy(update={"measured": {"read_ahead": {"kib": 0}}}).knowing(read.sources)
     assert figure("profile", off) == pytest.approx(2 * (0.223 + 0.024))
-    default = read.model_copy(update={"options": {"read_ahead": "default"}}).knowing(read.sources)
+    default = read.model_copy(update={"measured": {}}).knowing(read.sources)
     assert figure("profile", default) is None
     assert figure("profile", trial(phase)) is None

@@ -22,7 +22,7 @@ MW = 1e-3
 
 
 @dataclass(frozen=True)
-class Asked:
+class Battery:
     """A battery, and the bytes that a day's load writes."""
 
     watt_hours: float
@@ -90,12 +90,12 @@ class Lasting:
     """One sentence."""
 
 
-def lasting(setting: Setting, asked: Asked) -> list[Lasting]:
+def lasting(setting: Setting, asked: Battery) -> list[Lasting]:
     """How long a battery lasts, for each configuration of a setting."""
     return [_of(setting, e, asked) for e in setting.ensembles]
 
 
-def _of(setting: Setting, e: Ensemble, asked: Asked) -> Lasting:
+def _of(setting: Setting, e: Ensemble, asked: Battery) -> Lasting:
     days = [day(t, asked.daily) for t in e.ok]
     unknown = [d for d in days if isinstance(d, str)]
     if unknown or not days:
@@ -117,7 +117,7 @@ def _days(value: float) -> str:
     return f"{units.figures3(value)} days"
 
 
-def lines(setting: Setting, asked: Asked) -> list[str]:
+def lines(setting: Setting, asked: Battery) -> list[str]:
     """A sentence for each configuration; those that lack the same are told once."""
     told = lasting(setting, asked)
     why: dict[str, list[str]] = {}
@@ -128,10 +128,10 @@ def lines(setting: Setting, asked: Asked) -> list[str]:
     return [one.text for one in told if one.days is not None] + gaps
 
 
-def asked_of(watt_hours: float | None, daily: int | None) -> Asked | None:
+def asked_of(watt_hours: float | None, daily: int | None) -> Battery | None:
     """What a user asks for; None: nothing. UsageError: a battery without the bytes of a day."""
     if watt_hours is None:
         return None
     if daily is None:
         raise UsageError("--battery-wh needs --daily-write: the bytes that a day's load writes")
-    return Asked(watt_hours, daily)
+    return Battery(watt_hours, daily)

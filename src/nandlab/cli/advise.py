@@ -14,7 +14,7 @@ from nandlab.base.errors import UsageError
 
 if TYPE_CHECKING:
     from nandlab.analysis.advice import Advice
-    from nandlab.analysis.battery import Asked
+    from nandlab.analysis.battery import Battery
     from nandlab.analysis.groups import Setting
     from nandlab.analysis.limits import Limits
     from nandlab.analysis.shipping import Shipping
@@ -107,7 +107,7 @@ def _refuse_half(limits: Limits, battery_wh: float | None) -> None:
         raise UsageError("--daily-write needs --lifetime-years or --battery-wh")
 
 
-def _lasting(setting: Setting, asked: Asked) -> dict[str, Any]:
+def _lasting(setting: Setting, asked: Battery) -> dict[str, Any]:
     """Days on a battery as JSON has them."""
     from nandlab.analysis import battery
 

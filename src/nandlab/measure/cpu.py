@@ -30,7 +30,7 @@ def _steps(spec: TrialSpec) -> dict[Moment, Step]:
     return {"ready": Step(BEGIN, READ, beside=True), "worked": Step(END, READ, beside=True)}
 
 
-def _read(record: JobRecord) -> dict[str, int | float]:
+def _read(spec: TrialSpec, record: JobRecord) -> dict[str, int | float]:
     """``span_ns`` from one reading to the other, ``idle_ns`` of it, and what the chip did then."""
     begin, end = record.get(BEGIN), record.get(END)
     if begin is None or end is None:

@@ -89,7 +89,7 @@ def test_advise_tells_the_days(tmp_path: Path) -> None:
     [
         (["--battery-wh", "5"], "--battery-wh needs --daily-write"),
         (["--daily-write", "5M"], "--daily-write needs --lifetime-years or --battery-wh"),
-        (["--lifetime-years", "5"], "--lifetime-years needs --daily-write"),
+        (["--lifetime-years", "5"], "--lifetime-years and --daily-write go together"),
     ],
 )
 def test_half_a_question_is_refused(tmp_path: Path, more: list[str], said: str) -> None:

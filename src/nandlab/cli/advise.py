@@ -102,7 +102,7 @@ def advise(
 def _refuse_half(limits: Limits, battery_wh: float | None) -> None:
     """UsageError where one of two that go together is missing."""
     if limits.years is not None and limits.daily is None:
-        raise UsageError("--lifetime-years needs --daily-write: give both or neither")
+        raise UsageError("--lifetime-years and --daily-write go together: give both or neither")
     if limits.daily is not None and limits.years is None and battery_wh is None:
         raise UsageError("--daily-write needs --lifetime-years or --battery-wh")
 

@@ -10,10 +10,10 @@ import samples
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nandlab.analysis.compare import ABSENT, Difference, compare, differences
+from nandlab.analysis.compare import ABSENT, Difference, compare, differences, gave
 from nandlab.analysis.expected import trial_digest
 from nandlab.results.published import figures_of
-from nandlab.results.record import Host, Trial
+from nandlab.results.record import Host, Trial, Usage
 
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(max_size=3),
@@ -193,3 +193,11 @@ def test_what_is_only_told_of_chip_and_board_is_no_difference(tmp_path: Path) ->
     slower = told(None, 1, t_r_ns=2)
     path = "trials.jffs2-x.provenance.chip.timing.t_r_ns"
     assert found(tmp_path / "2", told(None, 1), slower) == [path]
+
+
+def test_what_a_phase_does_not_tell_is_no_part_of_what_was_given() -> None:
+    trial = samples.trial()
+    assert all({"usage", "at"}.isdisjoint(p) for p in gave(trial)["phases"].values())
+    telling = [p.model_copy(update={"usage": Usage(idle_ns=3)}) for p in trial.phases]
+    told = gave(trial.model_copy(update={"phases": telling}))["phases"]
+    assert all(p["usage"]["idle_ns"] == 3 for p in told.values())

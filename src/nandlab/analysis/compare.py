@@ -22,7 +22,7 @@ from nandlab.results.record import Trial
 HOST: Final = "host"
 WHERE: Final = {"run", "origin", "key"}
 """Fields that say where a trial was run, or that follow from its other fields."""
-LATER: Final = {"steps": {"__all__": {"register_hits"}}}
+LATER: Final = {"steps": {"__all__": {"register_hits", "usage"}}}
 """Counts that older results lack; a hit more or less would move a time by tR."""
 LATER_OF_PHASES: Final[dict[str, object]] = {"usage": None, "at": {}}
 """What older results' phases lack, as it is where a workload does not tell it."""

@@ -166,9 +166,11 @@ def find(study: str) -> Path:
     return shipped
 
 
-def read(path: Path) -> Study:
-    """A study file; UsageError lists every mistake in it."""
+def read(path: Path, board: str | None = None) -> Study:
+    """A study file, on another board if one is named; UsageError lists every mistake in it."""
     study = validate(read_toml(path), Study, str(path))
+    if board is not None:
+        study = study.model_copy(update={"board": board})
     study._folder = path.parent
     plan(study, str(path))
     return study

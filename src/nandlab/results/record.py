@@ -140,6 +140,24 @@ class Image(_Model):
     sha256: str = Field(description="of its cells and its sidecar")
 
 
+class Usage(_Model):
+    """Where the time of a phase went, and what passed the chip's bus; null: not known."""
+
+    idle_ns: Count | None = Field(default=None, description="the processor idled, by cpuidle")
+    busy_ns: Count | None = Field(default=None, description="the chip worked")
+    warped_ns: Count | None = Field(
+        default=None,
+        description="of busy_ns, what was added to the clock: the processor neither ran nor idled",
+    )
+    bytes_read: Count | None = Field(
+        default=None, description="over the chip's bus, spare bytes included"
+    )
+    bytes_written: Count | None = Field(default=None, description="the same, to the chip")
+    register_hits: Count | None = Field(
+        default=None, description="reads that the chip's page register answered, without tR"
+    )
+
+
 class Phase(_Model):
     """A part of a workload, by the workload's own name."""
 
@@ -152,6 +170,10 @@ class Phase(_Model):
     )
     chip: Counts | None = Field(default=None, description="its sync included; null: not counted")
     chip_sync: Counts | None = Field(default=None, description="the sync's part of them")
+    usage: Usage | None = Field(default=None, description="null: the workload does not tell it")
+    at: dict[str, int | float | str] = Field(
+        default={}, description="what sets it apart from like phases, such as count, size, pattern"
+    )
 
 
 class StepTaken(_Model):

@@ -3,7 +3,7 @@
 
 It follows mm/readahead.c and mm/filemap.c of the kernels in :mod:`nandlab.analysis.readrules`, for
 one open file, one process, no page of the file cached at first and none lost on the way, folios of
-one page, and an uncongested device. docs/read-ahead.md explains it, and says what it was checked against.
+one page, and an uncongested device. docs/read-ahead.md explains it, and says what was checked.
 
 The unit is the cache page of 4096 bytes. How many flash pages one costs is the file system's
 affair: see :mod:`nandlab.analysis.readpoints`.
@@ -170,6 +170,8 @@ class OpenFile:
     def _fault_miss(self, page: int) -> None:
         """do_sync_mmap_readahead: as a stream, or the window around the page."""
         follows = self.rule.mapped_by_fault and page - 1 == self._last
+        if self.rule.backward_is_sequential and page == 0:
+            follows = False  # 0 - 1 is no -1 where the one has 32 bits and the other 64
         if self.advice == "madv_sequential" or follows:
             self._miss(page, self.window)
             return

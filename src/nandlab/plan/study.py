@@ -21,6 +21,7 @@ from pydantic import (
 )
 
 from nandlab.analysis import asked, figures, limits, words
+from nandlab.analysis.curves import Curve
 from nandlab.base.digest import digest
 from nandlab.base.errors import UsageError
 from nandlab.base.paths import STUDIES
@@ -30,6 +31,7 @@ from nandlab.catalog.files import beside, load, names, read_toml, validate
 from nandlab.catalog.filesystem import FilesystemModel
 from nandlab.catalog.noun import Noun, Strict
 from nandlab.catalog.workload import Scalar, WorkloadModel
+from nandlab.plan import curves
 from nandlab.plan.matrix import (
     Beside,
     ChipChoice,
@@ -48,8 +50,9 @@ N = TypeVar("N", bound=Noun)
 F = TypeVar("F", FilesystemModel, WorkloadModel)
 
 
-Measure = Literal["memory"]
-"""memory: the RAM that the file system's modules hold when mounted, at the peak, at the end."""
+Measure = Literal["memory", "cpu"]
+"""memory: the RAM that the file system's modules hold when mounted, at the peak, at the end.
+cpu: how long the processor idled in the load."""
 
 
 class Study(Strict):
@@ -75,6 +78,9 @@ class Study(Strict):
     product: Product | None = Field(
         default=None, description="what is to be built; the matrix's chip and loads follow from it"
     )
+    curves: list[Curve] = Field(
+        default=[], description="charts of a figure over an attribute, which its report has"
+    )
     matrix: Matrix
     beside: list[Beside] = Field(
         default=[], description="further combinations that are not crossed with the matrix"
@@ -90,9 +96,9 @@ class Study(Strict):
 
     @model_serializer(mode="wrap")
     def _without_what_is_not_asked(self, dump: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        """A study without limits and product is written as before they were: its runs keep ids."""
+        """A study without one of these is written as before it could have it: its runs keep ids."""
         told: dict[str, Any] = dump(self)
-        return {k: v for k, v in told.items() if v or k not in ("limits", "product")}
+        return {k: v for k, v in told.items() if v or k not in ("limits", "product", "curves")}
 
     def members(self, first: int | None = None) -> list[Member]:
         """The ensemble's first members, as many as ``first``; None: all."""
@@ -225,6 +231,8 @@ def _planned(study: Study, c: _Collector, board: BoardModel | None) -> list[Tria
     for at, matrix in matrices.items():
         trials += _expand(c, study, matrix, board, at)
     _check_limits(c, study, trials)
+    if not c.wrong:
+        c.wrong += [f"{c.where}: {text}" for text in curves.mistakes(study.curves, trials)]
     if c.wrong:
         raise UsageError("\n".join(dict.fromkeys(c.wrong)))
     ids = [t.id for t in trials]
@@ -256,6 +264,10 @@ def _expand(
     ]
     places = [_chip(c, ch, board, f"{at}.chips.{i}") for i, ch in enumerate(m.chips)]
     pairs = _pairs(c, m, systems, places, board, at)
+    for i, loaded in enumerate(filter(None, workloads)):
+        for place in filter(None, places):
+            wrong = _without_room(*loaded, place)
+            c.wrong += [f"{c.where}: {at}.workloads.{i}: {wrong}"] if wrong else []
     if c.wrong or board is None:
         return []
     return [
@@ -297,6 +309,18 @@ class Place(NamedTuple):
     blocks: int
     """Blocks of the partition."""
     choice: ChipChoice
+
+
+def _without_room(workload: WorkloadModel, parameters: dict[str, Any], place: Place) -> str | None:
+    """What is wrong with files that are larger than the partition; None: nothing, or not known."""
+    least = workload.least_bytes(parameters)
+    room = place.blocks * place.chip.geometry.erasesize
+    if least is None or least < room:
+        return None
+    return (
+        f"{workload.name}: its files take {least} bytes or more, and the partition of "
+        f"{place.chip.name} has {room}: lower files or their bytes, or raise partition_mib"
+    )
 
 
 def _pairs(

@@ -131,7 +131,7 @@ def _plot(curve: Curve, trials: Sequence[Trial]) -> Plot:
             for line in _lines(curve, keys, given)
         ]
     x, of = _axis(curve.x, trials), _axis(curve.y, trials)
-    y = Axis(f"saved: {of.title}", QUANTITIES["share"]) if curve.gain else of
+    y = Axis(f"{of.title} saved", QUANTITIES["share"]) if curve.gain else of
     return Plot(curve, x, y, of, tuple(measured))
 
 

@@ -150,3 +150,19 @@ def test_a_phase_has_a_rate_of_the_bytes_that_it_moved() -> None:
     figure = find("phase.seq_8.read_per_s", words.of([trial]))
     assert (figure(trial), figure.better) == (2e9, "more")
     assert find("phase.seq_8.written_per_s", words.of([trial]))(trial) is None
+
+
+def test_a_paper_s_selectors_are_named_and_a_wrong_name_is_told() -> None:
+    given: dict[str, Any] = {
+        "name": "p", "summary": "s", "citation": "c", "platform": "f", "workload": "w",
+        "part": "x", "selectors": {"off": OFF.model_dump(), "on": ON.model_dump()},
+    }  # fmt: skip
+    one = {"label": "l", "figure": "time", "of": "off", "over": "on", "direction": "below 1"}
+    claim = {"id": "c", "text": "t", "said": "s", "where": "w"}
+    paper = PaperModel.model_validate({**given, "claims": [{**claim, "parts": [one]}]})
+    (found,) = paper.claims[0].parts
+    assert (found.of, found.over) == (OFF, ON)
+    with pytest.raises(ValueError, match=r"over = 'onn': no such selector; there are: off, on"):
+        PaperModel.model_validate(
+            {**given, "claims": [{**claim, "parts": [{**one, "over": "onn"}]}]}
+        )

@@ -134,7 +134,10 @@ def _part_moved(basis: Basis, part: Part) -> Part:
 
 
 def _moved(basis: Basis, of: Selector) -> Selector:
-    return of.model_copy(update={"state": basis.states.get(of.state, of.state)})
+    state = basis.states.get(of.state, of.state)
+    return of.model_copy(
+        update={"state": state, "parameters": {**of.parameters, **basis.parameters}}
+    )
 
 
 def _said(part: Part) -> str:

@@ -18,6 +18,7 @@ Tables, charts, rankings, limits, claims and papers take figures by name from :f
                                                         of those whose data is then on flash
     state.before|valid|invalid|programmed               what the chip held when they began
     life.written|first_death|dead_blocks|amplification|wear_used|rounds|t_ns|programs|erases
+    energy.OF|phase.NAME|per.KIND|...                   nandlab.analysis.energyfigures
     own.NAME                                            the workload's own
     INSTRUMENT.KEY                                      memory.peak, counters.ubi_max_ec,
                                                         read_ahead.kib, ...
@@ -32,7 +33,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 
-from nandlab.analysis import life, words
+from nandlab.analysis import energyfigures, life, words
 from nandlab.analysis.words import PERCENTILES, Words
 from nandlab.base.errors import UsageError
 from nandlab.base.units import QUANTITIES, Quantity
@@ -45,7 +46,7 @@ MOVED = {"read_per_s": "read", "written_per_s": "written"}
 """Rates of a phase in bytes, and which way they go."""
 STEPS = ("format", "mount", "settle", "unmount")
 """The steps beside the load that a file system takes time for, in order."""
-INSTRUMENTS = {"memory": "bytes", "counters": "count", "read_ahead": "count"}
+INSTRUMENTS = {"memory": "bytes", "counters": "count", "read_ahead": "count", "cpu": "count"}
 """Instruments, whose figures a name may begin with, and the quantity of these figures."""
 CHOSEN = {"read_ahead"}
 """Instruments whose figures tell what was chosen: neither end is better."""
@@ -376,6 +377,13 @@ def _life(rest: str, of: Words) -> Figure | None:
     return Figure(name, told.title, quantity, told.read, told.better, told.short, told.open_ended)
 
 
+def _energy(rest: str, of: Words) -> Figure | None:
+    made = energyfigures.made(rest, of)
+    if made is None:
+        return None
+    return _made(f"energy.{rest}", made.title, "energy", made.read, short=made.short)
+
+
 def _own(rest: str, of: Words) -> Figure | None:
     said = of.figures.get(rest)
     if said is None:
@@ -397,7 +405,7 @@ def _measured(instrument: str, key: str) -> Figure | None:
     def read(trial: Trial) -> float | None:
         return trial.measured.get(instrument, {}).get(key)
 
-    quantity = INSTRUMENTS.get(instrument, "count")
+    quantity = "time" if key.endswith("_ns") else INSTRUMENTS.get(instrument, "count")
     name, title = f"{instrument}.{key}", f"{instrument}, {key}"
     better = "" if instrument in CHOSEN else "less"
     return (
@@ -418,6 +426,7 @@ FAMILIES: dict[str, Callable[[str, Words], Figure | None]] = {
     "latency": _latency,
     "state": _state,
     "life": _life,
+    "energy": _energy,
     "own": _own,
 }
 

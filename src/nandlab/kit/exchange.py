@@ -27,7 +27,7 @@ def export(model: BoardModel, file: Path) -> None:
             raise UsageError(f"board {model.name} has no lock: `nandlab board update {model.name}`")
         strictly_brought(each, files)
         lock[each.name] = files
-    head = boardfile.Head(model.model_dump(mode="json", exclude={"controller"}), lock)
+    head = boardfile.Head(model.model_dump(mode="json", exclude={"controller", "power"}), lock)
     boardfile.write(file, head, {sha256: packages.place(sha256) for sha256 in head.contents()})
 
 

@@ -50,8 +50,9 @@ N = TypeVar("N", bound=Noun)
 F = TypeVar("F", FilesystemModel, WorkloadModel)
 
 
-Measure = Literal["memory"]
-"""memory: the RAM that the file system's modules hold when mounted, at the peak, at the end."""
+Measure = Literal["memory", "cpu"]
+"""memory: the RAM that the file system's modules hold when mounted, at the peak, at the end.
+cpu: how long the processor idled in the load."""
 
 
 class Study(Strict):

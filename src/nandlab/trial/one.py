@@ -62,8 +62,11 @@ def with_lock(doubts: list[Doubt], board: Board) -> list[Doubt]:
 def sources(spec: TrialSpec, board: Board) -> dict[str, dict[str, Any]]:
     """What the trial ran with, in full: programs, board, and the catalog's entries."""
     brought = board.programs(steps.without_image(spec))
-    controller = spec.board.controller
-    told = {"controller": controller.model_dump()} if controller else {}
+    told = {
+        key: said.model_dump()
+        for key in ("controller", "power")
+        if (said := getattr(spec.board, key)) is not None
+    }
     return told | {
         "programs": {name: file_digest(path) for name, path in brought.items()},
         "board": board.identity,

@@ -153,14 +153,26 @@ def test_phases_that_prepare_are_no_points() -> None:
 
 
 def test_a_model_has_lines_of_its_own_that_say_so(monkeypatch: pytest.MonkeyPatch) -> None:
-    def twice(y: str, at: Place) -> float | None:
-        return None if at.trial.filesystem == "jffs2" else 2 * (lines.value(y, at) or 0)
+    def more(y: str, at: Place) -> float | None:
+        return None if at.trial.filesystem == "jffs2" else 14 + (lines.value(y, at) or 0)
 
-    monkeypatch.setitem(modelled.MODELS, "twice", twice)
-    found = plot(made.READS, made.readers(), modelled="twice")
+    monkeypatch.setitem(modelled.MODELS, "more", more)
+    trials = [t for t in made.readers() if t.filesystem in ("jffs2", "ubifs")]
+    found = plot(made.GAIN, trials, y="point.reads", modelled="more", lines=["at.pattern"])
     given = [one for one in found.lines if one.modelled]
-    assert len(given) == 6
-    for one in given:
-        measured = next(m for m in found.lines if m.key == one.key and not m.modelled)
-        assert one.title == f"{measured.title}, modelled: twice"
-        assert [p.y.median for p in one.points] == [2 * p.y.median for p in measured.points]
+    assert [one.title for one in given] == [f"UBIFS, {p}, modelled: more" for p in made.WINDOW] or [
+        one.title for one in given
+    ] == [f"{p}, UBIFS, modelled: more" for p in made.WINDOW]
+    assert given[0].points[0].y.median == 1 - (14 + 16) / (14 + 30)
+
+
+def test_lines_that_a_model_gives_alike_are_one() -> None:
+    told = {**made.GAIN, "y": "point.reads", "modelled": "linux-2.6.37", "lines": ["filesystem"]}
+    at = {"file_bytes": 5 << 20, "access": "read", "advice": "none"}
+    phases = [made.point(n, "sequential", 0, 1.0, **at) for n in made.COUNTS]
+    trials = [made.reader(fs, a, phases=phases) for fs in ("jffs2", "ubifs") for a in (0, 128)]
+    (line,) = [one for one in plot(told, trials).lines if one.modelled]
+    assert line.title == "modelled: linux-2.6.37"
+    gains = [p.y.median for p in line.points]
+    assert gains == sorted(gains, reverse=True)
+    assert gains[0] > 0.5

@@ -74,18 +74,20 @@ def test_forty_points_have_one_chart_and_one_table(run: RunFolder) -> None:
 def test_a_model_is_dashed_and_named_in_key_table_and_caption(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    def half(y: str, at: Place) -> float | None:
-        return (lines.value(y, at) or 0) / 2
+    def more(y: str, at: Place) -> float | None:
+        return 14 + (lines.value(y, at) or 0)
 
-    monkeypatch.setitem(modelled.MODELS, "half", half)
-    trials = [made.reader("ubifs", 0, s) for s in (1, 2)]
-    (asked,) = curves.asked({"curves": [{**made.READS, "modelled": "half"}]}, trials)
+    monkeypatch.setitem(modelled.MODELS, "more", more)
+    trials = [made.reader("ubifs", a, s) for a in (0, 128) for s in (1, 2)]
+    told = {**made.GAIN, "y": "point.reads", "modelled": "more"}
+    (asked,) = curves.asked({"curves": [told]}, trials)
     assert asked.drawn is not None
     data = asked.drawn.chart.datasets
     given = [d for d in data["points"] if d["dash"] != [1, 0]]
-    assert [d["mid"] for d in given] == [8, 64, 256, 512 * 2]
+    assert len(given) == 8
+    assert given[0]["mid"] == pytest.approx(100 * (1 - 30 / 44))
     assert {d["fill"] for d in given} == {"transparent"}
-    assert any("modelled: half" in d["text"] for d in data["key_wide"])
+    assert any("modelled: more" in d["text"] for d in data["key_wide"])
     assert curves.MODELLED in asked.drawn.chart.caption
     row = asked.drawn.table.rows[-1]
     assert (row.count, row.trials, row.cells[0].middle.trial) == ("", [], None)

@@ -112,7 +112,7 @@ def _looks(of: Sequence[Line]) -> list[Look]:
     measured = [line for line in of if not line.modelled]
     seen = looks.of([(line.filesystem, line.title) for line in measured])
     by_key = {line.key: look for line, look in zip(measured, seen, strict=True)}
-    other = Look("gray", "circle", False, [1, 0])
+    other = Look("#7d7d7d", "circle", False, [1, 0])
     found = [by_key.get(line.key, other) for line in of]
     return [
         replace(look, shape="circle", filled=False, dash=looks.MODELLED) if line.modelled else look

@@ -19,6 +19,10 @@ from nandlab.analysis.words import Words
 from nandlab.results.record import Chip, State, Trial
 
 
+LONGEST = 48
+"""Letters of a parameter in a title."""
+
+
 class StateKey(NamedTuple):
     """A flash state as the study asks for it."""
 
@@ -145,10 +149,15 @@ def _titles(firsts: list[Trial]) -> list[str]:
     titles = []
     for trial in firsts:
         alike = [t.parameters for t in firsts if t.workload == trial.workload]
-        varying = _varying(trial.parameters, alike)
+        varying = [shortened(text) for text in _varying(trial.parameters, alike)]
         note = f" ({', '.join(varying)})" if varying else ""
         titles.append(f"{trial.workload}{note} on {', '.join(_chip(trial.chip))}")
     return titles
+
+
+def shortened(text: str) -> str:
+    """A parameter as a title has it: a list of points is long."""
+    return text if len(text) <= LONGEST else f"{text[: LONGEST - 1]}…"
 
 
 def _chip(chip: Chip) -> list[str]:

@@ -79,7 +79,7 @@ def test_what_no_trial_has_is_refused_with_its_place(
         ('gain = { by = "option.compression", of = "none", over = "zlib" }', "gain.over"),
         ('gain = { by = "option.compressor", of = "none", over = "zlib" }', "gain.by"),
         ('gain = { option = "compression", of = "none", over = "zlib" }', "gain.by"),
-        ('modelled = "linux-1.0"', "modelled: there is no model 'linux-1.0'"),
+        ('modelled = "linux-6.1"', 'give y = "point.reads" and a gain'),
         ('label = "option.nothing"', "label: option.nothing"),
         ('scale = "cubic"', "curves.0.scale"),
         ('name2 = "x"', "curves.0.name2"),
@@ -105,6 +105,13 @@ def test_a_gain_that_cannot_be_drawn_is_refused(
     gain = 'gain = { by = "option.compression", of = "none", over = "none" }'
     with pytest.raises(UsageError, match=said):
         read(tmp_path, CURVE.replace(old, new, 1) + gain)
+
+
+def test_a_model_that_is_not_there_is_refused_with_those_that_are(tmp_path: Path) -> None:
+    gain = 'gain = { by = "option.compression", of = "none", over = "none" }'
+    asked = CURVE.replace("chip.programs", "point.reads") + gain + '\nmodelled = "linux-1.0"'
+    with pytest.raises(UsageError, match=r"curves.0.modelled: .*'linux-1.0'.*linux-2.6.37"):
+        read(tmp_path, asked)
 
 
 def test_two_curves_of_one_name_are_refused(tmp_path: Path) -> None:

@@ -7,7 +7,8 @@ import pytest
 
 from nandlab.base.paths import ROOT
 from nandlab.catalog import files as catalog
-from nandlab.catalog.filesystem import FilesystemModel, Option
+from nandlab.catalog.filesystem import FilesystemModel
+from nandlab.catalog.option import Option
 from nandlab.trace import cost
 
 
@@ -15,6 +16,8 @@ def row(name: str, option: Option) -> str:
     """An option in the tables of docs/filesystems.md: the default first."""
     offered = [v for v, what in option.values.items() if not what.refused and v != option.default]
     values = ", ".join(f"`{v}`" for v in (option.default, *offered))
+    if n := option.number:
+        values += f", `{n.min}` to `{n.max}` {n.unit} in steps of {n.step}"
     return f"| `{name}` | {values} | {option.help} |"
 
 

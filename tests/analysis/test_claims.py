@@ -11,11 +11,11 @@ import pytest
 import samples
 
 from nandlab import report
-from nandlab.analysis import claims, words
+from nandlab.analysis import claims, parts, words
 from nandlab.analysis.chiptime import accounts
 from nandlab.analysis.spread import spread
 from nandlab.catalog.files import load, names
-from nandlab.catalog.paper import Claim, PaperModel, Part, Selector
+from nandlab.catalog.paper import PaperModel, Part, Selector
 from nandlab.catalog.workload import WorkloadModel
 from nandlab.results.record import Counts, State, Trial
 
@@ -58,7 +58,7 @@ def paper(*parts: Part, **change: Any) -> PaperModel:
 
 
 def rows(of: PaperModel, trials: list[Trial]) -> list[claims.Row]:
-    return claims.rows(of, trials, words.of(trials))
+    return claims.rows(of, trials, lambda _: words.of(trials))
 
 
 def row(of: PaperModel, fresh: list[float], aged: list[float]) -> claims.Row:
@@ -113,12 +113,12 @@ def test_one_part_that_goes_the_other_way_decides() -> None:
 def test_other_parameters_parts_and_options_are_not_meant() -> None:
     trials = timed(samples.FRESH, [1])
     same = paper(part())
-    assert len(claims.chosen(same, FRESH, trials)) == 1
+    assert len(parts.chosen(same, FRESH, trials)) == 1
     other = FRESH.model_copy(update={"options": {"compr": "zlib"}})
-    assert claims.chosen(same, other, trials) == []
-    assert claims.chosen(paper(part(), part="apf27"), FRESH, trials) == []
-    assert claims.chosen(paper(part(), parameters={"files": 7}), FRESH, trials) == []
-    assert claims.chosen(same, FRESH, [samples.failed("jffs2", samples.FRESH)]) == []
+    assert parts.chosen(same, other, trials) == []
+    assert parts.chosen(paper(part(), part="apf27"), FRESH, trials) == []
+    assert parts.chosen(paper(part(), parameters={"files": 7}), FRESH, trials) == []
+    assert parts.chosen(same, FRESH, [samples.failed("jffs2", samples.FRESH)]) == []
 
 
 def test_trials_that_ended_badly_are_in_no_number_and_are_told() -> None:
@@ -169,7 +169,7 @@ def test_an_option_that_is_not_named_is_meant_at_its_default() -> None:
     ]
     for options, reserve in (({}, "20"), ({"reserve": "5"}, "5")):
         of = FRESH.model_copy(update={"options": options})
-        assert [t.options["reserve"] for t in claims.chosen(paper(part()), of, trials)] == [reserve]
+        assert [t.options["reserve"] for t in parts.chosen(paper(part()), of, trials)] == [reserve]
 
 
 def test_the_time_of_a_phase_is_split_by_counts_and_latencies() -> None:
@@ -188,9 +188,8 @@ def test_the_time_of_a_phase_is_split_by_counts_and_latencies() -> None:
 
 
 def test_a_claim_without_a_direction_is_refused() -> None:
-    lone = Part(label="x", figure="wear_spread", of=FRESH, paper=1)
     with pytest.raises(ValueError, match="must have a direction"):
-        Claim(id="c", text="t", said="1", where="5", parts=[lone])
+        Part(label="x", figure="wear_spread", of=FRESH)
     with pytest.raises(ValueError, match="name over"):
         Part(label="x", figure="wear_spread", of=FRESH, direction="above 1")
 
@@ -200,8 +199,7 @@ def test_a_paper_of_the_catalog_is_whole(name: str) -> None:
     found = load("papers", name, PaperModel)
     ids = [c.id for c in found.claims]
     assert len(ids) == len(set(ids))
-    of = words.said(load("workloads", found.workload, WorkloadModel))
-    told = claims.rows(found, [], of)
+    told = claims.rows(found, [], lambda w: words.said(load("workloads", w, WorkloadModel)))
     assert {r.verdict for r in told} == {"not measured"}
     assert all(r.claim.said and n.text() for r in told for n in r.numbers)
     for r in told:

@@ -56,6 +56,16 @@ def test_shipped_studies_are_found_by_name_and_plan(name: str) -> None:
     assert study.plan(read)
 
 
+def test_another_board_makes_other_trials_and_must_be_there(tmp_path: Path) -> None:
+    path = write(tmp_path, GOOD)
+    own = {s.id for s in study.plan(study.read(path))}
+    moved = study.plan(study.read(path, "fast"))
+    assert {s.board.name for s in moved} == {"fast"}
+    assert own.isdisjoint(s.id for s in moved)
+    with pytest.raises(UsageError, match="board: no 'slow' in the catalog's boards"):
+        study.read(path, "slow")
+
+
 def errors(folder: Path, *changes: tuple[str, str]) -> list[str]:
     text = GOOD
     for old, new in changes:

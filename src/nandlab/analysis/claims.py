@@ -4,25 +4,30 @@
 Quotients are taken member by member: both sides did the same work at the same phase offset. The
 rules: *reproduced* when every quotient of every member lies on the side of 1 that the paper says
 and our median is near enough to each of its numbers (or our range holds it); *same direction* when
-only the sides agree; *different* when a quotient is on the other side in every member, or 1 in all;
-*not decided* when members disagree about the side; *not measured* when trials are missing.
+only the sides agree; *different* when a quotient is on the other side in every member, or 1 in
+all, or when nothing but a number was claimed and ours is not near it; *not decided* when members
+disagree about the side; *not measured* when trials are missing.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
 from nandlab.analysis import sweep, words
 from nandlab.analysis.chiptime import Accounts, accounts
 from nandlab.analysis.figures import find
+from nandlab.analysis.parts import chosen, form, meant
+from nandlab.analysis.parts import numbers as numbers_of
 from nandlab.analysis.spread import Spread, spread
 from nandlab.analysis.words import Words
 from nandlab.base import units
 from nandlab.catalog.paper import Basis, Claim, PaperModel, Part, Selector
 from nandlab.results.record import Trial
 
+SAVINGS = {"below 1": "above 0", "above 1": "below 0", "not above 1": "not below 0", "none": ""}
+"""Sides of 1 of a quotient, as those of what is saved."""
 Verdict = Literal["reproduced", "same direction", "different", "not decided", "not measured"]
 
 
@@ -62,34 +67,14 @@ class Row:
     trials: tuple[str, ...]
 
 
-def rows(paper: PaperModel, trials: Iterable[Trial], of: Words) -> list[Row]:
-    """Every claim of the paper, in its order; of: the words of the paper's workload."""
+def rows(paper: PaperModel, trials: Iterable[Trial], words_of: Callable[[str], Words]) -> list[Row]:
+    """Every claim of the paper, in its order; words_of: the words of a workload, by its name."""
     every = list(trials)
-    return [_row(paper, claim, every, of) for claim in paper.claims]
+    return [_row(paper, c, every, words_of(paper.load_of(c))) for c in paper.claims]
 
 
-def chosen(paper: PaperModel, of: Selector, trials: Iterable[Trial]) -> list[Trial]:
-    """The trials of the selector that ended well."""
-    return [t for t in trials if t.ok and _meant(paper, of, t)]
-
-
-def _meant(paper: PaperModel, of: Selector, trial: Trial) -> bool:
-    return (
-        trial.chip.part == paper.part
-        and (trial.filesystem, trial.state.name) == (of.filesystem, of.state)
-        and _options_are(trial, of.options)
-        and all(trial.parameters.get(k) == v for k, v in paper.parameters.items())
-    )
-
-
-def _options_are(trial: Trial, named: Mapping[str, str]) -> bool:
-    """Whether the named options are as named, and the others at the catalog's defaults."""
-    described = trial.about("filesystem").get("options", {})
-    meant = {k: o["default"] for k, o in described.items()} | dict(named)
-    return all(trial.options.get(k) == v for k, v in meant.items())
-
-
-def _row(paper: PaperModel, claim: Claim, trials: Sequence[Trial], of: Words) -> Row:
+def _row(paper: PaperModel, claim: Claim, every: Sequence[Trial], of: Words) -> Row:
+    trials = [t for t in every if t.workload == paper.load_of(claim)]
     numbers, found = _numbers(paper, claim.parts, trials, of)
     others = (_read_otherwise(paper, b, claim, trials, of) for b in _bases(paper, claim))
     sides = [s for p in claim.parts for s in (p.over, p.of) if s is not None]
@@ -104,19 +89,16 @@ def _row(paper: PaperModel, claim: Claim, trials: Sequence[Trial], of: Words) ->
             *(_counted(s, members) for s, members in groups if members),
             *(line for s, _ in groups for line in _ended_badly(paper, s, trials)),
         ),
-        tuple(t.id for t in trials if any(_meant(paper, s, t) for s, _ in groups)),
+        tuple(t.id for t in trials if any(meant(paper, s, t) for s, _ in groups)),
     )
 
 
 def _numbers(
     paper: PaperModel, parts: Sequence[Part], trials: Sequence[Trial], of: Words
 ) -> tuple[tuple[Number, ...], Verdict]:
-    found = [(part, _measured(paper, part, trials, of)) for part in parts]
-    numbers = (
-        Number(p.label, s, _said(p), units.ratio if p.over else find(p.figure, of).form)
-        for p, s in found
-    )
-    return tuple(numbers), verdict(found)
+    found = [pair for part in parts for pair in numbers_of(paper, part, trials, of)]
+    told = (Number(p.label, s, _said(p), form(p, of)) for p, s in found)
+    return tuple(told), verdict(found)
 
 
 def _bases(paper: PaperModel, claim: Claim) -> list[Basis]:
@@ -138,26 +120,12 @@ def _moved(basis: Basis, of: Selector) -> Selector:
     return of.model_copy(update={"state": basis.states.get(of.state, of.state)})
 
 
-def _measured(paper: PaperModel, part: Part, trials: Sequence[Trial], of: Words) -> Spread | None:
-    figure = find(part.figure, of)
-    above = {_member(t): figure(t) for t in chosen(paper, part.of, trials)}
-    if part.over is None:
-        return spread(above.values())
-    divisor = find(part.over_figure or part.figure, of)
-    below = {_member(t): divisor(t) for t in chosen(paper, part.over, trials)}
-    pairs = ((above[m], below[m]) for m in above if m in below)
-    return spread(a / b if a is not None and b else None for a, b in pairs)
-
-
-def _member(trial: Trial) -> tuple[int, float]:
-    return trial.seed, trial.phase_offset_ms
-
-
 def _said(part: Part) -> str:
     if part.paper is None:
-        return f"no number, {'far ' if part.far else ''}{part.direction}"
+        way = SAVINGS[part.direction] if part.saving else part.direction
+        return f"no number, {'far ' if part.far else ''}{way}"
     bound = {"about": "", "over": "over ", "under": "under "}[part.bound]
-    return f"{bound}{units.figures3(part.paper)}"
+    return f"{bound}{units.percent(part.paper) if part.saving else units.figures3(part.paper)}"
 
 
 def verdict(parts: Sequence[tuple[Part, Spread | None]]) -> Verdict:
@@ -170,30 +138,35 @@ def verdict(parts: Sequence[tuple[Part, Spread | None]]) -> Verdict:
         return "different"
     if "both" in sides:
         return "not decided"
-    return "reproduced" if all(_near(p, s) for p, s in known) else "same direction"
+    if all(_near(p, s) for p, s in known):
+        return "reproduced"
+    return "same direction" if sides else "different"
 
 
 def _side(part: Part, ours: Spread) -> Literal["right", "wrong", "both"]:
-    low, high = ours.min, ours.max
-    if part.direction == "below 1":
-        low, high = -high, -low
-        one = -1.0
+    """On which side of 1 all members lie; a saving is 1 less its quotient."""
+    low, high = (1 - ours.max, 1 - ours.min) if part.saving else (ours.min, ours.max)
+    if part.direction == "above 1":
+        right, wrong = low > 1, high <= 1
+    elif part.direction == "below 1":
+        right, wrong = high < 1, low >= 1
     else:
-        one = 1.0
-    if low > one:
-        return "right"
-    return "wrong" if high <= one else "both"
+        right, wrong = high <= 1, low > 1
+    return "right" if right else "wrong" if wrong else "both"
 
 
 def _near(part: Part, ours: Spread) -> bool:
     if part.paper is None:
         away = max(ours.median, 1 / ours.median) if ours.median else 0.0
-        return not part.far or away >= part.within
+        return not part.far or away >= part.nearness
     if part.bound == "over":
         return ours.median >= part.paper
     if part.bound == "under":
         return ours.median <= part.paper
-    near = part.paper / part.within <= ours.median <= part.paper * part.within
+    if part.saving:
+        near = abs(ours.median - part.paper) <= part.nearness
+    else:
+        near = part.paper / part.nearness <= ours.median <= part.paper * part.nearness
     return near or ours.min <= part.paper <= ours.max
 
 
@@ -228,12 +201,12 @@ def _counted(of: Selector, trials: Sequence[Trial]) -> str:
 
 def _ended_badly(paper: PaperModel, of: Selector, trials: Sequence[Trial]) -> list[str]:
     """Trials that are in no number, and why."""
-    meant = [t for t in trials if _meant(paper, of, t)]
-    bad = [t for t in meant if not t.ok]
+    named = [t for t in trials if meant(paper, of, t)]
+    bad = [t for t in named if not t.ok]
     if not bad:
         return []
     why = sweep.brief(bad[0].error)
-    return [f"{name(of, bad[0])}: {len(bad)} of {len(meant)} trials did not end well: {why}."]
+    return [f"{name(of, bad[0])}: {len(bad)} of {len(named)} trials did not end well: {why}."]
 
 
 def _held(trials: Sequence[Trial]) -> str:

@@ -18,7 +18,8 @@ Tables, charts, rankings, limits, claims and papers take figures by name from :f
     state.before|valid|invalid|programmed               what the chip held when they began
     life.written|first_death|dead_blocks|amplification|wear_used|rounds|t_ns|programs|erases
     own.NAME                                            the workload's own
-    INSTRUMENT.KEY                                      memory.peak, counters.ubi_max_ec, ...
+    INSTRUMENT.KEY                                      memory.peak, counters.ubi_max_ec,
+                                                        read_ahead.kib, ...
 
 A figure is None where what it needs was not measured.
 """
@@ -41,14 +42,14 @@ Read = Callable[[Trial], float | None]
 CHIP_OPERATIONS = {"reads": "page reads", "programs": "page programs", "erases": "block erases"}
 STEPS = ("format", "mount", "settle", "unmount")
 """The steps beside the load that a file system takes time for, in order."""
-OF_BYTES = {"memory"}
-"""Instruments whose figures are bytes; those of others are counts."""
+INSTRUMENTS = {"memory": "bytes", "counters": "count", "read_ahead": "count"}
+"""Instruments, whose figures a name may begin with, and the quantity of these figures."""
+CHOSEN = {"read_ahead"}
+"""Instruments whose figures tell what was chosen: neither end is better."""
 SHORT = {"memory.peak": "RAM"}
 """Titles of instruments' figures where there is room for ten letters."""
 WRITES, DURABLE = "writes", "durable"
 """Stand for all kinds of operation that write, and for those that are durable."""
-INSTRUMENTS = ("memory", "counters")
-"""Those whose figures a name may begin with."""
 
 
 @dataclass(frozen=True)
@@ -384,9 +385,14 @@ def _measured(instrument: str, key: str) -> Figure | None:
     def read(trial: Trial) -> float | None:
         return trial.measured.get(instrument, {}).get(key)
 
-    quantity = "bytes" if instrument in OF_BYTES else "count"
+    quantity = INSTRUMENTS.get(instrument, "count")
     name, title = f"{instrument}.{key}", f"{instrument}, {key}"
-    return _made(name, title, quantity, read, short=SHORT.get(name, "")) if key else None
+    better = "" if instrument in CHOSEN else "less"
+    return (
+        _made(name, title, quantity, read, better=better, short=SHORT.get(name, ""))
+        if key
+        else None
+    )
 
 
 FAMILIES: dict[str, Callable[[str, Words], Figure | None]] = {

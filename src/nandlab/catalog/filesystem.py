@@ -4,6 +4,8 @@
 The commands of a file are templates, run by the board's shell. ``{mtd}`` is the partition's
 number, ``{mountpoint}`` where to mount, ``{options}`` the words for ``mount -o``, and each option's
 own name stands for what its chosen value adds to a command.
+
+An option that is a number is written to a file of the kernel's in the step of each mount.
 """
 
 from __future__ import annotations
@@ -18,6 +20,7 @@ from pydantic import Field, model_validator
 
 from nandlab.base.errors import UsageError
 from nandlab.catalog.noun import Noun, Strict
+from nandlab.catalog.option import ChipBound, ChipNeed, Figure, Option, Value
 
 Difference = Literal[
     "hard_links", "symbolic_links", "modes", "case", "precise_times", "truncate_times",
@@ -27,88 +30,7 @@ Difference = Literal[
 ]  # fmt: skip
 """How a file system may differ from tmpfs; docs/conformance.md tells what each name excuses."""
 
-Figure = Literal[
-    "writesize", "oobsize", "erasesize", "nop", "in_order", "partition_blocks", "partition_per_1024"
-]
-"""Figures of a chip and its partition that a file system may bound, by ChipModel.figures."""
-
 BUILT_IN_WORDS = ("mtd", "mountpoint", "options")
-
-
-class ChipBound(Strict):
-    """The chips of which one figure lies within bounds."""
-
-    figure: Figure = Field(
-        description="geometry's key (in_order is 0 or 1), or the partition's blocks, in all or in "
-        "1024 of the chip"
-    )
-    min: int | None = Field(default=None, description="least that will do")
-    max: int | None = Field(default=None, description="greatest that will do")
-
-    def holds(self, figures: Mapping[str, int]) -> bool:
-        """Whether a chip of these figures is among them."""
-        has = figures[self.figure]
-        return (self.min is None or has >= self.min) and (self.max is None or has <= self.max)
-
-
-class ChipNeed(ChipBound):
-    """A bound on the chips that a file system, or an option's value, works on."""
-
-    why: str = Field(description="in a clause: what happens otherwise")
-
-    def unmet(self, figures: Mapping[str, int]) -> str | None:
-        """What is wrong with a chip of these figures, or None."""
-        has = figures[self.figure]
-        if self.min is not None and has < self.min:
-            return f"{self.figure} is {has}, must be at least {self.min}: {self.why}"
-        if self.max is not None and has > self.max:
-            return f"{self.figure} is {has}, must be at most {self.max}: {self.why}"
-        return None
-
-
-class Value(Strict):
-    """A value of an option; in a file, a string alone is its ``mount``."""
-
-    mount: str = Field(default="", description="words for mount -o")
-    words: str = Field(default="", description="what the option's name stands for in commands")
-    tool: str = Field(default="", description="the same in the commands that make an image")
-    help: str = Field(default="", description="in a sentence, where the name does not say it")
-    kernel: list[str] = Field(
-        default=[],
-        description="symbols that the kernel must have set (y, m), with ! must not; or LINUX>=6.1, "
-        "the oldest version that will do",
-    )
-    chip_needs: list[ChipNeed] = Field(default=[], description="bounds on the chip")
-    refused: str = Field(default="", description="why no kernel offers it; empty: it is offered")
-    image_only: bool = Field(
-        default=False, description="only the tool that makes an image can set it, no mount"
-    )
-
-    @model_validator(mode="before")
-    @classmethod
-    def _from_words(cls, data: Any) -> Any:
-        return {"mount": data} if isinstance(data, str) else data
-
-
-class Option(Strict):
-    """A choice that a file system offers."""
-
-    help: str = Field(description="in a sentence: what it changes")
-    default: str = Field(description="the value when a study names none")
-    fixed: bool = Field(
-        default=False,
-        description="made into the file system: an image has the one it was made with",
-    )
-    values: dict[str, Value] = Field(description="by name: what the value adds, and needs")
-    always_in_id: bool = Field(
-        default=False, description="in a trial's id even at its default, so that old ids stay"
-    )
-
-    @model_validator(mode="after")
-    def _default_is_a_value(self) -> Option:
-        if self.default not in self.values:
-            raise ValueError(f"default {self.default!r} is none of {sorted(self.values)}")
-        return self
 
 
 class Settle(Strict):
@@ -335,7 +257,8 @@ class FilesystemModel(Noun):
         clash = known & set(BUILT_IN_WORDS) & set(self.options)
         if clash:
             raise ValueError(f"an option cannot be named {sorted(clash)}")
-        for command in (*self.format, self.mount, *self.unmount, self.counters or ""):
+        files = [option.number.file for option in self.options.values() if option.number]
+        for command in (*self.format, self.mount, *self.unmount, *files, self.counters or ""):
             used = {name for _, name, _, _ in Formatter().parse(command) if name is not None}
             if used - known:
                 raise ValueError(f"{command!r} uses {sorted(used - known)}: no such option")
@@ -370,20 +293,17 @@ class FilesystemModel(Noun):
         return {key: given.get(key, option.default) for key, option in self.options.items()}
 
     def _wrong(self, key: str, value: str, from_image: bool) -> Iterable[str]:
-        values = self.options[key].values
-        if value not in values:
-            offered = (name for name, v in values.items() if not v.refused)
-            yield f"{key} = {value!r} is none of {', '.join(offered)}"
-        elif values[value].refused:
-            yield f"{key} = {value!r} cannot be: {values[value].refused}"
-        elif values[value].image_only and not from_image:
+        option = self.options[key]
+        if wrong := option.wrong(value):
+            yield f"{key} = {value!r} {wrong}"
+        elif option.value(value).image_only and not from_image:
             yield (
                 f"{key} = {value!r} is set when an image is made, not by mount: begin from one of "
                 f"`nandlab image make --fs {self.name} --set {key}={value} ...`"
             )
 
     def _values(self, chosen: Mapping[str, str]) -> dict[str, Value]:
-        return {key: self.options[key].values[value] for key, value in chosen.items()}
+        return {key: self.options[key].value(value) for key, value in chosen.items()}
 
     def changed(self, chosen: Mapping[str, str]) -> dict[str, str]:
         """The options whose value is not the default."""
@@ -398,6 +318,15 @@ class FilesystemModel(Noun):
         """The words for ``mount -o``."""
         words = [value.mount for value in self._values(chosen).values()]
         return ",".join(["rw", *(w for w in words if w)])
+
+    def mount_commands(self, chosen: Mapping[str, str]) -> list[str]:
+        """Templates of the commands of a mount: it, then what is set on what is mounted."""
+        numbers = {key: option.number for key, option in self.options.items() if option.number}
+        return [self.mount] + [
+            number.command(key, chosen[key])
+            for key, number in numbers.items()
+            if key in chosen and self.options[key].written(chosen[key])
+        ]
 
     def words(self, chosen: Mapping[str, str], mtd: str, mountpoint: str) -> dict[str, str]:
         """What the templates of the commands are filled with."""

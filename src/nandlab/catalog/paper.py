@@ -2,9 +2,9 @@
 """A paper of the catalog: what it claims, and which figures of a run each claim is set beside.
 
 A claim is made of parts. A part is a figure of one configuration, or its quotient over another
-configuration of the same workload and chip. The paper's own number for it may be absent: a paper
-often states an order without one. The report of a run whose study names the paper has a row for
-every claim.
+configuration, or over another figure. The paper's own number for it may be absent: a paper often
+states an order without one. The report of a run whose study names the paper has a row for every
+claim of a workload that the run has.
 """
 
 from __future__ import annotations
@@ -26,13 +26,36 @@ class Selector(Strict):
     filesystem: str = Field(description="the file system's name in the catalog")
     state: str = Field(description="the flash state's name in the study")
     options: dict[str, str] = Field(default={}, description="options that must have these values")
+    parameters: dict[str, Scalar] = Field(
+        default={}, description="parameters of the workload that must have these values"
+    )
+    chip: str = Field(default="", description="the chip's part name; empty: the paper's")
+
+
+class Against(Strict):
+    """What a part's quotient is divided by: the same quotient, with what is named here instead."""
+
+    figure: FigureName = Field(default="", description="empty: the part's")
+    of: Selector | None = Field(default=None, description="absent: the part's")
+    over: Selector | None = Field(default=None, description="absent: the part's")
+
+
+Direction = Literal["above 1", "below 1", "not above 1", "none"]
 
 
 class Part(Strict):
     """One figure, or the quotient of two, and what the paper says of it."""
 
     label: str = Field(description="in a few words: what the number is")
-    figure: FigureName
+    figure: FigureName = Field(description="{} in it stands for the phases that each names")
+    each: str = Field(
+        default="",
+        description="a pattern of phases, such as sequential_*: the figure is taken of each",
+    )
+    taken: Literal["one by one", "mean", "most", "least"] = Field(
+        default="one by one",
+        description="what is made of the numbers of the phases that each names",
+    )
     of: Selector
     over: Selector | None = Field(
         default=None, description="the configuration to divide by; absent: the figure itself"
@@ -40,13 +63,24 @@ class Part(Strict):
     over_figure: FigureName | None = Field(
         default=None, description="the figure to divide by; absent: the same"
     )
+    against: Against | None = Field(
+        default=None, description="what the quotient is divided by in its turn; absent: nothing"
+    )
+    factor: float = Field(
+        default=1.0, gt=0, description="what the quotient is multiplied by: powers for an energy"
+    )
+    saving: bool = Field(
+        default=False,
+        description="shown as what is saved, 1 less the quotient; the paper's number is one too, "
+        "and within is in points of it",
+    )
     paper: float | None = Field(
         default=None, description="the paper's number; absent: it gives none, only the direction"
     )
     bound: Literal["about", "over", "under"] = Field(
         default="about", description="whether the paper's number is a value or a bound"
     )
-    direction: Literal["above 1", "below 1", "none"] = Field(
+    direction: Direction = Field(
         default="none", description="on which side of 1 the paper puts the quotient"
     )
     far: bool = Field(
@@ -54,16 +88,33 @@ class Part(Strict):
         description="whether the paper says by far, without a number: reproduced only if the "
         "quotient is away from 1 by the factor within",
     )
-    within: float = Field(
-        default=1.25, ge=1, description="factor from the paper's number that counts as reproduced"
+    within: float | None = Field(
+        default=None,
+        gt=0,
+        description="factor from the paper's number that counts as reproduced, 1.25 if absent; of "
+        "a saving the distance, 0.1 if absent",
     )
+
+    @property
+    def quotient(self) -> bool:
+        """Whether it is a quotient and no figure."""
+        return self.over is not None or self.over_figure is not None
+
+    @property
+    def nearness(self) -> float:
+        """``within`` or what stands for it."""
+        return self.within or (0.1 if self.saving else 1.25)
 
     @model_validator(mode="after")
     def _says_something(self) -> Part:
-        if self.direction != "none" and self.over is None:
-            raise ValueError("a direction belongs to a quotient: name over")
+        if not self.quotient and (self.direction != "none" or self.saving or self.against):
+            raise ValueError("direction, saving and against belong to a quotient: name over")
         if self.paper is None and self.direction == "none":
             raise ValueError("without the paper's number it must have a direction")
+        if ("{}" in self.figure) != bool(self.each):
+            raise ValueError("each and the {} in figure go together")
+        if not self.saving and self.within is not None and self.within < 1:
+            raise ValueError("within is a factor: 1 or more")
         return self
 
 
@@ -94,6 +145,7 @@ class Claim(Strict):
     text: str = Field(description="in a sentence: what the paper says")
     said: str = Field(description="the paper's figure, as the report shows it")
     where: str = Field(description="section and figure of the paper")
+    workload: str = Field(default="", description="whose trials it is of; empty: the paper's")
     parts: list[Part] = Field(min_length=1)
     rests_on: list[str] = Field(
         default=[], description="the bases that it rests on, by id: each gives its numbers anew"
@@ -108,12 +160,6 @@ class Claim(Strict):
     shown: str = Field(
         default="", description="the table of flash time by cause that shows it, by its id"
     )
-
-    @model_validator(mode="after")
-    def _has_a_direction(self) -> Claim:
-        if all(p.direction == "none" for p in self.parts):
-            raise ValueError("one part at least must have a direction")
-        return self
 
 
 class Taken(Strict):
@@ -174,6 +220,10 @@ class PaperModel(Noun):
     claims: list[Claim] = Field(min_length=1)
     drawn: list[Drawn] = Field(default=[])
     causes: list[Causes] = Field(default=[])
+
+    def load_of(self, claim: Claim) -> str:
+        """The workload that a claim is of."""
+        return claim.workload or self.workload
 
     @model_validator(mode="after")
     def _shows_what_there_is(self) -> PaperModel:

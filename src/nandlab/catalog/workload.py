@@ -3,13 +3,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from string import Formatter
 from typing import Any, Literal
 
-from pydantic import Field, ValidationError, model_validator
+from pydantic import (
+    Field,
+    SerializerFunctionWrapHandler,
+    ValidationError,
+    model_serializer,
+    model_validator,
+)
 
 from nandlab.base.errors import UsageError
 from nandlab.base.units import QUANTITIES
+from nandlab.catalog import points
 from nandlab.catalog.noun import Noun, Strict
 
 Scalar = bool | int | float | str
@@ -24,6 +32,29 @@ class Parameter(Strict):
     min: float | None = Field(default=None, description="least value")
     max: float | None = Field(default=None, description="greatest value")
     one_of: list[str] | None = Field(default=None, description="the words that it may be")
+    grammar: Literal["", "points"] = Field(
+        default="",
+        description="points: its text is a list of points (docs/readbench.md), checked before the "
+        "board starts; templates have it expanded, a point a line",
+    )
+
+    @model_serializer(mode="wrap")
+    def _without_what_is_not_used(self, dump: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        """Without a grammar it is written as before there were any: files keep their hashes."""
+        told: dict[str, Any] = dump(self)
+        return {k: v for k, v in told.items() if v or k != "grammar"}
+
+    @model_validator(mode="after")
+    def _grammar_is_of_texts(self) -> Parameter:
+        if self.grammar and not isinstance(self.default, str):
+            raise ValueError("a grammar is of a text")
+        return self
+
+    def word(self, value: Scalar) -> str:
+        """A value as templates have it."""
+        if self.grammar:
+            return points.expanded(str(value))
+        return str(value).lower() if isinstance(value, bool) else str(value)
 
     def check(self, value: object) -> str | None:
         """What is wrong with a value, or None."""
@@ -39,7 +70,7 @@ class Parameter(Strict):
                 return f"must be at least {self.min:g}, is {value!r}"
             if self.max is not None and value > self.max:
                 return f"must be at most {self.max:g}, is {value!r}"
-        return None
+        return points.mistake(str(value)) if self.grammar else None
 
 
 class PhaseWords(Strict):
@@ -231,6 +262,7 @@ class WorkloadModel(Noun, WorkloadWords):
                 f"{{{unknown[0]}}} stands for nothing; there are: {known}; a brace itself is "
                 "written twice"
             )
+        self._check_points()
         lost = [f.parameter for f in self.figures.values() if f.parameter]
         lost = sorted(set(lost) - set(self.parameters))
         if lost:
@@ -255,6 +287,29 @@ class WorkloadModel(Noun, WorkloadWords):
         parts = (part for t in templates for part in Formatter().parse(t))
         return {name for _, name, _, _ in parts if name is not None}
 
+    def _points(self) -> list[str]:
+        """The parameters that are lists of points."""
+        return [key for key, p in self.parameters.items() if p.grammar]
+
+    def _check_points(self) -> None:
+        """ValueError if the files of its points are not told, or its own points are wrong."""
+        lost = sorted(set(points.NEEDS) - set(self.parameters))
+        if self._points() and lost:
+            raise ValueError(f"points are of files: there is no parameter {lost[0]!r}")
+        defaults = {key: p.default for key, p in self.parameters.items()}
+        for key in self._points():
+            wrong = points.mistake(str(defaults[key]))
+            wrong = wrong or next(iter(points.misfits(str(defaults[key]), defaults)), None)
+            if wrong:
+                raise ValueError(f"{key}: {wrong}")
+
+    def least_bytes(self, parameters: Mapping[str, Scalar]) -> int | None:
+        """Bytes that its files take at the least; None: its file does not tell."""
+        if not self._points():
+            return None
+        pool = points.pool_of(parameters)
+        return pool.files * pool.least
+
     def chosen(self, given: dict[str, Scalar], where: str) -> dict[str, Scalar]:
         """Every parameter with its value; UsageError lists what is wrong."""
         wrong = [
@@ -268,7 +323,13 @@ class WorkloadModel(Noun, WorkloadWords):
                 wrong.append(f"{where}: {self.name}: {key} {what}")
         if wrong:
             raise UsageError("\n".join(wrong))
-        return {key: given.get(key, p.default) for key, p in self.parameters.items()}
+        found = {key: given.get(key, p.default) for key, p in self.parameters.items()}
+        for key in self._points():
+            misfits = points.misfits(str(found[key]), found)
+            wrong += [f"{where}: {self.name}: {key}: {text}" for text in misfits]
+        if wrong:
+            raise UsageError("\n".join(wrong))
+        return found
 
 
 def _steps(given: list[Any]) -> list[StepWords]:

@@ -44,11 +44,15 @@ app.add_typer(trace_app, name="trace")
 StudyArgument = Annotated[
     str, typer.Argument(metavar="STUDY", help="a study file, or the name of a shipped study")
 ]
+BoardOption = Annotated[
+    str | None,
+    typer.Option("--board", metavar="NAME", help="a board of the catalog instead of the study's"),
+]
 RunArgument = Annotated[Path, typer.Argument(metavar="RUN", help="a run's folder")]
 
 
 @app.command()
-def plan(study: StudyArgument) -> None:
+def plan(study: StudyArgument, board: BoardOption = None) -> None:
     """List the trials of a study with their ids. Nothing is run or fetched.
 
     If the board's kernel has been fetched before, it is checked for all that the study asks of it.
@@ -59,7 +63,7 @@ def plan(study: StudyArgument) -> None:
     from nandlab.plan.study import plan as expand
     from nandlab.trial.run import refuse_what_the_kernel_lacks
 
-    read_study = read(find(study))
+    read_study = read(find(study), board)
     specs = expand(read_study)
     kernel = kernel_here(specs[0].board)
     if kernel is not None:
@@ -78,6 +82,7 @@ def run(  # noqa: PLR0913 - the command line's own options
         int, typer.Option(min=1, help="trials at once; default: the number of cores")
     ] = os.cpu_count() or 1,
     *,
+    board: BoardOption = None,
     members: Annotated[
         int | None,
         typer.Option(min=1, help="run only the first N members of the ensemble; default: all"),
@@ -115,16 +120,16 @@ def run(  # noqa: PLR0913 - the command line's own options
     from nandlab.results.store import Store
     from nandlab.trial import run as runner
 
-    read_study = read(find(study))
+    read_study = read(find(study), board)
     specs = expand(read_study)
     print("preparing the board", file=sys.stderr, flush=True)
-    board = open_board(specs[0].board, accel.value, yaffs2_source, locked=locked)
-    runner.refuse_what_the_kernel_lacks(specs, board.kernel_config, read_study.name)
-    folder = runner.open_folder(runner.head(read_study, specs, board), out)
+    there = open_board(specs[0].board, accel.value, yaffs2_source, locked=locked)
+    runner.refuse_what_the_kernel_lacks(specs, there.kernel_config, read_study.name)
+    folder = runner.open_folder(runner.head(read_study, specs, there), out)
     store = None if anew else Store(RESULTS / "store")
     wanted = runner.order(specs, read_study.members(members))
     with folder.held():
-        asyncio.run(runner.execute(folder, wanted, board, jobs, watcher(progress), store))
+        asyncio.run(runner.execute(folder, wanted, there, jobs, watcher(progress), store))
     failed = [t for t in folder.trials() if not t.ok]
     for trial in failed:
         print(f"{trial.id}: {trial.status}: {trial.error}", file=sys.stderr)

@@ -12,7 +12,7 @@ def _steps(spec: TrialSpec) -> dict[Moment, Step]:
     return {"worked": Step("counters", spec.commands(spec.filesystem.counters or ""))}
 
 
-def _read(record: JobRecord) -> dict[str, int | float]:
+def _read(spec: TrialSpec, record: JobRecord) -> dict[str, int | float]:
     return {**numbers(record, "counters")}
 
 

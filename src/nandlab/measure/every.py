@@ -6,9 +6,10 @@ from __future__ import annotations
 from nandlab.measure.counters import COUNTERS
 from nandlab.measure.instrument import Instrument
 from nandlab.measure.memory import MEMORY
+from nandlab.measure.read_ahead import READ_AHEAD
 from nandlab.plan.study import TrialSpec
 
-INSTRUMENTS = (MEMORY, COUNTERS)
+INSTRUMENTS = (MEMORY, COUNTERS, READ_AHEAD)
 
 
 def wanted(spec: TrialSpec) -> list[Instrument]:

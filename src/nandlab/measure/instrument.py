@@ -37,7 +37,7 @@ class Instrument:
     wanted: Callable[[TrialSpec], bool]
     """Whether a trial is measured by it."""
     steps: Callable[[TrialSpec], Mapping[Moment, Step]]
-    read: Callable[[JobRecord], dict[str, int | float]]
+    read: Callable[[TrialSpec, JobRecord], dict[str, int | float]]
     """Its figures; Unreadable where a step did not print what it should."""
     doubts: Callable[[JobRecord], list[Doubt]] = lambda record: []
 

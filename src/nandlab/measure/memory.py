@@ -46,7 +46,7 @@ def _watch(modules: list[str]) -> str:
     return f"! {loaded} && modprobe fsram modules={','.join(modules)}"
 
 
-def _read(record: JobRecord) -> dict[str, int | float]:
+def _read(spec: TrialSpec, record: JobRecord) -> dict[str, int | float]:
     return {key: number(record, step, word) for key, (step, word) in HELD.items()}
 
 

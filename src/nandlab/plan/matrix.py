@@ -4,9 +4,9 @@
 from __future__ import annotations
 
 from itertools import product
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 
 from nandlab.catalog.chip import ChipModel, Latency
 from nandlab.catalog.noun import Strict
@@ -31,10 +31,20 @@ class WorkloadChoice(WithChoices):
     __pydantic_extra__: dict[str, Scalar] = Field(init=False)
 
 
+def _as_text(value: Any) -> Any:
+    """A whole number as a file system's options have it: ``128`` and ``"128"`` are one value."""
+    if isinstance(value, bool | float):
+        raise ValueError(f"{value!r} is neither text nor a whole number")
+    return str(value) if isinstance(value, int) else value
+
+
+OptionText = Annotated[str, BeforeValidator(_as_text)]
+
+
 class FilesystemChoice(WithChoices):
     """A file system, the options that differ from its defaults, and which chips it is put on."""
 
-    __pydantic_extra__: dict[str, str] = Field(init=False)
+    __pydantic_extra__: dict[str, OptionText] = Field(init=False)
 
     on: list[str] = Field(
         default=[], description="part names of the matrix's chips that it is put on; absent: all"

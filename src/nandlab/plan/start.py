@@ -58,7 +58,7 @@ def options_of(
     wrong = [
         f"{key} = {value!r}: {image.path} was made with {made.get(key)!r}, and it is fixed"
         for key, value in options.items()
-        if (system.options[key].fixed or system.options[key].values[value].image_only)
+        if (system.options[key].fixed or system.options[key].value(value).image_only)
         and value != made.get(key)
     ]
     if wrong:

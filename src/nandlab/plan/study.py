@@ -166,9 +166,11 @@ def find(study: str) -> Path:
     return shipped
 
 
-def read(path: Path) -> Study:
-    """A study file; UsageError lists every mistake in it."""
+def read(path: Path, board: str | None = None) -> Study:
+    """A study file, on another board if one is named; UsageError lists every mistake in it."""
     study = validate(read_toml(path), Study, str(path))
+    if board is not None:
+        study = study.model_copy(update={"board": board})
     study._folder = path.parent
     plan(study, str(path))
     return study
@@ -254,6 +256,10 @@ def _expand(
     ]
     places = [_chip(c, ch, board, f"{at}.chips.{i}") for i, ch in enumerate(m.chips)]
     pairs = _pairs(c, m, systems, places, board, at)
+    for i, loaded in enumerate(filter(None, workloads)):
+        for place in filter(None, places):
+            wrong = _without_room(*loaded, place)
+            c.wrong += [f"{c.where}: {at}.workloads.{i}: {wrong}"] if wrong else []
     if c.wrong or board is None:
         return []
     return [
@@ -295,6 +301,18 @@ class Place(NamedTuple):
     blocks: int
     """Blocks of the partition."""
     choice: ChipChoice
+
+
+def _without_room(workload: WorkloadModel, parameters: dict[str, Any], place: Place) -> str | None:
+    """What is wrong with files that are larger than the partition; None: nothing, or not known."""
+    least = workload.least_bytes(parameters)
+    room = place.blocks * place.chip.geometry.erasesize
+    if least is None or least < room:
+        return None
+    return (
+        f"{workload.name}: its files take {least} bytes or more, and the partition of "
+        f"{place.chip.name} has {room}: lower files or their bytes, or raise partition_mib"
+    )
 
 
 def _pairs(

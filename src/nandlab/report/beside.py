@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from nandlab.analysis import claims, words
 from nandlab.analysis.figures import find
 from nandlab.analysis.groups import Ensemble
+from nandlab.analysis.parts import chosen
 from nandlab.analysis.words import Words
 from nandlab.catalog.files import load
 from nandlab.catalog.paper import Causes, Drawn, PaperModel
@@ -37,6 +38,8 @@ class Beside:
     rows: list[claims.Row]
     tally: str
     """How many claims had which verdict, in words."""
+    elsewhere: str
+    """How many claims are of workloads that the run has not, in a sentence; empty: none."""
     figures: list[tuple[Drawn, specs.Drawn]]
     causes: list[tuple[Causes, CauseTable]]
 
@@ -47,19 +50,31 @@ def beside(run: Run, trials: Sequence[Trial]) -> Beside | None:
     if not name:
         return None
     paper = load("papers", name, PaperModel)
-    of = words.said(load("workloads", paper.workload, WorkloadModel))
-    rows = claims.rows(paper, trials, of)
+    rows = claims.rows(_of_run(paper, trials), trials, _words)
     counts = Counter(r.verdict for r in rows)
     tally = ", ".join(f"{counts[v]} {v}" for v in ORDER if counts[v])
     if all(n.ours is None or n.ours.n == 1 for r in rows for n in r.numbers):
         tally += "; each from one member, which decides nothing: run more"
     figures = []
     for drawn in paper.drawn:
-        found = _redrawn(paper, drawn, trials, of)
+        found = _redrawn(paper, drawn, trials, _words(paper.workload))
         if found is not None:
             figures.append((drawn, found))
     causes = [(shown, cause_table(paper.name, shown)) for shown in paper.causes]
-    return Beside(paper, rows, tally, figures, causes)
+    lost = len(paper.claims) - len(rows)
+    elsewhere = f"Further {lost} are of other studies of this paper." if lost else ""
+    return Beside(paper, rows, tally, elsewhere, figures, causes)
+
+
+def _of_run(paper: PaperModel, trials: Sequence[Trial]) -> PaperModel:
+    """The paper with the claims of the run's workloads; all, where it has none of them."""
+    there = {t.workload for t in trials}
+    of_run = [c for c in paper.claims if paper.load_of(c) in there]
+    return paper.model_copy(update={"claims": of_run or paper.claims})
+
+
+def _words(workload: str) -> Words:
+    return words.said(load("workloads", workload, WorkloadModel))
 
 
 def _redrawn(
@@ -69,7 +84,7 @@ def _redrawn(
     ensembles = [
         Ensemble(bar.label, bar.of.state, bar.of.state == "fresh", tuple(members))
         for bar in drawn.bars
-        if (members := claims.chosen(paper, bar.of, trials))
+        if (members := chosen(paper, bar.of, trials))
     ]
     if not ensembles:
         return None

@@ -36,8 +36,8 @@ def formats(on: Medium, deadline_s: int = FORMAT_DEADLINE_S) -> list[Step]:
 
 
 def mount(on: Medium, name: str = "mount") -> Step:
-    """Mounts the file system, for the first time or again."""
-    return Step(name, on.commands(on.filesystem.mount))
+    """Mounts the file system, for the first time or again, and sets what its options set then."""
+    return Step(name, on.commands(*on.filesystem.mount_commands(on.options)))
 
 
 def unmount(on: Medium, name: str = "unmount") -> Step:

@@ -93,7 +93,7 @@ def _figures(spec: TrialSpec, record: JobRecord, doubts: list[Doubt]) -> dict[st
     doubts += _unmatched(spec, figures)
     figures["artefacts"] = _artefacts(spec, record)
     figures["state"] = State(**spec.state.model_dump(), obtained=obtained)
-    figures["measured"] = {i.name: i.read(record) for i in wanted(spec)}
+    figures["measured"] = {i.name: i.read(spec, record) for i in wanted(spec)}
     doubts += [doubt for i in wanted(spec) for doubt in i.doubts(record)]
     return figures
 

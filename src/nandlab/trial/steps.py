@@ -211,13 +211,10 @@ def fill_files(spec: TrialSpec) -> dict[str, bytes]:
 
 def filled(spec: TrialSpec, template: str) -> str:
     """A template of the workload's catalog file, with its placeholders filled in."""
-    values = {k: _word(v) for k, v in spec.parameters.items()}
+    known = spec.workload.parameters
+    values = {k: known[k].word(v) for k, v in spec.parameters.items()}
     values |= {
         "seed": str(spec.seed),
         "mountpoint": MOUNTPOINT,
     }
     return template.format(**values)
-
-
-def _word(value: object) -> str:
-    return str(value).lower() if isinstance(value, bool) else str(value)

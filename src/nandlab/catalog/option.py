@@ -1,0 +1,176 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""An option of a file system: its named values, or a number that the kernel is given.
+
+A named value adds words to commands. A number is written to a file of the kernel's after each
+mount, and read back: read-ahead is one.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any, Literal
+
+from pydantic import Field, model_validator
+
+from nandlab.catalog.noun import Strict
+
+Figure = Literal[
+    "writesize", "oobsize", "erasesize", "nop", "in_order", "partition_blocks", "partition_per_1024"
+]
+"""Figures of a chip and its partition that a file system may bound, by ChipModel.figures."""
+
+
+class ChipBound(Strict):
+    """The chips of which one figure lies within bounds."""
+
+    figure: Figure = Field(
+        description="geometry's key (in_order is 0 or 1), or the partition's blocks, in all or in "
+        "1024 of the chip"
+    )
+    min: int | None = Field(default=None, description="least that will do")
+    max: int | None = Field(default=None, description="greatest that will do")
+
+    def holds(self, figures: Mapping[str, int]) -> bool:
+        """Whether a chip of these figures is among them."""
+        has = figures[self.figure]
+        return (self.min is None or has >= self.min) and (self.max is None or has <= self.max)
+
+
+class ChipNeed(ChipBound):
+    """A bound on the chips that a file system, or an option's value, works on."""
+
+    why: str = Field(description="in a clause: what happens otherwise")
+
+    def unmet(self, figures: Mapping[str, int]) -> str | None:
+        """What is wrong with a chip of these figures, or None."""
+        has = figures[self.figure]
+        if self.min is not None and has < self.min:
+            return f"{self.figure} is {has}, must be at least {self.min}: {self.why}"
+        if self.max is not None and has > self.max:
+            return f"{self.figure} is {has}, must be at most {self.max}: {self.why}"
+        return None
+
+
+class Value(Strict):
+    """A value of an option; in a file, a string alone is its ``mount``."""
+
+    mount: str = Field(default="", description="words for mount -o")
+    words: str = Field(default="", description="what the option's name stands for in commands")
+    tool: str = Field(default="", description="the same in the commands that make an image")
+    help: str = Field(default="", description="in a sentence, where the name does not say it")
+    kernel: list[str] = Field(
+        default=[],
+        description="symbols that the kernel must have set (y, m), with ! must not; or LINUX>=6.1, "
+        "the oldest version that will do",
+    )
+    chip_needs: list[ChipNeed] = Field(default=[], description="bounds on the chip")
+    refused: str = Field(default="", description="why no kernel offers it; empty: it is offered")
+    image_only: bool = Field(
+        default=False, description="only the tool that makes an image can set it, no mount"
+    )
+
+    @model_validator(mode="before")
+    @classmethod
+    def _from_words(cls, data: Any) -> Any:
+        return {"mount": data} if isinstance(data, str) else data
+
+
+class Number(Strict):
+    """Whole numbers that a mounted file system can be given, through a file of the kernel's."""
+
+    min: int = Field(ge=0, description="least")
+    max: int = Field(ge=0, description="greatest")
+    step: int = Field(ge=1, description="a value is a multiple of it")
+    unit: str = Field(pattern=r"^[A-Za-z]+$", description="of the number, such as KiB")
+    file: str = Field(
+        min_length=1,
+        description="where it is written after each mount, and read back: a template as commands",
+    )
+    kernel_default: int = Field(
+        ge=0, description="what a mount finds there if nobody writes; tested on the board"
+    )
+
+    @model_validator(mode="after")
+    def _has_values(self) -> Number:
+        if self.min % self.step or self.max % self.step or self.min > self.max:
+            raise ValueError(f"min and max must be multiples of step ({self.step}), in order")
+        return self
+
+    def wrong(self, text: str) -> str | None:
+        """What is wrong with a value, in a clause; None: nothing."""
+        if re.fullmatch(r"0+[0-9]{1,17}", text):
+            return f"must be written {int(text)}"
+        if not re.fullmatch(r"0|-?[1-9][0-9]{0,17}", text):
+            return f"is no whole number from {self.min} to {self.max} {self.unit}"
+        number = int(text)
+        if not self.min <= number <= self.max:
+            return f"must be from {self.min} to {self.max} {self.unit}"
+        if number % self.step:
+            return f"must be a multiple of {self.step}"
+        return None
+
+    def told_as(self, option: str) -> str:
+        """What a mount's step calls the number that the kernel took: ``read_ahead_kib``."""
+        return f"{option}_{self.unit.lower()}"
+
+    def command(self, option: str, value: str) -> str:
+        """A template of the command that writes the value, reads it back and prints it.
+
+        It fails, with a sentence, if the kernel took another.
+        """
+        took = f"{option} = {value}: the kernel took $took {self.unit} instead: {self.file}"
+        return (
+            f"echo {value} > {self.file} && read -r took < {self.file} && "
+            f"echo {self.told_as(option)} $took && "
+            f'if [ "$took" != {value} ]; then echo "{took}" >&2; exit 1; fi'
+        )
+
+
+class Option(Strict):
+    """A choice that a file system offers."""
+
+    help: str = Field(description="in a sentence: what it changes")
+    default: str = Field(description="the value when a study names none")
+    fixed: bool = Field(
+        default=False,
+        description="made into the file system: an image has the one it was made with",
+    )
+    values: dict[str, Value] = Field(description="by name: what the value adds, and needs")
+    number: Number | None = Field(
+        default=None, description="numbers that it takes beside the values; absent: none"
+    )
+    always_in_id: bool = Field(
+        default=False, description="in a trial's id even at its default, so that old ids stay"
+    )
+
+    @model_validator(mode="after")
+    def _default_is_a_value(self) -> Option:
+        if self.default not in self.values:
+            raise ValueError(f"default {self.default!r} is none of {sorted(self.values)}")
+        return self
+
+    @model_validator(mode="after")
+    def _a_name_is_no_number(self) -> Option:
+        if self.number is not None and (clash := [n for n in self.values if n.isdecimal()]):
+            raise ValueError(f"number: the values {sorted(clash)} have numbers as names")
+        return self
+
+    def value(self, name: str) -> Value:
+        """What a value adds and needs; a number adds no words."""
+        return self.values[name] if name in self.values else Value()
+
+    def written(self, name: str) -> bool:
+        """Whether a value is a number, which is written after each mount."""
+        return self.number is not None and name not in self.values
+
+    def wrong(self, name: str) -> str | None:
+        """Why there is no such value, in a clause; None: there is."""
+        if name in self.values:
+            why = self.values[name].refused
+            return f"cannot be: {why}" if why else None
+        offered = [known for known, value in self.values.items() if not value.refused]
+        if self.number is None:
+            return f"is none of {', '.join(offered)}"
+        why = self.number.wrong(name) or ""
+        return f"{why} (or {', '.join(offered)})" if why.startswith("is no") else why or None

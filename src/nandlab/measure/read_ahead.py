@@ -1,0 +1,41 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""How far the kernel reads ahead, as each mount's step read it back after writing it.
+
+It has no steps of its own, so it costs nothing. A trial that leaves read-ahead to the kernel is not
+measured by it: its mounts look at nothing, and stay the steps that they were.
+"""
+
+from __future__ import annotations
+
+from nandlab.board.job import JobRecord
+from nandlab.measure.instrument import Instrument, Unreadable, numbers
+from nandlab.plan.study import TrialSpec
+
+OPTION = "read_ahead"
+
+
+def _wanted(spec: TrialSpec) -> bool:
+    option = spec.filesystem.options.get(OPTION)
+    return option is not None and option.written(spec.options[OPTION])
+
+
+def _read(spec: TrialSpec, record: JobRecord) -> dict[str, int | float]:
+    number = spec.filesystem.options[OPTION].number
+    assert number is not None, "only a trial with a number is measured"
+    name = number.told_as(OPTION)
+    told = {s.step: numbers(record, s.step).get(name) for s in record.steps}
+    mounts = {step: n for step, n in told.items() if n is not None and step not in _ran(spec)}
+    if not mounts:
+        raise Unreadable(f"no step printed {name}: nothing was mounted")
+    if len(set(mounts.values())) > 1:
+        each = ", ".join(f"{step} {n}" for step, n in mounts.items())
+        raise Unreadable(f"the mounts differ in {name}: {each}")
+    return {number.unit.lower(): next(iter(mounts.values()))}
+
+
+def _ran(spec: TrialSpec) -> set[str]:
+    """The steps that ran the workload's own programs, which may print anything."""
+    return {"workload", *(s.phase for s in spec.workload.steps if s.do == "run")}
+
+
+READ_AHEAD = Instrument(OPTION, _wanted, lambda spec: {}, _read)

@@ -1,0 +1,124 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Numbers of a paper's parts over many phases, on made-up sweeps with read-ahead off and on."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+import samples
+
+from nandlab.analysis import claims, parts, words
+from nandlab.analysis.spread import Spread
+from nandlab.catalog.paper import Claim, PaperModel, Part, Selector
+from nandlab.results.record import Phase, Trial
+
+OFF = Selector(filesystem="jffs2", state="fresh", options={"read_ahead": "0"})
+ON = Selector(filesystem="jffs2", state="fresh", options={"read_ahead": "128"})
+SWEEP = {"seq_8": (30, 100), "seq_64": (60, 100), "random_8": (99, 100)}
+"""By phase: ns with read-ahead off and on."""
+
+
+def swept(read_ahead: str, at: int, seed: int = 1, **change: int) -> Trial:
+    """A trial whose phases take SWEEP's times of this side; change: other times, by phase."""
+    times = {name: pair[at] for name, pair in SWEEP.items()} | change
+    made = samples.trial("jffs2", samples.FRESH, seed, options={"read_ahead": read_ahead})
+    return made.model_copy(update={"phases": [Phase(name=n, ns=t) for n, t in times.items()]})
+
+
+def part(**change: Any) -> Part:
+    given = {"label": "off / on", "figure": "phase.{}", "each": "seq_*", "of": OFF, "over": ON}
+    return Part.model_validate({**given, "direction": "below 1", **change})
+
+
+def measured(of: Part, trials: list[Trial]) -> list[tuple[str, Spread | None]]:
+    told = Claim(id="c", text="t", said="s", where="w", parts=[of])
+    paper = PaperModel.model_validate(
+        {"name": "p", "summary": "s", "citation": "c", "platform": "f", "workload": "w"}
+        | {"part": samples.CHIP.part, "claims": [told]}
+    )
+    return [(p.label, s) for p, s in parts.numbers(paper, of, trials, words.of(trials))]
+
+
+BOTH = [swept("0", 0), swept("128", 1)]
+
+
+def test_each_phase_that_a_pattern_names_gives_a_number() -> None:
+    found = measured(part(), BOTH)
+    assert [label for label, _ in found] == ["off / on, seq 8", "off / on, seq 64"]
+    assert [s.median for _, s in found if s] == [0.3, 0.6]
+
+
+@pytest.mark.parametrize(("taken", "value"), [("mean", 0.55), ("most", 0.7), ("least", 0.4)])
+def test_a_saving_is_combined_over_phases_and_is_one_less_the_quotient(
+    taken: str, value: float
+) -> None:
+    ((_, found),) = measured(part(taken=taken, saving=True), BOTH)
+    assert found is not None
+    assert found.median == pytest.approx(value)
+
+
+def test_members_are_combined_one_by_one() -> None:
+    trials = [*BOTH, swept("0", 0, 2, seq_8=50), swept("128", 1, 2)]
+    ((_, found),) = measured(part(taken="mean", saving=True), trials)
+    assert found is not None
+    assert found.n == 2
+    assert [found.min, found.max] == pytest.approx([0.45, 0.55])
+
+
+def test_a_quotient_is_divided_by_another_of_the_same_members() -> None:
+    against = {"figure": "phase.seq_64"}
+    one = part(figure="phase.seq_8", each="", against=against)
+    ((_, found),) = measured(one, BOTH)
+    assert found is not None
+    assert found.median == pytest.approx(0.3 / 0.6)
+
+
+def test_a_factor_makes_an_energy_of_a_time() -> None:
+    one = part(figure="phase.seq_8", each="", factor=1.01, saving=True)
+    ((_, found),) = measured(one, BOTH)
+    assert found is not None
+    assert found.median == pytest.approx(1 - 0.303)
+
+
+def test_a_pattern_without_phases_is_not_measured() -> None:
+    assert measured(part(each="backward_*"), BOTH) == [("off / on", None)]
+
+
+def spread_of(*values: float) -> Spread:
+    ordered = sorted(values)
+    return Spread(len(values), ordered[0], ordered[len(ordered) // 2], ordered[-1])
+
+
+@pytest.mark.parametrize(
+    ("given", "values", "verdict"),
+    [
+        ({"direction": "not above 1"}, [1.0, 1.0], "reproduced"),
+        ({"direction": "not above 1"}, [1.01, 1.02], "different"),
+        ({"direction": "not above 1"}, [0.99, 1.02], "not decided"),
+        ({"saving": True, "paper": 0.7}, [0.65, 0.66], "reproduced"),
+        ({"saving": True, "paper": 0.7}, [0.35, 0.36], "same direction"),
+        ({"saving": True, "paper": 0.7}, [-0.1, -0.2], "different"),
+        ({"saving": True, "paper": 0.5, "bound": "over"}, [0.6, 0.7], "reproduced"),
+        ({"saving": True, "paper": 0.5, "bound": "over"}, [0.4, 0.45], "same direction"),
+        ({"direction": "none", "paper": 1.0, "within": 1.02}, [1.0, 1.01], "reproduced"),
+        ({"direction": "none", "paper": 1.0, "within": 1.02}, [0.06, 0.07], "different"),
+    ],
+)
+def test_verdicts_of_savings_and_of_what_shall_not_change(
+    given: dict[str, Any], values: list[float], verdict: str
+) -> None:
+    assert claims.verdict([(part(**given), spread_of(*values))]) == verdict
+
+
+@pytest.mark.parametrize(
+    ("given", "wrong"),
+    [
+        ({"figure": "phase.seq_8"}, "go together"),
+        ({"within": 0.5}, "1 or more"),
+        ({"over": None, "direction": "none", "paper": 1, "saving": True}, "name over"),
+    ],
+)
+def test_a_part_that_makes_no_sense_is_refused(given: dict[str, Any], wrong: str) -> None:
+    with pytest.raises(ValueError, match=wrong):
+        part(**given)

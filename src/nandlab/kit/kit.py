@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -65,10 +65,10 @@ def lock_path(model: BoardModel) -> Path:
 
 def lock_of(model: BoardModel) -> Lock:
     """The sets that are locked for a board: beside its file, else those of the shipped boards."""
-    return _locked(lock_path(model))
+    return locked_in(lock_path(model))
 
 
-def _locked(path: Path) -> Lock:
+def locked_in(path: Path) -> Lock:
     """The sets of a lock, and those of the shipped one that it lacks."""
     return {**locks.read(SHIPPED / locks.FILE), **locks.read(path)}
 
@@ -114,7 +114,7 @@ def take(
     found: dict[str, Files] = {}
     moved: list[str] = []
     path = (path or lock_path(model)) if lock is None else None
-    known = (lock or {}) if path is None else _locked(path)
+    known = (lock or {}) if path is None else locked_in(path)
     for each in sets:
         files = known.get(each.name)
         if files is not None and path is not None:
@@ -199,23 +199,30 @@ def _newly_locked(board: str, path: Path, each: Wanted) -> Files:
     return files
 
 
-def update(models: Mapping[str, BoardModel]) -> dict[Path, list[str]]:
-    """Locks the newest packages for these boards; per lock, what changed. UsageError: no mirror."""
+def update(
+    models: Mapping[str, BoardModel],
+    beside: Callable[[BoardModel], Sequence[tuple[Wanted, Path]]] = lambda model: (),
+) -> dict[Path, list[str]]:
+    """Locks the newest packages for these boards; per lock, what changed. UsageError: no mirror.
+
+    beside: further sets for a board, each with the lock that has it.
+    """
     told: dict[Path, list[str]] = {}
     newest: dict[str, Files] = {}
+    todo: dict[Path, dict[str, Files]] = {}
     for model in models.values():
-        path = lock_path(model)
-        old = lock_of(model)
-        for each in wanted(model):
+        for each, path in [*((e, lock_path(model)) for e in wanted(model)), *beside(model)]:
             try:
                 newest[each.name] = newest.get(each.name) or packages.newest(each)
             except NotToBeHad as e:
                 raise UsageError(f"{each.name}: {e}") from None
-            lines = locks.changes(old.get(each.name, {}), newest[each.name])
+            old = locked_in(path).get(each.name, {})
+            lines = locks.changes(old, newest[each.name])
             told.setdefault(path, []).extend(f"{each.name}: {line}" for line in lines)
-    for path in told:
-        sets = {e.name for m in models.values() if lock_path(m) == path for e in wanted(m)}
-        locks.write(path, {**locks.read(path), **{name: newest[name] for name in sets}})
+            todo.setdefault(path, {})[each.name] = newest[each.name]
+    for path, sets in todo.items():
+        path.parent.mkdir(parents=True, exist_ok=True)
+        locks.write(path, {**locks.read(path), **sets})
     return {path: list(dict.fromkeys(lines)) for path, lines in told.items()}
 
 

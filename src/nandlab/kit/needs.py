@@ -9,7 +9,6 @@ the board's identity has none of them, and only who builds such a program fetche
 from __future__ import annotations
 
 import tarfile
-from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
@@ -23,7 +22,7 @@ from nandlab.catalog.files import PROJECT, read_toml, validate
 from nandlab.catalog.noun import Strict
 from nandlab.kit import lock as locks
 from nandlab.kit.apt import Suite
-from nandlab.kit.kit import SHIPPED, lock_path, take, tool_set
+from nandlab.kit.kit import SHIPPED, lock_path, locked_in, take, tool_set
 from nandlab.kit.lock import Files, Lock
 from nandlab.kit.packages import place
 from nandlab.kit.root import Root, root
@@ -103,10 +102,23 @@ def bring(
     return Brought(found, tuple(moved))
 
 
-def of_all(folders: Iterable[Path], suite: Suite) -> list[Wanted]:
-    """The sets that programs need, each once, in order."""
-    found = {each.name: each for f in folders if (n := read(f)) for each in n.wanted(suite)}
+def placed(model: BoardModel) -> list[tuple[Wanted, Path]]:
+    """The sets that programs of ours and of the current folder's project need, and their locks."""
+    folders = [f.parent for top in (TARGET, Path()) for f in top.glob(f"programs/*/{FILE}")]
+    suite = tool_set(model).suite
+    found = {
+        each.name: (each, _lock_path(model, folder))
+        for folder in folders
+        if (needs := read(folder)) is not None
+        for each in needs.wanted(suite)
+    }
     return [found[name] for name in sorted(found)]
+
+
+def locked(model: BoardModel) -> list[tuple[Wanted, Files]]:
+    """Those of placed() that are locked, with their files."""
+    found = ((each, locked_in(path).get(each.name)) for each, path in placed(model))
+    return [(each, files) for each, files in found if files is not None]
 
 
 def material(folder: Path, model: BoardModel, lock: Lock) -> Material | None:
@@ -129,7 +141,7 @@ def _lock_path(model: BoardModel, folder: Path) -> Path:
     path = lock_path(model)
     if path.parent != SHIPPED or folder.is_relative_to(TARGET):
         return path
-    return folder.parents[1] / PROJECT / "boards" / locks.FILE
+    return folder.absolute().parents[1] / PROJECT / "boards" / locks.FILE
 
 
 def _unpacked(source: Files, wanted: tuple[str, ...], name: str) -> Path:

@@ -184,15 +184,15 @@ static int refuse_others(const struct database *database)
 	return error ? -1 : 0;
 }
 
-/* The order matters: a WAL takes the locking that is set before it. */
+/* Locking comes first: a WAL is opened by it, and other modes open the file. */
 static int set_modes(struct database *database)
 {
 	const struct request *request = database->request;
 
-	if (set_count(database, "page_size", (long long)request->page_size) ||
+	if (set(database, "locking_mode", request->locking) ||
+	    set_count(database, "page_size", (long long)request->page_size) ||
 	    set_count(database, "cache_size", -(long long)request->cache_kib) ||
 	    set_count(database, "mmap_size", (long long)request->mmap_bytes) ||
-	    set(database, "locking_mode", request->locking) ||
 	    set(database, "journal_mode", request->journal) ||
 	    set(database, "synchronous", request->synchronous) ||
 	    set_count(database, "wal_autocheckpoint",

@@ -21,3 +21,13 @@ def native(program: str) -> Path:
     make = ["make", "-s", "-C", str(TARGET / "programs"), f"OUT={out}", "CC=gcc"]
     subprocess.run([*make, f"{out}/{program}"], check=True)
     return Path(out) / program
+
+
+@cache
+def dynamic(program: str) -> Path:
+    """The program with shared libraries, so that a test's own can stand before the C library's."""
+    out = tempfile.mkdtemp(prefix="nandlab-dynamic-")
+    atexit.register(shutil.rmtree, out, ignore_errors=True)
+    make = ["make", "-s", "-C", str(TARGET / "programs"), f"OUT={out}", "CC=gcc", "STATIC="]
+    subprocess.run([*make, f"{out}/{program}"], check=True)
+    return Path(out) / program

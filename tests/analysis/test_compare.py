@@ -4,15 +4,16 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import samples
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nandlab.analysis.compare import ABSENT, Difference, compare, differences
+from nandlab.analysis.compare import ABSENT, Difference, compare, differences, gave
 from nandlab.analysis.expected import trial_digest
 from nandlab.results.published import figures_of
-from nandlab.results.record import Host, Trial
+from nandlab.results.record import Host, Trial, Usage
 
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(max_size=3),
@@ -111,3 +112,92 @@ def test_heads_are_compared_too(tmp_path: Path) -> None:
     a = samples.folder(tmp_path / "a", trials, provenance={"kernel": "6.1", "host": "x"})
     b = samples.folder(tmp_path / "b", trials, provenance={"kernel": "6.12", "host": "y"})
     assert compare(a, b) == [Difference("run.provenance.kernel", "6.1", "6.12")]
+
+
+def test_what_a_phase_does_not_tell_is_no_part_of_what_was_given() -> None:
+    trial = samples.trial()
+    assert all({"usage", "at"}.isdisjoint(p) for p in gave(trial)["phases"].values())
+    telling = [p.model_copy(update={"usage": Usage(idle_ns=3)}) for p in trial.phases]
+    told = gave(trial.model_copy(update={"phases": telling}))["phases"]
+    assert all(p["usage"]["idle_ns"] == 3 for p in told.values())
+
+
+def with_catalog(options: dict[str, dict[str, Any]], chosen: dict[str, str], **more: Any) -> Trial:
+    """A trial with these options, and the catalog's text of them."""
+    trial = samples.trial(id="jffs2-x").model_copy(update={"options": chosen})
+    told = {"filesystem": {"title": "JFFS2", "options": options}, **more}
+    return trial.knowing({**trial.sources, **told})
+
+
+OLD: dict[str, dict[str, Any]] = {
+    "sync": {"help": "Sync.", "default": "off", "values": {"off": "", "on": {"mount": "sync"}}}
+}
+EMPTY = {"mount": "", "words": "", "tool": "", "help": "", "chip_needs": [], "image_only": False}
+NUMBER = {"min": 0, "max": 8, "step": 4, "unit": "KiB", "file": "/f", "kernel_default": 0}
+READ_AHEAD = {"help": "Far.", "default": "default", "values": {"default": EMPTY}}
+NEW = {**OLD, "read_ahead": {**READ_AHEAD, "number": NUMBER}, "more": READ_AHEAD}
+"""A catalog that has gained a number and an option of names."""
+UNUSED = {"read_ahead": "default", "more": "default"}
+
+
+def found(tmp_path: Path, a: Trial, b: Trial) -> list[str]:
+    runs = samples.folder(tmp_path / "a", [a]), samples.folder(tmp_path / "b", [b])
+    there, back = compare(*runs), compare(*reversed(runs))
+    assert [d.path for d in there] == [d.path for d in back]
+    return [d.path for d in there]
+
+
+def test_an_option_that_came_later_and_was_not_used_is_no_difference(tmp_path: Path) -> None:
+    before = with_catalog(OLD, {"sync": "on"})
+    after = with_catalog(NEW, {"sync": "on", **UNUSED})
+    assert found(tmp_path, before, after) == []
+
+
+def test_a_number_left_to_the_kernel_is_not_in_the_hash_of_a_figures_file() -> None:
+    before = with_catalog(OLD, {"sync": "on"})
+    named = {"sync": "on", "read_ahead": "default"}
+    assert trial_digest(before) == trial_digest(with_catalog(NEW, named))
+    given = {"sync": "on", "read_ahead": "8"}
+    assert trial_digest(before) != trial_digest(with_catalog(NEW, given))
+
+
+def test_an_option_that_was_used_is_a_difference(tmp_path: Path) -> None:
+    before = with_catalog(OLD, {"sync": "on"})
+    after = with_catalog(NEW, {"sync": "on", **UNUSED, "read_ahead": "8"})
+    path = "trials.jffs2-x"
+    assert set(found(tmp_path, before, after)) == {
+        f"{path}.options.read_ahead",
+        f"{path}.provenance.filesystem.options.read_ahead",
+    }
+
+
+def test_other_words_of_a_used_value_are_a_difference(tmp_path: Path) -> None:
+    other = {"sync": {**OLD["sync"], "values": {"off": "", "on": {"mount": "sync,noatime"}}}}
+    before, after = (with_catalog(o, {"sync": "on"}) for o in (OLD, other))
+    at = "trials.jffs2-x.provenance.filesystem.options.sync.values.on.mount"
+    assert found(tmp_path, before, after) == [at]
+
+
+def test_a_default_that_now_does_something_is_a_difference(tmp_path: Path) -> None:
+    other = {"sync": {**OLD["sync"], "values": {"off": {"mount": "async"}, "on": ""}}}
+    before, after = (with_catalog(o, {"sync": "off"}) for o in (OLD, other))
+    assert found(tmp_path, before, after) == ["trials.jffs2-x.provenance.filesystem.options"]
+
+
+def test_values_that_were_not_chosen_are_no_difference(tmp_path: Path) -> None:
+    other = {"sync": {**OLD["sync"], "values": {**OLD["sync"]["values"], "off": {"mount": "a"}}}}
+    before, after = (with_catalog(o, {"sync": "on"}) for o in (OLD, other))
+    assert found(tmp_path, before, after) == []
+
+
+def test_what_is_only_told_of_chip_and_board_is_no_difference(tmp_path: Path) -> None:
+    def told(energy: object, watts: object, t_r_ns: int = 1) -> Trial:
+        chip = {"timing": {"t_r_ns": t_r_ns}, "energy": energy, "summary": f"{energy}"}
+        board = {"kernel": "6.1", "board": {"ram_mib": 96, "summary": f"{watts}"}}
+        more = {"chip": chip, "board": board, "controller": {"read_ns": watts}}
+        return with_catalog(OLD, {"sync": "on"}, **more)
+
+    assert found(tmp_path / "1", told(None, 1), told({"read_ma": 9}, 2)) == []
+    slower = told(None, 1, t_r_ns=2)
+    path = "trials.jffs2-x.provenance.chip.timing.t_r_ns"
+    assert found(tmp_path / "2", told(None, 1), slower) == [path]

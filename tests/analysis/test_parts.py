@@ -9,6 +9,7 @@ import pytest
 import samples
 
 from nandlab.analysis import claims, parts, words
+from nandlab.analysis.figures import find
 from nandlab.analysis.spread import Spread
 from nandlab.catalog.paper import Claim, PaperModel, Part, Selector
 from nandlab.results.record import Phase, Trial
@@ -122,3 +123,46 @@ def test_verdicts_of_savings_and_of_what_shall_not_change(
 def test_a_part_that_makes_no_sense_is_refused(given: dict[str, Any], wrong: str) -> None:
     with pytest.raises(ValueError, match=wrong):
         part(**given)
+
+
+def test_a_basis_may_be_other_phases_of_the_same_trials() -> None:
+    """The whole part moves: its figure, its pattern and what it is divided by."""
+    one = part(figure="phase.seq_8", each="", against={"figure": "phase.seq_64"})
+    told = Claim(id="c", text="t", said="s", where="w", parts=[one], rests_on=["way"])
+    basis = {"id": "way", "read_as": "So.", "other": "x", "phases": {"seq_": "random_"}}
+    paper = PaperModel.model_validate(
+        {"name": "p", "summary": "s", "citation": "c", "platform": "f", "workload": "ffsmark"}
+        | {"part": samples.CHIP.part, "claims": [told], "bases": [basis]}
+    )
+    trials = [swept("0", 0, random_64=33), swept("128", 1, random_64=100)]
+    (row,) = claims.rows(paper, trials, lambda _: words.of(trials))
+    assert row.numbers[0].ours is not None
+    assert row.numbers[0].ours.median == pytest.approx(0.5)
+    (other,) = row.others
+    assert other.numbers[0].ours is not None
+    assert other.numbers[0].ours.median == pytest.approx(0.99 / 0.33)
+
+
+def test_a_phase_has_a_rate_of_the_bytes_that_it_moved() -> None:
+    made = swept("0", 0)
+    phase = made.phases[0].model_copy(update={"bytes": {"read": 60}, "ns": 30})
+    trial = made.model_copy(update={"phases": [phase]})
+    figure = find("phase.seq_8.read_per_s", words.of([trial]))
+    assert (figure(trial), figure.better) == (2e9, "more")
+    assert find("phase.seq_8.written_per_s", words.of([trial]))(trial) is None
+
+
+def test_a_paper_s_selectors_are_named_and_a_wrong_name_is_told() -> None:
+    given: dict[str, Any] = {
+        "name": "p", "summary": "s", "citation": "c", "platform": "f", "workload": "w",
+        "part": "x", "selectors": {"off": OFF.model_dump(), "on": ON.model_dump()},
+    }  # fmt: skip
+    one = {"label": "l", "figure": "time", "of": "off", "over": "on", "direction": "below 1"}
+    claim = {"id": "c", "text": "t", "said": "s", "where": "w"}
+    paper = PaperModel.model_validate({**given, "claims": [{**claim, "parts": [one]}]})
+    (found,) = paper.claims[0].parts
+    assert (found.of, found.over) == (OFF, ON)
+    with pytest.raises(ValueError, match=r"over = 'onn': no such selector; there are: off, on"):
+        PaperModel.model_validate(
+            {**given, "claims": [{**claim, "parts": [{**one, "over": "onn"}]}]}
+        )

@@ -10,15 +10,17 @@ import pytest
 from nandlab.base.errors import UsageError
 from nandlab.base.paths import CATALOG
 from nandlab.catalog import files as catalog
-from nandlab.catalog.board import BoardModel
+from nandlab.catalog.board import TOLD, BoardModel
 from nandlab.catalog.chip import ChipModel
 from nandlab.catalog.filesystem import FilesystemModel
 from nandlab.catalog.noun import Noun
+from nandlab.catalog.profile import EnergyProfile, gain
 from nandlab.catalog.workload import WorkloadModel
 
 KINDS: dict[str, type[Noun]] = {
     "boards": BoardModel,
     "chips": ChipModel,
+    "energy-profiles": EnergyProfile,
     "filesystems": FilesystemModel,
     "workloads": WorkloadModel,
 }
@@ -102,3 +104,69 @@ def test_the_workloads_template_names_only_what_is_there() -> None:
         model = catalog.load("workloads", name, WorkloadModel)
         given = dict.fromkeys(("seed", "mountpoint", *model.parameters), "")
         model.config.format(**given)
+
+
+def edited(tmp_path: Path, kind: str, name: str, was: str, now: str) -> Path:
+    """A copy of a shipped file with one passage replaced."""
+    text = (CATALOG / kind / f"{name}.toml").read_text()
+    assert was in text
+    bad = tmp_path / f"{name}.toml"
+    bad.write_text(text.replace(was, now))
+    return bad
+
+
+@pytest.mark.parametrize(
+    ("was", "now", "said"),
+    [
+        ("read_ma = 10\n", "read_ma = 21\n", "read_max_ma: a maximum below the typical"),
+        ("standby_ua = 10\n", "standby_ua = 51\n", "standby_max_ua: a maximum below"),
+        ('"energy.erase_ma" = ', '"energy.erased" = ', r"energy\.erase_ma: no source: .*\[sources"),
+        ("read_ma = 10\n", "e_read_nj = 10\n", "energy.e_read_nj: Extra inputs"),
+    ],
+)
+def test_a_current_is_sound_and_has_its_source(
+    tmp_path: Path, was: str, now: str, said: str
+) -> None:
+    with pytest.raises(UsageError, match=said):
+        catalog.parse(edited(tmp_path, "chips", "NAND02GW3B2C", was, now), ChipModel)
+
+
+@pytest.mark.parametrize(
+    ("was", "now", "said"),
+    [
+        (
+            "cpu_active_mw = 223\n",
+            "cpu_active_mw = 223\nram_mw = 5\n",
+            "power: .*ram_mw: no source",
+        ),
+        ("cpu_active_mw = 223\n", "cpu_active_mw = -1\n", "power.cpu_active_mw: .*greater than"),
+        ('flash_wait = "polling"', 'flash_wait = "dma"', "power.flash_wait: .*'interrupt' or"),
+        ('cpu_idle_mw = "By', 'cpu_sleep_mw = "By', "cpu_idle_mw: no source"),
+    ],
+)
+def test_a_power_is_sound_and_has_its_source(tmp_path: Path, was: str, now: str, said: str) -> None:
+    with pytest.raises(UsageError, match=said):
+        catalog.parse(edited(tmp_path, "boards", "omap3evm", was, now), BoardModel)
+
+
+def test_what_a_board_draws_is_no_part_of_its_identity() -> None:
+    assert "power" in TOLD
+
+
+@pytest.mark.parametrize(
+    ("filesystem", "ratio", "seen"),
+    [
+        ("jffs2", 1.0010, {0.095: 0.094, 0.44: 0.439}),
+        ("yaffs2", 1.0089, {0.05: 0.042, 0.25: 0.243}),
+    ],
+)
+def test_the_read_ahead_paper_s_energy_gains_do_not_follow_from_its_table(
+    filesystem: str, ratio: float, seen: dict[float, float]
+) -> None:
+    profile = catalog.load("energy-profiles", "read-ahead-2014", EnergyProfile)
+    on, off = (profile.row("selects", filesystem, ahead, "random") for ahead in (True, False))
+    assert on is not None and off is not None
+    assert round(off.watts / on.watts, 4) == ratio
+    for time, energy in seen.items():
+        assert round(gain(on, off, time), 3) == energy
+        assert f"{energy * 100:.1f} %" in profile.differs

@@ -25,8 +25,8 @@ def test_every_figure_is_shown_with_its_source(name: str) -> None:
     assert f"writesize = {chip.geometry.writesize:,} bytes" in shown
     for key in chip.sources:
         assert chip.sources[key] in shown, key
-    if chip.energy.e_read_nj is None:
-        assert "energy.e_read_nj = not known" in shown
+    if chip.energy.read_ma is None:
+        assert "energy.read_ma = not known" in shown
 
 
 def test_typical_and_maximum_latencies_are_shown() -> None:
@@ -55,11 +55,23 @@ def test_the_catalog_has_chips_of_every_kind() -> None:
     assert {c.geometry.bus_bits for c in chips} == {8, 16}
 
 
+def test_currents_are_shown_with_their_units() -> None:
+    shown = CliRunner().invoke(chip_app, ["show", "NAND02GW3B2C"]).stdout
+    assert "energy.supply_mv = 3,000 mV" in shown
+    assert "energy.read_max_ma = 20 mA" in shown
+    assert "energy.standby_ua = 10 uA" in shown
+
+
 def test_the_optional_figures_become_parameters() -> None:
-    chip = catalog.load("chips", "TC58NVG2S0H", ChipModel)
-    assert chip.optional_parameters() == {
-        "e_read_nj": 2475,
-        "e_prog_nj": 29700,
-        "e_erase_nj": 247500,
+    chip = catalog.load("chips", "NAND256W3A", ChipModel)
+    marked = chip.bad_blocks.model_copy(update={"mark_pages": ["first", "last"]})
+    assert chip.model_copy(update={"bad_blocks": marked}).optional_parameters() == {
+        "bad_mark_pages": 5
     }
-    assert catalog.load("chips", "apf27", ChipModel).optional_parameters() == {}
+    assert chip.optional_parameters() == {}
+
+
+@pytest.mark.parametrize("name", catalog.names("chips"))
+def test_what_a_chip_draws_is_no_parameter_of_the_simulated_one(name: str) -> None:
+    given = catalog.load("chips", name, ChipModel).optional_parameters()
+    assert not [key for key in given if key.startswith("e_")]

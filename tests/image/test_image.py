@@ -354,7 +354,7 @@ SMALL = ('part = "NAND256W3A"', 'part = "nandsim-small"')
 
 def test_a_study_takes_the_image_s_options_and_its_content_makes_the_id(fit: Path) -> None:
     spec = planned(fit, SMALL)
-    assert spec.options == {"write": "back", "cluster": "512"}
+    assert spec.options == {"write": "back", "cluster": "512", "read_ahead": "default"}
     assert spec.image is not None
     assert "from a.nand" in spec.title()
     other = planned(fit, SMALL, ('"a.nand" }', '"a.nand", write = "sync" }'))

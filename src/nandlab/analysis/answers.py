@@ -32,7 +32,7 @@ class Answer:
     findings: tuple[Finding, ...]
 
 
-def _headline(setting: Setting) -> Ranking:
+def headline_order(setting: Setting) -> Ranking:
     """The ranking by this workload's headline figure, in its own words."""
     words, figure = setting.words.headline, setting.headline
     return Ranking(
@@ -189,22 +189,26 @@ def incomplete(setting: Setting) -> list[str]:
 def _state_findings(setting: Setting, ensembles: list[Ensemble]) -> list[Finding]:
     """Headline, wear, evenness, tail and stalls of the subjects in one state."""
     topics = (
-        (_headline(setting), setting.headline, f"No {setting.words.headline.noun} was measured."),
+        (
+            headline_order(setting),
+            setting.headline,
+            f"No {setting.words.headline.noun} was measured.",
+        ),
         (_ERASES, setting.figure("chip.erases"), "No erases were counted."),
         (_EVEN, setting.figure("wear.spread"), "No wear per block was recorded."),
     )
-    ranked = [
-        doubts.marked(_ranked(ensembles, words, figure, nothing), ((e, figure) for e in ensembles))
+    told = [
+        doubts.marked(ranked(ensembles, words, figure, nothing), ((e, figure) for e in ensembles))
         for words, figure, nothing in topics
     ]
     tails = [(e, tail) for e in ensembles if (tail := worst_tail(setting, e)) is not None]
     used = [(e, setting.figure(f"latency.{tail.operation}.p99")) for e, tail in tails]
     slowest = doubts.marked(_tail(setting, ensembles), used)
-    told = [*ranked, slowest, *stalls.findings(setting, ensembles)]
+    told += [slowest, *stalls.findings(setting, ensembles)]
     return [*told, *leans.findings(setting, ensembles)]
 
 
-def _ranked(ensembles: Sequence[Ensemble], words: Ranking, figure: Figure, nothing: str) -> Finding:
+def ranked(ensembles: Sequence[Ensemble], words: Ranking, figure: Figure, nothing: str) -> Finding:
     """An order; of figures of wear only among those whose load was long enough."""
     known = [(e, Entry(e.subject, s)) for e in ensembles if (s := e.spread(figure)) is not None]
     if not known:

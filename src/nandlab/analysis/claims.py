@@ -109,15 +109,35 @@ def _read_otherwise(
     paper: PaperModel, basis: Basis, claim: Claim, trials: Sequence[Trial], of: Words
 ) -> Reading:
     other = paper.model_copy(update={"parameters": paper.parameters | basis.parameters})
-    parts = [
-        p.model_copy(update={"of": _moved(basis, p.of), "over": p.over and _moved(basis, p.over)})
-        for p in claim.parts
-    ]
+    parts = [_part_moved(basis, part) for part in claim.parts]
     return Reading(basis, *_numbers(other, parts, trials, of))
 
 
+def _part_moved(basis: Basis, part: Part) -> Part:
+    against = part.against and part.against.model_copy(
+        update={
+            "figure": basis.moved(part.against.figure),
+            "of": part.against.of and _moved(basis, part.against.of),
+            "over": part.against.over and _moved(basis, part.against.over),
+        }
+    )
+    return part.model_copy(
+        update={
+            "figure": basis.moved(part.figure),
+            "each": basis.moved(part.each),
+            "over_figure": part.over_figure and basis.moved(part.over_figure),
+            "of": _moved(basis, part.of),
+            "over": part.over and _moved(basis, part.over),
+            "against": against,
+        }
+    )
+
+
 def _moved(basis: Basis, of: Selector) -> Selector:
-    return of.model_copy(update={"state": basis.states.get(of.state, of.state)})
+    state = basis.states.get(of.state, of.state)
+    return of.model_copy(
+        update={"state": state, "parameters": {**of.parameters, **basis.parameters}}
+    )
 
 
 def _said(part: Part) -> str:

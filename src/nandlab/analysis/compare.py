@@ -3,8 +3,9 @@
 
 Trials are matched by id. Two things are left out. One is what depends on the host: ``host`` of a
 trial, and any ``host`` in the provenance. The other is the commit of nandlab that began a run: most
-commits move no figure, and what does is in the board's parts and the trials' steps. Two runs of one
-study on one board that repeats give an empty list.
+commits move no figure, and what does is in the board's parts and the trials' steps. Of the catalog
+only what a trial used is compared (used.py). Two runs of one study on one board that repeats give
+an empty list, though the catalog have gained options between them.
 """
 
 from __future__ import annotations
@@ -14,14 +15,17 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any, Final
 
+from nandlab.analysis import used
 from nandlab.results.folder import RunFolder
 from nandlab.results.record import Trial
 
 HOST: Final = "host"
 WHERE: Final = {"run", "origin", "key"}
 """Fields that say where a trial was run, or that follow from its other fields."""
-LATER: Final = {"steps": {"__all__": {"register_hits"}}}
+LATER: Final = {"steps": {"__all__": {"register_hits", "usage"}}}
 """Counts that older results lack; a hit more or less would move a time by tR."""
+LATER_OF_PHASES: Final[dict[str, object]] = {"usage": None, "at": {}}
+"""What older results' phases lack, as it is where a workload does not tell it."""
 
 
 class _Absent:
@@ -70,20 +74,29 @@ def compare_trials(a: Trial | None, b: Trial | None, trial_id: str) -> Iterable[
         return []
     if a is None or b is None:
         return [Difference(path, _brief(a), _brief(b))]
-    return differences(_told(a), _told(b), path)
+    return differences(_told(a, b), _told(b, a), path)
 
 
-def _told(trial: Trial) -> dict[str, Any]:
-    """All of a trial, with what it ran with, in full."""
-    return gave(trial) | {"provenance": trial.sources}
+def _told(trial: Trial, other: Trial) -> dict[str, Any]:
+    """All of a trial, with what it used of what it ran with, to be held against another's."""
+    return gave(trial, other) | {"provenance": used.sources(trial)}
 
 
-def gave(trial: Trial) -> dict[str, Any]:
-    """All that a trial was asked and gave, without the catalog's entries, which have words too."""
+def gave(trial: Trial, other: Trial | None = None) -> dict[str, Any]:
+    """All that a trial was asked and gave, without the catalog's entries, which have words too.
+
+    other: what it is to be held against; options that this one lacks may be left out.
+    """
     left_out: dict[str, Any] = dict.fromkeys(WHERE | {HOST, "provenance"}, True)
     told = trial.model_dump(exclude=left_out | LATER)
     # that a mirror had not the locked packages is no figure; which it had is in the board's lock
+    told["phases"] = [
+        {k: v for k, v in p.items() if k not in LATER_OF_PHASES or v != LATER_OF_PHASES[k]}
+        for p in told["phases"]
+    ]
     told["warnings"] = [w for w in told["warnings"] if w["code"] != "not_locked"]
+    asked, untold = used.options(trial, other or trial), used.left_to_the_kernel(trial)
+    told["options"] = {k: v for k, v in asked.items() if k not in untold}
     return {key: by_name(value) for key, value in told.items()}
 
 

@@ -56,8 +56,9 @@ class ExpectedFolder:
 
     def differences(self, trial: Trial) -> list[Difference]:
         """See Expected; everything is there, so everything is named."""
-        before = gave(self._trials[trial.id])
-        return list(differences(before, gave(trial), f"trials.{trial.id}"))
+        before = self._trials[trial.id]
+        told = gave(before, trial), gave(trial, before)
+        return list(differences(*told, f"trials.{trial.id}"))
 
     def figures(self, trial_id: str) -> TrialFigures:
         """The trial's line of a figures file."""

@@ -5,6 +5,7 @@ is read from a trial.
 Tables, charts, rankings, limits, claims and papers take figures by name from :func:`find`:
 
     phase.NAME[.sync|.per_s|.reads|.programs|.erases]   a phase of the workload, its sync included
+    phase.NAME.read_per_s|written_per_s                 the bytes that it moved
     time                                                all phases that count
     step.NAME[.reads|.programs|.erases]                 a step of the trial: format, mount, ...
     chip.reads|programs|erases|amplification            the phases that count together
@@ -17,6 +18,7 @@ Tables, charts, rankings, limits, claims and papers take figures by name from :f
                                                         of those whose data is then on flash
     state.before|valid|invalid|programmed               what the chip held when they began
     life.written|first_death|dead_blocks|amplification|wear_used|rounds|t_ns|programs|erases
+    energy.OF|phase.NAME|per.KIND|...                   nandlab.analysis.energyfigures
     own.NAME                                            the workload's own
     INSTRUMENT.KEY                                      memory.peak, counters.ubi_max_ec,
                                                         read_ahead.kib, ...
@@ -31,7 +33,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 
-from nandlab.analysis import life, words
+from nandlab.analysis import energyfigures, life, words
 from nandlab.analysis.words import PERCENTILES, Words
 from nandlab.base.errors import UsageError
 from nandlab.base.units import QUANTITIES, Quantity
@@ -41,9 +43,11 @@ from nandlab.results.record import EraseSpread, Trial
 
 Read = Callable[[Trial], float | None]
 CHIP_OPERATIONS = {"reads": "page reads", "programs": "page programs", "erases": "block erases"}
+MOVED = {"read_per_s": "read", "written_per_s": "written"}
+"""Rates of a phase in bytes, and which way they go."""
 STEPS = ("format", "mount", "settle", "unmount")
 """The steps beside the load that a file system takes time for, in order."""
-INSTRUMENTS = {"memory": "bytes", "counters": "count", "read_ahead": "count"}
+INSTRUMENTS = {"memory": "bytes", "counters": "count", "read_ahead": "count", "cpu": "count"}
 """Instruments, whose figures a name may begin with, and the quantity of these figures."""
 CHOSEN = {"read_ahead"}
 """Instruments whose figures tell what was chosen: neither end is better."""
@@ -206,6 +210,12 @@ def _per_s(amount: float | None, ns: float | None) -> float | None:
     return amount * 1e9 / ns if amount is not None and ns else None
 
 
+def _moved_per_s(trial: Trial, phase: str, way: str) -> float | None:
+    """Bytes read or written in a phase, per second of it and its sync."""
+    found = trial.phase(phase)
+    return _per_s(found.bytes.get(way), total_ns(trial, phase)) if found else None
+
+
 def _phase(rest: str, of: Words) -> Figure | None:
     name, _, what = rest.partition(".")
     said = of.phase(name)
@@ -217,6 +227,9 @@ def _phase(rest: str, of: Words) -> Figure | None:
     if what == "per_s":
         read: Read = lambda t: _per_s(operations(t, name), total_ns(t, name))  # noqa: E731
         return make(f"{said.title}, operations/s", "per_s", read, better="more")
+    if what in MOVED:
+        moved = partial(_moved_per_s, phase=name, way=MOVED[what])
+        return make(f"{said.title}, {MOVED[what]}", "bytes_per_s", moved, better="more")
     if what in CHIP_OPERATIONS:
         title = f"{said.title}: {CHIP_OPERATIONS[what]}"
         return make(title, "count", partial(chip_operations, phase=name, operation=what))
@@ -366,6 +379,13 @@ def _life(rest: str, of: Words) -> Figure | None:
     return Figure(name, told.title, quantity, told.read, told.better, told.short, told.open_ended)
 
 
+def _energy(rest: str, of: Words) -> Figure | None:
+    made = energyfigures.made(rest, of)
+    if made is None:
+        return None
+    return _made(f"energy.{rest}", made.title, "energy", made.read, short=made.short)
+
+
 def _own(rest: str, of: Words) -> Figure | None:
     said = of.figures.get(rest)
     if said is None:
@@ -387,7 +407,7 @@ def _measured(instrument: str, key: str) -> Figure | None:
     def read(trial: Trial) -> float | None:
         return trial.measured.get(instrument, {}).get(key)
 
-    quantity = INSTRUMENTS.get(instrument, "count")
+    quantity = "time" if key.endswith("_ns") else INSTRUMENTS.get(instrument, "count")
     name, title = f"{instrument}.{key}", f"{instrument}, {key}"
     better = "" if instrument in CHOSEN else "less"
     return (
@@ -408,6 +428,7 @@ FAMILIES: dict[str, Callable[[str, Words], Figure | None]] = {
     "latency": _latency,
     "state": _state,
     "life": _life,
+    "energy": _energy,
     "own": _own,
 }
 

@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from nandlab.analysis import asked, figures, forecast
+from nandlab.analysis import asked, energy, figures, forecast
 from nandlab.analysis.asked import Limit
 from nandlab.analysis.figures import DURABLE, Figure
 from nandlab.analysis.forecast import Forecast
@@ -113,7 +113,7 @@ def _one(setting: Setting, ensemble: Ensemble, limit: Limit, figure: Figure) -> 
         return Judgement(limit.text, "unknown", f"{title}: {NONE_DURABLE}", figure.name)
     found = ensemble.spread(figure)
     if found is None or found.n < len(ensemble.ok):
-        return Judgement(limit.text, "unknown", f"{title}: not measured", figure.name)
+        return Judgement(limit.text, "unknown", f"{title}: {_why(ensemble, figure)}", figure.name)
     met = [limit.met(value, bound) for value in (found.min, found.top)]
     outcome: Outcome = "met" if all(met) else "in doubt" if any(met) else "broken"
     beyond = "above" if limit.at_most else "below"
@@ -121,6 +121,16 @@ def _one(setting: Setting, ensemble: Ensemble, limit: Limit, figure: Figure) -> 
     aside = _in_memory(setting, ensemble, kinds or [])
     text = f"{title}{aside} {found.text(figure.form)}, {sign} {figure.form(bound)}"
     return Judgement(limit.text, outcome, text, figure.name)
+
+
+def _why(ensemble: Ensemble, figure: Figure) -> str:
+    """Why a figure is not known; of an energy, what to give."""
+    if figure.name.startswith("energy.") and ensemble.ok:
+        most = figure.name.endswith(".max")
+        lacking = dict.fromkeys(energy.lacks(t, most=most) for t in ensemble.ok)
+        if told := "; ".join(filter(None, lacking)):
+            return f"not known: it takes {told}"
+    return "not measured"
 
 
 def _kinds(setting: Setting, ensemble: Ensemble, figure: Figure) -> list[str] | None:

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from nandlab.analysis import advice, answers, doubts, lifetime, sweep
+from nandlab.analysis import advice, answers, doubts, lifetime, points, sweep
 from nandlab.analysis.advice import Advice
 from nandlab.analysis.answers import Answer
 from nandlab.analysis.figures import STEPS
@@ -75,6 +75,14 @@ def _life_blocks(setting: Setting) -> list[Block]:
     ]
 
 
+def _point_blocks(setting: Setting) -> list[Block]:
+    load = ("time", "chip.reads", "chip.programs", "chip.erases")
+    return [
+        Block("Median, and the range below it, over all points; the report has each.", load),
+        _phase_blocks(setting)[1],
+    ]
+
+
 def _swept(setting: Setting) -> list[Answer]:
     return [Answer("swept", tuple(sweep.findings(setting)))]
 
@@ -103,5 +111,13 @@ LIFETIME = View(
 )
 SWEEP = View("sweep", sweep.is_sweep, _swept, advice.by_cliffs, _phase_blocks)
 PHASES = View("phases", lambda s: True, answers.state_answers, advice.by_limits, _phase_blocks)
-VIEWS = (LIFETIME, SWEEP, PHASES)
+POINTS = View(
+    "points",
+    lambda s: s.words.view == "points" and not sweep.is_sweep(s),
+    points.answers,
+    advice.by_limits,
+    _point_blocks,
+    span="all points",
+)
+VIEWS = (LIFETIME, POINTS, SWEEP, PHASES)
 """In order; the last wants every setting."""

@@ -8,12 +8,19 @@ is hidden for lack of a title.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 
 from pydantic import ValidationError
 
-from nandlab.catalog.workload import Headline, OperationWords, OwnFigure, PhaseWords, WorkloadWords
+from nandlab.catalog.workload import (
+    AttributeWords,
+    Headline,
+    OperationWords,
+    OwnFigure,
+    PhaseWords,
+    WorkloadWords,
+)
 from nandlab.results.record import Trial
 
 PERCENTILES = ("median", "p95", "p99", "p99_9", "max")
@@ -28,6 +35,8 @@ class Words:
     figures: dict[str, OwnFigure]
     headline: Headline
     view: str
+    at: dict[str, AttributeWords] = field(default_factory=dict)
+    """Attributes that phases may have."""
 
     @cached_property
     def timed(self) -> tuple[PhaseWords, ...]:
@@ -44,9 +53,9 @@ class Words:
 
 def said(told: WorkloadWords) -> Words:
     """The words of a workload's file, before any trial."""
-    headline = told.headline or _headline(told.phases)
+    headline = told.headline or _headline(told.phases, told.view)
     phases, operations = tuple(told.phases), tuple(told.operations)
-    return Words(phases, operations, dict(told.figures), headline, told.view)
+    return Words(phases, operations, dict(told.figures), headline, told.view, dict(told.at))
 
 
 def of(trials: Iterable[Trial]) -> Words:
@@ -70,8 +79,9 @@ def of(trials: Iterable[Trial]) -> Words:
         tuple(phases),
         tuple(operations),
         dict(told.figures),
-        told.headline or _headline(phases),
+        told.headline or _headline(phases, told.view),
         told.view,
+        dict(told.at),
     )
 
 
@@ -96,9 +106,12 @@ def _phase(name: str) -> PhaseWords:
     return PhaseWords.model_construct(name=name, title=name.replace("_", " "))
 
 
-def _headline(phases: Sequence[PhaseWords]) -> Headline:
-    """The headline of a workload that names none: its first phase that counts."""
+def _headline(phases: Sequence[PhaseWords], view: str) -> Headline:
+    """The headline of a workload that names none: its first phase that counts; of points, all."""
     timed = [p for p in phases if p.timed]
+    if view == "points":
+        best, told = "is fastest over all points", "all points take {v}"
+        return Headline(figure="time", noun="time over all points", best=best, told=told)
     if not timed:
         return Headline(figure="time", noun="time", best="is fastest", told="it takes {v}")
     first = timed[0]

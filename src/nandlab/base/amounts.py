@@ -11,6 +11,7 @@ from nandlab.base.errors import UsageError
 
 BYTES = {"": 1.0, "b": 1.0, "k": 2.0**10, "m": 2.0**20, "g": 2.0**30, "t": 2.0**40}
 TIMES = {"ns": 1.0, "us": 1e3, "µs": 1e3, "ms": 1e6, "s": 1e9}
+ENERGIES = {"nj": 1e-9, "uj": 1e-6, "µj": 1e-6, "mj": 1e-3, "j": 1.0, "wh": 3600.0}
 NUMBER = r"([0-9]+(?:\.[0-9]*)?|\.[0-9]+)"
 
 
@@ -27,6 +28,9 @@ class Kind:
 PLAIN = Kind("", {"": 1.0}, "a number, such as 12.5")
 KINDS = {
     "time": Kind("(ns|us|µs|ms|s)", TIMES, "a time with its unit, such as 20ms or 1.5s"),
+    "energy": Kind(
+        "(nj|uj|µj|mj|j|wh)", ENERGIES, "an energy with its unit, such as 50uJ, 2mJ or 1.5J"
+    ),
     "bytes": Kind("([kmgt]?)(?:i?b)?", BYTES, "bytes, such as 4096, 512K, 8M or 1G"),
     "bytes_per_s": Kind(
         "([kmgt]?)(?:i?b)?(?:/s)?", BYTES, "bytes a second, such as 512K/s or 8M/s"

@@ -16,6 +16,7 @@ MISSING = "—"
 """What stands where a figure was not measured; never 0."""
 
 TIME_UNITS = ((1e9, "s"), (1e6, "ms"), (1e3, "µs"), (1.0, "ns"))
+ENERGY_UNITS = ((1.0, "J"), (1e-3, "mJ"), (1e-6, "µJ"), (1e-9, "nJ"))
 BYTE_UNITS = ((2.0**30, "GiB"), (2.0**20, "MiB"), (2.0**10, "KiB"), (1.0, "B"))
 
 
@@ -49,6 +50,11 @@ def time(ns: float | None) -> str:
 def size(bytes_: float | None) -> str:
     """Bytes in binary units: 1.50 KiB."""
     return _with_unit(bytes_, BYTE_UNITS)
+
+
+def energy(joules: float | None) -> str:
+    """Joules as 1.23 J, 45.6 mJ, 7.89 µJ or 12 nJ."""
+    return _with_unit(joules, ENERGY_UNITS)
 
 
 def rate(bytes_per_s: float | None) -> str:
@@ -99,6 +105,7 @@ QUANTITIES = {
         Quantity("time", time, TIME_UNITS, "board time, {u}"),
         Quantity("bytes", size, BYTE_UNITS, "{u}"),
         Quantity("bytes_per_s", rate, BYTE_UNITS, "{u}/s"),
+        Quantity("energy", energy, ENERGY_UNITS, "{title}, {u}"),
         Quantity("per_s", count, PLAIN, "{title}"),
         Quantity("count", count, PLAIN, "{title}"),
         Quantity("ratio", ratio, PLAIN, "{title}"),

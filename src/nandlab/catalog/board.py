@@ -30,7 +30,7 @@ FIRMWARE_BYTES = 2 * MIB
 """At the end of the memory, where firmware keeps the tables that it tells the kernel of."""
 IN_ONE_PIECE_MAX = 3583 * MIB
 """QEMU's pc has less than 3.5 GiB below its devices, or has the rest above 4 GiB."""
-TOLD = {"summary", "controller"}
+TOLD = {"summary", "controller", "power"}
 """Keys of a board that are only told: they change no nanosecond, and are not in its identity."""
 
 
@@ -52,6 +52,54 @@ class Controller(Strict):
             raise ValueError(f"sources must have {sorted(figures)}")
         if self.read_ns < self.t_r_ns or self.program_ns < self.t_prog_ns:
             raise ValueError("read_ns and program_ns include what the chip's array takes")
+        return self
+
+
+POWERS = ("cpu_active_mw", "cpu_idle_mw", "ram_mw", "ram_idle_mw")
+"""The figures of Power."""
+
+
+class Power(Strict):
+    """What a board draws, mW: energies are worked out from it after a run, it changes no time.
+
+    The board that is simulated is no ARM board: its figures are of the board that it stands for.
+    """
+
+    cpu_active_mw: float | None = Field(
+        default=None, ge=0, description="the processor while it runs; null: not known"
+    )
+    cpu_idle_mw: float | None = Field(
+        default=None, ge=0, description="the processor while it idles; null: not known"
+    )
+    ram_mw: float | None = Field(
+        default=None,
+        ge=0,
+        description="the RAM: always, or where ram_idle_mw is given while the processor runs or "
+        "waits for flash; null: not known",
+    )
+    ram_idle_mw: float | None = Field(
+        default=None, ge=0, description="the RAM while the processor idles; null: as ram_mw"
+    )
+    flash_wait: Literal["interrupt", "polling"] | None = Field(
+        default=None,
+        description="how the driver waits for flash: interrupt, the processor idles meanwhile; "
+        "polling, it runs; null: not known",
+    )
+    above_idle: bool = Field(
+        default=False,
+        description="the figures are what is added to the board's idle power, which is not known: "
+        "energies are above idle then, and tell nothing of a battery",
+    )
+    sources: dict[str, str] = Field(description="for each figure: where it is from")
+
+    @model_validator(mode="after")
+    def _has_its_sources(self) -> Power:
+        for key in (*POWERS, "flash_wait"):
+            if getattr(self, key) is not None and key not in self.sources:
+                raise ValueError(f"{key}: no source: say under sources where it is from")
+        unknown = sorted(set(self.sources) - {*POWERS, "flash_wait", "above_idle"})
+        if unknown:
+            raise ValueError(f"sources: no such figure: {', '.join(unknown)}")
         return self
 
 
@@ -100,6 +148,9 @@ class BoardModel(Noun):
 
     controller: Controller | None = Field(
         default=None, description="a measured board's, to tell what the model flatters"
+    )
+    power: Power | None = Field(
+        default=None, description="what the board draws, for energies; absent: not known"
     )
 
     @property

@@ -94,12 +94,43 @@ class Endurance(Strict):
     )
 
 
-class Energy(Strict):
-    """What an operation of the array costs, nJ; null where the data sheet says nothing."""
+CURRENTS = ("read", "program", "erase")
+"""What the chip works at, as keys of Energy without their endings."""
 
-    e_read_nj: int | None = Field(default=None, ge=0, description="array read")
-    e_prog_nj: int | None = Field(default=None, ge=0, description="page program")
-    e_erase_nj: int | None = Field(default=None, ge=0, description="block erase")
+
+class Energy(Strict):
+    """What the chip draws, typical and at most; null: not read in a data sheet."""
+
+    supply_mv: int | None = Field(default=None, ge=1, description="supply that it is run at")
+    read_ma: float | None = Field(
+        default=None, ge=0, description="while the array or the bus reads, typical"
+    )
+    read_max_ma: float | None = Field(default=None, ge=0, description="the same at most")
+    program_ma: float | None = Field(
+        default=None, ge=0, description="while a page is programmed, typical"
+    )
+    program_max_ma: float | None = Field(default=None, ge=0, description="the same at most")
+    erase_ma: float | None = Field(
+        default=None, ge=0, description="while a block is erased, typical"
+    )
+    erase_max_ma: float | None = Field(default=None, ge=0, description="the same at most")
+    standby_ua: float | None = Field(
+        default=None, ge=0, description="while it waits, its levels CMOS, typical"
+    )
+    standby_max_ua: float | None = Field(default=None, ge=0, description="the same at most")
+
+    def given(self) -> list[str]:
+        """The keys that have a figure."""
+        return [key for key, value in self.model_dump().items() if value is not None]
+
+    @model_validator(mode="after")
+    def _no_maximum_is_below_its_typical(self) -> Energy:
+        pairs = [(f"{c}_max_ma", f"{c}_ma") for c in CURRENTS]
+        for most, usual in (*pairs, ("standby_max_ua", "standby_ua")):
+            high, low = getattr(self, most), getattr(self, usual)
+            if high is not None and low is not None and high < low:
+                raise ValueError(f"{most}: a maximum below the typical figure")
+        return self
 
 
 class BadBlocks(Strict):
@@ -170,10 +201,20 @@ class ChipModel(Noun):
 
     def optional_parameters(self) -> dict[str, int]:
         """simnand's parameters for the figures that a chip file may leave out."""
-        found = {k: v for k, v in self.energy.model_dump().items() if v is not None}
+        found: dict[str, int] = {}
         if self.bad_blocks.mark_pages:
             found["bad_mark_pages"] = sum(MARK_PAGES[p] for p in set(self.bad_blocks.mark_pages))
         return found
+
+    @model_validator(mode="after")
+    def _every_current_has_its_source(self) -> ChipModel:
+        lacking = [key for k in self.energy.given() if (key := f"energy.{k}") not in self.sources]
+        if lacking:
+            raise ValueError(
+                f"{', '.join(lacking)}: no source: say under [sources] which document, revision "
+                "and table has it, or leave it out"
+            )
+        return self
 
     @model_validator(mode="after")
     def _id_tells_the_cell(self) -> ChipModel:

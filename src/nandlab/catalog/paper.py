@@ -9,7 +9,7 @@ claim of a workload that the run has.
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Any, Literal
 
 from pydantic import Field, model_validator
 
@@ -130,10 +130,22 @@ class Basis(Strict):
         default={}, description="the workload's parameters that the other way has"
     )
 
+    phases: dict[str, str] = Field(
+        default={},
+        description="phases that the other way has: texts in the names of phases, and what stands "
+        "there instead, such as random_ = random_replace_",
+    )
+
+    def moved(self, name: str) -> str:
+        """A figure's name, or a pattern of phases, with the other way's phases."""
+        for text, instead in self.phases.items():
+            name = name.replace(text, instead)
+        return name
+
     @model_validator(mode="after")
     def _is_another(self) -> Basis:
-        if not (self.states or self.parameters):
-            raise ValueError("the other way must differ: name states or parameters")
+        if not (self.states or self.parameters or self.phases):
+            raise ValueError("the other way must differ: name states, parameters or phases")
         return self
 
 
@@ -202,6 +214,24 @@ class Drawn(Strict):
     bars: list[Bar] = Field(min_length=1)
 
 
+def _with_selectors(value: Any, known: dict[str, Any]) -> Any:
+    """A copy in which each ``of`` and ``over`` that is a name is that selector."""
+    if isinstance(value, list):
+        return [_with_selectors(v, known) for v in value]
+    if not isinstance(value, dict):
+        return value
+    copy = {key: _with_selectors(v, known) for key, v in value.items()}
+    for key in {"of", "over"} & copy.keys():
+        name = copy[key]
+        if isinstance(name, str):
+            if name not in known:
+                raise ValueError(
+                    f"{key} = {name!r}: no such selector; there are: {', '.join(known)}"
+                )
+            copy[key] = known[name]
+    return copy
+
+
 class PaperModel(Noun):
     """A paper: what it measured on, and what it claims."""
 
@@ -215,10 +245,20 @@ class PaperModel(Noun):
     differs: list[str] = Field(
         default=[], description="how a run here differs from the paper's, each in a sentence"
     )
+    selectors: dict[str, Selector] = Field(
+        default={}, description="selectors by name: a part may name one instead of having its own"
+    )
     bases: list[Basis] = Field(default=[])
     claims: list[Claim] = Field(min_length=1)
     drawn: list[Drawn] = Field(default=[])
     causes: list[Causes] = Field(default=[])
+
+    @model_validator(mode="before")
+    @classmethod
+    def _selectors_by_name(cls, data: Any) -> Any:
+        """Names where selectors belong become the selectors."""
+        known = data.get("selectors") if isinstance(data, dict) else None
+        return _with_selectors(data, known) if isinstance(known, dict) else data
 
     def load_of(self, claim: Claim) -> str:
         """The workload that a claim is of."""

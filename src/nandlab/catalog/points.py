@@ -196,9 +196,7 @@ def _requests(word: str, *, heads: bool) -> tuple[list[int], list[int]]:
     """The counts and the sizes of COUNTSxSIZES."""
     counts, times, lengths = word.lower().rpartition("x")
     if heads and times:
-        raise UsageError(
-            f"{word!r}: the files decide how many requests a head has: give SIZES only"
-        )
+        raise UsageError(f"{word!r}: a head's files decide how many requests: give SIZES only")
     if not heads and not times:
         raise UsageError(f"{word!r}: give COUNTSxSIZES without blanks, such as 8,16x4K")
     found = [amounts.size(size, "size") for size in lengths.split(",")]

@@ -148,6 +148,21 @@ class OwnFigure(Strict):
         return self
 
 
+class AttributeWords(Strict):
+    """An attribute by which phases of the workload are set apart, and curves are drawn."""
+
+    title: str = Field(description="in a few words, as the axis of a chart shows it")
+    unit: str = Field(
+        default="count", description="what its numbers are amounts of; of words it says nothing"
+    )
+
+    @model_validator(mode="after")
+    def _is_of_a_known_quantity(self) -> AttributeWords:
+        if self.unit not in QUANTITIES:
+            raise ValueError(f"unit {self.unit!r} is none of {', '.join(QUANTITIES)}")
+        return self
+
+
 class Headline(Strict):
     """The figure that file systems are ranked and advised by."""
 
@@ -234,8 +249,14 @@ class WorkloadWords(Strict):
     figures: dict[str, OwnFigure] = Field(
         default={}, description="its own figures, by name; elsewhere they are own.NAME"
     )
-    headline: Headline | None = Field(default=None, description="absent: the first timed phase")
-    view: Literal["phases", "lifetime"] = Field(
+    at: dict[str, AttributeWords] = Field(
+        default={}, description="attributes that its phases may have, by name: docs/workloads.md"
+    )
+    headline: Headline | None = Field(
+        default=None,
+        description='absent: the first timed phase; with view = "points" all of them together',
+    )
+    view: Literal["phases", "lifetime", "points"] = Field(
         default="phases", description="how its results are read: docs/workloads.md"
     )
 

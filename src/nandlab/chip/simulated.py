@@ -15,6 +15,8 @@ KEPT = "/tmp/kept-chip"
 COUNTS = ("reads", "programs", "erases")
 HITS = "buffer_hits"
 """The chip's own word for reads that its page register answered."""
+USAGE = ("busy_ns", "warped_ns", "bytes_read", "bytes_written")
+"""Of the chip's time and its bus, as a result names them too."""
 CHIP_FIFO = "/tmp/chip"
 
 LOAD_DEADLINE_S = 3600
@@ -89,6 +91,15 @@ def hits_between(before: str, after: str) -> int | None:
     had, has = (_rows(printed, (HITS,)).get(HITS) for printed in (before, after))
     did = None if has is None else has - (had or 0)
     return None if did is None or did < 0 else did
+
+
+def usage_between(before: str, after: str) -> dict[str, int] | None:
+    """Time and bytes of the chip between two moments; None as :func:`between`."""
+    had, has = (_rows(printed, (*USAGE, HITS)) for printed in (before, after))
+    did = {key: value - had.get(key, 0) for key, value in has.items()}
+    if not did or min(did.values()) < 0:
+        return None
+    return {"register_hits" if key == HITS else key: value for key, value in did.items()}
 
 
 def programmed(printed: str) -> float | None:

@@ -26,7 +26,7 @@ UNITS = {
     "pe_cycles": "cycles",
 }
 """Units of the keys whose names do not end in a unit."""
-ENDINGS = {"_ns": "ns", "_nj": "nJ", "_percent": "%"}
+ENDINGS = {"_ns": "ns", "_mv": "mV", "_ma": "mA", "_ua": "uA", "_percent": "%"}
 UNKNOWN = "not known"
 
 
@@ -55,7 +55,9 @@ def _words(key: str, value: Any) -> str:
         return "yes" if value else "no"
     if isinstance(value, list):
         return ", ".join(str(v) for v in value)
-    text = f"{value:,}" if isinstance(value, int) else str(value)
+    if isinstance(value, str):
+        return value
+    text = f"{value:,g}" if isinstance(value, float) else f"{value:,}"
     return f"{text} {unit(key)}".rstrip()
 
 

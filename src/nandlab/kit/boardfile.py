@@ -32,7 +32,7 @@ class Head:
     """What a board file says of itself."""
 
     board: Mapping[str, Any]
-    """The board, as catalog.board.BoardModel dumps it, without the measured controller."""
+    """The board, as catalog.board.BoardModel dumps it, without what is told of real ones."""
     lock: Lock
 
     def contents(self) -> set[str]:

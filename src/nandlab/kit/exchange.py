@@ -33,7 +33,7 @@ def export(model: BoardModel, file: Path) -> None:
     for each, files in needs.locked(model):
         strictly_brought(each, files)
         lock[each.name] = files
-    head = boardfile.Head(model.model_dump(mode="json", exclude={"controller"}), lock)
+    head = boardfile.Head(model.model_dump(mode="json", exclude={"controller", "power"}), lock)
     boardfile.write(file, head, {sha256: packages.place(sha256) for sha256 in head.contents()})
 
 

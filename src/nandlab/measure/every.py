@@ -4,12 +4,13 @@
 from __future__ import annotations
 
 from nandlab.measure.counters import COUNTERS
+from nandlab.measure.cpu import CPU
 from nandlab.measure.instrument import Instrument
 from nandlab.measure.memory import MEMORY
 from nandlab.measure.read_ahead import READ_AHEAD
 from nandlab.plan.study import TrialSpec
 
-INSTRUMENTS = (MEMORY, COUNTERS, READ_AHEAD)
+INSTRUMENTS = (MEMORY, COUNTERS, READ_AHEAD, CPU)
 
 
 def wanted(spec: TrialSpec) -> list[Instrument]:

@@ -17,9 +17,10 @@ from nandlab.board.job import JobRecord, Step, printable
 from nandlab.plan.study import TrialSpec
 from nandlab.results.record import Doubt
 
-Moment = Literal["loaded", "formatted", "mounted", "worked", "unmounted"]
-"""The chip is loaded; the file system is made; it is mounted and at rest; the workload has ended;
-the file system is unmounted."""
+Moment = Literal["loaded", "formatted", "mounted", "ready", "worked", "unmounted"]
+"""The chip is loaded; the file system is made; it is mounted and at rest; the flash is filled and
+the workload begins (of a list: its first mount is over); the workload has ended; the file system is
+unmounted."""
 NUMBER = re.compile(r"[0-9]{1,18}")
 """A number that a step printed: no longer than fits a result."""
 

@@ -21,6 +21,7 @@ from pydantic import (
 )
 
 from nandlab.analysis import asked, figures, limits, words
+from nandlab.analysis.curves import Curve
 from nandlab.base.digest import digest
 from nandlab.base.errors import UsageError
 from nandlab.base.paths import STUDIES
@@ -30,6 +31,7 @@ from nandlab.catalog.files import beside, load, names, read_toml, validate
 from nandlab.catalog.filesystem import FilesystemModel
 from nandlab.catalog.noun import Noun, Scalar, Strict
 from nandlab.catalog.workload import WorkloadModel
+from nandlab.plan import curves
 from nandlab.plan.fit import refused, without_room
 from nandlab.plan.matrix import (
     Beside,
@@ -49,8 +51,9 @@ N = TypeVar("N", bound=Noun)
 F = TypeVar("F", FilesystemModel, WorkloadModel)
 
 
-Measure = Literal["memory"]
-"""memory: the RAM that the file system's modules hold when mounted, at the peak, at the end."""
+Measure = Literal["memory", "cpu"]
+"""memory: the RAM that the file system's modules hold when mounted, at the peak, at the end.
+cpu: how long the processor idled in the load."""
 
 
 class Study(Strict):
@@ -76,6 +79,9 @@ class Study(Strict):
     product: Product | None = Field(
         default=None, description="what is to be built; the matrix's chip and loads follow from it"
     )
+    curves: list[Curve] = Field(
+        default=[], description="charts of a figure over an attribute, which its report has"
+    )
     matrix: Matrix
     beside: list[Beside] = Field(
         default=[], description="further combinations that are not crossed with the matrix"
@@ -91,9 +97,9 @@ class Study(Strict):
 
     @model_serializer(mode="wrap")
     def _without_what_is_not_asked(self, dump: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        """A study without limits and product is written as before they were: its runs keep ids."""
+        """A study without one of these is written as before it could have it: its runs keep ids."""
         told: dict[str, Any] = dump(self)
-        return {k: v for k, v in told.items() if v or k not in ("limits", "product")}
+        return {k: v for k, v in told.items() if v or k not in ("limits", "product", "curves")}
 
     def members(self, first: int | None = None) -> list[Member]:
         """The ensemble's first members, as many as ``first``; None: all."""
@@ -226,6 +232,8 @@ def _planned(study: Study, c: _Collector, board: BoardModel | None) -> list[Tria
     for at, matrix in matrices.items():
         trials += _expand(c, study, matrix, board, at)
     _check_limits(c, study, trials)
+    if not c.wrong:
+        c.wrong += [f"{c.where}: {text}" for text in curves.mistakes(study.curves, trials)]
     if c.wrong:
         raise UsageError("\n".join(dict.fromkeys(c.wrong)))
     ids = [t.id for t in trials]

@@ -12,17 +12,15 @@ from nandlab.analysis.groups import Setting
 from nandlab.analysis.life import Point
 from nandlab.analysis.lifetime import shortened
 from nandlab.base import units
-from nandlab.report import layout, tables
+from nandlab.report import keys, layout, tables
 from nandlab.report.charts import Chart, Spec
-from nandlab.report.layout import LETTER, NARROW, STEP, WIDE, Data, Row
+from nandlab.report.layout import NARROW, WIDE, Data, Row
 from nandlab.report.specs import Drawn
 from nandlab.results.record import Trial
 
 MIB = 2.0**20
 AXIS_ROOM = 52
 """Px left of the panel for the axis of dead blocks and its title."""
-SAMPLE = 26
-"""Length in px of the sample line in the key."""
 DASHES: tuple[list[int], ...] = ([1, 0], [6, 3], [2, 2], [9, 3, 2, 3])
 """Dashes tell the configurations of one file system apart: they share its colour."""
 MARKS = (("●", "gave up", False), ("○", "still lived when the rounds ended", True))
@@ -110,64 +108,24 @@ def _key(
     width: float,
 ) -> list[dict[str, Any]]:
     """The lines of the key: a sample and a name for each row, then what the marks mean."""
-    chars = int((width - SAMPLE - layout.EDGE - 20) / (LETTER * 1.08))
+    chars = keys.letters(width)
     lines: list[dict[str, Any]] = []
     for row in (r for r in rows if any(r is d for d, _ in lives)):
         text = f"{row.ensemble.label}, n={len(row.ensemble.ok)}"
         for i, part in enumerate(textwrap.wrap(text, chars)):
-            looks = {"colour": row.colour, "dash": dashes[row.key]}
-            sample = {"from": 0, "to": SAMPLE - 6, **looks} if i == 0 else {}
-            lines.append({"line": len(lines), "text": part, **sample})
+            looks: dict[str, Any] = {"colour": row.colour, "dash": dashes[row.key]}
+            lines.append(keys.entry(len(lines), part, **(looks if i == 0 else {})))
     for mark, words, alive in MARKS:
         if any(t.open_ended is alive for _, t in lives):
-            lines.append({"line": len(lines), "text": words, "mark": mark})
+            lines.append(keys.entry(len(lines), words, mark=mark))
     return lines
 
 
 def _spec(key: str, width: float, data: Data) -> Spec:
     inner = width - AXIS_ROOM - layout.EDGE
     height = 300 if width == WIDE else 240
-    spec = layout.concat([_key_view(key, inner, len(data[key])), _plot(inner, height, data)], 1)
+    spec = layout.concat([keys.view(key, inner, len(data[key])), _plot(inner, height, data)], 1)
     return {**spec, "bounds": "full", "spacing": 14}
-
-
-def _key_view(key: str, width: float, lines: int) -> Spec:
-    x: Spec = {"type": "quantitative", "scale": {"domain": [0, width], "nice": False}, "axis": None}
-    y: Spec = {
-        "field": "line",
-        "type": "quantitative",
-        "scale": {"domain": [-0.5, lines - 0.5], "reverse": True, "nice": False},
-        "axis": None,
-    }
-    sample: Spec = {
-        "transform": [{"filter": "isValid(datum.to)"}],
-        "mark": {"type": "rule", "strokeWidth": 2},
-        "encoding": {
-            "x": {**x, "field": "from"},
-            "x2": {"field": "to"},
-            "y": y,
-            "color": layout.COLOUR,
-            "strokeDash": DASH,
-        },
-    }
-    words: Spec = {
-        "mark": layout.WORDS,
-        "encoding": {"x": {"value": SAMPLE}, "y": y, "text": {"field": "text"}},
-    }
-    marks: Spec = {
-        "transform": [{"filter": "isValid(datum.mark)"}],
-        "mark": {"type": "text", "align": "center"},
-        "encoding": {"x": {"value": (SAMPLE - 6) / 2}, "y": y, "text": {"field": "mark"}},
-    }
-    return {
-        "data": {"name": key},
-        "width": width,
-        "height": STEP * lines,
-        "layer": [sample, marks, words],
-    }
-
-
-DASH: Spec = {"field": "dash", "type": "nominal", "scale": None, "legend": None}
 
 
 def _plot(width: float, height: float, data: Data) -> Spec:
@@ -204,7 +162,7 @@ def _plot(width: float, height: float, data: Data) -> Spec:
             "detail": {"field": "trial", "type": "nominal"},
             "order": {"field": "at", "type": "quantitative"},
             "color": layout.COLOUR,
-            "strokeDash": DASH,
+            "strokeDash": keys.DASH,
         },
     }
     marks: Spec = {

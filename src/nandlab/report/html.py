@@ -25,9 +25,10 @@ from nandlab.analysis.shipping import Shipping
 from nandlab.analysis.views import view
 from nandlab.base.digest import digest
 from nandlab.base.files import write_whole
-from nandlab.report import charts, layout, readings, tables
+from nandlab.report import charts, curves, layout, readings, tables
 from nandlab.report.beside import Beside, beside
 from nandlab.report.charts import Chart
+from nandlab.report.curves import Asked
 from nandlab.report.specs import Drawn
 from nandlab.results.folder import RunFolder
 from nandlab.results.record import WARNINGS, Run, Trial
@@ -56,16 +57,17 @@ def write(run_folder: RunFolder, out: Path | None = None) -> Path:
     """Writes page and charts, each file whole; the page comes last. Returns its path."""
     finished = list(run_folder.trials())
     sections = [_section(s) for s in groups.group(finished)]
+    asked = curves.asked(run_folder.head().spec, finished)
     paper = beside(run_folder.head(), finished)
     folder = out or run_folder.path / "report"
     folder.mkdir(parents=True, exist_ok=True)
-    for chart in _drawn(sections, paper):
+    for chart in _drawn(asked, sections, paper):
         svg = chart.svg()
         write_whole(folder / f"{chart.name}.svg", svg.encode())
         write_whole(folder / f"{chart.name}.png", charts.png(svg))
     trials = Path(os.path.relpath(run_folder.path / "trials", folder)).as_posix()
     page = folder / "index.html"
-    write_whole(page, _page(run_folder, sections, paper, trials).encode())
+    write_whole(page, _page(run_folder, asked, sections, paper, trials).encode())
     return page
 
 
@@ -96,14 +98,19 @@ def _options(setting: Setting) -> list[str]:
     return lines
 
 
-def _drawn(sections: list[Section], paper: Beside | None) -> list[Chart]:
+def _drawn(asked: list[Asked], sections: list[Section], paper: Beside | None) -> list[Chart]:
     """Every chart of the page."""
     redrawn = [found.chart for _, found in paper.figures] if paper else []
-    return [*redrawn, *(d.chart for s in sections for d in s.figures)]
+    own = [a.drawn.chart for a in asked if a.drawn]
+    return [*own, *redrawn, *(d.chart for s in sections for d in s.figures)]
 
 
 def _page(
-    run_folder: RunFolder, sections: list[Section], paper: Beside | None, trials_path: str
+    run_folder: RunFolder,
+    asked: list[Asked],
+    sections: list[Section],
+    paper: Beside | None,
+    trials_path: str,
 ) -> str:
     environment = jinja2.Environment(
         loader=jinja2.FileSystemLoader(TEMPLATES),
@@ -115,12 +122,13 @@ def _page(
     environment.filters["pretty"] = lambda v: json.dumps(v, indent=2, ensure_ascii=False)
     run, missing = run_folder.head(), run_folder.missing()
     trials = list(run_folder.trials())
-    drawn = _drawn(sections, paper)
+    drawn = _drawn(asked, sections, paper)
     ship = shipping.answer(run.spec, [s.setting for s in sections], of_study(run.spec))
     return environment.get_template("report.html.j2").render(
         run=run,
         version=__version__,
         caveats=answers.caveats(run, trials, missing),
+        curves=asked,
         sections=sections,
         paper=paper,
         available=answers.available(trials),

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from nandlab.analysis import answers, lifetime
 from nandlab.analysis.groups import Setting
 from nandlab.analysis.views import view
-from nandlab.report import deaths, latency, specs, surface, tables, wear
+from nandlab.report import deaths, latency, points, specs, surface, tables, wear
 from nandlab.report.specs import Drawn
 from nandlab.report.tables import Column, Table
 
@@ -54,6 +54,13 @@ def _lives(setting: Setting) -> list[Column]:
     return [*columns, ("gave up", tables.text_cell(lifetime.ended))]
 
 
+def _points(setting: Setting) -> list[Column]:
+    """Headline, all flash reads, mount and memory."""
+    names = ("chip.reads", "step.mount", "memory.mounted", "memory.peak")
+    columns = [tables.figure(setting.headline)]
+    return [*columns, *(tables.figure(setting.figure(name)) for name in names)]
+
+
 READINGS = {
     "phases": Reading(
         _phases,
@@ -62,6 +69,7 @@ READINGS = {
             *(wear.drawn_map, wear.drawn_histogram, specs.ageing, specs.states),
         ),
     ),
+    "points": Reading(_points, (points.drawn, specs.states)),
     "sweep": Reading(_phases, (surface.drawn,)),
     "lifetime": Reading(_lives, (deaths.drawn, wear.drawn_map, wear.drawn_histogram)),
 }

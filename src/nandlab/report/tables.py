@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
@@ -62,6 +62,8 @@ class Table:
 
     head: list[str]
     rows: list[TableRow]
+    lead: tuple[str, str] = ("configuration", "state")
+    """What the rows are told by: the heads of their subject and of their state."""
 
 
 def table(ensembles: Sequence[Ensemble], columns: Sequence[Column]) -> Table:
@@ -94,13 +96,17 @@ def _value(of: Figure, e: Ensemble) -> Value:
         return MISSING
     if found.more:  # a lower bound belongs to no single trial
         return spread_value(found, of.form)
-    trials = {t.id: v for t in e.ok if (v := of(t)) is not None}
+    return linked({t.id: v for t in e.ok if (v := of(t)) is not None}, found, of.form)
+
+
+def linked(trials: Mapping[str, float], found: Spread, form: Callable[[float], str]) -> Value:
+    """Median and range of the values of these trials, by id, each with the trial nearest it."""
     nearest = {at: min(trials, key=lambda i: abs(trials[i] - at)) for at in found.marks}
-    low, middle, high = (Part(of.form(at), nearest[at]) for at in found.marks)
+    low, middle, high = (Part(form(at), nearest[at]) for at in found.marks)
     if found.n == 1:
         return Value(middle)
     if low.text == high.text:
-        return Value(middle, (Part(found.extent(of.form)),))
+        return Value(middle, (Part(found.extent(form)),))
     return Value(middle, (low, Part(" to "), high))
 
 

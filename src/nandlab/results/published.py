@@ -60,9 +60,8 @@ FIGURES = tuple(name for name in TrialFigures.model_fields if name not in ("key"
 
 def figures_of(trial: Trial) -> dict[str, Any]:
     """The figures of a trial, however it ended, by the names of :data:`FIGURES`."""
-    return trial.model_dump(
-        include=set(FIGURES), exclude={"steps": {"__all__": {"command", "register_hits"}}}
-    )
+    later = {"command", "register_hits", "usage"}
+    return trial.model_dump(include=set(FIGURES), exclude={"steps": {"__all__": later}})
 
 
 class Published(Strict):

@@ -149,7 +149,7 @@ class Image(_Model):
 
 
 class Usage(_Model):
-    """Where the time of a phase went, and what passed the chip's bus; null: not known."""
+    """Where the time of a phase or a step went, and what passed the chip's bus; null: not known."""
 
     idle_ns: Count | None = Field(default=None, description="the processor idled, by cpuidle")
     busy_ns: Count | None = Field(default=None, description="the chip worked")
@@ -199,6 +199,11 @@ class StepTaken(_Model):
         default=None,
         description="reads that the chip's page register answered, without tR; no part of chip's "
         "reads; null: not counted, or the result is older than this field",
+    )
+    usage: Usage | None = Field(
+        default=None,
+        description="what the chip counted of the step, idle_ns not known; null: not counted, or "
+        "the result is older than this field",
     )
     command: str | None = Field(
         default=None,

@@ -43,7 +43,8 @@ CHIP_COUNTS = (
 )
 """The chip's counters that a trace is compared with."""
 ENERGY = "energy_nj"
-"""A counter that exists only if the chip's data sheet tells of energy."""
+"""A counter that simnand has only if it was loaded with energies, which nandlab does not do: what
+a chip draws is worked out after a run, by nandlab.analysis.energy."""
 
 
 @dataclass(frozen=True)

@@ -69,10 +69,11 @@ def with_lock(doubts: list[Doubt], board: Board, brought: Brought) -> list[Doubt
 def sources(spec: TrialSpec, board: Board) -> dict[str, dict[str, Any]]:
     """What the trial ran with, in full: programs, board, and the catalog's entries."""
     brought = board.programs(steps.without_image(spec))
-    controller = spec.board.controller
-    told: dict[str, dict[str, Any]] = {}
-    if controller:
-        told["controller"] = controller.model_dump()
+    told = {
+        key: said.model_dump()
+        for key in ("controller", "power")
+        if (said := getattr(spec.board, key)) is not None
+    }
     if lock := packages(spec, board).lock:
         told["packages"] = {name: dict(files) for name, files in lock.items()}
     return told | {

@@ -14,7 +14,16 @@ from nandlab.chip import simulated
 from nandlab.measure.every import wanted
 from nandlab.measure.instrument import Unreadable
 from nandlab.plan.study import TrialSpec
-from nandlab.results.record import Artefact, Counts, Doubt, Phase, Shares, State, StepTaken
+from nandlab.results.record import (
+    Artefact,
+    Counts,
+    Doubt,
+    Phase,
+    Shares,
+    State,
+    StepTaken,
+    Usage,
+)
 from nandlab.trial import measured
 from nandlab.trial.measured import Measured
 from nandlab.trial.steps import of_fill, rests
@@ -36,7 +45,7 @@ def outcome(spec: TrialSpec, job: Job, record: JobRecord) -> dict[str, Any]:
     """The outcome of a trial's steps, as fields of its result."""
     commands = {s.name: s.command for s in job.steps if not (s.beside or s.always)}
     log, chip = kernel_log(spec, record), _chip(spec, record)
-    hits = _hits(spec, record)
+    hits, usage = _hits(spec, record), _since(spec, record, simulated.usage_between)
     found: dict[str, Any] = {
         "status": "ok",
         "kernel_log": log,
@@ -48,6 +57,7 @@ def outcome(spec: TrialSpec, job: Job, record: JobRecord) -> dict[str, Any]:
                 chip=chip[s.step],
                 blocks_erased=simulated.erased(s.counts),
                 register_hits=hits[s.step],
+                usage=Usage(**told) if (told := usage[s.step]) else None,
                 command=commands[s.step],
             )
             for s in record.steps

@@ -96,6 +96,7 @@ def _work(spec: TrialSpec, hold: Cargo | None) -> Iterator[Step]:
     yield from (mount(spec), rest(spec), *_beside(spec, "mounted"))
     if spec.aged:
         yield fill(spec)
+    yield from _beside(spec, "ready")
     yield Step("workload", filled(spec, spec.workload.command), deadline_s=WORK_DEADLINE_S)
     yield from (*_beside(spec, "worked"), unmount(spec), *_beside(spec, "unmounted"))
 
@@ -112,7 +113,7 @@ def _listed(spec: TrialSpec, hold: Cargo | None) -> Iterator[Step]:
             yield from _beside(spec, "worked")
         yield from _step(spec, step, hold, mounted=_mounted(steps[:i]))
         if mounts and i == mounts[0]:
-            yield from _beside(spec, "mounted")
+            yield from (*_beside(spec, "mounted"), *_beside(spec, "ready"))
         if i == ends:
             yield from _beside(spec, "unmounted")
     if ends is None and mounts:

@@ -1,0 +1,110 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Curves as a study asks for them: a figure over an attribute, a line for each kind of trial.
+
+``nandlab.plan.curves`` checks their names against the study's trials, ``nandlab.analysis.lines``
+has their values. Names are those of analysis/place.py and of the registry of figures.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Literal
+
+from pydantic import Field, model_validator
+
+from nandlab.analysis.place import OF_PHASES, OF_TRIAL
+from nandlab.catalog.files import validate
+from nandlab.catalog.noun import Scalar, Strict
+
+ATTRIBUTES = (*OF_TRIAL, "phase")
+"""Names that are attributes as they are."""
+FAMILIES = ("option", "parameter", "at")
+"""Attributes whose name goes on behind a dot."""
+
+
+def is_attribute(name: str) -> bool:
+    """Whether a name is of an attribute; else it is of a figure."""
+    return name in ATTRIBUTES or name.partition(".")[0] in FAMILIES
+
+
+class Gain(Strict):
+    """What is saved: 1 - of / over, member by member, as a share; below 0 it costs."""
+
+    by: str = Field(description="the attribute in which the two differ: option.read_ahead, ...")
+    of: Scalar = Field(description="its value where something is saved")
+    over: Scalar = Field(description="its value that this is compared with")
+
+
+class Curve(Strict):
+    """A chart of the report."""
+
+    name: str = Field(pattern=r"^[a-z0-9][a-z0-9-]*$", description="names its files too")
+    title: str = Field(min_length=1, description="above the chart")
+    caption: str = Field(default="", description="below it: what it shows and does not say")
+    x: str = Field(
+        description="an attribute; or a figure: then each configuration is a point by itself"
+    )
+    y: str = Field(description="a figure: point.NAME of a phase with attributes, or a trial's")
+    where: dict[str, Scalar | list[Scalar]] = Field(
+        default={}, description="attributes and the value, or values, that they must have"
+    )
+    lines: list[str] = Field(
+        default=[],
+        description="attributes: a line for each combination of their values; what else differs "
+        "makes further lines, and their names say so",
+    )
+    gain: Gain | None = Field(default=None, description="y is then what one value saves of it")
+    label: str = Field(default="", description="an attribute that is written beside each point")
+    scale: Literal["linear", "log"] = Field(default="linear", description="of x")
+    y_scale: Literal["linear", "log"] = Field(default="linear", description="of y")
+    modelled: str = Field(
+        default="", description="a model whose lines are drawn too, dashed; empty: none"
+    )
+
+    @model_validator(mode="after")
+    def _is_drawable(self) -> Curve:
+        if is_attribute(self.y):
+            raise ValueError(f"y = {self.y!r}: it is an attribute; y must be a figure")
+        if self.gain and self.scatter:
+            raise ValueError(f"x = {self.x!r}: over a figure there is no gain; x: an attribute")
+        if self.gain and self.y_scale == "log":
+            raise ValueError("y_scale: a gain may be 0 or less, so it has no logarithm")
+        if self.gain and self.gain.by == self.x:
+            raise ValueError(f"x = {self.x!r}: the gain is taken by it; let x be another one")
+        return self
+
+    @property
+    def scatter(self) -> bool:
+        """Whether x is a figure too."""
+        return not is_attribute(self.x)
+
+    @property
+    def attributes(self) -> dict[str, str]:
+        """Every attribute that is named, by its place in the table."""
+        told = {"x": self.x} if not self.scatter else {}
+        told |= {f"where.{name}": name for name in self.where}
+        told |= {f"lines.{i}": name for i, name in enumerate(self.lines)}
+        told |= {"gain.by": self.gain.by} if self.gain else {}
+        return told | ({"label": self.label} if self.label else {})
+
+    @property
+    def figures(self) -> dict[str, str]:
+        """Every figure that is named, by its place in the table."""
+        return {"y": self.y} | ({"x": self.x} if self.scatter else {})
+
+    @property
+    def of_phases(self) -> bool:
+        """Whether a value is one of a phase, not of a whole trial."""
+        names = (*self.attributes.values(), *self.figures.values())
+        return any(name.startswith(OF_PHASES) and not _of_a_trial(name) for name in names)
+
+
+def _of_a_trial(name: str) -> bool:
+    """The registry's figures ``phase.NAME`` are a trial's."""
+    return name.startswith("phase.")
+
+
+def of_study(spec: Mapping[str, Any]) -> list[Curve]:
+    """The curves of a study, as a run's head keeps it; UsageError if they are none today."""
+    told = spec.get("curves") or []
+    return [validate(c, Curve, f"curves.{i}") for i, c in enumerate(told)]

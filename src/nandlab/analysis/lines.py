@@ -1,0 +1,309 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The values of a study's curves: lines of points, each with its spread over the members.
+
+A point is an ensemble: the members of one configuration, or of one phase of it. Two configurations
+are never one point: where a study's ``lines`` do not set them apart, what differs between them
+does, and the line's name says so. Trials that did not end well have no values.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterable, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import NamedTuple
+
+from nandlab.analysis import figures, modelled, place, words
+from nandlab.analysis.curves import Curve, Gain
+from nandlab.analysis.place import Place, Scalar
+from nandlab.analysis.spread import Spread, spread
+from nandlab.base.units import QUANTITIES, Quantity
+from nandlab.results.record import Trial
+
+Value = Callable[[Place], float | None]
+LONGEST = 40
+"""Letters of an attribute's value in a line's name."""
+
+
+@dataclass(frozen=True)
+class Axis:
+    """What one direction of the chart shows."""
+
+    title: str
+    quantity: Quantity
+
+
+class Member(NamedTuple):
+    """A member's value at a point."""
+
+    place: Place
+    """For a gain, that which it is compared with."""
+    y: float
+    x: float | None
+    """Where x is a figure."""
+    parts: tuple[float, ...]
+    """For a gain, what is compared: of, over."""
+    trials: tuple[str, ...]
+    """Ids of the trials that it is from."""
+
+
+@dataclass(frozen=True)
+class Point:
+    """An ensemble's values at one place of x."""
+
+    x: Scalar
+    """The attribute's value; of a figure its median."""
+    label: str
+    members: tuple[Member, ...]
+
+    @property
+    def y(self) -> Spread:
+        return _sure(spread(m.y for m in self.members))
+
+    @property
+    def over_x(self) -> Spread | None:
+        """The spread of x; None where x is an attribute."""
+        return spread(m.x for m in self.members)
+
+    @property
+    def parts(self) -> list[Spread]:
+        """The spreads of what a gain compares; empty: there is no gain."""
+        columns = zip(*(m.parts for m in self.members), strict=True)
+        return [_sure(spread(values)) for values in columns]
+
+    @property
+    def trials(self) -> list[str]:
+        return list(dict.fromkeys(i for m in self.members for i in m.trials))
+
+
+@dataclass(frozen=True)
+class Line:
+    """The points of one combination."""
+
+    key: tuple[str, ...]
+    """The combination; a modelled line has that of the measured one."""
+    title: str
+    filesystem: str
+    points: tuple[Point, ...]
+    modelled: bool = False
+    """Whether a model gives the values: then they were not measured."""
+
+
+@dataclass(frozen=True)
+class Plot:
+    """A curve with its values."""
+
+    curve: Curve
+    x: Axis
+    y: Axis
+    of: Axis
+    """The study's y; with a gain, what is saved."""
+    lines: tuple[Line, ...]
+
+    @property
+    def numeric(self) -> bool:
+        """Whether every x is a number; else they are words, in the order of the plan."""
+        return all(isinstance(p.x, float) for line in self.lines for p in line.points)
+
+    @property
+    def places(self) -> list[Scalar]:
+        """Every x once, in order."""
+        found = dict.fromkeys(p.x for line in self.lines for p in line.points)
+        return sorted(found) if self.numeric else list(found)
+
+
+def plots(curves: Sequence[Curve], trials: Sequence[Trial]) -> list[Plot]:
+    """Every curve with the values that the trials have; a curve without any has no lines."""
+    return [_plot(curve, [t for t in trials if t.ok]) for curve in curves]
+
+
+def _plot(curve: Curve, trials: Sequence[Trial]) -> Plot:
+    places = [p for t in trials for p in place.places(t, phases=curve.of_phases)]
+    places = [p for p in places if _wanted(curve, p)]
+    members = list(_members(curve, places, partial(value, curve.y)))
+    keys = _keys(curve, members)
+    measured = _lines(curve, keys, members)
+    model = modelled.MODELS.get(curve.modelled)
+    if model is not None:
+        given = list(_members(curve, places, partial(model, curve.y)))
+        measured += [
+            replace(line, title=f"{line.title}, modelled: {curve.modelled}", modelled=True)
+            for line in _lines(curve, keys, given)
+        ]
+    x, of = _axis(curve.x, trials), _axis(curve.y, trials)
+    y = Axis(f"saved: {of.title}", QUANTITIES["share"]) if curve.gain else of
+    return Plot(curve, x, y, of, tuple(measured))
+
+
+def value(name: str, at: Place) -> float | None:
+    """A figure of a place by name; None: it has none."""
+    family, _, rest = name.partition(".")
+    if family == "point":
+        figure = place.FIGURES.get(rest)
+        return None if figure is None or at.phase is None else figure.read(at.trial, at.phase)
+    of = words.of([at.trial])
+    return None if figures.undeclared(name, of) else figures.find(name, of)(at.trial)
+
+
+def _wanted(curve: Curve, at: Place) -> bool:
+    told = at.identity
+    for name, wanted in curve.where.items():
+        one_of = wanted if isinstance(wanted, list) else [wanted]
+        if name not in told or not any(place.alike(told[name], w) for w in one_of):
+            return False
+    return curve.scatter or curve.x in told
+
+
+def _members(curve: Curve, places: Sequence[Place], read: Value) -> Iterable[Member]:
+    if curve.gain:
+        yield from _gains(curve.gain, places, read)
+        return
+    for at in places:
+        y = read(at)
+        x = value(curve.x, at) if curve.scatter else None
+        if y is not None and (x is not None or not curve.scatter):
+            yield Member(at, y, x, (), (at.trial.id,))
+
+
+def _gains(gain: Gain, places: Sequence[Place], read: Value) -> Iterable[Member]:
+    """1 - of / over for each pair that differs in nothing else, of one seed and phase offset."""
+    saved = {_partner(gain, p): p for p in places if _has(p, gain.by, gain.of)}
+    for over in places:
+        of = saved.get(_partner(gain, over)) if _has(over, gain.by, gain.over) else None
+        if of is None:
+            continue
+        least, whole = read(of), read(over)
+        if least is not None and whole:
+            trials = (of.trial.id, over.trial.id)
+            yield Member(over, 1 - least / whole, None, (least, whole), trials)
+
+
+def _has(at: Place, name: str, wanted: Scalar) -> bool:
+    told = at.identity
+    return name in told and place.alike(told[name], wanted)
+
+
+def _partner(gain: Gain, at: Place) -> Hashable:
+    """What two partners share. Phases that differ in an attribute have names of their own."""
+    leave = {gain.by, *(["phase"] if gain.by.startswith("at.") else [])}
+    return at.member, tuple(sorted((k, str(v)) for k, v in at.identity.items() if k not in leave))
+
+
+def _keys(curve: Curve, members: Sequence[Member]) -> list[str]:
+    """The attributes that lines are told by: the study's, and more while a point would mix."""
+    keys = list(curve.lines)
+    aside = {curve.x, curve.gain.by if curve.gain else ""}
+    while not curve.scatter:
+        mixed = _varying(curve, keys, members) - {*keys, *aside}
+        if not mixed:
+            break
+        order = [k for m in members for k in m.place.identity if k in mixed]
+        keys.append(min(dict.fromkeys(order), key=lambda k: _count([*keys, k], members)))
+    return keys
+
+
+def _varying(curve: Curve, keys: Sequence[str], members: Sequence[Member]) -> set[str]:
+    """The attributes in which the members of some point differ."""
+    points: dict[Hashable, list[dict[str, Scalar]]] = {}
+    for m in members:
+        told = m.place.identity
+        points.setdefault((_key(keys, m), place.plain(told[curve.x])), []).append(told)
+    return {
+        k
+        for alike in points.values()
+        for k in dict.fromkeys(k for told in alike for k in told)
+        if len({str(told.get(k)) for told in alike}) > 1
+    }
+
+
+def _count(keys: Sequence[str], members: Sequence[Member]) -> int:
+    """How many lines these attributes make."""
+    return len({_key(keys, m) for m in members})
+
+
+def _key(keys: Sequence[str], member: Member) -> tuple[str, ...]:
+    told = member.place.identity
+    return tuple(str(told.get(k, "")) for k in keys)
+
+
+def _lines(curve: Curve, keys: Sequence[str], members: Sequence[Member]) -> list[Line]:
+    by_key: dict[tuple[str, ...], list[Member]] = {}
+    for m in members:
+        by_key.setdefault(_key(keys, m), []).append(m)
+    several = len(by_key) > 1
+    shown = [
+        k for i, k in enumerate(keys) if not several or len({key[i] for key in by_key}) > 1
+    ] or ["filesystem"]
+    return [
+        Line(
+            key,
+            ", ".join(filter(None, (in_words(k, found[0].place) for k in shown))),
+            found[0].place.trial.filesystem,
+            _points(curve, found),
+        )
+        for key, found in by_key.items()
+    ]
+
+
+def _points(curve: Curve, members: Sequence[Member]) -> tuple[Point, ...]:
+    by_x: dict[Hashable, list[Member]] = {}
+    for m in members:
+        by_x.setdefault(_where(curve, m), []).append(m)
+    numbers = all(isinstance(place.plain(m.place.identity.get(curve.x, 0)), float) for m in members)
+    found = []
+    for alike in by_x.values():
+        x = spread(m.x for m in alike)
+        told = alike[0].place.identity.get(curve.x, "")
+        at: Scalar = x.median if x else place.plain(told) if numbers else str(told)
+        label = str(alike[0].place.identity.get(curve.label, ""))
+        found.append(Point(at, label, tuple(alike)))
+    return tuple(sorted(found, key=lambda p: float(p.x)) if numbers else found)
+
+
+def _where(curve: Curve, m: Member) -> Hashable:
+    """What the members of one point share: x, or where x is a figure their configuration."""
+    if not curve.scatter:
+        return place.plain(m.place.identity[curve.x])
+    return m.place.trial.configuration(), m.place.phase and m.place.phase.name
+
+
+def in_words(name: str, at: Place) -> str:
+    """An attribute's value as a line's name has it: ``JFFS2``, ``random``, ``size 4.00 KiB``."""
+    told = at.identity.get(name)
+    if told is None:
+        return ""
+    if name == "filesystem":
+        return at.trial.filesystem_title
+    family, _, rest = name.partition(".")
+    if family == "at":
+        said = words.declared(at.trial).at.get(rest)
+        if isinstance(told, str):
+            return told
+        return f"{rest} {QUANTITIES[said.unit].form(told) if said else told}"
+    text = str(told)
+    text = text if len(text) <= LONGEST else f"{text[: LONGEST - 1]}…"
+    return f"{rest}={text}" if family in ("option", "parameter") else text
+
+
+def _axis(name: str, trials: Sequence[Trial]) -> Axis:
+    family, _, rest = name.partition(".")
+    if family == "point":
+        figure = place.FIGURES[rest]
+        return Axis(figure.title, figure.quantity)
+    if family == "at":
+        for t in trials:
+            if said := words.declared(t).at.get(rest):
+                return Axis(said.title, QUANTITIES[said.unit])
+    if family in ("option", "parameter", "at"):
+        return Axis(rest.replace("_", " "), QUANTITIES["count"])
+    known = (words.of([t]) for t in trials)
+    of = next((w for w in known if figures.undeclared(name, w) is None), None)
+    if of is None:
+        return Axis(name.replace("_", " "), QUANTITIES["count"])
+    found = figures.find(name, of)
+    return Axis(found.title, found.quantity)
+
+
+def _sure(found: Spread | None) -> Spread:
+    assert found is not None, "a point has a member"
+    return found

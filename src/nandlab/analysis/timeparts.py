@@ -1,0 +1,109 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Where the time of a stretch of a trial went: the processor ran, waited for flash, or idled.
+
+*Waiting* is the time that the chip worked, ``busy_ns``: its driver waits for each operation. The
+simulator's own instructions within an operation are part of that, for they stand in for the chip.
+*Idle* is what the kernel's cpuidle counted, *cpu* the rest. The three sum to the stretch.
+
+Under warp an operation really sleeps where another thread is ready to run. That thread's work, and
+what the processor idles after it until the chip is done, is then counted as waiting too, so cpu is
+a lower bound. ``unsure_ns`` is by how much at most: what was neither warped nor idled away.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from nandlab.analysis import words
+from nandlab.results.record import Counts, Phase, Trial, Usage
+
+LOAD = "workload"
+"""The step of a load that is one command; each step of a list is named after its phase."""
+INSTRUMENT = "cpu"
+"""The instrument that tells the idle time of the load as a whole."""
+NOT_TOLD = Usage()
+
+
+@dataclass(frozen=True)
+class Span:
+    """A stretch of a trial: a phase with its sync, a step, the load as a whole."""
+
+    ns: float
+    counts: Counts | None
+    usage: Usage = NOT_TOLD
+
+
+@dataclass(frozen=True)
+class Parts:
+    """A stretch by what the processor did, ns."""
+
+    cpu_ns: float
+    waiting_ns: float
+    idle_ns: float
+    unsure_ns: float = 0
+    """At most so much of waiting_ns and idle_ns was the processor's, or the simulator's, work."""
+
+
+def parts(span: Span, *, sleeps: bool = False) -> Parts | None:
+    """The parts of a stretch; None where its idle or its chip's time is not known.
+
+    sleeps: the board's ``wait`` is sleep, so that waiting for flash is idle time too.
+    """
+    idle, busy = span.usage.idle_ns, span.usage.busy_ns
+    if idle is None or busy is None:
+        return None
+    idle_ns = min(float(idle), span.ns)
+    if sleeps:
+        waiting = min(float(busy), idle_ns)
+        return Parts(span.ns - idle_ns, waiting, idle_ns - waiting)
+    twice = max(0.0, busy + idle_ns - span.ns)
+    idle_ns = max(0.0, idle_ns - twice)
+    waiting = min(float(busy), span.ns - idle_ns)
+    unsure = max(0.0, busy - (span.usage.warped_ns or 0) - twice)
+    return Parts(max(0.0, span.ns - waiting - idle_ns), waiting, idle_ns, unsure)
+
+
+def phase(found: Phase | None) -> Span | None:
+    """A phase with its sync; None where it was not run."""
+    if found is None or found.ns is None:
+        return None
+    return Span(found.ns + (found.sync_ns or 0), found.chip, found.usage or NOT_TOLD)
+
+
+def load(trial: Trial) -> list[Span]:
+    """The load in as few stretches as tell most of it; empty: nothing is known of it.
+
+    The phases that count where all tell their idle time; else what the instrument measured of the
+    load as a whole; else its steps, whose idle time is not known; else its phases, where steps
+    were not counted.
+    """
+    phases = _phases(trial)
+    if phases and all(s.usage.idle_ns is not None for s in phases):
+        return phases
+    return _measured(trial) or _steps(trial) or phases
+
+
+def _phases(trial: Trial) -> list[Span]:
+    of = words.of([trial])
+    found = [phase(p) for p in trial.phases if of.phase(p.name).timed]
+    known = [span for span in found if span is not None]
+    return known if len(known) == len(found) else []
+
+
+def _measured(trial: Trial) -> list[Span]:
+    told = trial.measured.get(INSTRUMENT, {})
+    if not {"span_ns", "idle_ns", "busy_ns", "reads"} <= set(told):
+        return []
+    counts = Counts(**{key: int(told[key]) for key in Counts.model_fields})
+    usage = {key: int(told[key]) for key in Usage.model_fields if key in told}
+    return [Span(told["span_ns"], counts, Usage(**usage))]
+
+
+def _steps(trial: Trial) -> list[Span]:
+    of = words.of([trial])
+    timed = [p.name for p in trial.phases if of.phase(p.name).timed]
+    steps = [s for s in trial.steps if s.name == LOAD] or [
+        s for s in trial.steps if any(n == s.name or n.startswith(f"{s.name}_") for n in timed)
+    ]
+    counted = all(s.chip is not None for s in steps)
+    return [Span(s.ns, s.chip, s.usage or NOT_TOLD) for s in steps] if counted else []

@@ -1,0 +1,85 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Which part of the catalog a trial used: what it did not use cannot have moved it.
+
+The catalog grows: a file system gains options, a board or a chip gains what is only told of it. A
+trial from before has none of that. It is the same trial all the same, if it used none of it: its
+steps and files are its own, and compared. So these parts are left out of a comparison:
+
+- an option at its default, where that adds nothing to any command and asks nothing of the kernel;
+- the values of an option that were not chosen;
+- what of a board or a chip is only told beside figures;
+- a key that says nothing: an empty one is one that an older catalog did not have.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from nandlab.catalog.board import TOLD
+from nandlab.results.record import Trial
+
+TOLD_OF_CHIP = {"energy", "sources", "summary"}
+"""Keys of a chip that are only told; a figure that simnand takes is in the command loading it."""
+
+
+def left_alone(trial: Trial) -> set[str]:
+    """The trial's options whose value is the default and does nothing at all."""
+    options = trial.about("filesystem").get("options", {})
+    return {k for k, v in trial.options.items() if _does_nothing(options.get(k) or {}, v)}
+
+
+def left_to_the_kernel(trial: Trial) -> set[str]:
+    """Those of them that could have been a number: what the trial asks does not name them.
+
+    The hashes of figures files are from before there were such options.
+    """
+    options = trial.about("filesystem").get("options", {})
+    return {k for k in left_alone(trial) if options[k].get("number")}
+
+
+def options(trial: Trial, other: Trial) -> dict[str, str]:
+    """The trial's options but for those that it leaves alone and the other does not know."""
+    unknown = left_alone(trial) - set(other.options)
+    return {k: v for k, v in trial.options.items() if k not in unknown}
+
+
+def sources(trial: Trial) -> dict[str, Any]:
+    """What of its sources the trial used."""
+    cut = {
+        "board": lambda told: told | {"board": _without(told.get("board"), TOLD)},
+        "chip": lambda told: _without(told, TOLD_OF_CHIP),
+        "filesystem": lambda told: told | {"options": _chosen(trial, told.get("options") or {})},
+    }
+    told = {k: v for k, v in trial.sources.items() if k not in TOLD}
+    return {k: _said(cut[k](v) if k in cut else v) for k, v in told.items()}
+
+
+def _does_nothing(option: Mapping[str, Any], value: str) -> bool:
+    """Whether an option's value is its default, and empty but for its help."""
+    if value != option.get("default") or value not in option.get("values", {}):
+        return False
+    return not _said(_without(option["values"][value], {"help"}))
+
+
+def _chosen(trial: Trial, options: Mapping[str, Any]) -> dict[str, Any]:
+    """The options that the trial used, each with the value that it chose."""
+    alone, found = left_alone(trial), {}
+    for name, value in trial.options.items():
+        if name in options and name not in alone:
+            named = options[name].get("values", {})
+            kept = {"values": {value: named[value]}, "number": None} if value in named else {}
+            found[name] = options[name] | kept
+    return found
+
+
+def _without(told: Any, keys: set[str]) -> Any:
+    return {k: v for k, v in told.items() if k not in keys} if isinstance(told, dict) else told
+
+
+def _said(told: Any) -> Any:
+    """A catalog's text without the keys that say nothing."""
+    if not isinstance(told, dict):
+        return told
+    said = {k: _said(v) for k, v in told.items()}
+    return {k: v for k, v in said.items() if v not in (None, "", [], {}) and v is not False}

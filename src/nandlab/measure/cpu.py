@@ -1,0 +1,53 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""How long the processor idled in the load, by the kernel's cpuidle, and what the chip did then.
+
+For workloads whose programs do not tell it of each phase. It is of the load as a whole, from the
+moment it can begin to the moment it has ended: the shell's work and the program's start are in it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import pairwise
+
+from nandlab.board.job import JobRecord, Step, StepRecord
+from nandlab.chip import simulated
+from nandlab.measure.instrument import Instrument, Moment, numbers
+from nandlab.plan.study import TrialSpec
+
+BEGIN, END = "cpu-begin", "cpu-end"
+IDLE = "idle_us"
+READ = (
+    "for f in /sys/devices/system/cpu/cpu0/cpuidle/state*/time; do "
+    "read t < $f && s=$((${s:-0} + t)); done; "
+    f'[ -z "$s" ] || echo {IDLE} $s'
+)
+"""Prints the time in all idle states; nothing where the kernel does not tell."""
+NS_PER_US = 1000
+
+
+def _steps(spec: TrialSpec) -> dict[Moment, Step]:
+    return {"ready": Step(BEGIN, READ, beside=True), "worked": Step(END, READ, beside=True)}
+
+
+def _read(spec: TrialSpec, record: JobRecord) -> dict[str, int | float]:
+    """``span_ns`` from one reading to the other, ``idle_ns`` of it, and what the chip did then."""
+    begin, end = record.get(BEGIN), record.get(END)
+    if begin is None or end is None:
+        return {}
+    found: dict[str, int | float] = {"span_ns": end.start_ns - begin.end_ns}
+    had, has = (numbers(record, step).get(IDLE) for step in (BEGIN, END))
+    if had is not None and has is not None:
+        found["idle_ns"] = (has - had) * NS_PER_US
+    return found | _chip(record.steps[record.steps.index(begin) : record.steps.index(end) + 1])
+
+
+def _chip(steps: Sequence[StepRecord]) -> dict[str, int]:
+    """What the chip counted from the first to the last; one that was loaded anew tells nothing."""
+    went = [simulated.usage_between(a.counts, b.counts) for a, b in pairwise(steps)]
+    counted = simulated.between(steps[0].counts, steps[-1].counts)
+    usage = simulated.usage_between(steps[0].counts, steps[-1].counts)
+    return {**counted, **usage} if counted and usage and None not in went else {}
+
+
+CPU = Instrument("cpu", lambda spec: "cpu" in spec.measure, _steps, _read)

@@ -1,0 +1,103 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""What is wrong with a study's curves, before anything runs: names and values that no trial has."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
+
+from nandlab.analysis import figures, place, words
+from nandlab.analysis.curves import ATTRIBUTES, FAMILIES, Curve
+from nandlab.analysis.modelled import MODELS
+
+if TYPE_CHECKING:
+    from nandlab.plan.study import TrialSpec
+
+POINT = "point."
+
+
+def mistakes(curves: Sequence[Curve], trials: Sequence[TrialSpec]) -> list[str]:
+    """Each with its place in the study file."""
+    count = Counter(c.name for c in curves)
+    wrong = [f"curves: two are called {name!r}" for name, n in count.items() if n > 1]
+    for i, curve in enumerate(curves):
+        wrong += [f"curves.{i}.{text}" for text in _of_curve(curve, trials)]
+    return wrong
+
+
+def _of_curve(curve: Curve, trials: Sequence[TrialSpec]) -> Iterator[str]:
+    for at, name in curve.attributes.items():
+        if told := _attribute(name, trials):
+            yield f"{at}: {told}"
+    for at, name in curve.figures.items():
+        if told := _figure(name, trials):
+            yield f"{at}: {told}"
+    for name, wanted in curve.where.items():
+        for value in wanted if isinstance(wanted, list) else [wanted]:
+            if told := _value(name, value, trials):
+                yield f"where.{name}: {told}"
+    if curve.gain:
+        for end in ("of", "over"):
+            if told := _value(curve.gain.by, getattr(curve.gain, end), trials):
+                yield f"gain.{end}: {told}"
+    if curve.modelled and curve.modelled not in MODELS:
+        there = ", ".join(MODELS) or "none"
+        yield f"modelled: there is no model {curve.modelled!r}; there are: {there}"
+
+
+def _attribute(name: str, trials: Sequence[TrialSpec]) -> str | None:
+    """Why no trial can have an attribute; None: one can."""
+    family, _, rest = name.partition(".")
+    if name in ATTRIBUTES:
+        return None
+    if family not in FAMILIES:
+        there = ", ".join((*ATTRIBUTES, *(f"{f}.NAME" for f in FAMILIES)))
+        return f"{name}: there is no such attribute; there are: {there}"
+    known = dict.fromkeys(k for t in trials for k in _names(family, t))
+    if rest in known:
+        return None
+    who = "file system" if family == "option" else "workload"
+    there = ", ".join(f"{family}.{k}" for k in known) or "none"
+    hint = "; a workload's file declares them: docs/workloads.md" if family == "at" else ""
+    return f"{name}: no {who} of this study has it; there are: {there}{hint}"
+
+
+def _names(family: str, trial: TrialSpec) -> Sequence[str]:
+    if family == "at":
+        return list(trial.workload.at)
+    return list(trial.options if family == "option" else trial.parameters)
+
+
+def _figure(name: str, trials: Sequence[TrialSpec]) -> str | None:
+    """Why no trial can have a figure; None: one can."""
+    if name.startswith(POINT):
+        if name.removeprefix(POINT) in place.FIGURES:
+            return None
+        there = ", ".join(POINT + k for k in place.FIGURES)
+        return f"{name}: a point has no such figure; there are: {there}"
+    models = {t.workload.name: t.workload for t in trials}
+    wrong = [figures.undeclared(name, words.said(w)) for w in models.values()]
+    return None if None in wrong else f"{wrong[0]}; or {POINT}NAME of a phase with attributes"
+
+
+def _value(name: str, value: object, trials: Sequence[TrialSpec]) -> str | None:
+    """Why no trial has this value; None: one has, or only its run will tell."""
+    read = {
+        "filesystem": lambda t: t.filesystem.name,
+        "state": lambda t: t.state.name,
+        "chip": lambda t: t.chip.name,
+        "workload": lambda t: t.workload.name,
+    }.get(name)
+    family, _, rest = name.partition(".")
+    if family in ("option", "parameter"):
+        of = "options" if family == "option" else "parameters"
+        there = [getattr(t, of)[rest] for t in trials if rest in getattr(t, of)]
+    elif read:
+        there = [read(t) for t in trials]
+    else:
+        return None
+    if not there or any(place.alike(value, v) for v in there):
+        return None
+    known = ", ".join(dict.fromkeys(str(v) for v in there))
+    return f"no trial of this study has {name} = {value!r}; they have: {known}"

@@ -1,0 +1,49 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""How lines and marks are told apart: the colour is the file system, then shape and fill."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from nandlab.report import layout
+from nandlab.report.layout import COLOURS, NFTL, OTHERS
+
+PALETTE = (*COLOURS.values(), NFTL, *OTHERS)
+MARKS = (
+    *(("circle", True), ("circle", False), ("square", True), ("triangle-up", True)),
+    *(("diamond", True), ("square", False), ("triangle-up", False), ("diamond", False)),
+)
+"""Shape of a point, and whether it is filled, in order."""
+MODELLED = [4, 3]
+"""The dash of what a model gives."""
+
+
+@dataclass(frozen=True)
+class Look:
+    """How one line or mark is drawn."""
+
+    colour: str
+    shape: str
+    filled: bool
+    dash: list[int]
+
+    @property
+    def data(self) -> dict[str, Any]:
+        fill = self.colour if self.filled else "transparent"
+        return {"colour": self.colour, "shape": self.shape, "fill": fill, "dash": self.dash}
+
+
+def of(named: Sequence[tuple[str, str]]) -> list[Look]:
+    """A look for each (file system, name); where all are of one file system, a colour for each."""
+    alone = len({filesystem for filesystem, _ in named}) == 1
+    seen: dict[str, int] = {}
+    found = []
+    for i, (filesystem, _) in enumerate(named):
+        colour = PALETTE[i % len(PALETTE)] if alone else layout.colour_of(filesystem)
+        n = seen.get(colour, 0)
+        seen[colour] = n + 1
+        shape, filled = MARKS[n % len(MARKS)]
+        found.append(Look(colour, shape, filled, [1, 0]))
+    return found

@@ -14,8 +14,7 @@ from pydantic import Field, model_validator
 
 from nandlab.analysis.place import OF_PHASES, OF_TRIAL
 from nandlab.catalog.files import validate
-from nandlab.catalog.noun import Strict
-from nandlab.catalog.workload import Scalar
+from nandlab.catalog.noun import Scalar, Strict
 
 ATTRIBUTES = (*OF_TRIAL, "phase")
 """Names that are attributes as they are."""

@@ -37,6 +37,7 @@ from nandlab.analysis import energyfigures, life, words
 from nandlab.analysis.words import PERCENTILES, Words
 from nandlab.base.errors import UsageError
 from nandlab.base.units import QUANTITIES, Quantity
+from nandlab.catalog.asks import matches
 from nandlab.catalog.workload import OperationWords, WorkloadWords
 from nandlab.results.record import EraseSpread, Trial
 
@@ -343,7 +344,8 @@ def kinds_of(kind: str, of: Words, trial: Trial) -> list[str]:
 
 def durable(operation: OperationWords, trial: Trial) -> bool:
     """Whether what the operation returned from was on flash: by itself, or by the mount's sync."""
-    return operation.durable or (operation.writes and mounted_sync(trial))
+    unless = any(matches(when, trial.parameters) for when in operation.durable_unless)
+    return (operation.durable and not unless) or (operation.writes and mounted_sync(trial))
 
 
 def mounted_sync(trial: Trial) -> bool:

@@ -18,8 +18,15 @@ from nandlab.base.cache import entry
 from nandlab.base.digest import file_digest, tree_digest
 from nandlab.base.paths import TARGET
 from nandlab.kit.kernel import Kernel
+from nandlab.kit.needs import Material
 from nandlab.kit.root import Root
 
+LIBRARY = "/library"
+"""Where a build sees the libraries that a program is linked with."""
+TRIPLET = "x86_64-linux-gnu"
+"""Debian's folder for what is of the board's architecture."""
+GATHERED = "gathered"
+"""The folder beside a program as it is built that has its sources and those of others together."""
 MODULE_FLAGS = (
     "CC=gcc",
     "CONFIG_DEBUG_INFO_BTF_MODULES=",  # BTF needs pahole and a vmlinux, and nothing here reads it
@@ -40,8 +47,8 @@ def init(tools: Root) -> Path:
 
 
 @cache
-def program(tools: Root, folder: Path) -> Path:
-    """The static program built from a folder of C sources and our ``programs/lib``.
+def program(tools: Root, folder: Path, material: Material | None = None) -> Path:
+    """The static program built from a folder of C sources, our ``programs/lib``, and its material.
 
     A process builds each once: an edit while a study runs does not change its later trials.
     """
@@ -50,11 +57,15 @@ def program(tools: Root, folder: Path) -> Path:
     def make(work: Path) -> None:
         argv = ["make", "-s", "-C", "/ours", "OUT=/out", "FROM=/from", f"/out/{folder.name}"]
         see = {"/ours": ours, "/from": folder.parent, "/out": work}
+        if material is not None:
+            see |= _with(material, folder, work)
+            argv += _words(material)
         tools.checked(argv, see=see)
         # the board keeps its programs in RAM
         tools.checked(["strip", f"/out/{folder.name}"], see=see)
+        shutil.rmtree(work / GATHERED, ignore_errors=True)
 
-    inputs = {
+    inputs: dict[str, Any] = {
         "name": folder.name,
         "own": tree_digest(folder),
         "lib": tree_digest(ours / "lib"),
@@ -62,7 +73,27 @@ def program(tools: Root, folder: Path) -> Path:
         "stripped": True,
         "tools": tools.key,
     }
+    if material is not None:
+        inputs["library"] = material.library and material.library.key
+        inputs["foreign"] = material.foreign and tree_digest(material.foreign)
     return entry("program", inputs, make) / folder.name
+
+
+def _with(material: Material, folder: Path, work: Path) -> dict[str, Path]:
+    """What a build with material sees besides, or instead: by where it sees it."""
+    found = {LIBRARY: material.library.path} if material.library else {}
+    if material.foreign is None:
+        return found
+    shutil.copytree(folder, work / GATHERED / folder.name)
+    shutil.copytree(material.foreign, work / GATHERED / folder.name, dirs_exist_ok=True)
+    return {**found, "/from": work / GATHERED}
+
+
+def _words(material: Material) -> list[str]:
+    """What make is told of the material; sources of others may warn."""
+    places = (f"-I{LIBRARY}/usr/include", f"-I{LIBRARY}/usr/include/{TRIPLET}")
+    extra = [*places, f"-L{LIBRARY}/usr/lib/{TRIPLET}"] if material.library else []
+    return [f"EXTRA={' '.join([*extra, *material.link])}", *["WARN=-w"] * bool(material.foreign)]
 
 
 def modules(

@@ -19,6 +19,7 @@ from typing import Any
 
 from nandlab.board import programs
 from nandlab.board.job import OUTPUT_MAX, BoardLost, Job, JobRecord, Step, StepRecord
+from nandlab.kit.needs import FILE, Brought
 
 BOOTED_NS = 9_000_000_000
 STEP_NS = 1_000_000
@@ -60,7 +61,11 @@ class FakeBoard:
 
     def programs(self, job: Job) -> dict[str, Path]:
         """The sources of a job's programs stand for them: see Board.programs."""
-        return programs.of(job, lambda folder: next(iter(sorted(folder.glob("*.c")))))
+        return programs.of(job, lambda folder: min([*folder.glob("*.c"), *folder.glob(FILE)]))
+
+    def packages(self, job: Job) -> Brought:
+        """It builds nothing."""
+        return Brought({})
 
     async def run(self, job: Job, on_step: Callable[[str], None] | None = None) -> JobRecord:
         """Runs a job to its end: see Board.run."""

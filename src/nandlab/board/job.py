@@ -16,6 +16,7 @@ from typing import Any, Protocol
 from nandlab.base.errors import NandlabError
 from nandlab.board.cargo import Cargo
 from nandlab.board.cpio import Archive
+from nandlab.kit.needs import Brought
 
 RECORD_FORMAT = 3
 OUTPUT_MAX = 8 << 20
@@ -303,6 +304,9 @@ class Board(Protocol):
 
     def programs(self, job: Job) -> Mapping[str, Path]:
         """The programs that a job brings along, built, by name; UsageError as programs.of has."""
+
+    def packages(self, job: Job) -> Brought:
+        """What a job's programs are built from that is no part of the board's identity."""
 
     async def run(self, job: Job, on_step: Callable[[str], None] | None = None) -> JobRecord:
         """Runs a job to its end and leaves nothing running; BoardLost if the board is lost."""

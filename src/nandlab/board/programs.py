@@ -2,8 +2,9 @@
 """The programs of a job: built when it names them, and carried to the board.
 
 A program is a folder of C sources, in ``target/programs`` or in ``programs/`` of a project. A job
-has those that its commands or files name; an interactive shell has all. The board's image has none
-of them. So after a change to one, no board boots anew, and no job changes that does not name it.
+has those that its commands or files name; an interactive shell has all but those that are built
+from packages of their own (kit/needs.py). The board's image has none of them. So after a change to
+one, no board boots anew, and no job changes that does not name it.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from pathlib import Path
 from nandlab.base.errors import UsageError
 from nandlab.base.paths import TARGET
 from nandlab.board.job import Job
+from nandlab.kit.needs import FILE
 
 FOLDER = "programs"
 """The folder of ``target/``, or of a project, that has a subfolder for each program."""
@@ -30,7 +32,8 @@ def sources(home: Path | None) -> dict[str, list[Path]]:
     """Folders of sources by the name of their program, ours and a project's."""
     found: dict[str, list[Path]] = {}
     for place in filter(None, (TARGET, home)):
-        for folder in sorted({main.parent for main in (place / FOLDER).glob("*/*.c")}):
+        of_it = [f for pattern in ("*/*.c", f"*/{FILE}") for f in (place / FOLDER).glob(pattern)]
+        for folder in sorted({file.parent for file in of_it}):
             if folder.name not in ("lib", CARRIER):
                 found.setdefault(folder.name, []).append(folder)
     return found
@@ -44,8 +47,8 @@ def words(job: Job) -> set[str] | None:
     return set(NAME.findall(text.decode(errors="replace")))
 
 
-def of(job: Job, build: Callable[[Path], Path]) -> dict[str, Path]:
-    """The programs that a job needs, by name; ``build`` makes one of its folder of sources.
+def folders(job: Job) -> dict[str, Path]:
+    """The folders of the programs that a job needs, by name.
 
     UsageError where a name is of two programs, or can be of none.
     """
@@ -54,10 +57,20 @@ def of(job: Job, build: Callable[[Path], Path]) -> dict[str, Path]:
     if odd:
         raise UsageError(f"{known[odd[0]][0]}: a program's name has letters, digits and _.- only")
     said = words(job)
-    if said is not None:
-        known = {name: folders for name, folders in known.items() if name in said}
-    for name, folders in known.items():
-        if len(folders) > 1:
-            both = " and ".join(map(str, folders))
+    if said is None:
+        known = {name: each for name, each in known.items() if not (each[0] / FILE).exists()}
+    else:
+        known = {name: each for name, each in known.items() if name in said}
+    for name, each in known.items():
+        if len(each) > 1:
+            both = " and ".join(map(str, each))
             raise UsageError(f"two programs are called {name}: {both}; rename yours")
-    return {name: build(folder) for name, (folder,) in known.items()}
+    return {name: folder for name, (folder,) in known.items()}
+
+
+def of(job: Job, build: Callable[[Path], Path]) -> dict[str, Path]:
+    """The programs that a job needs, by name; ``build`` makes one of its folder of sources.
+
+    UsageError as folders() has.
+    """
+    return {name: build(folder) for name, folder in folders(job).items()}

@@ -20,7 +20,7 @@ import tempfile
 from collections.abc import AsyncIterator, Callable, Coroutine, Mapping
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import replace
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
@@ -41,6 +41,7 @@ from nandlab.board.resident import Curve, resident
 from nandlab.catalog.board import JOB_BYTES, BoardModel
 from nandlab.kit.kit import kit
 from nandlab.kit.lock import Lock
+from nandlab.kit.needs import Brought, bring, material
 
 CONSOLE_TAIL_LINES = 80
 CHANNEL_POLL_S = 0.2
@@ -181,9 +182,16 @@ async def _end(process: asyncio.subprocess.Process, qmp: QMPClient) -> None:
 class QemuBoard:
     """The virtual board. Construct with :func:`open_board`."""
 
-    def __init__(self, machine: Machine, snapshot: Path) -> None:
+    def __init__(
+        self,
+        machine: Machine,
+        snapshot: Path,
+        bring: Callable[[BoardModel, Path], Brought] = bring,
+    ) -> None:
         self.machine = machine
         self.snapshot = snapshot
+        self._bring = cache(partial(bring, machine.model))
+        """What a program's folder needs of packages, brought."""
 
     @property
     def identity(self) -> dict[str, Any]:
@@ -212,7 +220,18 @@ class QemuBoard:
 
     def programs(self, job: Job) -> dict[str, Path]:
         """The programs that a job brings along: see Board.programs."""
-        return programs.of(job, partial(program, self.machine.kit.tools))
+        return programs.of(job, self._built)
+
+    def packages(self, job: Job) -> Brought:
+        """What a job's programs are built from beside the board's packages: see Board.packages."""
+        found = [self._bring(folder) for folder in programs.folders(job).values()]
+        lock = {name: dict(files) for each in found for name, files in each.lock.items()}
+        moved = dict.fromkeys(line for each in found for line in each.moved)
+        return Brought(lock, tuple(moved))
+
+    def _built(self, folder: Path) -> Path:
+        made = material(folder, self.machine.model, self._bring(folder).lock)
+        return program(self.machine.kit.tools, folder, made)
 
     async def run(self, job: Job, on_step: Callable[[str], None] | None = None) -> JobRecord:
         """Restores the board with the job in its store, and waits for the job's end."""
@@ -406,4 +425,4 @@ def open_board(
     machine = _with_ram(machine)
     inputs = _inputs(machine)
     snapshot = entry("snapshots", inputs, lambda work: asyncio.run(boot_and_save(machine, work)))
-    return QemuBoard(machine, snapshot)
+    return QemuBoard(machine, snapshot, partial(bring, locked=locked, lock=lock))

@@ -7,6 +7,9 @@ from pathlib import Path
 
 from pydantic import BaseModel, ConfigDict, Field, PrivateAttr
 
+Scalar = bool | int | float | str
+"""What a parameter may be."""
+
 
 class Strict(BaseModel):
     """Frozen, and refuses keys that it does not know."""

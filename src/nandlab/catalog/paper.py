@@ -13,8 +13,7 @@ from typing import Any, Literal
 
 from pydantic import Field, model_validator
 
-from nandlab.catalog.noun import Noun, Strict
-from nandlab.catalog.workload import Scalar
+from nandlab.catalog.noun import Noun, Scalar, Strict
 
 FigureName = str
 """A figure of the registry: nandlab.analysis.figures has the names."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from string import Formatter
-from typing import Any, Literal
+from typing import Any, Literal, Protocol
 
 from pydantic import (
     Field,
@@ -17,10 +17,22 @@ from pydantic import (
 
 from nandlab.base.errors import UsageError
 from nandlab.base.units import QUANTITIES
-from nandlab.catalog import points
-from nandlab.catalog.noun import Noun, Strict
+from nandlab.catalog import counts, points
+from nandlab.catalog.asks import Need, Stores
+from nandlab.catalog.noun import Noun, Scalar, Strict
 
-Scalar = bool | int | float | str
+
+class Grammar(Protocol):
+    """What a text means that is more than a word."""
+
+    def mistake(self, text: str) -> str | None:
+        """What is wrong with a text, or None."""
+
+    def expanded(self, text: str) -> str:
+        """A text as templates have it."""
+
+
+GRAMMARS: Mapping[str, Grammar] = {"points": points, "counts": counts}
 NAME = r"^[a-z][a-z0-9_]*$"
 
 
@@ -31,11 +43,14 @@ class Parameter(Strict):
     default: Scalar = Field(description="the value when a study names none; its type is the type")
     min: float | None = Field(default=None, description="least value")
     max: float | None = Field(default=None, description="greatest value")
-    one_of: list[str] | None = Field(default=None, description="the words that it may be")
-    grammar: Literal["", "points"] = Field(
+    one_of: list[str] | list[int] | None = Field(
+        default=None, description="the words or whole numbers that it may be"
+    )
+    grammar: Literal["", "points", "counts"] = Field(
         default="",
         description="points: its text is a list of points (docs/readbench.md), checked before the "
-        "board starts; templates have it expanded, a point a line",
+        "board starts; templates have it expanded, a point a line; counts: numbers from 1 up, "
+        "between commas",
     )
 
     @model_serializer(mode="wrap")
@@ -48,12 +63,14 @@ class Parameter(Strict):
     def _grammar_is_of_texts(self) -> Parameter:
         if self.grammar and not isinstance(self.default, str):
             raise ValueError("a grammar is of a text")
+        if self.grammar == "counts" and (wrong := counts.mistake(str(self.default))):
+            raise ValueError(f"default: {wrong}")
         return self
 
     def word(self, value: Scalar) -> str:
         """A value as templates have it."""
         if self.grammar:
-            return points.expanded(str(value))
+            return GRAMMARS[self.grammar].expanded(str(value))
         return str(value).lower() if isinstance(value, bool) else str(value)
 
     def check(self, value: object) -> str | None:
@@ -64,13 +81,13 @@ class Parameter(Strict):
         if type(value) is not wanted:
             return f"must be of type {wanted.__name__}, is {value!r}"
         if self.one_of is not None and value not in self.one_of:
-            return f"must be one of {', '.join(self.one_of)}, is {value!r}"
+            return f"must be one of {', '.join(map(str, self.one_of))}, is {value!r}"
         if isinstance(value, int | float) and not isinstance(value, bool):
             if self.min is not None and value < self.min:
                 return f"must be at least {self.min:g}, is {value!r}"
             if self.max is not None and value > self.max:
                 return f"must be at most {self.max:g}, is {value!r}"
-        return points.mistake(str(value)) if self.grammar else None
+        return GRAMMARS[self.grammar].mistake(str(value)) if self.grammar else None
 
 
 class PhaseWords(Strict):
@@ -96,6 +113,15 @@ class OperationWords(Strict):
         default=False,
         description="whether what it returns from is on flash: an fsync, a commit, an O_SYNC write",
     )
+    durable_unless: list[dict[str, Scalar]] = Field(
+        default=[], description="values of parameters with which it is not durable all the same"
+    )
+
+    @model_serializer(mode="wrap")
+    def _without_what_is_not_used(self, dump: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        """Without exceptions it is written as before there were any: files keep their hashes."""
+        told: dict[str, Any] = dump(self)
+        return {k: v for k, v in told.items() if v or k != "durable_unless"}
 
 
 class OwnFigure(Strict):
@@ -252,6 +278,27 @@ class WorkloadModel(Noun, WorkloadWords):
     config_file: str = Field(default="", description="the configuration file's name; empty: none")
     config: str = Field(default="", description="the configuration file's text, a template")
     parameters: dict[str, Parameter] = Field(default={})
+    needs: list[Need] = Field(
+        default=[], description="values of parameters that are refused, everywhere or somewhere"
+    )
+    stores: Stores | None = Field(
+        default=None, description="the least that it keeps on flash; absent: not told"
+    )
+
+    @model_serializer(mode="wrap")
+    def _without_what_it_does_not_ask(self, dump: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        """What asks for nothing is written as before it could: files keep their hashes."""
+        told: dict[str, Any] = dump(self)
+        return {k: v for k, v in told.items() if v or k not in ("needs", "stores")}
+
+    @model_validator(mode="after")
+    def _asks_by_its_parameters(self) -> WorkloadModel:
+        asked = {name for need in self.needs for name in need.when}
+        asked |= self.stores.parameters() if self.stores else set()
+        asked |= {name for o in self.operations for unless in o.durable_unless for name in unless}
+        if lost := sorted(asked - set(self.parameters)):
+            raise ValueError(f"needs, stores, durable_unless: there is no parameter {lost[0]!r}")
+        return self
 
     @model_validator(mode="before")
     @classmethod
@@ -310,7 +357,7 @@ class WorkloadModel(Noun, WorkloadWords):
 
     def _points(self) -> list[str]:
         """The parameters that are lists of points."""
-        return [key for key, p in self.parameters.items() if p.grammar]
+        return [key for key, p in self.parameters.items() if p.grammar == "points"]
 
     def _check_points(self) -> None:
         """ValueError if the files of its points are not told, or its own points are wrong."""
@@ -326,6 +373,8 @@ class WorkloadModel(Noun, WorkloadWords):
 
     def least_bytes(self, parameters: Mapping[str, Scalar]) -> int | None:
         """Bytes that its files take at the least; None: its file does not tell."""
+        if self.stores is not None:
+            return self.stores.least(parameters)
         if not self._points():
             return None
         pool = points.pool_of(parameters)

@@ -82,10 +82,10 @@ def update(
     """
     from nandlab.catalog.board import BoardModel
     from nandlab.catalog.files import load, names
-    from nandlab.kit import kit
+    from nandlab.kit import kit, needs
 
     models = {name: load("boards", name, BoardModel) for name in boards or names("boards")}
-    for path, lines in kit.update(models).items():
+    for path, lines in kit.update(models, needs.placed).items():
         for line in lines:
             print(line)
         told = f"{len(lines)} changes: figures from now on are of other boards" if lines else "same"
@@ -98,6 +98,8 @@ def export_board(
     board: BoardOption = "apf27",
 ) -> None:
     """Write a board file: every package that runs the board and builds for it, in one file.
+
+    It has the packages that programs are built from too: ours, and those of ./programs.
 
     A machine that imports it needs no mirror, no apt and no compiler. Equal boards give equal
     bytes, wherever they are exported.

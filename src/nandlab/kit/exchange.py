@@ -10,14 +10,17 @@ from nandlab.base.errors import UsageError
 from nandlab.base.files import write_whole
 from nandlab.catalog.board import TOLD, BoardModel
 from nandlab.catalog.files import PROJECT, load, names, validate
-from nandlab.kit import boardfile, packages
+from nandlab.kit import boardfile, needs, packages
 from nandlab.kit import lock as locks
 from nandlab.kit.kit import lock_of, strictly_brought, wanted
 from nandlab.kit.lock import Lock
 
 
 def export(model: BoardModel, file: Path) -> None:
-    """Writes a board's file; UsageError if it has no lock, or its packages are not to be had."""
+    """Writes a board's file; UsageError if it has no lock, or its packages are not to be had.
+
+    It has what programs are built from too, as far as that is locked: needs.locked().
+    """
     if not file.absolute().parent.is_dir():
         raise UsageError(f"{file}: no such folder: {file.parent}")
     lock: dict[str, locks.Files] = {}
@@ -25,6 +28,9 @@ def export(model: BoardModel, file: Path) -> None:
         files = lock_of(model).get(each.name)
         if files is None:
             raise UsageError(f"board {model.name} has no lock: `nandlab board update {model.name}`")
+        strictly_brought(each, files)
+        lock[each.name] = files
+    for each, files in needs.locked(model):
         strictly_brought(each, files)
         lock[each.name] = files
     head = boardfile.Head(model.model_dump(mode="json", exclude={"controller", "power"}), lock)

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -65,7 +65,12 @@ def lock_path(model: BoardModel) -> Path:
 
 def lock_of(model: BoardModel) -> Lock:
     """The sets that are locked for a board: beside its file, else those of the shipped boards."""
-    return {**locks.read(SHIPPED / locks.FILE), **locks.read(lock_path(model))}
+    return locked_in(lock_path(model))
+
+
+def locked_in(path: Path) -> Lock:
+    """The sets of a lock, and those of the shipped one that it lacks."""
+    return {**locks.read(SHIPPED / locks.FILE), **locks.read(path)}
 
 
 def kit(
@@ -80,7 +85,7 @@ def kit(
     locked: UsageError if the locked packages are not to be had; else the newest are taken then.
     lock: take these and no others. yaffs2: with the source of YAFFS2's core.
     """
-    taken, moved = _taken(model, wanted(model, yaffs2=yaffs2), locked=locked, lock=lock)
+    taken, moved = take(model, wanted(model, yaffs2=yaffs2), locked=locked, lock=lock)
     tools = root(taken[tool_set(model).name])
     require_entry(tools)
     files = taken[kernel_set(model).name]
@@ -90,32 +95,41 @@ def kit(
 def tools_of(model: BoardModel) -> tuple[Root, Files]:
     """The tools of a board and their packages."""
     each = tool_set(model)
-    taken, _ = _taken(model, [each])
+    taken, _ = take(model, [each])
     return root(taken[each.name]), taken[each.name]
 
 
-def _taken(
-    model: BoardModel, sets: Sequence[Wanted], *, locked: bool = False, lock: Lock | None = None
+def take(
+    model: BoardModel,
+    sets: Sequence[Wanted],
+    *,
+    locked: bool = False,
+    lock: Lock | None = None,
+    path: Path | None = None,
 ) -> tuple[dict[str, Files], list[str]]:
-    """The files of these sets, in the cache, and how they differ from the locked, which is told."""
-    taken: dict[str, Files] = {}
+    """The files of these sets, in the cache, and how they differ from the locked, which is told.
+
+    locked, lock: see kit. path: the lock that has them beside the shipped; None: the board's.
+    """
+    found: dict[str, Files] = {}
     moved: list[str] = []
-    known = lock_of(model) if lock is None else lock
+    path = (path or lock_path(model)) if lock is None else None
+    known = (lock or {}) if path is None else locked_in(path)
     for each in sets:
         files = known.get(each.name)
-        if files is not None and lock is None:
-            _lock_beside(model, each, files)
-        elif files is None and (locked or lock is not None):
+        if files is not None and path is not None:
+            _lock_beside(path, each, files)
+        elif files is None and (locked or path is None):
             raise UsageError(
                 f"board {model.name}: no lock has {each.name!r}: `nandlab board update "
                 f"{model.name}` makes one"
             )
-        files = files or _newly_locked(model, each)
-        taken[each.name], changed = _brought(each, files, locked or lock is not None)
+        files = files or _newly_locked(model.name, path or lock_path(model), each)
+        found[each.name], changed = _brought(each, files, locked or path is None)
         moved += changed
     if moved:
         print(f"not the locked board: {'; '.join(moved)}", file=sys.stderr, flush=True)
-    return taken, moved
+    return found, moved
 
 
 def strictly_brought(each: Wanted, files: Files) -> None:
@@ -163,46 +177,52 @@ def _newest_instead(each: Wanted, files: Files) -> tuple[Files, list[str]]:
     return newest, [f"{each.name}: {line}" for line in locks.changes(files, newest)]
 
 
-def _lock_beside(model: BoardModel, each: Wanted, files: Files) -> None:
+def _lock_beside(path: Path, each: Wanted, files: Files) -> None:
     """Sees that a board of one's own has a lock of its own: the shipped one may move on."""
-    path = lock_path(model)
     own = locks.read(path)
     if path.parent != SHIPPED and each.name not in own:
         locks.write(path, {**own, each.name: files})
         print(f"{path}: locked {each.name} as the shipped boards have it", file=sys.stderr)
 
 
-def _newly_locked(model: BoardModel, each: Wanted) -> Files:
-    """Locks the newest packages for a board that has no lock yet."""
+def _newly_locked(board: str, path: Path, each: Wanted) -> Files:
+    """Locks the newest packages for a board, or a program, that has no lock yet."""
     try:
         files = packages.newest(each)
     except NotToBeHad as e:
         raise UsageError(
-            f"board {model.name} has no lock, and none can be made: {e}; {WAYS}"
+            f"board {board} has no lock of {each.name!r}, and none can be made: {e}; {WAYS}"
         ) from None
-    path = lock_path(model)
+    path.parent.mkdir(parents=True, exist_ok=True)
     locks.write(path, {**locks.read(path), each.name: files})
     print(f"{path}: locked {each.name} at today's newest packages", file=sys.stderr)
     return files
 
 
-def update(models: Mapping[str, BoardModel]) -> dict[Path, list[str]]:
-    """Locks the newest packages for these boards; per lock, what changed. UsageError: no mirror."""
+def update(
+    models: Mapping[str, BoardModel],
+    beside: Callable[[BoardModel], Sequence[tuple[Wanted, Path]]] = lambda model: (),
+) -> dict[Path, list[str]]:
+    """Locks the newest packages for these boards; per lock, what changed. UsageError: no mirror.
+
+    beside: further sets for a board, each with the lock that has it.
+    """
     told: dict[Path, list[str]] = {}
     newest: dict[str, Files] = {}
+    todo: dict[Path, dict[str, Files]] = {}
     for model in models.values():
-        path = lock_path(model)
-        old = lock_of(model)
-        for each in wanted(model):
+        for each, path in [*((e, lock_path(model)) for e in wanted(model)), *beside(model)]:
             try:
                 newest[each.name] = newest.get(each.name) or packages.newest(each)
             except NotToBeHad as e:
                 raise UsageError(f"{each.name}: {e}") from None
-            lines = locks.changes(old.get(each.name, {}), newest[each.name])
+            old = locked_in(path).get(each.name, {})
+            lines = locks.changes(old, newest[each.name])
             told.setdefault(path, []).extend(f"{each.name}: {line}" for line in lines)
-    for path in told:
-        sets = {e.name for m in models.values() if lock_path(m) == path for e in wanted(m)}
-        locks.write(path, {**locks.read(path), **{name: newest[name] for name in sets}})
+            todo.setdefault(path, {})[each.name] = newest[each.name]
+    for path, sets in todo.items():
+        path.parent.mkdir(parents=True, exist_ok=True)
+        locks.write(path, {**locks.read(path), **sets})
     return {path: list(dict.fromkeys(lines)) for path, lines in told.items()}
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What boards ask for: sets of packages, by what is to be in them."""
+"""What boards and programs ask for: sets of packages, by what is to be in them."""
 
 from __future__ import annotations
 
@@ -75,6 +75,20 @@ class KernelSet(Wanted):
         parts = apt.depends(headers)
         more = [p for p in parts if p.startswith(("linux-headers-", "linux-kbuild-"))]
         return apt.files([image, headers, *more, *apt.with_dependencies(list(GUEST))])
+
+
+@dataclass(frozen=True)
+class LibrarySet(Wanted):
+    """What programs are linked with: these packages, without what they depend on."""
+
+    packages: tuple[str, ...]
+
+    @property
+    def name(self) -> str:
+        return f"library {self.suite.release} {self.suite.arch} {' '.join(self.packages)}"
+
+    def resolve(self, apt: Apt) -> Files:
+        return apt.files(list(self.packages))
 
 
 @dataclass(frozen=True)

@@ -9,8 +9,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 
 from nandlab.catalog.chip import ChipModel, Latency
-from nandlab.catalog.noun import Strict
-from nandlab.catalog.workload import Scalar
+from nandlab.catalog.noun import Scalar, Strict
 
 
 class WithChoices(BaseModel):

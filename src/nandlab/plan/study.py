@@ -29,9 +29,10 @@ from nandlab.catalog.board import BoardModel
 from nandlab.catalog.chip import MIB, ChipModel
 from nandlab.catalog.files import beside, load, names, read_toml, validate
 from nandlab.catalog.filesystem import FilesystemModel
-from nandlab.catalog.noun import Noun, Strict
-from nandlab.catalog.workload import Scalar, WorkloadModel
+from nandlab.catalog.noun import Noun, Scalar, Strict
+from nandlab.catalog.workload import WorkloadModel
 from nandlab.plan import curves
+from nandlab.plan.fit import refused, without_room
 from nandlab.plan.matrix import (
     Beside,
     ChipChoice,
@@ -265,9 +266,13 @@ def _expand(
     places = [_chip(c, ch, board, f"{at}.chips.{i}") for i, ch in enumerate(m.chips)]
     pairs = _pairs(c, m, systems, places, board, at)
     for i, loaded in enumerate(filter(None, workloads)):
+        where = f"{c.where}: {at}.workloads.{i}"
         for place in filter(None, places):
-            wrong = _without_room(*loaded, place)
-            c.wrong += [f"{c.where}: {at}.workloads.{i}: {wrong}"] if wrong else []
+            wrong = without_room(*loaded, place.chip, place.blocks)
+            c.wrong += [f"{where}: {wrong}"] if wrong else []
+        for system, place in pairs:
+            told = refused(*loaded, system.model, place.chip, place.blocks)
+            c.wrong += [f"{where}: {text}" for text in told]
     if c.wrong or board is None:
         return []
     return [
@@ -309,18 +314,6 @@ class Place(NamedTuple):
     blocks: int
     """Blocks of the partition."""
     choice: ChipChoice
-
-
-def _without_room(workload: WorkloadModel, parameters: dict[str, Any], place: Place) -> str | None:
-    """What is wrong with files that are larger than the partition; None: nothing, or not known."""
-    least = workload.least_bytes(parameters)
-    room = place.blocks * place.chip.geometry.erasesize
-    if least is None or least < room:
-        return None
-    return (
-        f"{workload.name}: its files take {least} bytes or more, and the partition of "
-        f"{place.chip.name} has {room}: lower files or their bytes, or raise partition_mib"
-    )
 
 
 def _pairs(

@@ -11,7 +11,15 @@ from __future__ import annotations
 import json
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, PrivateAttr, model_validator
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+    PrivateAttr,
+    SerializerFunctionWrapHandler,
+    model_serializer,
+    model_validator,
+)
 
 from nandlab.base.digest import digest
 
@@ -394,10 +402,21 @@ class Run(_Model):
     trials: list[str] = Field(description="ids of all trials, in the order of the plan")
     spec: dict[str, Any] = Field(description="the study as read, defaults filled in")
     provenance: dict[str, Any] = Field(description="the board's identity")
+    packages: dict[str, dict[str, str]] = Field(
+        default={},
+        description="sets of packages that programs of the run were built from beside the board's, "
+        "as provenance.lock has its own; they are no part of the board's identity",
+    )
     commit: str | None = Field(
         default=None,
         description="of the nandlab that began the run; null: not known. No part of the run's id",
     )
+
+    @model_serializer(mode="wrap")
+    def _without_what_is_not_there(self, dump: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        """Without packages of its own a run is written as before there were any."""
+        told: dict[str, Any] = dump(self)
+        return {k: v for k, v in told.items() if v or k != "packages"}
 
     @property
     def board_id(self) -> str:

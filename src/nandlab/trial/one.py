@@ -9,6 +9,7 @@ from typing import Any
 
 from nandlab.base.digest import bytes_digest, file_digest
 from nandlab.board.job import Board, BoardLost, Job
+from nandlab.kit.needs import Brought
 from nandlab.plan.study import TrialSpec
 from nandlab.results import record as results
 from nandlab.results.record import Chip, Doubt, Host, State
@@ -42,21 +43,27 @@ async def run(
     doubts = list(found.pop("warnings", []))
     if not board.deterministic:
         doubts.insert(0, Doubt(code="not_deterministic", text="ran under KVM, on host time"))
-    doubts = with_lock(doubts, board)
+    doubts = with_lock(doubts, board, packages(spec, board))
     seconds = round(time.monotonic() - began, 3)
     host = Host(seconds=seconds, board=board.key, memory=list(memory))
     told = {**common, **found, "warnings": doubts, "host": host}
     return results.Trial.model_validate(told).knowing(sources(spec, board)).holding(brought)
 
 
-def with_lock(doubts: list[Doubt], board: Board) -> list[Doubt]:
-    """The doubts with the one that the board is not the locked one, if it is not.
+def packages(spec: TrialSpec, board: Board) -> Brought:
+    """What the trial's programs are built from beside the board's packages."""
+    return board.packages(steps.without_image(spec))
+
+
+def with_lock(doubts: list[Doubt], board: Board, brought: Brought) -> list[Doubt]:
+    """The doubts with the one that the board, or what was brought, is not as locked, if it is not.
 
     It is of the lock of today, so a trial that was run under another lock may have it wrong.
     """
     others = [doubt for doubt in doubts if doubt.code != "not_locked"]
-    moved = [Doubt(code="not_locked", text="; ".join(board.moved))] if board.moved else []
-    return [*moved, *others]
+    moved = [*board.moved, *brought.moved]
+    told = [Doubt(code="not_locked", text="; ".join(moved))] if moved else []
+    return [*told, *others]
 
 
 def sources(spec: TrialSpec, board: Board) -> dict[str, dict[str, Any]]:
@@ -67,6 +74,8 @@ def sources(spec: TrialSpec, board: Board) -> dict[str, dict[str, Any]]:
         for key in ("controller", "power")
         if (said := getattr(spec.board, key)) is not None
     }
+    if lock := packages(spec, board).lock:
+        told["packages"] = {name: dict(files) for name, files in lock.items()}
     return told | {
         "programs": {name: file_digest(path) for name, path in brought.items()},
         "board": board.identity,

@@ -81,13 +81,14 @@ def again(before: Expected, only: Sequence[str] = ()) -> Again:
 
 
 def _lock(head: Run, path: Path) -> Lock:
-    """The packages of the run's board."""
+    """The packages of the run's board, and those that its programs were built from."""
     if "lock" not in head.provenance:
         raise UsageError(
             f"{path}: this run is older than boards' locks: it does not tell which packages its "
             "board was made of; run its study anew"
         )
-    return checked(head.provenance["lock"], f"{path}: provenance.lock")
+    told = checked(head.provenance["lock"], f"{path}: provenance.lock")
+    return {**told, **checked(head.packages, f"{path}: packages")}
 
 
 def _model(head: Run, path: Path) -> BoardModel:

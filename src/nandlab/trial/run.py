@@ -17,6 +17,7 @@ from nandlab.base.digest import digest, file_digest
 from nandlab.base.errors import NandlabError, UsageError
 from nandlab.base.paths import RESULTS
 from nandlab.board.job import Board
+from nandlab.kit.needs import Brought
 from nandlab.plan.matrix import Member
 from nandlab.plan.medium import Medium
 from nandlab.plan.study import Study, TrialSpec
@@ -49,16 +50,26 @@ def head(study: Study, specs: Sequence[TrialSpec], board: Board) -> Run:
     spec = study.model_dump(mode="json")
     identity: dict[str, Any] = board.identity
     images = sorted({s.image.sha256 for s in specs if s.image})
+    packages = _packages(specs, board)
+    moved = [*board.moved, *packages.moved]
     return Run(
-        id=digest([spec, identity, *board.moved, *images, *(_asked(s, board) for s in specs)])[:12],
+        id=digest([spec, identity, *moved, *images, *(_asked(s, board) for s in specs)])[:12],
         study=study.name,
         question=study.question,
         deterministic=board.deterministic,
         trials=[s.id for s in specs],
         spec=spec,
         provenance=identity,
+        packages={name: dict(files) for name, files in packages.lock.items()},
         commit=commit(),
     )
+
+
+def _packages(specs: Sequence[TrialSpec], board: Board) -> Brought:
+    """What the programs of these trials are built from beside the board's packages."""
+    each = [board.packages(steps.without_image(spec)) for spec in specs]
+    lock = {name: files for brought in each for name, files in brought.lock.items()}
+    return Brought(lock, tuple(dict.fromkeys(line for b in each for line in b.moved)))
 
 
 def _asked(spec: TrialSpec, board: Board) -> list[object]:
@@ -173,7 +184,7 @@ def take(folder: RunFolder, specs: Sequence[TrialSpec], board: Board, store: Sto
         if found is None:
             continue
         origin = found.origin or Origin(study=found.study, run=found.run)
-        doubts = one.with_lock(found.warnings, board)
+        doubts = one.with_lock(found.warnings, board, one.packages(spec, board))
         words = {"id": spec.id, "study": run.study, "run": run.id, "origin": origin}
         words |= {"warnings": doubts}
         sources = {**found.sources, **one.sources(spec, board)}

@@ -1,0 +1,56 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""What a workload asks of a file system and of its partition, as its file declares it."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+
+from pydantic import Field
+
+from nandlab.catalog.filesystem import Difference
+from nandlab.catalog.noun import Scalar, Strict
+
+
+def matches(when: Mapping[str, Scalar], parameters: Mapping[str, object]) -> bool:
+    """Whether all these parameters have these values."""
+    return all(parameters.get(name) == value for name, value in when.items())
+
+
+class Need(Strict):
+    """Values of parameters with which the workload cannot be, or not on every file system."""
+
+    when: dict[str, Scalar] = Field(min_length=1, description="the values, by parameter")
+    not_differs: Difference | None = Field(
+        default=None,
+        description="refused on file systems that differ from tmpfs so; absent: on all",
+    )
+    why: str = Field(min_length=1, description="in a clause: why it cannot be")
+    cure: str = Field(min_length=1, description="in a clause: what to set instead")
+
+    def unmet(self, parameters: Mapping[str, Scalar], differs: Collection[str]) -> str | None:
+        """What is wrong on a file system that differs so; None: nothing."""
+        if not matches(self.when, parameters):
+            return None
+        if self.not_differs is not None and self.not_differs not in differs:
+            return None
+        asked = " with ".join(f"{name} = {value!r}" for name, value in self.when.items())
+        return f"{asked}: {self.why}; {self.cure}"
+
+
+class Stores(Strict):
+    """The least that the workload keeps on flash: so many of something, each of so many bytes."""
+
+    count: str = Field(description="the parameter that has how many")
+    bytes: int = Field(ge=0, description="bytes of each, whatever parameters say")
+    times: dict[str, int] = Field(
+        default={}, description="by parameter, how many bytes more each has for 1 of it"
+    )
+
+    def parameters(self) -> set[str]:
+        """The parameters that it names."""
+        return {self.count, *self.times}
+
+    def least(self, parameters: Mapping[str, Scalar]) -> int:
+        """Bytes of all of it, with these parameters."""
+        each = self.bytes + sum(int(parameters[name]) * n for name, n in self.times.items())
+        return int(parameters[self.count]) * each

@@ -11,6 +11,7 @@ import samples
 from nandlab.analysis import claims, parts, words
 from nandlab.analysis.figures import find
 from nandlab.analysis.spread import Spread
+from nandlab.base.errors import UsageError
 from nandlab.catalog.paper import Claim, PaperModel, Part, Selector
 from nandlab.results.record import Phase, Trial
 
@@ -100,6 +101,8 @@ def spread_of(*values: float) -> Spread:
         ({"saving": True, "paper": 0.7}, [0.65, 0.66], "reproduced"),
         ({"saving": True, "paper": 0.7}, [0.35, 0.36], "same direction"),
         ({"saving": True, "paper": 0.7}, [-0.1, -0.2], "different"),
+        ({"saving": True, "paper": 0.2}, [0.003, 0.009], "different"),
+        ({"saving": True, "paper": 0.2}, [0.003, 0.05], "not decided"),
         ({"saving": True, "paper": 0.5, "bound": "over"}, [0.6, 0.7], "reproduced"),
         ({"saving": True, "paper": 0.5, "bound": "over"}, [0.4, 0.45], "same direction"),
         ({"direction": "none", "paper": 1.0, "within": 1.02}, [1.0, 1.01], "reproduced"),
@@ -166,3 +169,15 @@ def test_a_paper_s_selectors_are_named_and_a_wrong_name_is_told() -> None:
         PaperModel.model_validate(
             {**given, "claims": [{**claim, "parts": [{**one, "over": "onn"}]}]}
         )
+
+
+def test_figures_are_summed_and_a_pattern_s_end_names_other_phases() -> None:
+    one = part(figure="phase.random_{rest}+phase.seq_{rest}", each="seq_*")
+    ((label, found), *_) = measured(one, BOTH)
+    assert found is not None
+    assert label == "off / on, seq 8"
+    assert found.median == pytest.approx((99 + 30) / 200)
+    of = words.of(BOTH)
+    assert find("phase.seq_8+phase.nowhere", of)(BOTH[0]) is None
+    with pytest.raises(UsageError, match="several quantities"):
+        find("phase.seq_8+chip.erases", of)

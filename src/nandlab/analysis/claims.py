@@ -26,6 +26,8 @@ from nandlab.base import units
 from nandlab.catalog.paper import Basis, Claim, PaperModel, Part, Selector
 from nandlab.results.record import Trial
 
+LEAST_SAVED = 0.01
+"""A saving of less is none."""
 SAVINGS = {"below 1": "above 0", "above 1": "below 0", "not above 1": "not below 0", "none": ""}
 """Sides of 1 of a quotient, as those of what is saved."""
 Verdict = Literal["reproduced", "same direction", "different", "not decided", "not measured"]
@@ -166,10 +168,11 @@ def verdict(parts: Sequence[tuple[Part, Spread | None]]) -> Verdict:
 def _side(part: Part, ours: Spread) -> Literal["right", "wrong", "both"]:
     """On which side of 1 all members lie; a saving is 1 less its quotient."""
     low, high = (1 - ours.max, 1 - ours.min) if part.saving else (ours.min, ours.max)
+    least = LEAST_SAVED if part.saving else 0.0
     if part.direction == "above 1":
-        right, wrong = low > 1, high <= 1
+        right, wrong = low > 1 + least, high <= 1 + least
     elif part.direction == "below 1":
-        right, wrong = high < 1, low >= 1
+        right, wrong = high < 1 - least, low >= 1 - least
     else:
         right, wrong = high <= 1, low > 1
     return "right" if right else "wrong" if wrong else "both"

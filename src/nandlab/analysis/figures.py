@@ -22,6 +22,7 @@ Tables, charts, rankings, limits, claims and papers take figures by name from :f
     own.NAME                                            the workload's own
     INSTRUMENT.KEY                                      memory.peak, counters.ubi_max_ec,
                                                         read_ahead.kib, ...
+    NAME+NAME                                           the sum of figures of one quantity
 
 A figure is None where what it needs was not measured.
 """
@@ -82,11 +83,29 @@ class Figure:
 
 def find(name: str, of: Words) -> Figure:
     """The figure of this name; UsageError if there is none."""
+    if "+" in name:
+        return _sum([find(part, of) for part in name.split("+")])
     family, _, rest = name.partition(".")
     made = FAMILIES[family](rest, of) if family in FAMILIES else _measured(family, rest)
     if made is None:
         raise UsageError(f"no figure {name!r}: {_known(of)}")
     return made
+
+
+def _sum(parts: list[Figure]) -> Figure:
+    """The sum of figures, which are amounts of one quantity; None where one is not known."""
+    first, *others = parts
+    if any(p.quantity != first.quantity for p in others):
+        each = ", ".join(f"{p.name} ({p.quantity.name})" for p in parts)
+        raise UsageError(f"no sum of figures of several quantities: {each}")
+
+    def read(trial: Trial) -> float | None:
+        values = [p(trial) for p in parts]
+        known = [v for v in values if v is not None]
+        return sum(known) if len(known) == len(values) else None
+
+    title = " and ".join(p.title for p in parts)
+    return Figure("+".join(p.name for p in parts), title, first.quantity, read, first.better)
 
 
 def mistakes(told: WorkloadWords) -> list[str]:
@@ -100,6 +119,10 @@ def mistakes(told: WorkloadWords) -> list[str]:
 
 def undeclared(name: str, of: Words) -> str | None:
     """Why a figure can be had from no trial of the workload; None: it can."""
+    return next((why for part in name.split("+") if (why := _undeclared(part, of))), None)
+
+
+def _undeclared(name: str, of: Words) -> str | None:
     family, _, rest = name.partition(".")
     kind = rest.partition(".")[0]
     operations = [o.name for o in of.operations]

@@ -73,7 +73,7 @@ def form(part: Part, of: Words) -> units.Form:
     """How the part's numbers are written."""
     if part.saving:
         return units.percent
-    figure = part.figure.replace("{}", "any")
+    figure = part.figure.replace("{}", "any").replace("{rest}", "any")
     return units.ratio if part.quotient else find(figure, of).form
 
 
@@ -84,10 +84,14 @@ def _phases(paper: PaperModel, part: Part, trials: Sequence[Trial]) -> list[str]
 
 
 def _of_phase(part: Part, name: str, of: Words) -> Part:
-    title = of.phase(name).title
-    named = {"figure": part.figure.replace("{}", name), "label": f"{part.label}, {title}"}
+    rest = name.removeprefix(part.each.removesuffix("*"))
+
+    def filled(figure: str) -> str:
+        return figure.replace("{}", name).replace("{rest}", rest)
+
+    named = {"figure": filled(part.figure), "label": f"{part.label}, {of.phase(name).title}"}
     if part.over_figure:
-        named["over_figure"] = part.over_figure.replace("{}", name)
+        named["over_figure"] = filled(part.over_figure)
     return part.model_copy(update={**named, "each": ""})
 
 

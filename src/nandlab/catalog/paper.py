@@ -9,6 +9,7 @@ claim of a workload that the run has.
 
 from __future__ import annotations
 
+import re
 from typing import Any, Literal
 
 from pydantic import Field, model_validator
@@ -46,7 +47,10 @@ class Part(Strict):
     """One figure, or the quotient of two, and what the paper says of it."""
 
     label: str = Field(description="in a few words: what the number is")
-    figure: FigureName = Field(description="{} in it stands for the phases that each names")
+    figure: FigureName = Field(
+        description="{} in it stands for the phases that each names, {rest} for what the * at its "
+        "end stands for"
+    )
     each: str = Field(
         default="",
         description="a pattern of phases, such as sequential_*: the figure is taken of each",
@@ -110,8 +114,8 @@ class Part(Strict):
             raise ValueError("direction, saving and against belong to a quotient: name over")
         if self.paper is None and self.direction == "none":
             raise ValueError("without the paper's number it must have a direction")
-        if ("{}" in self.figure) != bool(self.each):
-            raise ValueError("each and the {} in figure go together")
+        if bool(self.each) != any(word in self.figure for word in ("{}", "{rest}")):
+            raise ValueError("each and the {} or {rest} in figure go together")
         if not self.saving and self.within is not None and self.within < 1:
             raise ValueError("within is a factor: 1 or more")
         return self
@@ -132,14 +136,14 @@ class Basis(Strict):
 
     phases: dict[str, str] = Field(
         default={},
-        description="phases that the other way has: texts in the names of phases, and what stands "
-        "there instead, such as random_ = random_replace_",
+        description="phases that the other way has: regular expressions in names of figures, and "
+        "what stands there instead, such as random_ = random_replace_",
     )
 
     def moved(self, name: str) -> str:
         """A figure's name, or a pattern of phases, with the other way's phases."""
-        for text, instead in self.phases.items():
-            name = name.replace(text, instead)
+        for pattern, instead in self.phases.items():
+            name = re.sub(pattern, instead, name)
         return name
 
     @model_validator(mode="after")

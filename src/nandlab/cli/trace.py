@@ -137,7 +137,7 @@ def run(  # noqa: PLR0913, PLR0917 - the command line's own options
     workload = job.is_workload(command, names("workloads"))
     if param and not workload:
         raise UsageError("--param is for a workload, and the command is not one")
-    words = {name: scalar(value) for name, value in pairs(param, "--param").items()}
+    words = _parameters(command[0], pairs(param, "--param")) if workload else {}
     spec = _spec(
         board=board,
         workload={"name": command[0] if workload else "ffsmark", **words},
@@ -149,6 +149,16 @@ def run(  # noqa: PLR0913, PLR0917 - the command line's own options
     line = None if workload else job.shell_line(command)
     asked = (listed(tracers), listed(functions), records, before, with_mount, at_once)
     _begin(job.Request(spec, line, *asked), out)
+
+
+def _parameters(workload: str, given: dict[str, str]) -> dict[str, Any]:
+    """Values as a study file has them: a number, unless the parameter is a text."""
+    from nandlab.catalog.files import load
+    from nandlab.catalog.workload import WorkloadModel
+
+    known = load("workloads", workload, WorkloadModel).parameters
+    texts = {name for name, p in known.items() if isinstance(p.default, str)}
+    return {name: value if name in texts else scalar(value) for name, value in given.items()}
 
 
 def _begin(request: Request, out: Path | None) -> None:

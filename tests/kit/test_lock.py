@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from nandlab.base.errors import UsageError
 from nandlab.catalog.board import BoardModel
 from nandlab.catalog.files import load, names
-from nandlab.kit import lock
+from nandlab.kit import lock, needs
 from nandlab.kit.kernel import IMAGE
 from nandlab.kit.kit import SHIPPED, kernel_set, tool_set, wanted
 
@@ -98,6 +98,8 @@ def test_every_shipped_board_is_locked(name: str) -> None:
     assert {"qemu-system-x86", "gcc", "binutils", "libc6-dev", "make", "mtd-utils"} <= tools
 
 
-def test_the_shipped_lock_has_no_set_that_no_board_asks_for() -> None:
-    asked = {e.name for n in names("boards") for e in wanted(load("boards", n, BoardModel))}
+def test_the_shipped_lock_has_no_set_that_no_board_or_program_asks_for() -> None:
+    models = [load("boards", name, BoardModel) for name in names("boards")]
+    asked = {e.name for model in models for e in wanted(model)}
+    asked |= {e.name for model in models for e, _ in needs.placed(model)}
     assert set(lock.read(SHIPPED / lock.FILE)) == asked

@@ -169,5 +169,5 @@ def test_files_larger_than_the_partition_are_refused_before_the_board_starts(
         study.read(path)
     assert str(refused.value) == (
         f"{path}: matrix.workloads.0: readbench: its files take 16777216 bytes or more, and the "
-        "partition of S34ML01G1 has 16777216: lower files or their bytes, or raise partition_mib"
+        "partition of S34ML01G1 has 16777216: let it keep less, or raise partition_mib"
     )

@@ -25,6 +25,7 @@ OTHER_CHIP = Chip(
 READER = {
     "name": "reader",
     "view": "points",
+    "phases": [{"name": "writing", "title": "writing", "timed": False}],
     "at": {
         "count": {"title": "requests"},
         "size": {"title": "size of a request", "unit": "bytes"},

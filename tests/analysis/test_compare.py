@@ -114,14 +114,6 @@ def test_heads_are_compared_too(tmp_path: Path) -> None:
     assert compare(a, b) == [Difference("run.provenance.kernel", "6.1", "6.12")]
 
 
-def test_what_a_phase_does_not_tell_is_no_part_of_what_was_given() -> None:
-    trial = samples.trial()
-    assert all({"usage", "at"}.isdisjoint(p) for p in gave(trial)["phases"].values())
-    telling = [p.model_copy(update={"usage": Usage(idle_ns=3)}) for p in trial.phases]
-    told = gave(trial.model_copy(update={"phases": telling}))["phases"]
-    assert all(p["usage"]["idle_ns"] == 3 for p in told.values())
-
-
 def with_catalog(options: dict[str, dict[str, Any]], chosen: dict[str, str], **more: Any) -> Trial:
     """A trial with these options, and the catalog's text of them."""
     trial = samples.trial(id="jffs2-x").model_copy(update={"options": chosen})
@@ -201,3 +193,11 @@ def test_what_is_only_told_of_chip_and_board_is_no_difference(tmp_path: Path) ->
     slower = told(None, 1, t_r_ns=2)
     path = "trials.jffs2-x.provenance.chip.timing.t_r_ns"
     assert found(tmp_path / "2", told(None, 1), slower) == [path]
+
+
+def test_what_a_phase_does_not_tell_is_no_part_of_what_was_given() -> None:
+    trial = samples.trial()
+    assert all({"usage", "at"}.isdisjoint(p) for p in gave(trial)["phases"].values())
+    telling = [p.model_copy(update={"usage": Usage(idle_ns=3)}) for p in trial.phases]
+    told = gave(trial.model_copy(update={"phases": telling}))["phases"]
+    assert all(p["usage"]["idle_ns"] == 3 for p in told.values())

@@ -43,7 +43,7 @@ COUNTS = Counts(reads=1000, programs=100, erases=10)
 READ_NS, PROGRAM_NS, ERASE_NS = 77_800_000, 30_560_000, 20_000_000
 BUSY_NS = READ_NS + PROGRAM_NS + ERASE_NS
 USAGE = Usage(
-    idle_ns=500 * MS,
+    idle_ns=509 * MS,
     busy_ns=BUSY_NS,
     warped_ns=BUSY_NS - 9 * MS,
     bytes_read=2_112_000,
@@ -73,26 +73,29 @@ def figure(name: str, of: Trial) -> float | None:
     return setting.figure(f"energy.{name}")(of)
 
 
+def parts(idle: int, busy: int, warped: int) -> tuple[float, float, float]:
+    """cpu, waiting and idle of a second, ms each."""
+    usage = Usage(idle_ns=idle * MS, busy_ns=busy * MS, warped_ns=warped * MS)
+    found = timeparts.parts(Span(S, None, usage))
+    assert found is not None
+    return found.cpu_ns / MS, found.waiting_ns / MS, found.idle_ns / MS
+
+
 def test_the_parts_of_known_work_are_known() -> None:
-    found = timeparts.parts(Span(S, COUNTS, USAGE))
-    assert found is not None
-    assert (found.waiting_ns, found.idle_ns) == (BUSY_NS, 500 * MS)
-    assert found.cpu_ns == S - BUSY_NS - 500 * MS
-    assert found.unsure_ns == 9 * MS
+    assert parts(idle=0, busy=0, warped=0) == (1000, 0, 0)
+    assert parts(idle=900, busy=0, warped=0) == (100, 0, 900)
+    # what was not warped is the simulator's own work: it stands in for the chip
+    assert parts(idle=0, busy=400, warped=350) == (600, 400, 0)
 
 
-def test_time_that_the_processor_idled_in_an_operation_is_counted_once() -> None:
-    """800 ms idle and 400 ms of flash in 1 s: 200 ms at least were both, and are waiting."""
-    found = timeparts.parts(Span(S, None, Usage(idle_ns=800 * MS, busy_ns=400 * MS)))
-    assert found is not None
-    assert (found.cpu_ns, found.waiting_ns, found.idle_ns) == (0, 400 * MS, 600 * MS)
+def test_idle_time_lies_within_operations_first_but_not_beyond_what_was_not_warped() -> None:
+    assert parts(idle=30, busy=400, warped=350) == (600, 400, 0)
+    assert parts(idle=500, busy=400, warped=350) == (150, 400, 450)
 
 
-def test_on_a_board_that_sleeps_waiting_is_taken_from_idle() -> None:
-    span = Span(S, None, Usage(idle_ns=700 * MS, busy_ns=400 * MS, warped_ns=0))
-    found = timeparts.parts(span, sleeps=True)
-    assert found is not None
-    assert (found.cpu_ns, found.waiting_ns, found.idle_ns) == (300 * MS, 400 * MS, 300 * MS)
+def test_time_that_was_both_idle_and_the_chip_s_is_counted_once() -> None:
+    assert parts(idle=800, busy=400, warped=399) == (0, 400, 600)
+    assert parts(idle=1200, busy=1300, warped=0) == (0, 1000, 0)
 
 
 BY_HAND = {
@@ -313,15 +316,15 @@ def test_the_paper_s_profile_gives_the_energy_of_a_phase_by_its_row() -> None:
     phase = WHOLE.model_copy(update={"ns": 2 * S, "at": at})
     board = {"board": {"name": "omap3evm"}}
     read = trial(phase, board=board).model_copy(
-        update={"workload": "readbench", "options": {"read_ahead": "128"}}
+        update={"workload": "readbench", "measured": {"read_ahead": {"kib": 128}}}
     )
     read = read.knowing(trial(phase, board=board).sources)
     profile = catalog.load("energy-profiles", "read-ahead-2014", EnergyProfile)
     assert profile.above_idle
     assert energyfigures.by_profile(read) == pytest.approx(2 * (0.223 + 0.029))
     assert figure("profile.run", read) == pytest.approx(0.504)
-    off = read.model_copy(update={"options": {"read_ahead": "0"}}).knowing(read.sources)
+    off = read.model_copy(update={"measured": {"read_ahead": {"kib": 0}}}).knowing(read.sources)
     assert figure("profile", off) == pytest.approx(2 * (0.223 + 0.024))
-    default = read.model_copy(update={"options": {"read_ahead": "default"}}).knowing(read.sources)
+    default = read.model_copy(update={"measured": {}}).knowing(read.sources)
     assert figure("profile", default) is None
     assert figure("profile", trial(phase)) is None

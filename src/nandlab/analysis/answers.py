@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from nandlab.analysis import doubts, leans, life, ranking, stalls, steady
-from nandlab.analysis.figures import Figure
+from nandlab.analysis.figures import Figure, chip_total
 from nandlab.analysis.groups import Ensemble, Setting
 from nandlab.analysis.ranking import Entry, Finding, Ranking
 from nandlab.analysis.spread import Spread, quotient
@@ -102,7 +102,8 @@ def caveats(run: Run, trials: Sequence[Trial], missing: Sequence[str]) -> list[s
             f"{_trials(alive)} still lived when the rounds ended: what was written until then is "
             "less than the whole life. Give the workload more rounds, or the chip less endurance."
         )
-    late = [t for t in trials if t.ok and not life.lived(t) and steady.short([t])]
+    wrote = [t for t in trials if t.ok and not life.lived(t) and chip_total(t, "programs") != 0]
+    late = [t for t in wrote if steady.short([t])]
     if short := steady.short(late):
         loads = _verb(len(late), "load", "loads")
         lines.append(

@@ -89,11 +89,11 @@ def gave(trial: Trial, other: Trial | None = None) -> dict[str, Any]:
     """
     left_out: dict[str, Any] = dict.fromkeys(WHERE | {HOST, "provenance"}, True)
     told = trial.model_dump(exclude=left_out | LATER)
-    # that a mirror had not the locked packages is no figure; which it had is in the board's lock
     told["phases"] = [
         {k: v for k, v in p.items() if k not in LATER_OF_PHASES or v != LATER_OF_PHASES[k]}
         for p in told["phases"]
     ]
+    # that a mirror had not the locked packages is no figure; which it had is in the board's lock
     told["warnings"] = [w for w in told["warnings"] if w["code"] != "not_locked"]
     asked, untold = used.options(trial, other or trial), used.left_to_the_kernel(trial)
     told["options"] = {k: v for k, v in asked.items() if k not in untold}

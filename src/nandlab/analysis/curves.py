@@ -69,6 +69,11 @@ class Curve(Strict):
             raise ValueError(f"x = {self.x!r}: over a figure there is no gain; x: an attribute")
         if self.gain and self.y_scale == "log":
             raise ValueError("y_scale: a gain may be 0 or less, so it has no logarithm")
+        if self.modelled and not (self.gain and self.y == "point.reads"):
+            raise ValueError(
+                "modelled: a model counts pages of the cache: give y = "
+                '"point.reads" and a gain, so that it compares with flash reads'
+            )
         if self.gain and self.gain.by == self.x:
             raise ValueError(f"x = {self.x!r}: the gain is taken by it; let x be another one")
         return self

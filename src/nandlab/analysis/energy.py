@@ -47,7 +47,7 @@ NO_IDLE = (
 )
 NO_COUNTS = "the chip's counts"
 MS = 1e-3
-NJ_PER_MW_NS = 1e-12
+J_PER_MW_NS = 1e-12
 """J of a mW for a ns."""
 
 
@@ -89,14 +89,14 @@ class _Bill:
         lacking = [key for ns, mw, key in uses if ns > 0 and mw is None]
         self.unknown += lacking
         if not lacking:
-            self.joules[consumer] = sum(ns * (mw or 0) * NJ_PER_MW_NS for ns, mw, _ in uses)
+            self.joules[consumer] = sum(ns * (mw or 0) * J_PER_MW_NS for ns, mw, _ in uses)
 
 
 def spent(trial: Trial, span: Span, *, most: bool = False) -> Spent:
     """What a stretch of a trial took. most: by the chip's maximum currents, not the typical."""
     board, of_chip = _Bill(), _Bill()
     power, gaps = draws.power(trial), []
-    found = timeparts.parts(span, sleeps=_waits(trial) == "sleep")
+    found = timeparts.parts(span)
     if found is None:
         gaps.append(NO_IDLE)
     else:
@@ -181,11 +181,6 @@ def _named(keys: Sequence[str], table: str, kind: str, name: str) -> list[str]:
     flat = dict.fromkeys(k for key in keys for k in key.split(", "))
     where = f"catalog/{kind}/{name}.toml" if name else f"the file of its {kind[:-1]}"
     return [f"{', '.join(flat)} in [{table}] of {where}"] if flat else []
-
-
-def _waits(trial: Trial) -> str:
-    told = trial.about("board").get("board")
-    return str(told.get("wait", "warp")) if isinstance(told, dict) else "warp"
 
 
 def load(trial: Trial, *, most: bool = False) -> Spent | None:

@@ -136,9 +136,9 @@ def _by_row(trial: Trial, profile: EnergyProfile, name: str) -> float | None:
 
 
 def _reads_ahead(trial: Trial) -> bool | None:
-    """Whether read-ahead was on; None where the trial does not say."""
-    chosen = trial.options.get("read_ahead", "")
-    return int(chosen) > 0 if chosen.isdigit() else None
+    """Whether read-ahead was on, as the mount read it back; None where the trial does not say."""
+    kib = trial.measured.get("read_ahead", {}).get("kib")
+    return None if kib is None else kib > 0
 
 
 def _timed(trial: Trial) -> list[Phase]:

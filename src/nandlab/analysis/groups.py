@@ -8,7 +8,7 @@ its options. Ensemble: a subject in one flash state, all its seeds and phase off
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -17,6 +17,9 @@ from nandlab.analysis.figures import Figure, find
 from nandlab.analysis.spread import Spread, spread, unended
 from nandlab.analysis.words import Words
 from nandlab.results.record import Chip, State, Trial
+
+LONGEST = 48
+"""Letters of a parameter in a title."""
 
 
 class StateKey(NamedTuple):
@@ -142,13 +145,23 @@ def _setting_key(trial: Trial) -> tuple[str, ...]:
 
 def _titles(firsts: list[Trial]) -> list[str]:
     """Workload, chip, its faults; and the parameters that vary among settings of one workload."""
-    titles = []
-    for trial in firsts:
-        alike = [t.parameters for t in firsts if t.workload == trial.workload]
-        varying = _varying(trial.parameters, alike)
-        note = f" ({', '.join(varying)})" if varying else ""
-        titles.append(f"{trial.workload}{note} on {', '.join(_chip(trial.chip))}")
-    return titles
+    short = [_title(t, firsts, shortened) for t in firsts]
+    return [
+        title if short.count(title) == 1 else _title(trial, firsts, str)
+        for title, trial in zip(short, firsts, strict=True)
+    ]
+
+
+def _title(trial: Trial, firsts: list[Trial], form: Callable[[str], str]) -> str:
+    alike = [t.parameters for t in firsts if t.workload == trial.workload]
+    varying = [form(text) for text in _varying(trial.parameters, alike)]
+    note = f" ({', '.join(varying)})" if varying else ""
+    return f"{trial.workload}{note} on {', '.join(_chip(trial.chip))}"
+
+
+def shortened(text: str) -> str:
+    """A parameter as a title has it: a list of points is long."""
+    return text if len(text) <= LONGEST else f"{text[: LONGEST - 1]}…"
 
 
 def _chip(chip: Chip) -> list[str]:

@@ -126,13 +126,26 @@ def _plot(curve: Curve, trials: Sequence[Trial]) -> Plot:
     model = modelled.MODELS.get(curve.modelled)
     if model is not None:
         given = list(_members(curve, places, partial(model, curve.y)))
-        measured += [
-            replace(line, title=f"{line.title}, modelled: {curve.modelled}", modelled=True)
-            for line in _lines(curve, keys, given)
-        ]
+        measured += _modelled(curve.modelled, _lines(curve, keys, given), measured)
     x, of = _axis(curve.x, trials), _axis(curve.y, trials)
-    y = Axis(f"saved: {of.title}", QUANTITIES["share"]) if curve.gain else of
+    y = Axis(f"{of.title} saved", QUANTITIES["share"]) if curve.gain else of
     return Plot(curve, x, y, of, tuple(measured))
+
+
+def _modelled(name: str, given: Sequence[Line], measured: Sequence[Line]) -> list[Line]:
+    """What a model gives, by the names of what was measured; lines of the same values are one."""
+    titles = {line.key: line.title for line in measured}
+    by_values: dict[Hashable, list[Line]] = {}
+    for line in given:
+        by_values.setdefault(tuple((p.x, p.y) for p in line.points), []).append(line)
+    found = []
+    for same in by_values.values():
+        first, alone = same[0], len(same) == 1
+        title = f"{titles.get(first.key, first.title)}, modelled: {name}"
+        found.append(replace(first, title=title, modelled=True))
+        if not alone:
+            found[-1] = replace(found[-1], key=(), title=f"modelled: {name}")
+    return found
 
 
 def value(name: str, at: Place) -> float | None:

@@ -2,12 +2,14 @@
 """Where the time of a stretch of a trial went: the processor ran, waited for flash, or idled.
 
 *Waiting* is the time that the chip worked, ``busy_ns``: its driver waits for each operation. The
-simulator's own instructions within an operation are part of that, for they stand in for the chip.
-*Idle* is what the kernel's cpuidle counted, *cpu* the rest. The three sum to the stretch.
+simulator's own instructions within an operation (a seventh of a page read) are part of that, for
+they stand in for the chip. *Idle* is what the kernel's cpuidle counted less what of it lay within
+operations, *cpu* the rest. The three sum to the stretch.
 
-Under warp an operation really sleeps where another thread is ready to run. That thread's work, and
-what the processor idles after it until the chip is done, is then counted as waiting too, so cpu is
-a lower bound. ``unsure_ns`` is by how much at most: what was neither warped nor idled away.
+Under warp an operation really sleeps where another thread is ready to run, and the processor idles
+once that thread has nothing to do. So idle time counts as waiting first, up to what was not warped.
+``hidden_ns`` is that much: where the processor idled outside operations only, as in a pause, so
+much of cpu was idle. What another thread did within an operation is counted as waiting.
 """
 
 from __future__ import annotations
@@ -40,27 +42,19 @@ class Parts:
     cpu_ns: float
     waiting_ns: float
     idle_ns: float
-    unsure_ns: float = 0
-    """At most so much of waiting_ns and idle_ns was the processor's, or the simulator's, work."""
+    hidden_ns: float
+    """Idle time that is taken to lie within the chip's operations; no part beside the others."""
 
 
-def parts(span: Span, *, sleeps: bool = False) -> Parts | None:
-    """The parts of a stretch; None where its idle or its chip's time is not known.
-
-    sleeps: the board's ``wait`` is sleep, so that waiting for flash is idle time too.
-    """
-    idle, busy = span.usage.idle_ns, span.usage.busy_ns
-    if idle is None or busy is None:
+def parts(span: Span) -> Parts | None:
+    """The parts of a stretch; None where its idle time or its chip's is not known."""
+    idle, busy, warped = span.usage.idle_ns, span.usage.busy_ns, span.usage.warped_ns
+    if idle is None or busy is None or warped is None:
         return None
-    idle_ns = min(float(idle), span.ns)
-    if sleeps:
-        waiting = min(float(busy), idle_ns)
-        return Parts(span.ns - idle_ns, waiting, idle_ns - waiting)
-    twice = max(0.0, busy + idle_ns - span.ns)
-    idle_ns = max(0.0, idle_ns - twice)
-    waiting = min(float(busy), span.ns - idle_ns)
-    unsure = max(0.0, busy - (span.usage.warped_ns or 0) - twice)
-    return Parts(max(0.0, span.ns - waiting - idle_ns), waiting, idle_ns, unsure)
+    idle_ns, busy_ns = min(float(idle), span.ns), min(float(busy), span.ns)
+    hidden = max(min(idle_ns, busy_ns - warped), idle_ns + busy_ns - span.ns, 0.0)
+    rest = idle_ns - hidden
+    return Parts(span.ns - busy_ns - rest, busy_ns, rest, hidden)
 
 
 def phase(found: Phase | None) -> Span | None:

@@ -14,6 +14,9 @@ from nandlab.base.errors import UsageError
 
 if TYPE_CHECKING:
     from nandlab.analysis.advice import Advice
+    from nandlab.analysis.battery import Battery
+    from nandlab.analysis.groups import Setting
+    from nandlab.analysis.limits import Limits
     from nandlab.analysis.shipping import Shipping
 
 
@@ -35,7 +38,14 @@ def advise(
     daily_write: Annotated[
         str | None,
         typer.Option(
-            help="bytes that the product writes in a day, such as 200M; needs --lifetime-years"
+            help="bytes that the product writes in a day, such as 200M; needs --lifetime-years or "
+            "--battery-wh"
+        ),
+    ] = None,
+    battery_wh: Annotated[
+        float | None,
+        typer.Option(
+            min=0.001, help="a battery's Wh: how many days it lasts; needs the bytes of a day"
         ),
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="JSON instead of words")] = False,
@@ -48,7 +58,7 @@ def advise(
     and those given here, which go before. Without limits, the run's times and erases decide.
     docs/report.md has the rules and the formulas.
     """
-    from nandlab.analysis import advice, asked, groups, power, shipping
+    from nandlab.analysis import advice, asked, battery, groups, power, shipping
     from nandlab.analysis.limits import Limits, of_study
     from nandlab.analysis.views import view
     from nandlab.base import amounts
@@ -63,8 +73,8 @@ def advise(
         None if daily_write is None else amounts.size(daily_write, "--daily-write"),
     )
     limits = given.over(of_study(head.spec))
-    if (limits.years is None) != (limits.daily is None):
-        raise UsageError("--lifetime-years and --daily-write go together: give both or neither")
+    _refuse_half(limits, battery_wh)
+    lasting = battery.asked_of(battery_wh, limits.daily)
     wrong = asked.mistakes(given.figures, [(s.workload, s.words) for s in settings])
     if wrong:
         raise UsageError("\n".join(f"--limit: {text}" for text in wrong))
@@ -72,7 +82,9 @@ def advise(
     judged = [(s, view(s).advise(s, limits)) for s in settings]
     if as_json:
         told = [_shipping(ship)] if ship else []
-        print(json.dumps([*told, *(_told(a) for _, a in judged if a is not None)], indent=1))
+        told += [_told(a) for _, a in judged if a is not None]
+        told += [_lasting(s, lasting) for s in settings if lasting]
+        print(json.dumps(told, indent=1))
         return
     if ship:
         print("\n".join(shipping.lines(ship)))
@@ -83,6 +95,24 @@ def advise(
         print("\n".join(advice.lines(a)) if a is not None else seen)
     for line in power.lines(trials):
         print(line)
+    if lasting:
+        print("\n".join(line for s in settings for line in ("", *battery.lines(s, lasting))))
+
+
+def _refuse_half(limits: Limits, battery_wh: float | None) -> None:
+    """UsageError where one of two that go together is missing."""
+    if limits.years is not None and limits.daily is None:
+        raise UsageError("--lifetime-years and --daily-write go together: give both or neither")
+    if limits.daily is not None and limits.years is None and battery_wh is None:
+        raise UsageError("--daily-write needs --lifetime-years or --battery-wh")
+
+
+def _lasting(setting: Setting, asked: Battery) -> dict[str, Any]:
+    """Days on a battery as JSON has them."""
+    from nandlab.analysis import battery
+
+    days = [asdict(told) for told in battery.lasting(setting, asked)]
+    return {"setting": setting.title, "battery": asdict(asked), "lasting": days}
 
 
 def _shipping(ship: Shipping) -> dict[str, Any]:

@@ -157,12 +157,30 @@ def show(
 
 
 @app.command()
-def report(run: RunArgument) -> None:
+def report(
+    run: RunArgument,
+    battery_wh: Annotated[
+        float | None,
+        typer.Option(
+            min=0.001, help="a battery's Wh: tell how many days it lasts; needs the bytes of a day"
+        ),
+    ] = None,
+    daily_write: Annotated[
+        str | None,
+        typer.Option(help="bytes that a day's load writes, such as 200M; none: those of the study"),
+    ] = None,
+) -> None:
     """Write a run's report: one HTML file, and its charts as PNG and SVG beside it."""
     from nandlab import report as reporter
+    from nandlab.analysis.battery import asked_of
+    from nandlab.analysis.limits import of_study
+    from nandlab.base import amounts
     from nandlab.results.folder import RunFolder
 
-    print(reporter.write(RunFolder(run)))
+    folder = RunFolder(run)
+    given = daily_write and amounts.size(daily_write, "--daily-write")
+    battery = asked_of(battery_wh, given or of_study(folder.head().spec).daily)
+    print(reporter.write(folder, battery=battery))
 
 
 app.command()(advise)

@@ -9,7 +9,7 @@ range. What a model gives is dashed, has hollow points, and says so in the key.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from nandlab.analysis import lines
@@ -112,16 +112,11 @@ def _looks(of: Sequence[Line]) -> list[Look]:
     measured = [line for line in of if not line.modelled]
     seen = looks.of([(line.filesystem, line.title) for line in measured])
     by_key = {line.key: look for line, look in zip(measured, seen, strict=True)}
+    other = Look("#7d7d7d", "circle", False, [1, 0])
+    found = [by_key.get(line.key, other) for line in of]
     return [
-        Look(
-            by_key[line.key].colour if line.key in by_key else "gray",
-            "circle",
-            False,
-            looks.MODELLED,
-        )
-        if line.modelled
-        else by_key[line.key]
-        for line in of
+        replace(look, shape="circle", filled=False, dash=looks.MODELLED) if line.modelled else look
+        for line, look in zip(of, found, strict=True)
     ]
 
 

@@ -16,8 +16,9 @@ from typing import Any
 import jinja2
 
 from nandlab import __version__
-from nandlab.analysis import answers, groups, leans, power, shipping
+from nandlab.analysis import answers, battery, groups, leans, power, shipping
 from nandlab.analysis.advice import Advice
+from nandlab.analysis.battery import Battery
 from nandlab.analysis.compare import taken
 from nandlab.analysis.groups import Setting
 from nandlab.analysis.limits import of_study
@@ -28,7 +29,6 @@ from nandlab.base.files import write_whole
 from nandlab.report import charts, curves, layout, readings, tables
 from nandlab.report.beside import Beside, beside
 from nandlab.report.charts import Chart
-from nandlab.report.curves import Asked
 from nandlab.report.specs import Drawn
 from nandlab.results.folder import RunFolder
 from nandlab.results.record import WARNINGS, Run, Trial
@@ -51,27 +51,29 @@ class Section:
     """What the model leaves out."""
     options: list[str]
     assumed: list[tuple[str, str]]
+    lasting: list[str]
+    """How long a battery lasts, if that was asked."""
 
 
-def write(run_folder: RunFolder, out: Path | None = None) -> Path:
+def write(run_folder: RunFolder, out: Path | None = None, asked: Battery | None = None) -> Path:
     """Writes page and charts, each file whole; the page comes last. Returns its path."""
     finished = list(run_folder.trials())
-    sections = [_section(s) for s in groups.group(finished)]
-    asked = curves.asked(run_folder.head().spec, finished)
+    sections = [_section(s, asked) for s in groups.group(finished)]
+    lines = curves.asked(run_folder.head().spec, finished)
     paper = beside(run_folder.head(), finished)
     folder = out or run_folder.path / "report"
     folder.mkdir(parents=True, exist_ok=True)
-    for chart in _drawn(asked, sections, paper):
+    for chart in _drawn(lines, sections, paper):
         svg = chart.svg()
         write_whole(folder / f"{chart.name}.svg", svg.encode())
         write_whole(folder / f"{chart.name}.png", charts.png(svg))
     trials = Path(os.path.relpath(run_folder.path / "trials", folder)).as_posix()
     page = folder / "index.html"
-    write_whole(page, _page(run_folder, asked, sections, paper, trials).encode())
+    write_whole(page, _page(run_folder, lines, sections, paper, trials).encode())
     return page
 
 
-def _section(setting: Setting) -> Section:
+def _section(setting: Setting, asked: Battery | None) -> Section:
     return Section(
         setting,
         view(setting).answers(setting),
@@ -81,6 +83,7 @@ def _section(setting: Setting) -> Section:
         tables.table(setting.ensembles, [tables.figure(f) for f in leans.columns(setting)]),
         _options(setting),
         answers.assumed(setting),
+        battery.lines(setting, asked) if asked else [],
     )
 
 
@@ -98,16 +101,16 @@ def _options(setting: Setting) -> list[str]:
     return lines
 
 
-def _drawn(asked: list[Asked], sections: list[Section], paper: Beside | None) -> list[Chart]:
+def _drawn(lines: list[curves.Asked], sections: list[Section], paper: Beside | None) -> list[Chart]:
     """Every chart of the page."""
     redrawn = [found.chart for _, found in paper.figures] if paper else []
-    own = [a.drawn.chart for a in asked if a.drawn]
+    own = [a.drawn.chart for a in lines if a.drawn]
     return [*own, *redrawn, *(d.chart for s in sections for d in s.figures)]
 
 
 def _page(
     run_folder: RunFolder,
-    asked: list[Asked],
+    lines: list[curves.Asked],
     sections: list[Section],
     paper: Beside | None,
     trials_path: str,
@@ -122,13 +125,13 @@ def _page(
     environment.filters["pretty"] = lambda v: json.dumps(v, indent=2, ensure_ascii=False)
     run, missing = run_folder.head(), run_folder.missing()
     trials = list(run_folder.trials())
-    drawn = _drawn(asked, sections, paper)
+    drawn = _drawn(lines, sections, paper)
     ship = shipping.answer(run.spec, [s.setting for s in sections], of_study(run.spec))
     return environment.get_template("report.html.j2").render(
         run=run,
         version=__version__,
         caveats=answers.caveats(run, trials, missing),
-        curves=asked,
+        curves=lines,
         sections=sections,
         paper=paper,
         available=answers.available(trials),

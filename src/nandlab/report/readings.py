@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from nandlab.analysis import answers, lifetime
 from nandlab.analysis.groups import Setting
 from nandlab.analysis.views import view
-from nandlab.report import deaths, latency, points, specs, surface, tables, wear
+from nandlab.report import deaths, joules, latency, points, specs, surface, tables, wear
 from nandlab.report.specs import Drawn
 from nandlab.report.tables import Column, Table
 
@@ -65,11 +65,11 @@ READINGS = {
     "phases": Reading(
         _phases,
         (
-            *(specs.times, specs.own, specs.throughput, specs.flash, latency.drawn),
+            *(specs.times, specs.own, specs.throughput, specs.flash, joules.drawn, latency.drawn),
             *(wear.drawn_map, wear.drawn_histogram, specs.ageing, specs.states),
         ),
     ),
-    "points": Reading(_points, (points.drawn, specs.states)),
+    "points": Reading(_points, (points.drawn, joules.drawn, specs.states)),
     "sweep": Reading(_phases, (surface.drawn,)),
     "lifetime": Reading(_lives, (deaths.drawn, wear.drawn_map, wear.drawn_histogram)),
 }

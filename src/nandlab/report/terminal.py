@@ -19,6 +19,7 @@ from nandlab.analysis.limits import of_study
 from nandlab.analysis.spread import Spread
 from nandlab.analysis.views import view
 from nandlab.base import units
+from nandlab.report import curvetables as curves
 from nandlab.results.folder import RunFolder
 from nandlab.results.record import Run
 
@@ -67,6 +68,8 @@ def print_table(run_folder: RunFolder, console: Console) -> None:
     ship = shipping.answer(run.spec, settings, limits)
     for line in ["", *shipping.lines(ship)[:-1]] if ship else []:
         console.print(escape(line), highlight=False)
+    for curve in curves.tables_of(run.spec, trials, WIDTH):
+        console.print(curve)
     for setting in settings:
         told = ship is not None and ship.has(setting)
         _print_setting(setting, None if told else view(setting).advise(setting, limits), console)

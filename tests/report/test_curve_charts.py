@@ -1,0 +1,120 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Curves in the page: each drawn with its table and files, once for the whole run."""
+
+from __future__ import annotations
+
+import io
+from pathlib import Path
+from xml.etree import ElementTree
+
+import curvesamples as made
+import pytest
+import samples
+from rich.console import Console
+
+from nandlab import report
+from nandlab.analysis import groups, lines, modelled
+from nandlab.analysis.place import Place
+from nandlab.report import curves, points, terminal
+from nandlab.results.folder import RunFolder
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory: pytest.TempPathFactory) -> RunFolder:
+    folder = tmp_path_factory.mktemp("curves") / "run"
+    trials = [*made.readers(), *made.databases()]
+    nothing = {**made.READS, "name": "nothing", "title": "Of none", "where": {"at.size": 512}}
+    return samples.folder(folder, trials, spec={"curves": [*made.CURVES, nothing]})
+
+
+def shapes(svg: Path) -> int:
+    """Points of the data in an exported chart, those of the key not counted."""
+    root = ElementTree.parse(svg).getroot()
+    groups_ = [g for g in root.iter() if "mark-symbol" in (g.get("class") or "")]
+    return max(len(list(g)) for g in groups_)
+
+
+def test_every_curve_is_in_the_page_with_its_table_and_files(run: RunFolder) -> None:
+    page = report.write(run)
+    text = page.read_text()
+    counts = {"gain-over-share": 32, "reads-over-count": 32, "commits-against-p99": 9}
+    for name, n in {**counts, "programs-by-journal": 9}.items():
+        assert text.count(f'<figure class="chart" id="curve-{name}">') == 1
+        assert shapes(page.parent / f"curve-{name}.svg") == n
+        assert (page.parent / f"curve-{name}.png").stat().st_size > 10_000
+    assert "Of none: no finished trial has a value of it." in text
+    section = text[text.index('id="curves"') : text.index('aria-label="Answer:')]
+    assert "<td>JFFS2, sequential</td><td>0.6 %</td><td>3</td>" in section
+    assert "46.7 %" in section
+    assert "time, read ahead 128" in section
+    assert "Reads of 4 KiB in a file of 5 MiB. Saved is 1 - a / b" in section
+
+
+def test_a_page_without_curves_has_no_section_of_them(tmp_path: Path) -> None:
+    page = report.write(samples.folder(tmp_path / "run", made.readers(1)))
+    assert 'id="curves"' not in page.read_text()
+
+
+def test_forty_points_have_one_chart_and_one_table(run: RunFolder) -> None:
+    setting = next(s for s in groups.group(made.readers()) if s.workload == "reader")
+    drawn = points.drawn(setting)
+    assert drawn is not None
+    assert len(drawn.chart.datasets["marks"]) == 8 * 6
+    assert [r.subject for r in drawn.table.rows][:2] == ["sequential 8", "sequential 64"]
+    assert drawn.table.head[:3] == [
+        f"JFFS2 read_ahead=0: {what}" for what in ("time", "page reads", "p99")
+    ]
+    first = drawn.table.rows[0].cells
+    assert [c.middle.text for c in first[:3]] == ["8.02 ms", "16", "2.00 ms"]
+    page = report.write(run).read_text()
+    assert page.count('id="reader-points"') == 1
+    assert 'id="reader-time"' not in page
+
+
+def test_a_model_is_dashed_and_named_in_key_table_and_caption(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def more(y: str, at: Place) -> float | None:
+        return 14 + (lines.value(y, at) or 0)
+
+    monkeypatch.setitem(modelled.MODELS, "more", more)
+    trials = [made.reader("ubifs", a, s) for a in (0, 128) for s in (1, 2)]
+    told = {**made.GAIN, "y": "point.reads", "modelled": "more"}
+    (asked,) = curves.asked({"curves": [told]}, trials)
+    assert asked.drawn is not None
+    data = asked.drawn.chart.datasets
+    given = [d for d in data["points"] if d["dash"] != [1, 0]]
+    assert len(given) == 8
+    assert given[0]["mid"] == pytest.approx(100 * (1 - 30 / 44))
+    assert {d["fill"] for d in given} == {"transparent"}
+    assert any("modelled: more" in d["text"] for d in data["key_wide"])
+    assert curves.MODELLED in asked.drawn.chart.caption
+    row = asked.drawn.table.rows[-1]
+    assert (row.count, row.trials, row.cells[0].middle.trial) == ("", [], None)
+
+
+def test_a_logarithm_that_must_show_0_is_symmetric_about_it() -> None:
+    phases = [
+        made.point(8, "random", 0, 1.0, pause_us=us).model_copy(update={"name": f"p{us}"})
+        for us in (0, 100, 1000)
+    ]
+    told = {**made.READS, "x": "at.pause_us", "y": "point.mean", "where": {}}
+    (asked,) = curves.asked({"curves": [told]}, [made.reader(phases=phases)])
+    assert asked.drawn is not None
+    scale = asked.drawn.chart.wide["concat"][1]["layer"][0]["encoding"]["x"]["scale"]
+    assert scale["type"] == "symlog"
+    assert scale["domain"][0] <= 0
+    assert "single trial" in asked.drawn.chart.caption
+    assert asked.drawn.chart.svg().startswith("<svg")
+
+
+def test_the_terminal_has_each_curve_within_its_width(run: RunFolder) -> None:
+    out = io.StringIO()
+    terminal.print_table(run, Console(file=out, width=80))
+    text = out.getvalue()
+    assert max(map(len, text.splitlines())) <= 80
+    rows = [" ".join(row.split()) for row in text.splitlines()]
+    assert "Time saved by turning read-ahead off" in rows
+    assert "0.6 % 46.7 % 11.1 % 46.7 % 11.1 %" in rows
+    assert "JFFS2, wal 368 5.97 ms" in rows
+    assert "No finished trial has a value of it." in rows

@@ -98,8 +98,8 @@ def test_every_shipped_board_is_locked(name: str) -> None:
     assert {"qemu-system-x86", "gcc", "binutils", "libc6-dev", "make", "mtd-utils"} <= tools
 
 
-def test_the_shipped_lock_has_no_set_that_no_board_or_program_asks_for() -> None:
-    models = [load("boards", name, BoardModel) for name in names("boards")]
-    asked = {e.name for model in models for e in wanted(model)}
-    asked |= {e.name for model in models for e, _ in needs.placed(model)}
+def test_the_shipped_lock_has_no_set_that_no_board_and_no_program_asks_for() -> None:
+    boards = [load("boards", n, BoardModel) for n in names("boards")]
+    asked = {e.name for board in boards for e in wanted(board)}
+    asked |= {e.name for board in boards for e, _ in needs.placed(board)}
     assert set(lock.read(SHIPPED / lock.FILE)) == asked

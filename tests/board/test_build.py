@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -12,6 +13,9 @@ import pytest
 from nandlab.base.paths import TARGET
 from nandlab.board import build
 from nandlab.board.qemu import QemuBoard
+from nandlab.catalog.board import BoardModel
+from nandlab.catalog.files import load
+from nandlab.kit import needs
 from nandlab.kit.root import Root
 
 
@@ -30,13 +34,17 @@ def built_in(
 def test_programs_are_the_same_bytes_wherever_they_are_built(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, tools: Root
 ) -> None:
+    model = load("boards", os.environ.get("NANDLAB_TEST_BOARD", "apf27"), BoardModel)
+    ours = [f for f in (TARGET / "programs").iterdir() if f.is_dir() and f.name != "lib"]
+    of = {f.name: needs.material(f, model, needs.bring(model, f).lock) for f in ours}
+
     def make() -> dict[str, bytes]:
-        folders = (build.TARGET / "programs").iterdir()  # type: ignore[attr-defined]
-        built = [build.program(tools, f) for f in folders if f.is_dir() and f.name != "lib"]
+        here: Path = build.TARGET / "programs"  # type: ignore[attr-defined]
+        built = [build.program(tools, here / name, material) for name, material in of.items()]
         return {p.name: p.read_bytes() for p in (build.init(tools), *built)}
 
     here, there = (built_in(tmp_path / p, make, monkeypatch) for p in ("a", "another/place"))
-    assert {"ffsmark", "init"} <= set(here)
+    assert {"ffsmark", "init", "speedtest1", "sqlbench"} <= set(here)
     assert here == there
 
 

@@ -9,6 +9,7 @@ import re
 import shutil
 from collections import Counter
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +23,8 @@ from typer.testing import CliRunner
 from nandlab.base.errors import NandlabError, UsageError
 from nandlab.board.fake import Answer, FakeBoard
 from nandlab.board.job import Job
+from nandlab.catalog.files import load
+from nandlab.catalog.workload import WorkloadModel
 from nandlab.cli import trace as cli_trace
 from nandlab.cli.main import app
 from nandlab.report import trace as page
@@ -339,3 +342,26 @@ def test_a_corrupt_folder_is_an_error(tmp_path: Path) -> None:
     (trace.path / "summary.json").write_text(json.dumps({"format": 99}))
     with pytest.raises(UsageError, match="of another version"):
         TraceFolder(trace.path)
+
+
+def test_a_workload_without_a_configuration_file_is_traced_too() -> None:
+    logger = replace(request(), command=None)
+    told = load("workloads", "logger", WorkloadModel)
+    parameters = told.chosen({}, "here")
+    spec = logger.spec.model_copy(update={"workload": told, "parameters": parameters})
+    made = job.job(replace(logger, spec=spec))
+    assert "" not in made.files
+    assert made.archive({}, {})
+    assert any(s.command.startswith("logwriter /mnt") for s in made.steps)
+
+
+def test_a_list_of_steps_is_no_command_to_trace() -> None:
+    one = request()
+    steps = one.spec.workload.model_copy(update={"command": "", "name": "reboot"})
+    with pytest.raises(UsageError, match="reboot is a list of steps"):
+        replace(one, command=None, spec=one.spec.model_copy(update={"workload": steps}))
+
+
+def test_a_parameter_that_is_a_text_takes_a_number_as_a_text() -> None:
+    given = {"points": "8", "files": "3", "verify": "true"}
+    assert cli_trace._parameters("readbench", given) == {"points": "8", "files": 3, "verify": True}

@@ -24,7 +24,7 @@ from nandlab.trace import cost, records
 from nandlab.trace.records import Names, Recording
 from nandlab.trace.setup import FOLDER, tracer_commands
 from nandlab.trial.medium import mount, rest, unmount
-from nandlab.trial.steps import fill, fill_files, filled, setup
+from nandlab.trial.steps import config, fill, fill_files, filled, setup
 
 DEADLINE_S = 24 * 3600
 ENDED = "mark command ended"
@@ -66,6 +66,11 @@ class Request:
     """Whether the trace begins without waiting until the chip has come to rest."""
 
     def __post_init__(self) -> None:
+        if self.command is None and not self.spec.workload.command:
+            raise UsageError(
+                f"{self.spec.workload.name} is a list of steps, and a trace is of one command: give "
+                "the line of the step that you mean"
+            )
         board, most = self.spec.board, records_max(self.spec.board)
         if not 1 <= self.records <= most:
             raise UsageError(
@@ -123,7 +128,7 @@ def _command(request: Request, files: dict[str, bytes]) -> Step:
     if request.command is not None:
         files["command.sh"] = request.command.encode()
         return Step("command", f"cd {MOUNTPOINT} && exec sh /job/command.sh", DEADLINE_S)
-    files[spec.workload.config_file] = filled(spec, spec.workload.config).encode()
+    files |= config(spec)
     return Step("command", filled(spec, spec.workload.command), DEADLINE_S)
 
 

@@ -60,12 +60,13 @@ def _cargo(spec: TrialSpec) -> Cargo | None:
 
 
 def _files(spec: TrialSpec) -> dict[str, bytes]:
-    workload = spec.workload
-    config = {workload.config_file: filled(spec, workload.config).encode()}
-    return {
-        **(config if workload.config_file else {}),
-        **(fill_files(spec) if spec.aged else {}),
-    }
+    return {**config(spec), **(fill_files(spec) if spec.aged else {})}
+
+
+def config(spec: TrialSpec) -> dict[str, bytes]:
+    """The workload's configuration file, by its name; empty if it has none."""
+    name = spec.workload.config_file
+    return {name: filled(spec, spec.workload.config).encode()} if name else {}
 
 
 def made(spec: TrialSpec, image: str | None = None) -> list[Step]:

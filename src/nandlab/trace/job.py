@@ -68,8 +68,8 @@ class Request:
     def __post_init__(self) -> None:
         if self.command is None and not self.spec.workload.command:
             raise UsageError(
-                f"{self.spec.workload.name} is a list of steps, and a trace is of one command: give "
-                "the line of the step that you mean"
+                f"{self.spec.workload.name} is a list of steps, and a trace is of one command: "
+                "give the line of the step that you mean"
             )
         board, most = self.spec.board, records_max(self.spec.board)
         if not 1 <= self.records <= most:

@@ -11,7 +11,8 @@ import pytest
 from nandlab.base.errors import UsageError
 from nandlab.catalog import files as catalog
 from nandlab.catalog import points
-from nandlab.catalog.workload import Parameter, WorkloadModel
+from nandlab.catalog.parameter import Parameter
+from nandlab.catalog.workload import WorkloadModel
 from nandlab.plan import study
 
 MODEL = catalog.load("workloads", "readbench", WorkloadModel)

@@ -39,7 +39,7 @@ from nandlab.analysis.words import PERCENTILES, Words
 from nandlab.base.errors import UsageError
 from nandlab.base.units import QUANTITIES, Quantity
 from nandlab.catalog.asks import matches
-from nandlab.catalog.workload import OperationWords, WorkloadWords
+from nandlab.catalog.words import OperationWords, WorkloadWords
 from nandlab.results.record import EraseSpread, Trial
 
 Read = Callable[[Trial], float | None]

@@ -13,7 +13,7 @@ from functools import cached_property
 
 from pydantic import ValidationError
 
-from nandlab.catalog.workload import (
+from nandlab.catalog.words import (
     AttributeWords,
     Headline,
     OperationWords,

@@ -5,260 +5,22 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from string import Formatter
-from typing import Any, Literal, Protocol
+from typing import Any
 
-from pydantic import (
-    Field,
-    SerializerFunctionWrapHandler,
-    ValidationError,
-    model_serializer,
-    model_validator,
-)
+from pydantic import Field, SerializerFunctionWrapHandler, model_serializer, model_validator
 
 from nandlab.base.errors import UsageError
-from nandlab.base.units import QUANTITIES
-from nandlab.catalog import counts, points
+from nandlab.catalog import points, step
 from nandlab.catalog.asks import Need, Stores
-from nandlab.catalog.noun import Noun, Scalar, Strict
-
-
-class Grammar(Protocol):
-    """What a text means that is more than a word."""
-
-    def mistake(self, text: str) -> str | None:
-        """What is wrong with a text, or None."""
-
-    def expanded(self, text: str) -> str:
-        """A text as templates have it."""
-
-
-GRAMMARS: Mapping[str, Grammar] = {"points": points, "counts": counts}
-NAME = r"^[a-z][a-z0-9_]*$"
-
-
-class Parameter(Strict):
-    """A number or word that a study may set for a workload."""
-
-    help: str = Field(description="in a sentence with unit: what it is")
-    default: Scalar = Field(description="the value when a study names none; its type is the type")
-    min: float | None = Field(default=None, description="least value")
-    max: float | None = Field(default=None, description="greatest value")
-    one_of: list[str] | list[int] | None = Field(
-        default=None, description="the words or whole numbers that it may be"
-    )
-    grammar: Literal["", "points", "counts"] = Field(
-        default="",
-        description="points: its text is a list of points (docs/readbench.md), checked before the "
-        "board starts; templates have it expanded, a point a line; counts: numbers from 1 up, "
-        "between commas",
-    )
-
-    @model_serializer(mode="wrap")
-    def _without_what_is_not_used(self, dump: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        """Without a grammar it is written as before there were any: files keep their hashes."""
-        told: dict[str, Any] = dump(self)
-        return {k: v for k, v in told.items() if v or k != "grammar"}
-
-    @model_validator(mode="after")
-    def _grammar_is_of_texts(self) -> Parameter:
-        if self.grammar and not isinstance(self.default, str):
-            raise ValueError("a grammar is of a text")
-        if self.grammar == "counts" and (wrong := counts.mistake(str(self.default))):
-            raise ValueError(f"default: {wrong}")
-        return self
-
-    def word(self, value: Scalar) -> str:
-        """A value as templates have it."""
-        if self.grammar:
-            return GRAMMARS[self.grammar].expanded(str(value))
-        return str(value).lower() if isinstance(value, bool) else str(value)
-
-    def check(self, value: object) -> str | None:
-        """What is wrong with a value, or None."""
-        wanted = type(self.default)
-        if wanted is float and type(value) is int:
-            value = float(value)
-        if type(value) is not wanted:
-            return f"must be of type {wanted.__name__}, is {value!r}"
-        if self.one_of is not None and value not in self.one_of:
-            return f"must be one of {', '.join(map(str, self.one_of))}, is {value!r}"
-        if isinstance(value, int | float) and not isinstance(value, bool):
-            if self.min is not None and value < self.min:
-                return f"must be at least {self.min:g}, is {value!r}"
-            if self.max is not None and value > self.max:
-                return f"must be at most {self.max:g}, is {value!r}"
-        return GRAMMARS[self.grammar].mistake(str(value)) if self.grammar else None
-
-
-class PhaseWords(Strict):
-    """A phase that the workload reports."""
-
-    name: str = Field(pattern=NAME)
-    title: str = Field(description="in a word or two, as tables and charts show it")
-    short: str = Field(default="", description="the same in ten letters; empty: the title")
-    timed: bool = Field(default=True, description="false: it prepares, and no total includes it")
-    moves_data: bool = Field(
-        default=True,
-        description="whether rates in bytes per second count its time",
-    )
-
-
-class OperationWords(Strict):
-    """A kind of operation that the workload reports."""
-
-    name: str = Field(pattern=NAME)
-    title: str = Field(default="", description="as tables show it; empty: its name")
-    writes: bool = Field(default=False, description="whether it writes: the kind writes has it")
-    durable: bool = Field(
-        default=False,
-        description="whether what it returns from is on flash: an fsync, a commit, an O_SYNC write",
-    )
-    durable_unless: list[dict[str, Scalar]] = Field(
-        default=[], description="values of parameters with which it is not durable all the same"
-    )
-
-    @model_serializer(mode="wrap")
-    def _without_what_is_not_used(self, dump: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        """Without exceptions it is written as before there were any: files keep their hashes."""
-        told: dict[str, Any] = dump(self)
-        return {k: v for k, v in told.items() if v or k != "durable_unless"}
-
-
-class OwnFigure(Strict):
-    """A figure that the workload prints, or a parameter's number over a figure of time."""
-
-    title: str = Field(description="in a few words, as tables show it")
-    short: str = Field(default="", description="the same in ten letters; empty: the title")
-    unit: str = Field(description="what it is an amount of: time, bytes, per_s, count, ...")
-    better: Literal["less", "more", ""] = Field(
-        default="", description="which end is the better one; empty: neither, it is not ranked"
-    )
-    parameter: str = Field(
-        default="", description="it is this parameter's number; empty: the program prints it"
-    )
-    over: str = Field(default="", description="a figure of time: the number is per second of it")
-    open_ended: bool = Field(
-        default=False, description="where the load was stopped early, it is a lower bound"
-    )
-
-    @model_validator(mode="after")
-    def _is_of_a_known_quantity(self) -> OwnFigure:
-        if self.unit not in QUANTITIES:
-            raise ValueError(f"unit {self.unit!r} is none of {', '.join(QUANTITIES)}")
-        return self
-
-
-class AttributeWords(Strict):
-    """An attribute by which phases of the workload are set apart, and curves are drawn."""
-
-    title: str = Field(description="in a few words, as the axis of a chart shows it")
-    unit: str = Field(
-        default="count", description="what its numbers are amounts of; of words it says nothing"
-    )
-
-    @model_validator(mode="after")
-    def _is_of_a_known_quantity(self) -> AttributeWords:
-        if self.unit not in QUANTITIES:
-            raise ValueError(f"unit {self.unit!r} is none of {', '.join(QUANTITIES)}")
-        return self
-
-
-class Headline(Strict):
-    """The figure that file systems are ranked and advised by."""
-
-    figure: str = Field(description="its name, such as phase.transactions or own.queries")
-    noun: str = Field(description="what it is, in words: transaction time")
-    best: str = Field(description="what the best one does: finishes the transactions first")
-    more: str = Field(
-        default="takes {r} times as long", description="what another one does; {r}: the factor"
-    )
-    told: str = Field(default="", description="a value of it in a sentence: transactions take {v}")
-
-
-Do = Literal[
-    "run", "mount", "unmount", "remount", "drop", "sync", "rest", "fill", "save", "cut"
-]  # fmt: skip
-TIMED: tuple[Do, ...] = ("run", "mount", "unmount", "remount", "sync")
-"""Steps that count unless their file says otherwise; the others prepare."""
-AWAY: tuple[Do, ...] = ("unmount", "cut")
-"""Steps that leave the file system not mounted."""
-
+from nandlab.catalog.noun import Noun, Scalar
+from nandlab.catalog.parameter import Parameter
+from nandlab.catalog.step import StepWords
+from nandlab.catalog.words import WorkloadWords
 
 WORDS = ("seed", "mountpoint")
 """Words of every template, beside the parameters."""
 FILES = ("fill.cfg", "start", "steps")
 """Files of a job that are not a workload's."""
-STEPS = ("counters", "fill", "format", "load", "modules", "settle", "workload")
-"""Steps of a trial that are not a workload's; one of a list may be called as what it does."""
-
-
-class StepWords(Strict):
-    """A step of a workload that is a list of steps; each is a phase."""
-
-    do: Do = Field(
-        description="run a command; mount, unmount, remount the file system; drop the caches; "
-        "sync; rest until the chip is quiet; fill the flash to the state that is asked for; save "
-        "the chip; cut the power"
-    )
-    name: str = Field(
-        default="", pattern=r"^$|" + NAME, description="its phase; empty: what it does"
-    )
-    title: str = Field(default="", description="as tables show it; empty: its name")
-    command: str = Field(
-        default="", description="of run: the command, a template, in the job's folder"
-    )
-    options: str = Field(
-        default="", description="of remount: what follows mount -o remount, such as ro"
-    )
-    tells: bool = Field(
-        default=False, description="of run: its last line reports phases and figures of its own"
-    )
-    timed: bool | None = Field(
-        default=None,
-        description="whether totals include it; absent: those that run, sync, mount or unmount",
-    )
-    may_fail: bool = Field(default=False, description="whether the trial goes on if it fails")
-    always: bool = Field(default=False, description="whether it runs after a failure too")
-
-    @property
-    def phase(self) -> str:
-        """Its phase's name."""
-        return self.name or self.do
-
-    @property
-    def counts(self) -> bool:
-        """Whether totals include it."""
-        return self.do in TIMED if self.timed is None else self.timed
-
-    @model_validator(mode="after")
-    def _has_what_it_needs(self) -> StepWords:
-        if (self.do == "run") != bool(self.command):
-            raise ValueError("a command belongs to do = run, which needs one")
-        if self.tells and self.do != "run":
-            raise ValueError("tells is of do = run")
-        if (self.do == "remount") != bool(self.options):
-            raise ValueError("options belong to do = remount, which needs them: ro, rw, ...")
-        return self
-
-
-class WorkloadWords(Strict):
-    """The words for what a workload reports; all of them may be left out."""
-
-    phases: list[PhaseWords] = Field(default=[], description="in the order in which they come")
-    operations: list[OperationWords] = Field(default=[], description="in the order of tables")
-    figures: dict[str, OwnFigure] = Field(
-        default={}, description="its own figures, by name; elsewhere they are own.NAME"
-    )
-    at: dict[str, AttributeWords] = Field(
-        default={}, description="attributes that its phases may have, by name: docs/workloads.md"
-    )
-    headline: Headline | None = Field(
-        default=None,
-        description='absent: the first timed phase; with view = "points" all of them together',
-    )
-    view: Literal["phases", "lifetime", "points"] = Field(
-        default="phases", description="how its results are read: docs/workloads.md"
-    )
 
 
 class WorkloadModel(Noun, WorkloadWords):
@@ -309,9 +71,9 @@ class WorkloadModel(Noun, WorkloadWords):
         given = [p for p in data.get("phases") or [] if isinstance(p, dict)]
         known = {p.get("name") for p in given}
         made = [
-            {"name": step.phase, "title": step.title or _spaced(step.phase), "timed": step.counts}
-            for step in _steps(data["steps"])
-            if not step.tells and step.phase not in known
+            {"name": s.phase, "title": s.title or s.phase.replace("_", " "), "timed": s.counts}
+            for s in step.valid(data["steps"])
+            if not s.tells and s.phase not in known
         ]
         return {**data, "phases": [*given, *made]}
 
@@ -323,6 +85,17 @@ class WorkloadModel(Noun, WorkloadWords):
             raise ValueError("config and config_file go together")
         if self.config_file in FILES:
             raise ValueError(f"config_file {self.config_file}: a job has a file of that name")
+        self._check_templates()
+        self._check_points()
+        lost = {f.parameter for f in self.figures.values() if f.parameter} - set(self.parameters)
+        if lost:
+            raise ValueError(f"figures: there is no parameter {min(lost)!r}")
+        if wrong := step.mistake(self.steps):
+            raise ValueError(wrong)
+        return self
+
+    def _check_templates(self) -> None:
+        """ValueError if a template has a word that stands for nothing."""
         unknown = sorted(self.words() - {*WORDS, *self.parameters})
         if unknown:
             known = ", ".join(f"{{{word}}}" for word in (*WORDS, *self.parameters))
@@ -330,28 +103,10 @@ class WorkloadModel(Noun, WorkloadWords):
                 f"{{{unknown[0]}}} stands for nothing; there are: {known}; a brace itself is "
                 "written twice"
             )
-        self._check_points()
-        lost = [f.parameter for f in self.figures.values() if f.parameter]
-        lost = sorted(set(lost) - set(self.parameters))
-        if lost:
-            raise ValueError(f"figures: there is no parameter {lost[0]!r}")
-        names = [step.phase for step in self.steps]
-        own = [s.phase for s in self.steps if s.phase in STEPS and s.phase != s.do]
-        if own:
-            raise ValueError(f"a trial has a step {own[0]} of its own: give yours another name")
-        twice = sorted({name for name in names if names.count(name) > 1})
-        if twice:
-            raise ValueError(f"steps of one name: {', '.join(twice)}; give each a name")
-        if sum(step.do == "save" for step in self.steps) > 1:
-            raise ValueError("a list saves the chip once at most: the board keeps one image for it")
-        wrong = _unmounted(self.steps)
-        if wrong:
-            raise ValueError(wrong)
-        return self
 
     def words(self) -> set[str]:
         """The words that its templates use."""
-        templates = (self.command, self.config, *(step.command for step in self.steps))
+        templates = (self.command, self.config, *(s.command for s in self.steps))
         parts = (part for t in templates for part in Formatter().parse(t))
         return {name for _, name, _, _ in parts if name is not None}
 
@@ -400,31 +155,3 @@ class WorkloadModel(Noun, WorkloadWords):
         if wrong:
             raise UsageError("\n".join(wrong))
         return found
-
-
-def _steps(given: list[Any]) -> list[StepWords]:
-    """The valid steps; the model's own check reports what is wrong with the others."""
-    found = []
-    for step in given:
-        try:
-            found.append(StepWords.model_validate(step))
-        except ValidationError:
-            continue
-    return found
-
-
-def _unmounted(steps: list[StepWords]) -> str | None:
-    """What is wrong with the first step that needs the file system mounted, or not, and finds the
-    opposite."""
-    mounted = False
-    for step in steps:
-        if step.do == "mount" and mounted:
-            return f"step {step.phase}: it is mounted already"
-        if step.do in ("unmount", "remount", "run", "cut") and not mounted:
-            return f"step {step.phase}: it is not mounted then; a mount must come before"
-        mounted = step.do == "mount" or (mounted and step.do not in AWAY)
-    return None
-
-
-def _spaced(name: str) -> str:
-    return name.replace("_", " ")

@@ -11,7 +11,8 @@ from typing import Any
 
 from nandlab.base.errors import UsageError
 from nandlab.catalog.files import load, names
-from nandlab.catalog.workload import WorkloadModel, WorkloadWords
+from nandlab.catalog.words import WorkloadWords
+from nandlab.catalog.workload import WorkloadModel
 
 FORMAT = 1
 SOURCES = ("chip", "filesystem", "workload")

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 
 from nandlab.board.cargo import Cargo, cargo
 from nandlab.board.job import Job, Step
-from nandlab.catalog.workload import AWAY, StepWords
+from nandlab.catalog.step import AWAY, StepWords
 from nandlab.chip import file as chipfile
 from nandlab.chip import image as chipimage
 from nandlab.chip import simulated

@@ -1,0 +1,79 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""A parameter of a workload: what values a study may set it to, and what templates have of them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Literal, Protocol
+
+from pydantic import Field, SerializerFunctionWrapHandler, model_serializer, model_validator
+
+from nandlab.catalog import counts, points
+from nandlab.catalog.noun import Scalar, Strict
+
+
+class Grammar(Protocol):
+    """What a text means that is more than a word."""
+
+    def mistake(self, text: str) -> str | None:
+        """What is wrong with a text, or None."""
+
+    def expanded(self, text: str) -> str:
+        """A text as templates have it."""
+
+
+GRAMMARS: Mapping[str, Grammar] = {"points": points, "counts": counts}
+
+
+class Parameter(Strict):
+    """A number or word that a study may set for a workload."""
+
+    help: str = Field(description="in a sentence with unit: what it is")
+    default: Scalar = Field(description="the value when a study names none; its type is the type")
+    min: float | None = Field(default=None, description="least value")
+    max: float | None = Field(default=None, description="greatest value")
+    one_of: list[str] | list[int] | None = Field(
+        default=None, description="the words or whole numbers that it may be"
+    )
+    grammar: Literal["", "points", "counts"] = Field(
+        default="",
+        description="points: its text is a list of points (docs/readbench.md), checked before the "
+        "board starts; templates have it expanded, a point a line; counts: numbers from 1 up, "
+        "between commas",
+    )
+
+    @model_serializer(mode="wrap")
+    def _without_what_is_not_used(self, dump: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        """Without a grammar it is written as before there were any: files keep their hashes."""
+        told: dict[str, Any] = dump(self)
+        return {k: v for k, v in told.items() if v or k != "grammar"}
+
+    @model_validator(mode="after")
+    def _grammar_is_of_texts(self) -> Parameter:
+        if self.grammar and not isinstance(self.default, str):
+            raise ValueError("a grammar is of a text")
+        if self.grammar == "counts" and (wrong := counts.mistake(str(self.default))):
+            raise ValueError(f"default: {wrong}")
+        return self
+
+    def word(self, value: Scalar) -> str:
+        """A value as templates have it."""
+        if self.grammar:
+            return GRAMMARS[self.grammar].expanded(str(value))
+        return str(value).lower() if isinstance(value, bool) else str(value)
+
+    def check(self, value: object) -> str | None:
+        """What is wrong with a value, or None."""
+        wanted = type(self.default)
+        if wanted is float and type(value) is int:
+            value = float(value)
+        if type(value) is not wanted:
+            return f"must be of type {wanted.__name__}, is {value!r}"
+        if self.one_of is not None and value not in self.one_of:
+            return f"must be one of {', '.join(map(str, self.one_of))}, is {value!r}"
+        if isinstance(value, int | float) and not isinstance(value, bool):
+            if self.min is not None and value < self.min:
+                return f"must be at least {self.min:g}, is {value!r}"
+            if self.max is not None and value > self.max:
+                return f"must be at most {self.max:g}, is {value!r}"
+        return GRAMMARS[self.grammar].mistake(str(value)) if self.grammar else None

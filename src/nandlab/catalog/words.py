@@ -1,0 +1,119 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The words for what a workload reports: its phases, operations, figures and attributes."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+from pydantic import Field, SerializerFunctionWrapHandler, model_serializer, model_validator
+
+from nandlab.base.units import QUANTITIES
+from nandlab.catalog.noun import Scalar, Strict
+
+NAME = r"^[a-z][a-z0-9_]*$"
+"""What phases and operations may be called."""
+
+
+class PhaseWords(Strict):
+    """A phase that the workload reports."""
+
+    name: str = Field(pattern=NAME)
+    title: str = Field(description="in a word or two, as tables and charts show it")
+    short: str = Field(default="", description="the same in ten letters; empty: the title")
+    timed: bool = Field(default=True, description="false: it prepares, and no total includes it")
+    moves_data: bool = Field(
+        default=True,
+        description="whether rates in bytes per second count its time",
+    )
+
+
+class OperationWords(Strict):
+    """A kind of operation that the workload reports."""
+
+    name: str = Field(pattern=NAME)
+    title: str = Field(default="", description="as tables show it; empty: its name")
+    writes: bool = Field(default=False, description="whether it writes: the kind writes has it")
+    durable: bool = Field(
+        default=False,
+        description="whether what it returns from is on flash: an fsync, a commit, an O_SYNC write",
+    )
+    durable_unless: list[dict[str, Scalar]] = Field(
+        default=[], description="values of parameters with which it is not durable all the same"
+    )
+
+    @model_serializer(mode="wrap")
+    def _without_what_is_not_used(self, dump: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        """Without exceptions it is written as before there were any: files keep their hashes."""
+        told: dict[str, Any] = dump(self)
+        return {k: v for k, v in told.items() if v or k != "durable_unless"}
+
+
+class OwnFigure(Strict):
+    """A figure that the workload prints, or a parameter's number over a figure of time."""
+
+    title: str = Field(description="in a few words, as tables show it")
+    short: str = Field(default="", description="the same in ten letters; empty: the title")
+    unit: str = Field(description="what it is an amount of: time, bytes, per_s, count, ...")
+    better: Literal["less", "more", ""] = Field(
+        default="", description="which end is the better one; empty: neither, it is not ranked"
+    )
+    parameter: str = Field(
+        default="", description="it is this parameter's number; empty: the program prints it"
+    )
+    over: str = Field(default="", description="a figure of time: the number is per second of it")
+    open_ended: bool = Field(
+        default=False, description="where the load was stopped early, it is a lower bound"
+    )
+
+    @model_validator(mode="after")
+    def _is_of_a_known_quantity(self) -> OwnFigure:
+        if self.unit not in QUANTITIES:
+            raise ValueError(f"unit {self.unit!r} is none of {', '.join(QUANTITIES)}")
+        return self
+
+
+class AttributeWords(Strict):
+    """An attribute by which phases of the workload are set apart, and curves are drawn."""
+
+    title: str = Field(description="in a few words, as the axis of a chart shows it")
+    unit: str = Field(
+        default="count", description="what its numbers are amounts of; of words it says nothing"
+    )
+
+    @model_validator(mode="after")
+    def _is_of_a_known_quantity(self) -> AttributeWords:
+        if self.unit not in QUANTITIES:
+            raise ValueError(f"unit {self.unit!r} is none of {', '.join(QUANTITIES)}")
+        return self
+
+
+class Headline(Strict):
+    """The figure that file systems are ranked and advised by."""
+
+    figure: str = Field(description="its name, such as phase.transactions or own.queries")
+    noun: str = Field(description="what it is, in words: transaction time")
+    best: str = Field(description="what the best one does: finishes the transactions first")
+    more: str = Field(
+        default="takes {r} times as long", description="what another one does; {r}: the factor"
+    )
+    told: str = Field(default="", description="a value of it in a sentence: transactions take {v}")
+
+
+class WorkloadWords(Strict):
+    """The words for what a workload reports; all of them may be left out."""
+
+    phases: list[PhaseWords] = Field(default=[], description="in the order in which they come")
+    operations: list[OperationWords] = Field(default=[], description="in the order of tables")
+    figures: dict[str, OwnFigure] = Field(
+        default={}, description="its own figures, by name; elsewhere they are own.NAME"
+    )
+    at: dict[str, AttributeWords] = Field(
+        default={}, description="attributes that its phases may have, by name: docs/workloads.md"
+    )
+    headline: Headline | None = Field(
+        default=None,
+        description='absent: the first timed phase; with view = "points" all of them together',
+    )
+    view: Literal["phases", "lifetime", "points"] = Field(
+        default="phases", description="how its results are read: docs/workloads.md"
+    )

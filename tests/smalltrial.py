@@ -9,7 +9,8 @@ from nandlab.base.errors import UsageError
 from nandlab.board.job import Board
 from nandlab.board.qemu import QemuBoard
 from nandlab.plan.matrix import ChipChoice, FilesystemChoice, Matrix, StateChoice, WorkloadChoice
-from nandlab.plan.study import Study, TrialSpec, plan
+from nandlab.plan.study import Study, plan
+from nandlab.plan.trialspec import TrialSpec
 from nandlab.trial.run import refuse_what_the_kernel_lacks
 
 CHIP = ChipChoice(part="nandsim-small", partition_mib=8)

@@ -12,7 +12,7 @@ from busyhost import busy
 
 from nandlab.board.qemu import QemuBoard, boot_and_save
 from nandlab.plan import study
-from nandlab.plan.study import TrialSpec
+from nandlab.plan.trialspec import TrialSpec
 from nandlab.trial import one
 
 pytestmark = [pytest.mark.board, pytest.mark.long, pytest.mark.timeout(1800)]

@@ -16,7 +16,7 @@ from nandlab.catalog.chip import ChipModel
 from nandlab.catalog.files import load
 from nandlab.catalog.filesystem import FilesystemModel
 from nandlab.plan import study
-from nandlab.plan.study import TrialSpec
+from nandlab.plan.trialspec import TrialSpec
 from nandlab.trial.run import refuse_what_the_kernel_lacks
 from nandlab.trial.steps import job
 

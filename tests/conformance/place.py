@@ -14,7 +14,8 @@ from nandlab.base.errors import UsageError
 from nandlab.board.job import Board, Job, JobRecord, Step
 from nandlab.catalog.files import names
 from nandlab.plan import study
-from nandlab.plan.study import Study, TrialSpec
+from nandlab.plan.study import Study
+from nandlab.plan.trialspec import TrialSpec
 from nandlab.trial import medium, outcome
 from nandlab.trial import steps as trial
 

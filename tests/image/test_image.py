@@ -30,6 +30,7 @@ from nandlab.image import making as imaging
 from nandlab.image import tree
 from nandlab.plan import study
 from nandlab.plan.medium import Medium
+from nandlab.plan.trialspec import TrialSpec
 
 PAGES, PAGE = 32, 512 + 16
 GEOMETRY = Geometry(512, 16, 16384, 2048)
@@ -328,7 +329,7 @@ seeds = [1]
 """
 
 
-def planned(folder: Path, *changes: tuple[str, str]) -> study.TrialSpec:
+def planned(folder: Path, *changes: tuple[str, str]) -> TrialSpec:
     text = STUDY
     for old, new in changes:
         assert old in text

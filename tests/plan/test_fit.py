@@ -10,9 +10,10 @@ import pytest
 from nandlab.base.errors import UsageError
 from nandlab.catalog.asks import Need, Stores
 from nandlab.plan import study
+from nandlab.plan.trialspec import TrialSpec
 
 
-def planned(fs: str, **words: Any) -> list[study.TrialSpec]:
+def planned(fs: str, **words: Any) -> list[TrialSpec]:
     workload = {"name": "sqlbench", **words}
     told = {
         "name": "t",

@@ -24,6 +24,7 @@ from nandlab.catalog.files import load
 from nandlab.kit import needs
 from nandlab.kit.kit import tools_of
 from nandlab.plan import study
+from nandlab.plan.trialspec import TrialSpec
 from nandlab.results.record import Trial
 from nandlab.trial import one
 from nandlab.trial.run import head
@@ -169,7 +170,7 @@ def test_a_database_that_is_there_is_not_written_over(tmp_path: Path) -> None:
 
 def planned(
     board: QemuBoard, fs: str, workload: dict[str, Any], mib: float = 16
-) -> tuple[study.Study, study.TrialSpec]:
+) -> tuple[study.Study, TrialSpec]:
     part = "nandsim-small" if fs == "nftl-fat32" else "S34ML01G1"
     words = {
         "name": "t",

@@ -14,7 +14,7 @@ from nandlab.board.qemu import QemuBoard, open_board
 from nandlab.catalog.board import BoardModel
 from nandlab.catalog.files import load
 from nandlab.cli import trace as cli_trace
-from nandlab.plan.study import TrialSpec
+from nandlab.plan.trialspec import TrialSpec
 from nandlab.trace import job, tables, writer
 from nandlab.trace.folder import TraceFolder
 from nandlab.trace.job import Request

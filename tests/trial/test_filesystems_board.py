@@ -21,7 +21,7 @@ from nandlab.catalog import files as catalog
 from nandlab.catalog.filesystem import FilesystemModel
 from nandlab.measure import memory
 from nandlab.plan.matrix import ChipChoice
-from nandlab.plan.study import TrialSpec
+from nandlab.plan.trialspec import TrialSpec
 from nandlab.results.record import Trial
 from nandlab.trial import medium, one, outcome
 from nandlab.trial import steps as trial

@@ -16,7 +16,8 @@ from test_run import MEASURED, OBTAINED, TEXT, fake
 
 from nandlab.board.fake import Answer
 from nandlab.plan import study
-from nandlab.plan.study import Study, TrialSpec
+from nandlab.plan.study import Study
+from nandlab.plan.trialspec import TrialSpec
 from nandlab.results.record import Latency, Trial
 from nandlab.trial import one
 

@@ -25,7 +25,7 @@ from nandlab.catalog.workload import WorkloadModel
 from nandlab.chip.image import decode
 from nandlab.kit.root import Root
 from nandlab.plan import study
-from nandlab.plan.study import TrialSpec
+from nandlab.plan.trialspec import TrialSpec
 from nandlab.results.folder import RunFolder
 from nandlab.results.record import Trial
 from nandlab.trial import one, steps

@@ -16,7 +16,7 @@ from nandlab.board.fake import Answer
 from nandlab.board.job import Job
 from nandlab.measure import every
 from nandlab.plan import study
-from nandlab.plan.study import TrialSpec
+from nandlab.plan.trialspec import TrialSpec
 from nandlab.results.published import read
 from nandlab.trial.steps import job
 

@@ -13,7 +13,7 @@ from nandlab.board.job import Job, JobRecord, Step
 from nandlab.board.qemu import QemuBoard
 from nandlab.catalog import files as catalog
 from nandlab.catalog.option import Number
-from nandlab.plan.study import TrialSpec
+from nandlab.plan.trialspec import TrialSpec
 from nandlab.trial import medium, one
 from nandlab.trial import steps as trial
 

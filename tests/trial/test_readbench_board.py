@@ -12,7 +12,7 @@ from smalltrial import skip_where_refused
 
 from nandlab.board.qemu import QemuBoard
 from nandlab.plan import study
-from nandlab.plan.study import TrialSpec
+from nandlab.plan.trialspec import TrialSpec
 from nandlab.results.record import Phase, Trial
 from nandlab.trial import one
 

@@ -16,7 +16,8 @@ from nandlab.catalog import files as catalog
 from nandlab.catalog.chip import ChipModel
 from nandlab.cli.progress import Pace, Silent, in_words
 from nandlab.plan import study
-from nandlab.plan.study import Study, TrialSpec
+from nandlab.plan.study import Study
+from nandlab.plan.trialspec import TrialSpec
 from nandlab.results.folder import RunFolder
 from nandlab.results.record import WARNINGS, Trial
 from nandlab.trial import run as runner

@@ -16,7 +16,8 @@ from nandlab.board.job import Job, Step
 from nandlab.board.qemu import QemuBoard
 from nandlab.cli.progress import Silent
 from nandlab.plan import study
-from nandlab.plan.study import Study, TrialSpec
+from nandlab.plan.study import Study
+from nandlab.plan.trialspec import TrialSpec
 from nandlab.results.folder import RunFolder
 from nandlab.results.record import Trial
 from nandlab.trial import one

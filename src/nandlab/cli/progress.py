@@ -25,7 +25,7 @@ from rich.progress import (
 )
 
 from nandlab.cli.words import Style
-from nandlab.plan.study import TrialSpec
+from nandlab.plan.trialspec import TrialSpec
 from nandlab.results.record import Trial
 from nandlab.trial.run import Watcher
 

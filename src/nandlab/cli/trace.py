@@ -15,7 +15,7 @@ from nandlab.base.errors import NandlabError, UsageError
 from nandlab.cli.words import listed, pairs, scalar
 
 if TYPE_CHECKING:
-    from nandlab.plan.study import TrialSpec
+    from nandlab.plan.trialspec import TrialSpec
     from nandlab.trace.job import Request
 
 STATES = {

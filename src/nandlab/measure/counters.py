@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from nandlab.board.job import JobRecord, Step
 from nandlab.measure.instrument import Instrument, Moment, numbers
-from nandlab.plan.study import TrialSpec
+from nandlab.plan.trialspec import TrialSpec
 
 
 def _steps(spec: TrialSpec) -> dict[Moment, Step]:

@@ -13,7 +13,7 @@ from itertools import pairwise
 from nandlab.board.job import JobRecord, Step, StepRecord
 from nandlab.chip import simulated
 from nandlab.measure.instrument import Instrument, Moment, numbers
-from nandlab.plan.study import TrialSpec
+from nandlab.plan.trialspec import TrialSpec
 
 BEGIN, END = "cpu-begin", "cpu-end"
 IDLE = "idle_us"

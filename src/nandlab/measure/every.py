@@ -8,7 +8,7 @@ from nandlab.measure.cpu import CPU
 from nandlab.measure.instrument import Instrument
 from nandlab.measure.memory import MEMORY
 from nandlab.measure.read_ahead import READ_AHEAD
-from nandlab.plan.study import TrialSpec
+from nandlab.plan.trialspec import TrialSpec
 
 INSTRUMENTS = (MEMORY, COUNTERS, READ_AHEAD, CPU)
 

@@ -14,7 +14,7 @@ from typing import Literal
 
 from nandlab.base.errors import NandlabError
 from nandlab.board.job import JobRecord, Step, printable
-from nandlab.plan.study import TrialSpec
+from nandlab.plan.trialspec import TrialSpec
 from nandlab.results.record import Doubt
 
 Moment = Literal["loaded", "formatted", "mounted", "ready", "worked", "unmounted"]

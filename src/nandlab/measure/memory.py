@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from nandlab.board.job import JobRecord, Step
 from nandlab.measure.instrument import Instrument, Moment, number
-from nandlab.plan.study import TrialSpec
+from nandlab.plan.trialspec import TrialSpec
 from nandlab.results.record import Doubt
 
 USAGE = "/sys/kernel/debug/fsram/usage"

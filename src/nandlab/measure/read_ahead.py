@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from nandlab.board.job import JobRecord
 from nandlab.measure.instrument import Instrument, Unreadable, numbers
-from nandlab.plan.study import TrialSpec
+from nandlab.plan.trialspec import TrialSpec
 
 OPTION = "read_ahead"
 

@@ -5,14 +5,11 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING
 
 from nandlab.analysis import figures, place, words
 from nandlab.analysis.curves import ATTRIBUTES, FAMILIES, Curve
 from nandlab.analysis.modelled import MODELS
-
-if TYPE_CHECKING:
-    from nandlab.plan.study import TrialSpec
+from nandlab.plan.trialspec import TrialSpec
 
 POINT = "point."
 

@@ -21,24 +21,6 @@ N = TypeVar("N", bound=Noun)
 F = TypeVar("F", FilesystemModel, WorkloadModel)
 
 
-class Collector:
-    """Looks names up, and keeps every mistake instead of stopping at the first."""
-
-    def __init__(self, where: str) -> None:
-        self.where = where
-        self.wrong: list[str] = []
-
-    def load(self, kind: str, name: str, model: type[N], place: str) -> N | None:
-        if name not in names(kind):
-            there = f"the catalog's {kind} ({', '.join(names(kind))})"
-            self.wrong.append(f"{self.where}: {place}: no {name!r} in {there}")
-            return None
-        return load(kind, name, model)
-
-    def keep(self, error: UsageError) -> None:
-        self.wrong += str(error).splitlines()
-
-
 class System(NamedTuple):
     """A file system of the matrix, with a value for each of its options."""
 
@@ -57,65 +39,83 @@ class Place(NamedTuple):
     choice: ChipChoice
 
 
-def _chosen(
-    c: Collector, kind: str, model: type[F], choice: WithChoices, place: str
-) -> tuple[F, dict[str, Any]] | None:
-    """A catalog entry and a value for each of its options; None if the collector has mistakes."""
-    noun = c.load(kind, choice.name, model, place)
-    if noun is None:
-        return None
-    try:
-        return noun, noun.chosen(choice.choices(), f"{c.where}: {place}")
-    except UsageError as e:
-        c.keep(e)
-        return None
+class Lookup:
+    """Looks names up, and keeps every mistake instead of stopping at the first."""
 
+    def __init__(self, where: str, folder: Path) -> None:
+        self.where = where
+        self.folder = folder
+        """Paths of images are relative to it."""
+        self.wrong: list[str] = []
 
-def workload_of(
-    c: Collector, choice: WorkloadChoice, place: str
-) -> tuple[WorkloadModel, dict[str, Any]] | None:
-    """A workload and its parameters; None if the collector has mistakes."""
-    chosen = _chosen(c, "workloads", WorkloadModel, choice, place)
-    wrong = figures.mistakes(chosen[0]) if chosen else []
-    c.wrong += [f"{c.where}: {place}: {choice.name}: {text}" for text in wrong]
-    return None if wrong else chosen
+    def load(self, kind: str, name: str, model: type[N], place: str) -> N | None:
+        if name not in names(kind):
+            there = f"the catalog's {kind} ({', '.join(names(kind))})"
+            self.refuse(place, f"no {name!r} in {there}")
+            return None
+        return load(kind, name, model)
 
+    def refuse(self, place: str, *texts: str) -> None:
+        """Keeps mistakes of a place in the study file."""
+        self.wrong += [f"{self.where}: {place}: {text}" for text in texts]
 
-def system_of(c: Collector, choice: FilesystemChoice, folder: Path, place: str) -> System | None:
-    """A file system, its options, and the image that the chip holds, if any; None: mistakes."""
-    if choice.image is None:
-        system = _chosen(c, "filesystems", FilesystemModel, choice, place)
-        return System(*system) if system else None
-    noun = c.load("filesystems", choice.name, FilesystemModel, place)
-    if noun is None:
-        return None
-    try:
-        image = image_of(choice.image, folder)
-        options = options_of(noun, image.head, choice.choices(), f"{c.where}: {place}")
-        return System(noun, options, image)
-    except UsageError as e:
-        c.wrong += [f"{c.where}: {place}: image: {line}" for line in str(e).splitlines()]
-        return None
+    def _chosen(
+        self, kind: str, model: type[F], choice: WithChoices, place: str
+    ) -> tuple[F, dict[str, Any]] | None:
+        """A catalog entry and a value for each of its options; None if there are mistakes."""
+        noun = self.load(kind, choice.name, model, place)
+        if noun is None:
+            return None
+        try:
+            return noun, noun.chosen(choice.choices(), f"{self.where}: {place}")
+        except UsageError as e:
+            self.wrong += str(e).splitlines()
+            return None
 
+    def workload(
+        self, choice: WorkloadChoice, place: str
+    ) -> tuple[WorkloadModel, dict[str, Any]] | None:
+        """A workload and its parameters; None if there are mistakes."""
+        chosen = self._chosen("workloads", WorkloadModel, choice, place)
+        wrong = figures.mistakes(chosen[0]) if chosen else []
+        self.refuse(place, *(f"{choice.name}: {text}" for text in wrong))
+        return None if wrong else chosen
 
-def chip_of(c: Collector, choice: ChipChoice, board: BoardModel | None, place: str) -> Place | None:
-    """A chip, the blocks of its partition and its choice; None if the collector has mistakes."""
-    chip = c.load("chips", choice.part, ChipModel, place)
-    if chip is None:
-        return None
-    try:
-        blocks = chip.partition_blocks(choice.partition_mib)
-    except UsageError as e:
-        c.wrong.append(f"{c.where}: {place}: {e}")
-        return None
-    store_mib = chip.cells_bytes(blocks) / MIB
-    if board is not None and store_mib > board.chip_store_mib:
-        c.wrong.append(
-            f"{c.where}: {place}: {chip.name} needs {store_mib:.0f} MiB of chip_store_mib for it; "
-            f"board {board.name} has {board.chip_store_mib}"
-        )
-    try:
-        chip.timing.array_ns(choice.latency)
-    except UsageError as e:
-        c.wrong.append(f"{c.where}: {place}: {chip.name}: {e}")
-    return Place(chip, blocks, choice)
+    def system(self, choice: FilesystemChoice, place: str) -> System | None:
+        """A file system, its options, and the image that the chip holds, if any; None: mistakes."""
+        if choice.image is None:
+            system = self._chosen("filesystems", FilesystemModel, choice, place)
+            return System(*system) if system else None
+        noun = self.load("filesystems", choice.name, FilesystemModel, place)
+        if noun is None:
+            return None
+        try:
+            image = image_of(choice.image, self.folder)
+            options = options_of(noun, image.head, choice.choices(), f"{self.where}: {place}")
+            return System(noun, options, image)
+        except UsageError as e:
+            self.refuse(place, *(f"image: {line}" for line in str(e).splitlines()))
+            return None
+
+    def chip(self, choice: ChipChoice, board: BoardModel | None, place: str) -> Place | None:
+        """A chip, the blocks of its partition and its choice; None if there are mistakes."""
+        chip = self.load("chips", choice.part, ChipModel, place)
+        if chip is None:
+            return None
+        try:
+            blocks = chip.partition_blocks(choice.partition_mib)
+        except UsageError as e:
+            self.refuse(place, str(e))
+            return None
+        store_mib = chip.cells_bytes(blocks) / MIB
+        if board is not None and store_mib > board.chip_store_mib:
+            self.refuse(
+                place,
+                f"{chip.name} needs {store_mib:.0f} MiB of chip_store_mib for it; "
+                f"board {board.name} has {board.chip_store_mib}",
+            )
+        try:
+            chip.timing.array_ns(choice.latency)
+        except UsageError as e:
+            self.refuse(place, f"{chip.name}: {e}")
+        return Place(chip, blocks, choice)

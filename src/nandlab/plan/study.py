@@ -8,9 +8,8 @@ runs. :func:`plan` expands it to trials, whose ids depend on what a trial is and
 
 from __future__ import annotations
 
-from itertools import product
 from pathlib import Path
-from typing import Any, Literal, NamedTuple, TypeVar
+from typing import Any
 
 from pydantic import (
     Field,
@@ -20,38 +19,19 @@ from pydantic import (
     model_validator,
 )
 
-from nandlab.analysis import asked, figures, limits, words
+from nandlab.analysis import asked, limits, words
 from nandlab.analysis.curves import Curve
-from nandlab.base.digest import digest
 from nandlab.base.errors import UsageError
 from nandlab.base.paths import STUDIES
 from nandlab.catalog.board import BoardModel
-from nandlab.catalog.chip import MIB, ChipModel
-from nandlab.catalog.files import beside, load, names, read_toml, validate
-from nandlab.catalog.filesystem import FilesystemModel
-from nandlab.catalog.noun import Noun, Scalar, Strict
-from nandlab.catalog.workload import WorkloadModel
+from nandlab.catalog.files import beside, names, read_toml, validate
+from nandlab.catalog.noun import Strict
 from nandlab.plan import curves
-from nandlab.plan.fit import refused, without_room
-from nandlab.plan.matrix import (
-    Beside,
-    ChipChoice,
-    FilesystemChoice,
-    Matrix,
-    Member,
-    StateChoice,
-    WithChoices,
-    WorkloadChoice,
-)
-from nandlab.plan.medium import Medium
+from nandlab.plan.expand import expand
+from nandlab.plan.lookup import Lookup
+from nandlab.plan.matrix import Beside, Matrix, Member
 from nandlab.plan.product import Product, within
-from nandlab.plan.start import Image, Start, cannot_begin, image_of, options_of
-
-N = TypeVar("N", bound=Noun)
-F = TypeVar("F", FilesystemModel, WorkloadModel)
-
-
-
+from nandlab.plan.trialspec import Measure, TrialSpec
 
 
 class Study(Strict):
@@ -104,9 +84,6 @@ class Study(Strict):
         return self.matrix.members()[:first]
 
 
-
-
-
 def find(study: str) -> Path:
     """A study file by path, or a shipped one by name."""
     path = Path(study)
@@ -136,9 +113,6 @@ def again(spec: Any, folder: Path, where: str) -> Study:
     return study
 
 
-
-
-
 def plan(
     study: Study, where: str | None = None, board: BoardModel | None = None
 ) -> list[TrialSpec]:
@@ -147,21 +121,21 @@ def plan(
     board: what the trials are to run on; None: the catalog's board that the study names.
     """
     with beside(study._folder):
-        return _planned(study, _Collector(where or study.name), board)
+        return _planned(study, Lookup(where or study.name, study._folder), board)
 
 
-def _planned(study: Study, c: _Collector, board: BoardModel | None) -> list[TrialSpec]:
+def _planned(study: Study, c: Lookup, board: BoardModel | None) -> list[TrialSpec]:
     board = board or c.load("boards", study.board, BoardModel, "board")
     if study.paper and study.paper not in names("papers"):
         there = ", ".join(names("papers"))
-        c.wrong.append(f"{c.where}: paper: no {study.paper!r} in the catalog's papers ({there})")
+        c.refuse("paper", f"no {study.paper!r} in the catalog's papers ({there})")
     matrices = {"matrix": study.matrix}
     matrices |= {f"beside.{i}": b.within(study.matrix) for i, b in enumerate(study.beside)}
     if study.product and board and (wrong := study.product.too_large(board)):
-        c.wrong.append(f"{c.where}: product: {wrong}")
+        c.refuse("product", wrong)
     trials = []
     for at, matrix in matrices.items():
-        trials += _expand(c, study, matrix, board, at)
+        trials += expand(c, matrix, board, study.measure, at)
     _check_limits(c, study, trials)
     if not c.wrong:
         c.wrong += [f"{c.where}: {text}" for text in curves.mistakes(study.curves, trials)]
@@ -174,16 +148,12 @@ def _planned(study: Study, c: _Collector, board: BoardModel | None) -> list[Tria
     return trials
 
 
-def _check_limits(c: _Collector, study: Study, trials: list[TrialSpec]) -> None:
-    """The collector keeps the mistakes of the study's limits."""
+def _check_limits(c: Lookup, study: Study, trials: list[TrialSpec]) -> None:
+    """The lookup keeps the mistakes of the study's limits."""
     try:
         told = limits.of_study(study.model_dump(mode="json"))
     except UsageError as e:
-        c.wrong += [f"{c.where}: limits: {line}" for line in str(e).splitlines()]
+        c.refuse("limits", *str(e).splitlines())
         return
     workloads = {t.workload.name: words.said(t.workload) for t in trials}
-    wrong = asked.mistakes(told.figures, list(workloads.items()))
-    c.wrong += [f"{c.where}: limits: {text}" for text in wrong]
-
-
-
+    c.refuse("limits", *asked.mistakes(told.figures, list(workloads.items())))

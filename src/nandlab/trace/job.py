@@ -19,7 +19,7 @@ from nandlab.catalog.filesystem import CAUSES
 from nandlab.chip.simulated import COUNTERS
 from nandlab.image import tree
 from nandlab.plan.medium import MOUNTPOINT
-from nandlab.plan.study import TrialSpec
+from nandlab.plan.trialspec import TrialSpec
 from nandlab.trace import cost, records
 from nandlab.trace.records import Names, Recording
 from nandlab.trace.setup import FOLDER, tracer_commands

@@ -10,7 +10,7 @@ from typing import Any
 from nandlab.base.digest import bytes_digest, file_digest
 from nandlab.board.job import Board, BoardLost, Job
 from nandlab.kit.needs import Brought
-from nandlab.plan.study import TrialSpec
+from nandlab.plan.trialspec import TrialSpec
 from nandlab.results import record as results
 from nandlab.results.record import Chip, Doubt, Host, State
 from nandlab.trial import steps

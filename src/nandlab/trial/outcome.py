@@ -13,7 +13,7 @@ from nandlab.board.job import Job, JobRecord, StepRecord, printable
 from nandlab.chip import simulated
 from nandlab.measure.every import wanted
 from nandlab.measure.instrument import Unreadable
-from nandlab.plan.study import TrialSpec
+from nandlab.plan.trialspec import TrialSpec
 from nandlab.results.record import (
     Artefact,
     Counts,

@@ -25,7 +25,8 @@ from nandlab.catalog.board import BoardModel
 from nandlab.catalog.files import validate
 from nandlab.kit.lock import Lock, checked
 from nandlab.plan import study as studies
-from nandlab.plan.study import Study, TrialSpec
+from nandlab.plan.study import Study
+from nandlab.plan.trialspec import TrialSpec
 from nandlab.results.folder import RunFolder
 from nandlab.results.record import Run
 from nandlab.trial import run as runner

@@ -20,7 +20,8 @@ from nandlab.board.job import Board
 from nandlab.kit.needs import Brought
 from nandlab.plan.matrix import Member
 from nandlab.plan.medium import Medium
-from nandlab.plan.study import Study, TrialSpec
+from nandlab.plan.study import Study
+from nandlab.plan.trialspec import TrialSpec
 from nandlab.results.folder import RunFolder
 from nandlab.results.record import Origin, Run, Trial
 from nandlab.results.store import Store

@@ -19,7 +19,7 @@ from nandlab.chip import simulated
 from nandlab.measure.every import wanted
 from nandlab.measure.instrument import Moment
 from nandlab.plan.medium import MOUNTPOINT
-from nandlab.plan.study import TrialSpec
+from nandlab.plan.trialspec import TrialSpec
 from nandlab.trial.medium import formats, image_bytes_max, load, modules, mount, rest, unmount
 
 NS_PER_MS = 1_000_000

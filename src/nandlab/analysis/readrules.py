@@ -7,7 +7,7 @@ named there; docs/read-ahead.md has the whole.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from nandlab.base.errors import UsageError
@@ -51,29 +51,24 @@ class Rule:
     6.11): a miss where the last window ends no longer pushes the window on."""
 
 
+_BEFORE_3_12 = Rule(
+    "2.6.37",
+    "Linux 2.6.31 to 3.11 on 64 bits",
+    neighbour_is_enough=True,
+    all_history_counts=True,
+    full_is_told=True,
+    before_clamping=True,
+    window_may_exceed=True,
+    mapped_by_fault=True,
+    position="page",
+)
 _KERNELS = (
-    Rule(
-        "2.6.37",
-        "Linux 2.6.31 to 3.11 on 64 bits",
-        neighbour_is_enough=True,
-        all_history_counts=True,
-        full_is_told=True,
-        before_clamping=True,
-        window_may_exceed=True,
-        mapped_by_fault=True,
-        position="page",
-    ),
-    Rule(
-        "2.6.37-32bit",
-        "Linux 2.6.31 to 3.11 on 32 bits, as on the Omap3evm",
-        neighbour_is_enough=True,
+    _BEFORE_3_12,
+    replace(
+        _BEFORE_3_12,
+        name="2.6.37-32bit",
+        summary="Linux 2.6.31 to 3.11 on 32 bits, as on the Omap3evm",
         backward_is_sequential=True,
-        all_history_counts=True,
-        full_is_told=True,
-        before_clamping=True,
-        window_may_exceed=True,
-        mapped_by_fault=True,
-        position="page",
     ),
     Rule("5.10", "Linux 5.10", position="page"),
     Rule("6.1", "Linux 6.1"),

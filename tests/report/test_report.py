@@ -25,7 +25,7 @@ from hypothesis import strategies as st
 from playwright.sync_api import Browser, Page, sync_playwright
 
 from nandlab import report
-from nandlab.analysis import figures, groups, life
+from nandlab.analysis import groups, life, totals
 from nandlab.base import units
 from nandlab.report import html, layout, pngmap, readings
 from nandlab.report.charts import Chart
@@ -225,7 +225,7 @@ def test_a_figure_links_to_the_trial_that_has_it(page_path: Path) -> None:
     assert {len(found) for found in links} >= {3}
     for target, said in itertools.chain(*links):
         trial = Trial.model_validate_json((page_path.parent / unquote(target)).read_text())
-        total = figures.total_ns(trial, "transactions")
+        total = totals.total_ns(trial, "transactions")
         assert total is not None
         assert said == units.time(total)
 

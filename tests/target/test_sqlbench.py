@@ -15,7 +15,7 @@ import lock
 import pytest
 
 from nandlab.analysis import groups
-from nandlab.analysis.figures import durable
+from nandlab.analysis.durable import durable
 from nandlab.base.paths import TARGET
 from nandlab.board.build import program
 from nandlab.board.qemu import QemuBoard

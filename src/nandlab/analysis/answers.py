@@ -13,10 +13,11 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from nandlab.analysis import doubts, leans, life, ranking, stalls, steady
-from nandlab.analysis.figures import Figure, chip_total
+from nandlab.analysis.figures import Figure
 from nandlab.analysis.groups import Ensemble, Setting
 from nandlab.analysis.ranking import Entry, Finding, Ranking
 from nandlab.analysis.spread import Spread, quotient
+from nandlab.analysis.totals import chip_total
 from nandlab.base import units
 from nandlab.results.record import WARNINGS, Run, Trial
 

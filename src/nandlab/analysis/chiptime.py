@@ -11,7 +11,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from nandlab.analysis import figures
+from nandlab.analysis import totals
 from nandlab.results.record import Counts, Trial
 
 
@@ -67,7 +67,7 @@ class Accounts:
 
 def accounts(trial: Trial, phase: str) -> Accounts | None:
     """None where the phase, its counts or the chip's latencies are not in the trial."""
-    total, found = figures.total_ns(trial, phase), trial.phase(phase)
+    total, found = totals.total_ns(trial, phase), trial.phase(phase)
     counts, each = found.chip if found else None, costs(trial)
     if total is None or counts is None or each is None:
         return None

@@ -29,17 +29,16 @@ A figure is None where what it needs was not measured.
 
 from __future__ import annotations
 
-import statistics
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 
-from nandlab.analysis import energyfigures, life, words
+from nandlab.analysis import energyfigures, life, totals, words
+from nandlab.analysis.durable import DURABLE, WRITES, kinds_of
 from nandlab.analysis.words import PERCENTILES, Words
 from nandlab.base.errors import UsageError
 from nandlab.base.units import QUANTITIES, Quantity
-from nandlab.catalog.asks import matches
-from nandlab.catalog.words import OperationWords, WorkloadWords
+from nandlab.catalog.words import WorkloadWords
 from nandlab.results.record import EraseSpread, Trial
 
 Read = Callable[[Trial], float | None]
@@ -54,8 +53,6 @@ CHOSEN = {"read_ahead"}
 """Instruments whose figures tell what was chosen: neither end is better."""
 SHORT = {"memory.peak": "RAM"}
 """Titles of instruments' figures where there is room for ten letters."""
-WRITES, DURABLE = "writes", "durable"
-"""Stand for all kinds of operation that write, and for those that are durable."""
 
 
 @dataclass(frozen=True)
@@ -151,92 +148,9 @@ def _known(of: Words) -> str:
     return f"its workload has {', '.join(filter(None, [phases, own])) or 'no phases'}"
 
 
-def total_ns(trial: Trial, phase: str) -> int | None:
-    """Phase and its sync, in ns of the board's clock: the time until its data is on the flash."""
-    found = trial.phase(phase)
-    if found is None or found.ns is None:
-        return None
-    return found.ns + (found.sync_ns or 0)
-
-
-def sync_ns(trial: Trial, phase: str) -> int | None:
-    """Time of the sync that ends the phase, in ns; None when the phase has no sync."""
-    found = trial.phase(phase)
-    return None if found is None else found.sync_ns
-
-
-def operations(trial: Trial, phase: str) -> int | None:
-    """Operations made in the phase, of all kinds."""
-    found = trial.phase(phase)
-    return sum(found.operations.values()) if found is not None and found.operations else None
-
-
-def timed(trial: Trial) -> list[str]:
-    """The names of the trial's phases that count: those that do not only prepare."""
-    of = words.of([trial])
-    return [p.name for p in trial.phases if of.phase(p.name).timed]
-
-
-def chip_operations(trial: Trial, phase: str, operation: str) -> int | None:
-    """Page reads, page programs or block erases of the chip in the phase, its sync included."""
-    found = trial.phase(phase)
-    return None if found is None or found.chip is None else int(getattr(found.chip, operation))
-
-
-def chip_total(trial: Trial, operation: str) -> int | None:
-    """Operations of the chip over the phases that count; None when none was counted."""
-    parts = [chip_operations(trial, name, operation) for name in timed(trial)]
-    known = [p for p in parts if p is not None]
-    return sum(known) if known else None
-
-
-def write_amplification(trial: Trial) -> float | None:
-    """Pages programmed in the phases that count x writesize / bytes written by the workload."""
-    programs, written = chip_total(trial, "programs"), trial.bytes.get("written")
-    return programs * trial.chip.writesize / written if programs is not None and written else None
-
-
-def bytes_per_s(trial: Trial, direction: str) -> float | None:
-    """Bytes ``read`` or ``written`` / the phases that move data, their syncs included."""
-    of = words.of([trial])
-    parts = [total_ns(trial, n) for n in timed(trial) if of.phase(n).moves_data]
-    known = [p for p in parts if p is not None]
-    whole = sum(known) if len(known) == len(parts) else None
-    return _per_s(trial.bytes.get(direction), whole)
-
-
-def erases_per_block(trial: Trial) -> EraseSpread | None:
-    """The spread that the trial has, or else one made from the counts of each block."""
-    if trial.erases_per_block or trial.per_block is None:
-        return trial.erases_per_block
-    erases = trial.per_block.erases
-    return EraseSpread(
-        mean=statistics.fmean(erases),
-        stddev=statistics.pstdev(erases),
-        min=min(erases),
-        max=max(erases),
-    )
-
-
-def host_memory(trial: Trial, share: float) -> int | None:
-    """Bytes of host memory that the board held after this share (0..1) of its host time."""
-    held = trial.host.memory if trial.host else []
-    return held[round(share * (len(held) - 1))] if held else None
-
-
 def host(share: float, title: str) -> Figure:
-    """:func:`host_memory` as a figure; it depends on the host, so no name stands for it."""
-    return Figure("", title, QUANTITIES["bytes"], partial(host_memory, share=share), "")
-
-
-def _per_s(amount: float | None, ns: float | None) -> float | None:
-    return amount * 1e9 / ns if amount is not None and ns else None
-
-
-def _moved_per_s(trial: Trial, phase: str, way: str) -> float | None:
-    """Bytes read or written in a phase, per second of it and its sync."""
-    found = trial.phase(phase)
-    return _per_s(found.bytes.get(way), total_ns(trial, phase)) if found else None
+    """:func:`totals.host_memory` as a figure; it depends on the host, so no name stands for it."""
+    return Figure("", title, QUANTITIES["bytes"], partial(totals.host_memory, share=share), "")
 
 
 def _phase(rest: str, of: Words) -> Figure | None:
@@ -244,24 +158,24 @@ def _phase(rest: str, of: Words) -> Figure | None:
     said = of.phase(name)
     make = partial(_made, f"phase.{rest}")
     if not what:
-        return make(said.title, "time", partial(total_ns, phase=name), short=said.short)
+        return make(said.title, "time", partial(totals.total_ns, phase=name), short=said.short)
     if what == "sync":
-        return make(f"{said.title}'s sync", "time", partial(sync_ns, phase=name))
+        return make(f"{said.title}'s sync", "time", partial(totals.sync_ns, phase=name))
     if what == "per_s":
-        read: Read = lambda t: _per_s(operations(t, name), total_ns(t, name))  # noqa: E731
+        read: Read = lambda t: totals.per_s(totals.operations(t, name), totals.total_ns(t, name))  # noqa: E731
         return make(f"{said.title}, operations/s", "per_s", read, better="more")
     if what in MOVED:
-        moved = partial(_moved_per_s, phase=name, way=MOVED[what])
+        moved = partial(totals.moved_per_s, phase=name, way=MOVED[what])
         return make(f"{said.title}, {MOVED[what]}", "bytes_per_s", moved, better="more")
     if what in CHIP_OPERATIONS:
         title = f"{said.title}: {CHIP_OPERATIONS[what]}"
-        return make(title, "count", partial(chip_operations, phase=name, operation=what))
+        return make(title, "count", partial(totals.chip_operations, phase=name, operation=what))
     return None
 
 
 def _time(rest: str, of: Words) -> Figure | None:
     def read(trial: Trial) -> float | None:
-        parts = [total_ns(trial, name) for name in timed(trial)]
+        parts = [totals.total_ns(trial, name) for name in totals.timed(trial)]
         known = [p for p in parts if p is not None]
         return sum(known) if known and len(known) == len(parts) else None
 
@@ -285,10 +199,12 @@ def _step(rest: str, of: Words) -> Figure | None:
 
 def _chip(rest: str, of: Words) -> Figure | None:
     if rest == "amplification":
-        return _made("chip.amplification", "write amplification", "ratio", write_amplification)
+        return _made(
+            "chip.amplification", "write amplification", "ratio", totals.write_amplification
+        )
     if rest not in CHIP_OPERATIONS:
         return None
-    read = partial(chip_total, operation=rest)
+    read = partial(totals.chip_total, operation=rest)
     return _made(f"chip.{rest}", CHIP_OPERATIONS[rest], "count", read, short=rest)
 
 
@@ -307,7 +223,7 @@ def _wear(rest: str, of: Words) -> Figure | None:
     title, value = WEAR[rest]
 
     def read(trial: Trial) -> float | None:
-        wear = erases_per_block(trial)
+        wear = totals.erases_per_block(trial)
         return None if wear is None else value(wear)
 
     return _made(f"wear.{rest}", title, "count", read, short="spread" if rest == "spread" else "")
@@ -328,7 +244,7 @@ def _bytes(rest: str, of: Words) -> Figure | None:
     if direction not in ("read", "written") or per_s not in ("", "per_s"):
         return None
     if per_s:
-        read = partial(bytes_per_s, direction=direction)
+        read = partial(totals.bytes_per_s, direction=direction)
         return _made(f"bytes.{rest}", f"data {direction}", "bytes_per_s", read, better="more")
     return _made(
         f"bytes.{rest}", f"data {direction}", "bytes", lambda t: t.bytes.get(direction), better=""
@@ -354,31 +270,6 @@ def _latency(rest: str, of: Words) -> Figure | None:
         return max(known) if known and len(known) == len(kinds) else None
 
     return _made(f"latency.{rest}", title, "time", read)
-
-
-def kinds_of(kind: str, of: Words, trial: Trial) -> list[str]:
-    """The kinds of operation that a kind stands for in a trial: itself, or those of a group."""
-    if kind == WRITES:
-        return [o.name for o in of.operations if o.writes]
-    if kind == DURABLE:
-        return [o.name for o in of.operations if durable(o, trial)]
-    return [kind]
-
-
-def durable(operation: OperationWords, trial: Trial) -> bool:
-    """Whether what the operation returned from was on flash: by itself, or by the mount's sync."""
-    unless = any(matches(when, trial.parameters) for when in operation.durable_unless)
-    return (operation.durable and not unless) or (operation.writes and mounted_sync(trial))
-
-
-def mounted_sync(trial: Trial) -> bool:
-    """Whether an option of the file system mounted it sync, as its catalog file has it."""
-    options = trial.about("filesystem").get("options", {})
-    for name, chosen in trial.options.items():
-        value = (options.get(name) or {}).get("values", {}).get(chosen) or {}
-        if "sync" in str(value.get("mount", "")).split(","):
-            return True
-    return False
 
 
 def _state(rest: str, of: Words) -> Figure | None:
@@ -419,7 +310,7 @@ def _own(rest: str, of: Words) -> Figure | None:
         value = trial.parameters.get(said.parameter) if said.parameter else trial.figures.get(rest)
         if isinstance(value, bool) or not isinstance(value, int | float):
             return None
-        return _per_s(value, over(trial)) if over else value
+        return totals.per_s(value, over(trial)) if over else value
 
     quantity = QUANTITIES[said.unit]
     name = f"own.{rest}"

@@ -28,8 +28,8 @@ from pydantic import ValidationError
 
 from nandlab.analysis import life, steady
 from nandlab.analysis.endurance import Endurance, Worn, Z, wilson
-from nandlab.analysis.figures import erases_per_block
 from nandlab.analysis.steady import Steadiness
+from nandlab.analysis.totals import erases_per_block
 from nandlab.catalog.filesystem import Wear
 from nandlab.results.record import Trial
 

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 
 from pydantic import ValidationError
 
-from nandlab.analysis import chiptime, doubts, figures, ranking
+from nandlab.analysis import chiptime, doubts, ranking, totals
 from nandlab.analysis.figures import Figure
 from nandlab.analysis.groups import Ensemble, Setting
 from nandlab.analysis.ranking import Entry, Finding
@@ -73,7 +73,7 @@ def page_costs(trial: Trial) -> PageCosts | None:
 
 def _load(trial: Trial) -> list[tuple[Counts | None, int | None]]:
     """Counts and hits of the steps that are the load."""
-    timed = figures.timed(trial)
+    timed = totals.timed(trial)
     steps = [s for s in trial.steps if s.name == LOAD] or [
         s for s in trial.steps if any(n == s.name or n.startswith(f"{s.name}_") for n in timed)
     ]
@@ -170,7 +170,7 @@ def leanings(setting: Setting, ensembles: Sequence[Ensemble]) -> list[Leaning]:
 
 
 def _time(trial: Trial, phases: Sequence[str]) -> float | None:
-    parts = [figures.total_ns(trial, name) for name in phases]
+    parts = [totals.total_ns(trial, name) for name in phases]
     known = [p for p in parts if p is not None]
     return sum(known) if known and len(known) == len(parts) else None
 

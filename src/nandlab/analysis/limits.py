@@ -12,9 +12,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from nandlab.analysis import asked, energy, figures, forecast
+from nandlab.analysis import asked, durable, energy, forecast
 from nandlab.analysis.asked import Limit
-from nandlab.analysis.figures import DURABLE, Figure
+from nandlab.analysis.figures import Figure
 from nandlab.analysis.forecast import Forecast
 from nandlab.analysis.groups import Ensemble, Setting
 from nandlab.analysis.ranking import joined
@@ -139,14 +139,14 @@ def _kinds(setting: Setting, ensemble: Ensemble, figure: Figure) -> list[str] | 
     if family != "latency":
         return None
     kind = rest.rpartition(".")[0]
-    kinds = figures.kinds_of(kind, setting.words, ensemble.first)
-    return kinds if kinds or kind == DURABLE else None
+    kinds = durable.kinds_of(kind, setting.words, ensemble.first)
+    return kinds if kinds or kind == durable.DURABLE else None
 
 
 def _in_memory(setting: Setting, ensemble: Ensemble, kinds: Sequence[str]) -> str:
     """What must be said of writes that return before their data need be on flash."""
     operations = [setting.words.operation(kind) for kind in kinds]
-    waits = [o.name for o in operations if o.writes and not figures.durable(o, ensemble.first)]
+    waits = [o.name for o in operations if o.writes and not durable.durable(o, ensemble.first)]
     if not waits:
         return ""
     which = f"{joined(waits)} " if len(operations) > 1 else ""

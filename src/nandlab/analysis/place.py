@@ -19,7 +19,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
 
-from nandlab.analysis import figures, words
+from nandlab.analysis import totals, words
 from nandlab.analysis.figures import CHIP_OPERATIONS
 from nandlab.analysis.words import PERCENTILES
 from nandlab.base.units import QUANTITIES, Quantity
@@ -108,11 +108,11 @@ class PointFigure:
 
 
 def _time(trial: Trial, phase: Phase) -> float | None:
-    return figures.total_ns(trial, phase.name)
+    return totals.total_ns(trial, phase.name)
 
 
 def _made(trial: Trial, phase: Phase) -> float | None:
-    return figures.operations(trial, phase.name)
+    return totals.operations(trial, phase.name)
 
 
 def _moved(trial: Trial, phase: Phase) -> float | None:
@@ -131,7 +131,7 @@ def _divided(
 
 
 def _chip(operation: str, trial: Trial, phase: Phase) -> float | None:
-    return figures.chip_operations(trial, phase.name, operation)
+    return totals.chip_operations(trial, phase.name, operation)
 
 
 def _usage(name: str, trial: Trial, phase: Phase) -> float | None:

@@ -25,8 +25,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from nandlab.analysis import life
-from nandlab.analysis.figures import chip_total, erases_per_block, write_amplification
 from nandlab.analysis.life import Point
+from nandlab.analysis.totals import chip_total, erases_per_block, write_amplification
 from nandlab.base import units
 from nandlab.results.record import Trial
 

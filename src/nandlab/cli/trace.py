@@ -67,6 +67,50 @@ StateOption = Annotated[
         "that statvfs tells to be free, as the FFSMark paper's program does",
     ),
 ]
+SetOption = Annotated[
+    list[str],
+    typer.Option(
+        "--set", metavar="OPTION=VALUE", help="an option of the file system; may be repeated"
+    ),
+]
+ParamOption = Annotated[
+    list[str],
+    typer.Option(
+        "--param", metavar="NAME=VALUE", help="a parameter of the workload; may be repeated"
+    ),
+]
+PartitionOption = Annotated[
+    float | None, typer.Option(help="MiB of the chip to use; default: all of it")
+]
+TracersOption = Annotated[str, typer.Option(help="the tracers to use, separated by commas")]
+FunctionsOption = Annotated[
+    str, typer.Option(help="further kernel functions for func to trace, separated by commas")
+]
+RecordsOption = Annotated[
+    int, typer.Option(help="records that the board keeps in its RAM, 64 bytes each")
+]
+BeforeOption = Annotated[
+    str,
+    typer.Option(metavar="LINE", help="a line for the board's shell, run before the trace begins"),
+]
+WithMountOption = Annotated[
+    bool,
+    typer.Option(
+        "--with-mount", help="trace a mount before the command and the unmount after it too"
+    ),
+]
+AtOnceOption = Annotated[
+    bool,
+    typer.Option(
+        "--at-once",
+        help="begin when the flash has its state, as the trials of a study do, and not when "
+        "the chip has come to rest after that",
+    ),
+]
+OutOption = Annotated[
+    Path | None,
+    typer.Option("-o", "--out", help="the folder; default: trace-FS, else trace-FS-2, ..."),
+]
 
 
 @trace_app.command()
@@ -74,57 +118,19 @@ def run(  # noqa: PLR0913, PLR0917 - the command line's own options
     command: CommandArgument,
     fs: Annotated[str, typer.Option(help="a file system of the catalog")],
     chip: Annotated[str, typer.Option(metavar="PART", help="a chip of the catalog")] = "apf27",
-    set_: Annotated[
-        list[str],
-        typer.Option(
-            "--set", metavar="OPTION=VALUE", help="an option of the file system; may be repeated"
-        ),
-    ] = [],  # noqa: B006 - typer copies it
-    param: Annotated[
-        list[str],
-        typer.Option(
-            "--param", metavar="NAME=VALUE", help="a parameter of the workload; may be repeated"
-        ),
-    ] = [],  # noqa: B006
-    partition_mib: Annotated[
-        float | None, typer.Option(help="MiB of the chip to use; default: all of it")
-    ] = None,
+    set_: SetOption = [],  # noqa: B006 - typer copies it
+    param: ParamOption = [],  # noqa: B006
+    partition_mib: PartitionOption = None,
     state: StateOption = "fresh",
-    tracers: Annotated[
-        str, typer.Option(help="the tracers to use, separated by commas")
-    ] = "vfs,flash,func",
-    functions: Annotated[
-        str, typer.Option(help="further kernel functions for func to trace, separated by commas")
-    ] = "",
-    records: Annotated[
-        int, typer.Option(help="records that the board keeps in its RAM, 64 bytes each")
-    ] = 1 << 17,
-    before: Annotated[
-        str,
-        typer.Option(
-            metavar="LINE", help="a line for the board's shell, run before the trace begins"
-        ),
-    ] = "",
-    with_mount: Annotated[
-        bool,
-        typer.Option(
-            "--with-mount", help="trace a mount before the command and the unmount after it too"
-        ),
-    ] = False,
-    at_once: Annotated[
-        bool,
-        typer.Option(
-            "--at-once",
-            help="begin when the flash has its state, as the trials of a study do, and not when "
-            "the chip has come to rest after that",
-        ),
-    ] = False,
+    tracers: TracersOption = "vfs,flash,func",
+    functions: FunctionsOption = "",
+    records: RecordsOption = 1 << 17,
+    before: BeforeOption = "",
+    with_mount: WithMountOption = False,
+    at_once: AtOnceOption = False,
     seed: Annotated[int, typer.Option(help="seed of the workload and of the flash state")] = 1,
     board: Annotated[str, typer.Option(help="a board of the catalog")] = "apf27",
-    out: Annotated[
-        Path | None,
-        typer.Option("-o", "--out", help="the folder; default: trace-FS, else trace-FS-2, ..."),
-    ] = None,
+    out: OutOption = None,
 ) -> None:
     """Run a command under trace and write a folder: events, timeline, summary.
 

@@ -48,6 +48,12 @@ class OperationWords(Strict):
         return {k: v for k, v in told.items() if v or k != "durable_unless"}
 
 
+def _check_unit(unit: str) -> None:
+    """ValueError if there is no such quantity."""
+    if unit not in QUANTITIES:
+        raise ValueError(f"unit {unit!r} is none of {', '.join(QUANTITIES)}")
+
+
 class OwnFigure(Strict):
     """A figure that the workload prints, or a parameter's number over a figure of time."""
 
@@ -67,8 +73,7 @@ class OwnFigure(Strict):
 
     @model_validator(mode="after")
     def _is_of_a_known_quantity(self) -> OwnFigure:
-        if self.unit not in QUANTITIES:
-            raise ValueError(f"unit {self.unit!r} is none of {', '.join(QUANTITIES)}")
+        _check_unit(self.unit)
         return self
 
 
@@ -82,8 +87,7 @@ class AttributeWords(Strict):
 
     @model_validator(mode="after")
     def _is_of_a_known_quantity(self) -> AttributeWords:
-        if self.unit not in QUANTITIES:
-            raise ValueError(f"unit {self.unit!r} is none of {', '.join(QUANTITIES)}")
+        _check_unit(self.unit)
         return self
 
 

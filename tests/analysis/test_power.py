@@ -10,7 +10,7 @@ import samples
 
 from nandlab.analysis import advice, groups, power
 from nandlab.analysis.views import view
-from nandlab.results.record import Trial
+from nandlab.results.record import Counts, Trial
 
 LINE = power.CUTS
 NOTHING = "(it promises nothing after a power cut)"
@@ -87,3 +87,23 @@ def test_a_terminal_has_promise_test_and_source_of_each() -> None:
         "",
     ]
     assert power.lines(older("jffs2", 10)) == []
+
+
+def test_of_a_load_that_only_reads_nothing_is_said_of_power_cuts() -> None:
+    def reading(filesystem: str, seconds: float) -> list[Trial]:
+        none = {"programs": 0, "erases": 0}
+        return [
+            t.model_copy(
+                update={
+                    "bytes": {"read": 4096},
+                    "phases": [
+                        p.model_copy(update={"chip": Counts(reads=9, **none)}) for p in t.phases
+                    ],
+                }
+            )
+            for t in pair(filesystem, seconds)
+        ]
+
+    told = " ".join(advised(reading("nftl-fat32", 10), reading("ubifs", 20)).sentences)
+    assert "Take NFTL+FAT32: " in told
+    assert "power cut" not in told

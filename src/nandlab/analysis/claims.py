@@ -200,6 +200,7 @@ def name(of: Selector, trial: Trial) -> str:
 
 
 COSTS = (
+    ("chip.reads", "page reads"),
     ("chip.programs", "page programs"),
     ("chip.erases", "erases"),
     ("chip.amplification", "page bytes programmed a byte written"),
@@ -215,7 +216,7 @@ def _counted(of: Selector, trials: Sequence[Trial]) -> str:
     costs = []
     for figure, what in ((find(name, said), what) for name, what in COSTS):
         found = spread(figure(t) for t in trials)
-        if found is not None:
+        if found is not None and found.max:
             costs.append(f"{figure.form(found.median)} {what}")
     split = _split(said.phase(phase).title, parts)
     told = f"{split}all phases {', '.join(costs) or 'not counted'}"

@@ -26,8 +26,9 @@ CUTS = "After a power cut, as promised and not measured here: "
 class Promise:
     """What a file system promises."""
 
-    keeps: Literal["synced", "nothing", "unknown"]
-    """synced: what sync has returned from; nothing: not even that; unknown: not told."""
+    keeps: Literal["synced", "nothing", "unknown", "unasked"]
+    """synced: what sync has returned from; nothing: not even that; unknown: not told; unasked: the
+    load wrote nothing that a cut could take."""
     text: str = "not told by this run"
     tested: str = ""
     """What nandlab's own test of cuts saw, and no more."""
@@ -37,6 +38,7 @@ class Promise:
     def aside(self) -> str:
         """What must stand beside the name wherever it may be taken for advice; or nothing."""
         asides = {
+            "unasked": "",
             "synced": "",
             "nothing": " (it promises nothing after a power cut)",
             "unknown": " (what it keeps after a power cut is not told)",
@@ -51,6 +53,7 @@ class Promise:
 
 
 NOT_TOLD = Promise("unknown")
+UNASKED = Promise("unasked", "")
 
 
 def of_trial(trial: Trial) -> Promise:
@@ -66,8 +69,17 @@ def of_trial(trial: Trial) -> Promise:
 
 
 def of_subject(setting: Setting, name: str) -> Promise:
-    """The promise of a subject of a setting."""
+    """The promise of a subject of a setting; UNASKED where its trials only read."""
+    if _reads_only(setting):
+        return UNASKED
     return next((of_trial(e.first) for e in setting.ensembles if e.subject == name), NOT_TOLD)
+
+
+def _reads_only(setting: Setting) -> bool:
+    """Whether it is known that no trial wrote in the phases that count."""
+    programs = setting.figure("chip.programs")
+    of = [(programs(t), t.bytes.get("written")) for t in setting.trials if t.ok]
+    return bool(of) and all(pages == 0 and not written for pages, written in of)
 
 
 def lines(trials: Sequence[Trial]) -> list[str]:
@@ -86,6 +98,8 @@ def sentence(promises: Sequence[tuple[str, Promise]]) -> str:
     """A line for those that the advice names, each with its promise; empty for none."""
     by_text: dict[str, list[str]] = {}
     for name, promise in promises:
+        if promise == UNASKED:
+            continue
         by_text.setdefault(promise.text, []).append(name)
     if set(by_text) <= {NOT_TOLD.text}:
         return f"After a power cut: {NOT_TOLD.text}." if by_text else ""

@@ -171,6 +171,15 @@ def test_a_paper_s_selectors_are_named_and_a_wrong_name_is_told() -> None:
         )
 
 
+def test_what_a_quotient_is_divided_by_may_be_of_the_same_point_too() -> None:
+    one = part(
+        figure="phase.random_{rest}", each="random_*", against={"figure": "phase.seq_{rest}"}
+    )
+    ((_, found),) = measured(one, BOTH)
+    assert found is not None
+    assert found.median == pytest.approx(0.99 / 0.3)
+
+
 def test_figures_are_summed_and_a_pattern_s_end_names_other_phases() -> None:
     one = part(figure="phase.random_{rest}+phase.seq_{rest}", each="seq_*")
     ((label, found), *_) = measured(one, BOTH)

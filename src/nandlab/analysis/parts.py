@@ -90,9 +90,11 @@ def _of_phase(part: Part, name: str, of: Words) -> Part:
         return figure.replace("{}", name).replace("{rest}", rest)
 
     named = {"figure": filled(part.figure), "label": f"{part.label}, {of.phase(name).title}"}
-    if part.over_figure:
-        named["over_figure"] = filled(part.over_figure)
-    return part.model_copy(update={**named, "each": ""})
+    against = part.against
+    if against:
+        against = against.model_copy(update={"figure": filled(against.figure)})
+    over = filled(part.over_figure) if part.over_figure else None
+    return part.model_copy(update={**named, "over_figure": over, "against": against, "each": ""})
 
 
 def _values(

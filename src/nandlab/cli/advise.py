@@ -20,34 +20,40 @@ if TYPE_CHECKING:
     from nandlab.analysis.shipping import Shipping
 
 
+LimitOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="LIMIT",
+        help="a figure and its bound, such as 'commit.p99 < 50ms', 'append.max < 1s', "
+        "'ram < 4M', 'flash_reserve < 5%'; may be given again",
+    ),
+]
+YearsOption = Annotated[
+    float | None,
+    typer.Option(min=0.01, help="years that the chip must last; needs --daily-write"),
+]
+DailyOption = Annotated[
+    str | None,
+    typer.Option(
+        help="bytes that the product writes in a day, such as 200M; needs --lifetime-years or "
+        "--battery-wh"
+    ),
+]
+BatteryOption = Annotated[
+    float | None,
+    typer.Option(
+        min=0.001, help="a battery's Wh: how many days it lasts; needs the bytes of a day"
+    ),
+]
+
+
 def advise(
     run: Annotated[Path, typer.Argument(metavar="RUN", help="a run's folder")],
     *,
-    limit: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="LIMIT",
-            help="a figure and its bound, such as 'commit.p99 < 50ms', 'append.max < 1s', "
-            "'ram < 4M', 'flash_reserve < 5%'; may be given again",
-        ),
-    ] = None,
-    lifetime_years: Annotated[
-        float | None,
-        typer.Option(min=0.01, help="years that the chip must last; needs --daily-write"),
-    ] = None,
-    daily_write: Annotated[
-        str | None,
-        typer.Option(
-            help="bytes that the product writes in a day, such as 200M; needs --lifetime-years or "
-            "--battery-wh"
-        ),
-    ] = None,
-    battery_wh: Annotated[
-        float | None,
-        typer.Option(
-            min=0.001, help="a battery's Wh: how many days it lasts; needs the bytes of a day"
-        ),
-    ] = None,
+    limit: LimitOption = None,
+    lifetime_years: YearsOption = None,
+    daily_write: DailyOption = None,
+    battery_wh: BatteryOption = None,
     as_json: Annotated[bool, typer.Option("--json", help="JSON instead of words")] = False,
 ) -> None:
     """Say which file system and options of a run to take, which to avoid, and why.

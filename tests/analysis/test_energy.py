@@ -250,6 +250,23 @@ def test_the_instrument_tells_the_load_of_a_workload_whose_phases_do_not() -> No
     assert figure("phase.run", measured) is None
 
 
+def test_a_load_of_which_one_phase_does_not_tell_is_not_made_of_what_lies_between() -> None:
+    """A point with pauses tells no idle time: the span of all, with its rests, is no load."""
+    silent = WHOLE.model_copy(update={"name": "paused", "usage": None, "operations": {"slow": 16}})
+    plain = trial(WHOLE)
+    told = {"span_ns": 9 * S, **COUNTS.model_dump(), **USAGE.model_dump(exclude_none=True)}
+    both = plain.model_copy(
+        update={
+            "phases": [*plain.phases, silent],
+            "measured": {"cpu": told},
+            "operations": {**plain.operations, "slow": 16},
+        }
+    ).knowing(plain.sources)
+    assert figure("total", both) is None
+    assert figure("per.slow", both) is None
+    assert figure("per.commit", both) == pytest.approx(sum(BY_HAND.values()) / 50)
+
+
 def test_steps_tell_the_chip_s_part_where_nothing_tells_the_processor_s() -> None:
     step = StepTaken(
         name="workload", ns=S, chip=COUNTS, usage=USAGE.model_copy(update={"idle_ns": None})

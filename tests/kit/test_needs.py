@@ -11,6 +11,7 @@ from debmirror import Mirror
 
 from nandlab.base.errors import UsageError
 from nandlab.base.paths import TARGET
+from nandlab.catalog import files
 from nandlab.catalog.board import BoardModel
 from nandlab.catalog.files import load
 from nandlab.kit import kit, lock, needs, packages
@@ -138,3 +139,13 @@ def test_no_board_is_made_of_what_programs_need(model: BoardModel) -> None:
     assert len(placed) == 2
     assert placed.isdisjoint(each.name for each in kit.wanted(model))
     assert {each.name for each, _ in needs.locked(model)} == placed
+
+
+def test_a_board_beside_a_study_in_another_folder_has_its_lock_there(tmp_path: Path) -> None:
+    boards = tmp_path / "catalog" / "boards"
+    boards.mkdir(parents=True)
+    text = (kit.SHIPPED / "apf27.toml").read_text().replace('name = "apf27"', 'name = "mine"')
+    (boards / "mine.toml").write_text(text)
+    with files.beside(tmp_path):
+        mine = files.load("boards", "mine", BoardModel)
+    assert kit.lock_path(mine) == boards / "boards.lock"

@@ -117,3 +117,29 @@ def test_a_model_that_is_not_there_is_refused_with_those_that_are(tmp_path: Path
 def test_two_curves_of_one_name_are_refused(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="curves: two are called 'programs'"):
         read(tmp_path, CURVE + CURVE)
+
+
+def test_a_figure_of_a_whole_trial_is_not_drawn_over_an_attribute_of_phases(
+    tmp_path: Path,
+) -> None:
+    path = tmp_path / "sweep.toml"
+    path.write_text(
+        """
+        name = "sweep"
+        question = "?"
+        board = "apf27"
+        [matrix]
+        workloads = [{ name = "readbench", points = "8,64x4K seq" }]
+        filesystems = [{ name = "yaffs2" }]
+        chips = [{ part = "S34ML01G1", partition_mib = 16 }]
+        states = [{ name = "fresh" }]
+        seeds = [1]
+        [[curves]]
+        name = "c"
+        title = "t"
+        x = "at.share"
+        y = "chip.programs"
+        """
+    )
+    with pytest.raises(UsageError, match=r"curves\.0\.y: chip\.programs is of a whole trial"):
+        study.read(path)

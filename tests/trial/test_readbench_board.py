@@ -111,7 +111,8 @@ def test_a_point_repeats_and_pauses_are_in_no_time(board: QemuBoard) -> None:
     assert run(board, made).model_dump(exclude={"host"}) == trial.model_dump(exclude={"host"})
     plain, *paused = trial.phases[1:]
     for p in paused:
-        assert p.ns == pytest.approx(plain.ns, rel=1e-3)
+        # what the kernel still does after a wake-up falls into the request: 250 instructions each
+        assert p.ns == pytest.approx(plain.ns, abs=256 * 1000)
         assert p.usage is None
     usage = plain.usage
     assert usage is not None and plain.ns is not None

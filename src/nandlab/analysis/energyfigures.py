@@ -94,9 +94,12 @@ def _phase(name: str, what: str, most: bool, trial: Trial) -> float | None:
 
 
 def _per(kind: str, what: str, most: bool, trial: Trial) -> float | None:
-    """J for each operation of a kind, by all that was done where it was made."""
+    """J for each operation of a kind, by all that was done where it was made.
+
+    By the whole load only where no phase tells its idle time: that of other phases is not its own.
+    """
     where = [p for p in trial.phases if p.operations.get(kind)]
-    if where and all(_tells(p) for p in where):
+    if where and any(_tells(p) for p in trial.phases):
         found = energy.phases(trial, [p.name for p in where], most=most)
         number = sum(p.operations[kind] for p in where)
     else:

@@ -67,12 +67,13 @@ def phase(found: Phase | None) -> Span | None:
 def load(trial: Trial) -> list[Span]:
     """The load in as few stretches as tell most of it; empty: nothing is known of it.
 
-    The phases that count where all tell their idle time; else what the instrument measured of the
-    load as a whole; else its steps, whose idle time is not known; else its phases, where steps
-    were not counted.
+    The phases that count where any tells its idle time: what another does not tell is then not
+    known, for all that lies between phases, such as preparing, is no part of the load. Else what
+    the instrument measured of the load as a whole; else its steps, whose idle time is not known;
+    else its phases, where steps were not counted.
     """
     phases = _phases(trial)
-    if phases and all(s.usage.idle_ns is not None for s in phases):
+    if any(s.usage.idle_ns is not None for s in phases):
         return phases
     return _measured(trial) or _steps(trial) or phases
 

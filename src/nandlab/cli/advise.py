@@ -102,7 +102,11 @@ def advise(
     for line in power.lines(trials):
         print(line)
     if lasting:
-        print("\n".join(line for s in settings for line in ("", *battery.lines(s, lasting))))
+        print(
+            "\n".join(
+                line for s in settings for line in ("", f"{s.title}:", *battery.lines(s, lasting))
+            )
+        )
 
 
 def _refuse_half(limits: Limits, battery_wh: float | None) -> None:

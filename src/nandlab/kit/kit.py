@@ -12,7 +12,7 @@ from nandlab.base.digest import digest
 from nandlab.base.errors import UsageError
 from nandlab.base.paths import CATALOG, cache_dir
 from nandlab.catalog.board import BoardModel
-from nandlab.catalog.files import place
+from nandlab.catalog.files import PROJECT, place
 from nandlab.kit import lock as locks
 from nandlab.kit import packages
 from nandlab.kit.apt import NotToBeHad, Suite
@@ -59,8 +59,10 @@ def wanted(model: BoardModel, *, yaffs2: bool = True) -> list[Wanted]:
 
 
 def lock_path(model: BoardModel) -> Path:
-    """The lock beside a board's file."""
-    return place("boards", model.name).parent / locks.FILE
+    """The lock beside a board's file, which may lie beside a study in another folder."""
+    own = model.home / PROJECT / "boards" / f"{model.name}.toml" if model.home else None
+    path = own if own and own.is_file() else place("boards", model.name)
+    return path.parent / locks.FILE
 
 
 def lock_of(model: BoardModel) -> Lock:

@@ -28,7 +28,7 @@ def _of_curve(curve: Curve, trials: Sequence[TrialSpec]) -> Iterator[str]:
         if told := _attribute(name, trials):
             yield f"{at}: {told}"
     for at, name in curve.figures.items():
-        if told := _figure(name, trials):
+        if told := _figure(name, trials) or _of_the_whole(curve, name, trials):
             yield f"{at}: {told}"
     for name, wanted in curve.where.items():
         for value in wanted if isinstance(wanted, list) else [wanted]:
@@ -76,6 +76,16 @@ def _figure(name: str, trials: Sequence[TrialSpec]) -> str | None:
     models = {t.workload.name: t.workload for t in trials}
     wrong = [figures.undeclared(name, words.said(w)) for w in models.values()]
     return None if None in wrong else f"{wrong[0]}; or {POINT}NAME of a phase with attributes"
+
+
+def _of_the_whole(curve: Curve, name: str, trials: Sequence[TrialSpec]) -> str | None:
+    """Why a figure of a whole trial is not drawn over an attribute of its phases; None: it is not
+    such a figure, or x is not such an attribute."""
+    of_phase = not curve.scatter and curve.x.startswith(place.OF_PHASES)
+    if not of_phase or name.startswith(POINT) or _attribute(curve.x, trials):
+        return None
+    there = ", ".join(POINT + k for k in place.FIGURES)
+    return f"{name} is of a whole trial, and x = {curve.x!r} of its phases; take one of: {there}"
 
 
 def _value(name: str, value: object, trials: Sequence[TrialSpec]) -> str | None:

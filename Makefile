@@ -22,7 +22,7 @@ help: ## list the targets
 
 setup: packages $(VENV)/run ## make the environment: nandlab in .venv/bin
 
-build: packages-build ## build FFSMark for this machine: build/ffsmark
+build: packages-build ## build our programs for this machine: build/ffsmark, build/filetree
 	@$(MAKE) -s -C target/programs OUT=$(CURDIR)/build
 
 demo: study ## run the quickstart study, print its results and its report's path

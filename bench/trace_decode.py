@@ -23,8 +23,8 @@ from pathlib import Path
 
 import numpy as np
 
-from nandlab.trace import records, tables
-from nandlab.trace.records import HEADER, RECORD, RECORD_BYTES, Names, Task, Type
+from nandlab.traced import records, tables
+from nandlab.traced.records import HEADER, RECORD, RECORD_BYTES, Names, Task, Type
 
 PYTHON_EVENTS = 200_000
 """Records that the plain loop is timed on."""

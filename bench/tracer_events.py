@@ -30,8 +30,8 @@ from nandlab.catalog.chip import ChipModel
 from nandlab.catalog.files import load
 from nandlab.catalog.filesystem import FilesystemModel
 from nandlab.chip.simulated import chip_parameters
-from nandlab.trace import cost
-from nandlab.trace.setup import FOLDER, tracer_commands
+from nandlab.traced import cost
+from nandlab.traced.setup import FOLDER, tracer_commands
 
 EVENT_COLUMN = 7
 HOOKED = {"block_erase": "kretprobe"}

@@ -33,7 +33,7 @@ from nandlab.catalog.files import load
 from nandlab.catalog.filesystem import FilesystemModel
 from nandlab.catalog.workload import WorkloadModel
 from nandlab.chip.simulated import chip_parameters
-from nandlab.trace.setup import tracer_commands
+from nandlab.traced.setup import tracer_commands
 
 CASES = ("none", "flashmon", "all", "tracefs")
 START_S = 40

@@ -3,16 +3,27 @@
 
 from __future__ import annotations
 
+from typing import TypeVar
+
 import pytest
 
 from nandlab.base.errors import UsageError
 from nandlab.board.job import Board
 from nandlab.board.qemu import QemuBoard
+from nandlab.catalog.chip import ChipModel
+from nandlab.catalog.files import load, names
+from nandlab.catalog.filesystem import FilesystemModel
 from nandlab.plan.matrix import ChipChoice, FilesystemChoice, Matrix, StateChoice, WorkloadChoice
+from nandlab.plan.medium import Medium
 from nandlab.plan.study import Study, plan
 from nandlab.plan.trialspec import TrialSpec
 from nandlab.trial.run import refuse_what_the_kernel_lacks
 
+M = TypeVar("M", bound=Medium)
+WRITABLE = [
+    n for n in names("filesystems") if not load("filesystems", n, FilesystemModel).read_only
+]
+"""File systems of the catalog that a trial can make."""
 CHIP = ChipChoice(part="nandsim-small", partition_mib=8)
 """Small pages: what all four can live on."""
 
@@ -31,8 +42,20 @@ def planned(board: QemuBoard, name: str, chip: ChipChoice = CHIP, **options: str
     return made
 
 
-def skip_where_refused(made: TrialSpec, board: Board) -> TrialSpec:
-    """The trial; skips the test, with nandlab's reason, where the kernel lacks something."""
+def medium(board: QemuBoard, name: str, on: ChipChoice = CHIP, **options: str) -> Medium:
+    """A file system on the chip of these trials, as an image of it is made."""
+    system, chip = load("filesystems", name, FilesystemModel), load("chips", on.part, ChipModel)
+    return Medium(
+        board=board.machine.model,
+        chip=chip,
+        partition_blocks=chip.partition_blocks(on.partition_mib),
+        filesystem=system,
+        options=system.chosen(options, "here", from_image=True),
+    )
+
+
+def skip_where_refused(made: M, board: Board) -> M:
+    """What is given; skips the test, with nandlab's reason, where the kernel lacks something."""
     try:
         refuse_what_the_kernel_lacks([made], board.kernel_config, "here")
     except UsageError as refused:

@@ -9,7 +9,7 @@ from nandlab.base.paths import ROOT
 from nandlab.catalog import files as catalog
 from nandlab.catalog.filesystem import FilesystemModel
 from nandlab.catalog.option import Option
-from nandlab.trace import cost
+from nandlab.traced import cost
 
 
 def row(name: str, option: Option) -> str:

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from nandlab.trace import records
-from nandlab.trace.records import HEADER, RECORD, Recording, Type
+from nandlab.traced import records
+from nandlab.traced.records import HEADER, RECORD, Recording, Type
 
 
 @dataclass
@@ -69,3 +69,69 @@ class Made:
 
     def recording(self) -> Recording:
         return records.decode(self.file())
+
+
+@dataclass
+class Processor:
+    """Several tasks on one processor: one runs until it sleeps; then another, or none."""
+
+    now: int = 1_000_000
+    seq: int = 0
+    running: int | None = None
+    stacks: dict[int, list[dict[str, Any]]] = field(default_factory=dict)
+    rows: list[dict[str, Any]] = field(default_factory=list)
+    passed: list[tuple[int | None, int]] = field(default_factory=list)
+    """Who had the processor for how many ns, in order."""
+
+    def wake(self, pid: int) -> Processor:
+        """A task gets the processor; the first time it has an instant there."""
+        assert self.running is None
+        self.running = pid
+        if pid in self.stacks:
+            return self.end()
+        self.stacks[pid] = []
+        return self.instant("PC_HIT")
+
+    def sleep(self) -> Processor:
+        """The task gives the processor away."""
+        self.begin("FUNC", text="schedule")
+        self.running = None
+        return self
+
+    def run(self, ns: int) -> Processor:
+        """Time passes."""
+        self.now += ns
+        self.passed.append((self.running, ns))
+        return self
+
+    def begin(self, event: str, **fields: Any) -> Processor:
+        assert self.running is not None
+        row = self._row(event, **fields)
+        self.stacks[self.running].append(row)
+        return self
+
+    def end(self) -> Processor:
+        assert self.running is not None
+        row = self.stacks[self.running].pop()
+        row["latency_ns"] = self.now - row["start_ns"]
+        return self
+
+    def instant(self, event: str, **fields: Any) -> Processor:
+        self._row(event, **fields)
+        return self
+
+    def _row(self, event: str, **fields: Any) -> dict[str, Any]:
+        self.seq += 1
+        stack = self.stacks[self.running]  # type: ignore[index]
+        row = {
+            "seq": self.seq,
+            "parent": stack[-1]["seq"] if stack else 0,
+            "start_ns": self.now,
+            "latency_ns": 0,
+            "pid": self.running,
+            "event": event,
+            "text": "",
+            "cause": "",
+        }
+        self.rows.append(row | fields)
+        return self.rows[-1]

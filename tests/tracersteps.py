@@ -11,7 +11,7 @@ from nandlab.board.job import Job, JobRecord, Step
 from nandlab.board.qemu import QemuBoard
 from nandlab.plan.medium import MOUNTPOINT
 from nandlab.plan.trialspec import TrialSpec
-from nandlab.trace.setup import FOLDER, tracer_commands
+from nandlab.traced.setup import FOLDER, tracer_commands
 from nandlab.trial import outcome
 from nandlab.trial import steps as trial
 

@@ -145,10 +145,11 @@ def test_an_option_that_came_later_and_was_not_used_is_no_difference(tmp_path: P
     assert found(tmp_path, before, after) == []
 
 
-def test_a_number_left_to_the_kernel_is_not_in_the_hash_of_a_figures_file() -> None:
+def test_an_option_that_does_nothing_is_not_in_the_hash_of_a_figures_file() -> None:
     before = with_catalog(OLD, {"sync": "on"})
-    named = {"sync": "on", "read_ahead": "default"}
-    assert trial_digest(before) == trial_digest(with_catalog(NEW, named))
+    after = with_catalog(NEW, {"sync": "on", **UNUSED})
+    kept_and_named_later = with_catalog(OLD, {"sync": "on", **UNUSED})
+    assert trial_digest(before) == trial_digest(after) == trial_digest(kept_and_named_later)
     given = {"sync": "on", "read_ahead": "8"}
     assert trial_digest(before) != trial_digest(with_catalog(NEW, given))
 

@@ -15,6 +15,7 @@ from nandlab.catalog.chip import ChipModel
 from nandlab.catalog.filesystem import FilesystemModel
 from nandlab.catalog.noun import Noun
 from nandlab.catalog.profile import EnergyProfile, gain
+from nandlab.catalog.tables import TableModel
 from nandlab.catalog.workload import WorkloadModel
 
 KINDS: dict[str, type[Noun]] = {
@@ -22,6 +23,7 @@ KINDS: dict[str, type[Noun]] = {
     "chips": ChipModel,
     "energy-profiles": EnergyProfile,
     "filesystems": FilesystemModel,
+    "tables": TableModel,
     "workloads": WorkloadModel,
 }
 ENTRIES = [(kind, name) for kind in KINDS for name in catalog.names(kind)]
@@ -121,7 +123,7 @@ def edited(tmp_path: Path, kind: str, name: str, was: str, now: str) -> Path:
         ("read_ma = 10\n", "read_ma = 21\n", "read_max_ma: a maximum below the typical"),
         ("standby_ua = 10\n", "standby_ua = 51\n", "standby_max_ua: a maximum below"),
         ('"energy.erase_ma" = ', '"energy.erased" = ', r"energy\.erase_ma: no source: .*\[sources"),
-        ("read_ma = 10\n", "e_read_nj = 10\n", "energy.e_read_nj: Extra inputs"),
+        ("read_ma = 10\n", "e_read_nj = 10\n", "energy.e_read_nj: there is no such key"),
     ],
 )
 def test_a_current_is_sound_and_has_its_source(

@@ -37,6 +37,10 @@ def test_lists_are_crossed() -> None:
     ]
 
 
+def test_blanks_around_a_comma_say_nothing() -> None:
+    assert named("8 ,16x4K seq, random") == named("8,16x4K seq,random")
+
+
 @pytest.mark.parametrize(
     ("text", "name"),
     [

@@ -32,6 +32,7 @@ def test_no_arguments_teach() -> None:
         "publish",
         "doctor",
         "board",
+        "workload",
     ):
         assert verb in done.stdout
 
@@ -46,7 +47,7 @@ def test_plan_lists_ids_and_titles() -> None:
 @pytest.mark.parametrize(
     ("argv", "said"),
     [
-        (["plan", "nowhere"], "nowhere: no such file, nor a study of nandlab (ffsmark-2015, "),
+        (["plan", "nowhere"], "nowhere: no such file, nor a study of nandlab (boot-2026, "),
         (["plan", "nowhere.toml"], "nowhere.toml: no such file"),
         (["show", "nowhere"], "nowhere: not a run of nandlab"),
         (["report", "nowhere"], "nowhere: not a run of nandlab"),

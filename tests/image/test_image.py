@@ -85,7 +85,7 @@ MAKE = {"--fs": "yaffs2", "--chip": "apf27", "--partition-mib": "8", "--from": "
 @pytest.mark.parametrize(
     ("change", "said"),
     [
-        ({"--fs": "ext4"}, "no 'ext4' in catalog/filesystems; there are: jffs2, "),
+        ({"--fs": "ext4"}, "no 'ext4' in catalog/filesystems; there are: erofs, jffs2, "),
         ({"--chip": "6502"}, "no '6502' in catalog/chips"),
         ({"--board": "pdp11"}, "no 'pdp11' in catalog/boards"),
         ({"--from": "nowhere"}, "nowhere: no such folder"),

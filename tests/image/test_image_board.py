@@ -4,11 +4,13 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from pathlib import Path
 
 import pytest
+import smalltrial
 import trees
-from smalltrial import planned, skip_where_refused
+from smalltrial import skip_where_refused
 from typer.testing import CliRunner
 
 from nandlab.board.cargo import Cargo
@@ -17,11 +19,14 @@ from nandlab.board.qemu import QemuBoard
 from nandlab.catalog import files as catalog
 from nandlab.catalog.filesystem import FilesystemModel
 from nandlab.chip import file as chipfile
+from nandlab.chip import image as chipimage
+from nandlab.chip.image import ChipImage
+from nandlab.chip.simulated import between
 from nandlab.cli.image import image_app
 from nandlab.image import making as imaging
 from nandlab.image import tree
 from nandlab.plan import study
-from nandlab.plan.medium import MOUNTPOINT
+from nandlab.plan.medium import MOUNTPOINT, Medium
 from nandlab.trial import medium, one
 
 pytestmark = pytest.mark.board
@@ -110,7 +115,7 @@ ALSO = {"ubifs": nand_tools_write_it, "jffs2": a_trial_begins_from_it_and_repeat
 
 @pytest.mark.parametrize("fs", NAMES)
 def test_what_goes_in_comes_out(board: QemuBoard, tmp_path: Path, fs: str) -> None:
-    skip_where_refused(planned(board, fs), board)
+    skip_where_refused(smalltrial.medium(board, fs), board)
     source, image, out = tmp_path / "source", tmp_path / "image.nand", tmp_path / "out"
     trees.grow(source, odd=fs != "nftl-fat32")
     system = catalog.load("filesystems", fs, FilesystemModel)
@@ -141,6 +146,22 @@ def test_what_goes_in_comes_out(board: QemuBoard, tmp_path: Path, fs: str) -> No
         ALSO[fs](board, source, image)
 
 
+@pytest.mark.parametrize("fs", NAMES)
+def test_an_image_of_one_tree_is_the_same_each_time(
+    board: QemuBoard, tmp_path: Path, fs: str
+) -> None:
+    skip_where_refused(smalltrial.medium(board, fs), board)
+    source, copy = tmp_path / "source", tmp_path / "copy"
+    for folder in (source, copy):
+        trees.grow(folder, odd=fs != "nftl-fat32")
+    make(board, fs, source, tmp_path / "a.nand")
+    time.sleep(1.1)  # the tools see another second
+    make(board, fs, copy, tmp_path / "b.nand")
+    for ending in ("", ".json"):
+        a, b = (tmp_path / f"{name}.nand{ending}" for name in "ab")
+        assert a.read_bytes() == b.read_bytes(), ending
+
+
 def test_more_than_the_room_for_it_is_refused_on_the_board(board: QemuBoard) -> None:
     start = board.machine.model.store_start
     hold = Cargo(start, (), start + (3 << 20))
@@ -152,3 +173,28 @@ def test_more_than_the_room_for_it_is_refused_on_the_board(board: QemuBoard) -> 
     assert record["fits"].ok
     assert record.cargo == bytes(1 << 20)
     assert "more than the 2097152 bytes there is room for" in record["not"].failure()
+
+
+def reads_of_a_mount(on: Medium, image: ChipImage, board: QemuBoard) -> int:
+    hold = imaging.beside(on, chipimage.encode(image), 1 << 20)
+    steps = (*imaging.loaded(on, hold.get()), medium.mount(on))
+    record = asyncio.run(board.run(Job(steps, cargo=hold)))
+    failed = record.failed()
+    assert failed is None, failed.failure()
+    did = between(record["modules"].counts, record["mount"].counts)
+    assert did is not None
+    return did["reads"]
+
+
+def test_summaries_save_a_mount_of_jffs2_reads(board: QemuBoard, tmp_path: Path) -> None:
+    trees.grow(tmp_path, odd=True)
+    reads, pages = {}, {}
+    for summaries in ("off", "on"):
+        on = smalltrial.medium(board, "jffs2", compression="zlib", summaries=summaries)
+        content, _ = tree.kept(tree.scan(tmp_path), on.filesystem)
+        image, _ = imaging.make(on, tmp_path, content, board)
+        reads[summaries] = reads_of_a_mount(on, image, board)
+        pages[summaries] = chipfile.used(image).pages
+    assert pages["off"] < pages["on"] < 1.1 * pages["off"]
+    assert reads["off"] > pages["off"]
+    assert reads["on"] < 0.9 * reads["off"]

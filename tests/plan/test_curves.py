@@ -82,6 +82,7 @@ def test_what_no_trial_has_is_refused_with_its_place(
         ('modelled = "linux-6.1"', 'give y = "point.reads" and a gain'),
         ('label = "option.nothing"', "label: option.nothing"),
         ('scale = "cubic"', "curves.0.scale"),
+        ('fit = "yes please"', "curves.0.fit"),
         ('name2 = "x"', "curves.0.name2"),
     ],
 )
@@ -112,6 +113,14 @@ def test_a_model_that_is_not_there_is_refused_with_those_that_are(tmp_path: Path
     asked = CURVE.replace("chip.programs", "point.reads") + gain + '\nmodelled = "linux-1.0"'
     with pytest.raises(UsageError, match=r"curves.0.modelled: .*'linux-1.0'.*linux-2.6.37"):
         read(tmp_path, asked)
+
+
+def test_a_line_through_words_is_refused(tmp_path: Path) -> None:
+    for x, words in (("option.compression", "none, default"), ("filesystem", "words")):
+        asked = CURVE.replace('x = "parameter.files"', f'x = "{x}"') + "fit = true"
+        with pytest.raises(UsageError, match=f"curves.0.fit: {x} has {words}, and a line"):
+            read(tmp_path, asked)
+    assert read(tmp_path, CURVE + "fit = true").curves[0].fit
 
 
 def test_two_curves_of_one_name_are_refused(tmp_path: Path) -> None:

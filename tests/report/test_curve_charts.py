@@ -14,8 +14,9 @@ from rich.console import Console
 
 from nandlab import report
 from nandlab.analysis import groups, lines, modelled
+from nandlab.analysis.curves import of_study
 from nandlab.analysis.place import Place
-from nandlab.report import curves, points, terminal
+from nandlab.report import curves, curvetables, points, terminal
 from nandlab.results.folder import RunFolder
 
 
@@ -91,6 +92,52 @@ def test_a_model_is_dashed_and_named_in_key_table_and_caption(
     assert curves.MODELLED in asked.drawn.chart.caption
     row = asked.drawn.table.rows[-1]
     assert (row.count, row.trials, row.cells[0].middle.trial) == ("", [], None)
+
+
+FITTED = {
+    "name": "reads-fitted",
+    "title": "Flash reads along requests",
+    "x": "at.count",
+    "y": "point.reads",
+    "where": {"at.pattern": "sequential", "option.read_ahead": "128", "filesystem": "jffs2"},
+    "lines": ["filesystem"],
+    "scale": "log",
+    "fit": True,
+}
+
+
+def test_a_least_squares_line_is_drawn_and_told_with_its_r2(tmp_path: Path) -> None:
+    """Reads are 2 x (requests + 7) by the samples: a line that is known."""
+    trials = made.readers()
+    page = report.write(samples.folder(tmp_path / "run", trials, spec={"curves": [FITTED]}))
+    told = "14 + 2 each, R² 1.0000 (each 1.0000)"
+    assert f"JFFS2: {told}" in (page.parent / "curve-reads-fitted.svg").read_text()
+    text = page.read_text()
+    assert "<td>line</td><td></td>" in text
+    assert f">{told}<" in text
+    assert "drawn is the one whose slope is in the middle" in text
+    out = io.StringIO()
+    console = Console(file=out, width=100)
+    for part in curvetables.tables_of({"curves": [FITTED]}, trials, 100):
+        console.print(part)
+    assert f"JFFS2: {told}" in out.getvalue()
+
+
+def test_a_line_is_laid_through_configurations_over_a_figure_too() -> None:
+    over = {**made.SCATTER, "fit": True}
+    (plot,) = lines.plots(of_study({"curves": [over]}), made.databases())
+    assert [len(line.fits) for line in plot.lines] == [3, 3, 3]
+    drawn = curves.asked({"curves": [over]}, made.databases())[0].drawn
+    assert drawn is not None
+    assert len(drawn.chart.datasets["fits"]) == 3 * curves.FIT_POINTS
+
+
+def test_a_figure_that_counts_is_a_number_on_the_axis() -> None:
+    """Whole numbers, as files in a tree are: places of the axis, and not words."""
+    over = {**made.SCATTER, "x": "chip.programs", "fit": True}
+    (plot,) = lines.plots(of_study({"curves": [over]}), made.databases(1))
+    assert plot.numeric
+    assert [len(line.fits) for line in plot.lines] == [1, 1, 1]
 
 
 def test_a_logarithm_that_must_show_0_is_symmetric_about_it() -> None:

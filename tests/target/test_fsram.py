@@ -4,17 +4,20 @@
 from __future__ import annotations
 
 import asyncio
+from itertools import pairwise
 
 import pytest
 from chipsteps import numbers, run
 
 from nandlab.board.build import modules
-from nandlab.board.job import Job, Step
+from nandlab.board.job import Job, JobRecord, Step
 from nandlab.board.qemu import QemuBoard
 
 pytestmark = pytest.mark.board
 
-USAGE = "/sys/kernel/debug/fsram/usage"
+USAGE, SERIES, FUNCTIONS = (
+    f"/sys/kernel/debug/fsram/{n}" for n in ("usage", "series", "functions")
+)
 SLAB, KMALLOC, VMALLOC = 136, 256 + 16 + 512, 8192
 """Bytes of one round of fsramtry, as the allocators round them up."""
 LEAKED = 256
@@ -95,7 +98,102 @@ def test_a_leak_shows_once_its_module_is_gone(board: QemuBoard, files: dict[str,
         assert left["objects"] == lost
 
 
-@pytest.mark.parametrize("parameters", ["", "modules=x slots_log2=7", "modules=x slots_log2=25"])
+INTERVAL_NS = 1_000_000
+
+
+def samples_of(record: JobRecord) -> list[list[int]]:
+    """Time, bytes and reclaimable bytes of each sample."""
+    return [[int(word) for word in line.split()] for line in record["series"].stdout.splitlines()]
+
+
+def changes_of(record: JobRecord) -> list[list[int]]:
+    """What fsramtry logged: begin, end, allocations then held of 1024 B and of 2048 B."""
+    said = (line.partition("fsramtry: at ")[2] for line in record["log"].stdout.splitlines())
+    return [[int(word) for word in line.split()] for line in said if line]
+
+
+def timed(board: QemuBoard, files: dict[str, bytes], parameters: str, count: int) -> JobRecord:
+    """fsramtry's timed allocations, one in 0.7 ms or somewhat more, with a series."""
+    return run(
+        board,
+        Step("fsram", f"modprobe fsram modules=fsramtry reclaimable=fsramtry_give {parameters}"),
+        Step("none", f"cat {SERIES}"),
+        Step("begin", f"echo > {SERIES}"),
+        Step("try", f"insmod ./fsramtry.ko count=0 timed={count} pause_us=700"),
+        look("held"),
+        Step("series", f"cat {SERIES}"),
+        Step("functions", f"cat {FUNCTIONS}"),
+        Step("log", "dmesg"),
+        Step("away", "rmmod fsramtry"),
+        look("after"),
+        Step("unload", "rmmod fsram"),
+        files=files,
+    )
+
+
+@pytest.mark.parametrize("room", [1000, 5])
+def test_known_allocations_at_known_times_give_exactly_the_samples(
+    board: QemuBoard, files: dict[str, bytes], room: int
+) -> None:
+    record = timed(board, files, f"interval_ms=1 samples={room}", 101)
+    samples, changes = samples_of(record), changes_of(record)
+    usage = numbers(record["held"].stdout)
+    assert record["none"].stdout == ""
+    assert len(changes) == 151
+    assert usage["samples_lost"] == max(0, usage["samples"] - room)
+    assert usage["samples"] - usage["samples_lost"] == len(samples)
+    assert (usage["samples_lost"] > 0) == (room == 5)
+    assert room == 5 or len(samples) > 100
+    begin = samples[0][0]
+    assert all((t - begin) % INTERVAL_NS == 0 for t, _, _ in samples)
+    assert all(a[0] < b[0] and a[1:] != b[1:] for a, b in pairwise(samples))
+    first = max(begin, changes[0][1])
+    ends = [t for t in range(begin, changes[-1][0], INTERVAL_NS) if t >= first]
+    assert len(ends) > (2 if room == 5 else 100)
+    for end in ends:
+        _, held, reclaimable = next(s for s in reversed(samples) if s[0] <= end)
+        # a change that was under way at this instant may count or not
+        before = next(c for c in reversed(changes) if c[1] <= end)
+        until = next(c for c in reversed(changes) if c[0] <= end)
+        may_be = [(LARGE + kept * 1024 + n * 2048, n * 2048) for _, _, kept, n in (before, until)]
+        assert (held, reclaimable) in may_be
+
+
+def test_each_function_has_its_own_sum(board: QemuBoard, files: dict[str, bytes]) -> None:
+    record = timed(board, files, "interval_ms=1", 101)
+    rows = (line.split() for line in record["functions"].stdout.splitlines())
+    told = {name: [int(n) for n in more] for name, *more in rows}
+    assert told["fsramtry_keep"] == [51 * 1024, 51 * 1024, 51, 0]
+    assert told["fsramtry_give"] == [0, 50 * 2048, 50, 1]
+    (rest,) = told.keys() - {"fsramtry_keep", "fsramtry_give"}
+    assert told[rest][:2] == [LARGE, LARGE]
+    assert sum(row[0] for row in told.values()) == numbers(record["held"].stdout)["bytes"]
+    usage = numbers(record["held"].stdout)
+    assert usage["reclaimable_bytes"] == 0
+    assert usage["peak_kept_bytes"] == usage["bytes"] == LARGE + 51 * 1024
+    assert usage["peak_bytes"] == usage["bytes"] + 50 * 2048
+    assert numbers(record["after"].stdout)["bytes"] == 0
+
+
+def test_without_an_interval_there_is_no_series(board: QemuBoard, files: dict[str, bytes]) -> None:
+    record = run(
+        board,
+        Step("fsram", "modprobe fsram modules=fsramtry"),
+        Step("none", f"! test -e {SERIES}"),
+        Step("try", "insmod ./fsramtry.ko"),
+        look("held"),
+        files=files,
+    )
+    assert numbers(record["held"].stdout)["samples"] == 0
+
+
+@pytest.mark.parametrize(
+    "parameters",
+    [
+        *("", "modules=x slots_log2=7", "modules=x slots_log2=25"),
+        *("modules=x interval_ms=3600001", "modules=x samples=1", "modules=x samples=131073"),
+    ],
+)
 def test_bad_parameters_are_refused(board: QemuBoard, parameters: str) -> None:
     record = asyncio.run(board.run(Job((Step("fsram", f"modprobe fsram {parameters}"),))))
     assert record["fsram"].rc != 0

@@ -7,7 +7,7 @@ from collections import Counter
 
 import pytest
 from chipsteps import numbers
-from smalltrial import spec
+from smalltrial import WRITABLE, spec
 from tracersteps import (
     AROUND,
     MODULES,
@@ -26,11 +26,9 @@ from tracersteps import (
 
 from nandlab.board.job import JobRecord, Step
 from nandlab.board.qemu import QemuBoard
-from nandlab.catalog import files as catalog
 
 pytestmark = pytest.mark.board
 
-NAMES = catalog.names("filesystems")
 READAHEAD_KIB = "for b in /sys/class/bdi/*/read_ahead_kb; do echo {} > $b; done"
 COLD = "sync && echo 3 > /proc/sys/vm/drop_caches"
 SETTLE = "settle --quiet-ms 2600 --limit-s 60 > /dev/null"
@@ -69,7 +67,7 @@ def part(name: str, *commands: str) -> list[Step]:
 
 @pytest.fixture(
     scope="module",
-    params=[pytest.param(n, marks=pytest.mark.xdist_group(f"tracers-{n}")) for n in NAMES],
+    params=[pytest.param(n, marks=pytest.mark.xdist_group(f"tracers-{n}")) for n in WRITABLE],
 )
 def known(request: pytest.FixtureRequest, board: QemuBoard) -> tuple[str, JobRecord]:
     """All known work on a file system, in one job; and FFSMark with its chip's own counts."""

@@ -15,9 +15,10 @@ from nandlab.catalog.board import BoardModel
 from nandlab.catalog.files import load
 from nandlab.cli import trace as cli_trace
 from nandlab.plan.trialspec import TrialSpec
-from nandlab.trace import job, tables, writer
+from nandlab.trace import job, parts, writer
 from nandlab.trace.folder import TraceFolder
 from nandlab.trace.job import Request
+from nandlab.traced import tables
 from nandlab.trial.steps import setup
 
 pytestmark = pytest.mark.board
@@ -174,3 +175,49 @@ def test_files_have_the_names_that_they_were_given(board: QemuBoard, tmp_path: P
     paths = {row["path"] for row in trace.summary["flash_by_file"]}
     assert {"/é", "/\\xff a\\x0ab"} <= paths
     assert trace.meta["stdout"] == "é\n"
+
+
+SLEPT = (
+    "dd if=/dev/urandom of=f bs=4k count=32; sync; echo mark slept > /proc/tracers/control; "
+    "usleep 200000; echo mark woke > /proc/tracers/control"
+)
+
+
+@pytest.mark.parametrize(
+    ("fs", "chip"),
+    [
+        ("jffs2", "apf27"),
+        ("ubifs", "apf27"),
+        ("yaffs2", "apf27"),
+        ("nftl-fat32", "nandsim-small"),
+    ],
+)
+def test_the_parts_of_the_time_add_up(board: QemuBoard, tmp_path: Path, fs: str, chip: str) -> None:
+    spec = cli_trace._spec(
+        board=board.machine.model.name,
+        workload={"name": "ffsmark"},
+        filesystem={"name": fs},
+        chip={"part": chip, "partition_mib": 16},
+        state={"name": "fresh"},
+        seed=1,
+    )
+    wanted = Request(spec, SLEPT, ("vfs", "flash", "func"), ("schedule",))
+    record = asyncio.run(board.run(job.job(wanted)))
+    writer.write(tmp_path / "t", wanted, record, job.outcome(wanted, record), board)
+    trace = TraceFolder(tmp_path / "t")
+    found = parts.of_folder(trace)
+    whole, *phases = found["phases"]
+    assert trace.summary["lost"] == 0
+    assert whole["elapsed_ns"] == trace.summary["trace_ns"]
+    for phase in found["phases"]:
+        assert sum(phase["parts_ns"].values()) == phase["elapsed_ns"]
+        assert min(phase["parts_ns"].values()) >= 0
+    slept = next(p for p in phases if p["name"] == "slept")
+    # background threads may have a little of it, and of the chip's time
+    assert 0.95 * 200_000_000 < slept["parts_ns"]["idle"] < 1.02 * 200_000_000
+    assert 0.9 < whole["parts_ns"]["chip"] / trace.summary["flash"]["ns"] <= 1
+    by = whole["operations"].values()
+    s = trace.summary["flash"]
+    assert sum(row["programs"] for row in by) == s["programs"] + s["oob_programs"]
+    assert sum(row["reads"] for row in by) == s["reads"] + s["oob_reads"]
+    assert sum(row["erases"] for row in by) == s["erases"]

@@ -28,10 +28,11 @@ from nandlab.catalog.workload import WorkloadModel
 from nandlab.cli import trace as cli_trace
 from nandlab.cli.main import app
 from nandlab.report import trace as page
-from nandlab.trace import job, show, tables, timeline, tree, writer
+from nandlab.trace import job, show, timeline, writer
 from nandlab.trace.folder import TraceFolder
 from nandlab.trace.job import Request
-from nandlab.trace.records import RECORD_BYTES, Names, Type
+from nandlab.traced import setup, tables, tree
+from nandlab.traced.records import RECORD_BYTES, Names, Type
 
 CHIP = dict.fromkeys(job.CHIP_COUNTS, 5)
 STATUS = (
@@ -236,6 +237,32 @@ def test_the_summary_prints(tmp_path: Path) -> None:
     assert re.search(r"tracing cost [\d,]+ instructions$", text, re.MULTILINE)
 
 
+def test_the_parts_of_a_folder_add_up(tmp_path: Path) -> None:
+    trace = traced(tmp_path / "t")
+    run = CliRunner().invoke(app, ["trace", "parts", str(trace.path), "--json"])
+    assert run.exit_code == 0
+    whole, *_ = json.loads(run.stdout)["phases"]
+    assert whole["elapsed_ns"] == trace.summary["trace_ns"]
+    assert sum(whole["parts_ns"].values()) == whole["elapsed_ns"]
+    assert whole["parts_ns"]["chip"] == trace.summary["flash"]["ns"]
+    assert whole["for_ns"]["collector_in_calls"] == {"processor": 25, "mtd": 0, "chip": 720}
+    assert whole["for_ns"]["collector_in_threads"] == {"processor": 9, "mtd": 0, "chip": 25}
+    printed = CliRunner().invoke(app, ["trace", "parts", str(trace.path)]).stdout
+    assert re.search(r"collector in threads +1 +0 +0\n", printed)
+    assert "Both are told by a trace with --functions schedule." in " ".join(printed.split())
+    assert "collector in threads" in page.write(trace).read_text()
+
+
+def test_the_parts_of_a_folder_of_before_them_are_refused(tmp_path: Path) -> None:
+    trace = traced(tmp_path / "t")
+    meta = json.loads((trace.path / "meta.json").read_text())
+    del meta["kernel_threads"]
+    (trace.path / "meta.json").write_text(json.dumps(meta))
+    with pytest.raises(UsageError, match="trace again"):
+        CliRunner().invoke(app, ["trace", "parts", str(trace.path)], catch_exceptions=False)
+    assert "trace again" in page.write(TraceFolder(trace.path)).read_text()
+
+
 @pytest.mark.browser
 @pytest.mark.parametrize("width", [1280, 400])
 def test_the_page_draws_the_timeline_and_the_chip(tmp_path: Path, width: int) -> None:
@@ -281,6 +308,7 @@ def test_the_page_draws_the_timeline_and_the_chip(tmp_path: Path, width: int) ->
         (["--fs", "jffs2", "-o", "/tmp", "--", "true"], "is there already"),
         (["show", "/nowhere"], "not a trace's folder"),
         (["report", "/nowhere"], "not a trace's folder"),
+        (["parts", "/nowhere"], "not a trace's folder"),
     ],
 )
 def test_bad_input_is_a_usage_error(words: list[str], said: str) -> None:
@@ -321,7 +349,7 @@ def test_a_trace_may_begin_as_soon_as_the_flash_has_its_state() -> None:
 
 def test_all_records_that_may_be_asked_for_have_room_or_are_refused() -> None:
     small = request().spec
-    most = job.records_max(small.board)
+    most = setup.records_max(small.board)
     hold = job.job(request(records=most)).cargo
     assert hold is not None
     assert hold.room >= (most + 1) * RECORD_BYTES

@@ -11,8 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tracemade import Event, Made, ev
 
-from nandlab.trace import cache, cost, summary, tree
-from nandlab.trace.records import Flag, Names, Task, Type
+from nandlab.trace import cache, summary
+from nandlab.traced import cost, tree
+from nandlab.traced.records import Flag, Names, Task, Type
 
 SYMBOLS = {
     "read_page": ["fs_read_page"],

@@ -12,7 +12,7 @@ from typing import Any
 import lock
 import pytest
 from chipsteps import numbers
-from smalltrial import CHIP, planned, spec
+from smalltrial import CHIP, WRITABLE, planned, spec
 
 from nandlab.base.errors import UsageError
 from nandlab.board.job import Job, JobRecord, Step
@@ -31,7 +31,8 @@ pytestmark = pytest.mark.board
 
 LARGE_PAGES = ChipChoice(part="apf27", partition_mib=8)
 """For values of options that small pages cannot have."""
-NAMES = catalog.names("filesystems")
+NAMES = WRITABLE
+"""Those that are only read have tests of their own, tests/image/test_readonly_board.py."""
 
 VALUES = [
     (name, key, value)

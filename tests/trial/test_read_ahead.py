@@ -64,8 +64,8 @@ def test_a_number_and_its_text_are_one_trial(tmp_path: Path) -> None:
     [
         ("130", "jffs2: read_ahead = '130' must be a multiple of 4"),
         ('"0128"', "jffs2: read_ahead = '0128' must be written 128"),
-        ("128.5", "read_ahead: Value error, 128.5 is neither text nor a whole number"),
-        ("true", "read_ahead: Value error, True is neither text nor a whole number"),
+        ("128.5", "read_ahead: 128.5 is neither text nor a whole number"),
+        ("true", "read_ahead: True is neither text nor a whole number"),
     ],
 )
 def test_what_is_no_value_is_refused_with_its_place(tmp_path: Path, value: str, said: str) -> None:
@@ -118,4 +118,5 @@ def test_mounts_that_differ_are_not_measured(tmp_path: Path) -> None:
 
 
 def test_figures_know_every_instrument() -> None:
-    assert list(figures.INSTRUMENTS) == [i.name for i in every.INSTRUMENTS]
+    known = {*figures.INSTRUMENTS, *figures.FAMILIES}
+    assert {i.name for i in every.INSTRUMENTS} <= known

@@ -7,11 +7,10 @@ import asyncio
 
 import pytest
 from chipsteps import numbers
-from smalltrial import spec
+from smalltrial import WRITABLE, spec
 
 from nandlab.board.job import Job, JobRecord, Step
 from nandlab.board.qemu import QemuBoard
-from nandlab.catalog import files as catalog
 from nandlab.catalog.option import Number
 from nandlab.plan.trialspec import TrialSpec
 from nandlab.trial import medium, one
@@ -19,7 +18,6 @@ from nandlab.trial import steps as trial
 
 pytestmark = pytest.mark.board
 
-NAMES = catalog.names("filesystems")
 PAGES = 64
 COUNTERS = "/sys/kernel/debug/simnand/counters"
 A_FILE = f"dd if=/dev/urandom of=/mnt/x bs=4096 count={PAGES} 2> /dev/null && sync"
@@ -54,7 +52,7 @@ def reads_of_a_page(board: QemuBoard, name: str, kib: str) -> int:
     return after["reads"] - before["reads"]
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", WRITABLE)
 def test_the_kernel_has_by_itself_what_the_catalog_says(board: QemuBoard, name: str) -> None:
     made = spec(board, name)
     asked = number(made)
@@ -68,7 +66,7 @@ def test_the_kernel_has_by_itself_what_the_catalog_says(board: QemuBoard, name: 
     assert "read_ahead" not in looked["mount"].stdout
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", WRITABLE)
 def test_a_value_is_taken_by_every_mount_and_told(board: QemuBoard, name: str) -> None:
     made = spec(board, name, read_ahead="128")
     looked = run(board, made, f"cat {number(made).file}")
@@ -77,7 +75,7 @@ def test_a_value_is_taken_by_every_mount_and_told(board: QemuBoard, name: str) -
     assert (result.status, result.measured["read_ahead"]) == ("ok", {"kib": 128})
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", WRITABLE)
 def test_reading_ahead_costs_flash_reads(board: QemuBoard, name: str) -> None:
     with_none, with_much = (reads_of_a_page(board, name, kib) for kib in ("0", "128"))
     assert with_none * 2 < with_much

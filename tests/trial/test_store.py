@@ -137,3 +137,16 @@ def test_the_doubt_about_the_lock_is_that_of_today(tmp_path: Path) -> None:
     assert moved.path != locked.path
     assert all("not_locked" not in c for c in codes(locked) + codes(again))
     assert all("not_locked" in c for c in codes(moved))
+
+
+def test_a_trial_from_before_an_option_was_there_has_its_default(tmp_path: Path) -> None:
+    board = fake()
+    before = [t.options for t in execute(tmp_path, TEXT, board).trials()]
+    for kept in (tmp_path / "results/store").rglob("*.json"):
+        told = json.loads(kept.read_text())
+        if told.get("options", {}).pop("read_ahead", None) is not None:
+            kept.write_text(json.dumps(told))
+    again = execute(tmp_path, TEXT.replace("Which?", "Which one?"), board)
+    assert len(board.jobs) == 4, "nothing is run again"
+    assert [t.options for t in again.trials()] == before
+    assert all("read_ahead" in t.options for t in again.trials())

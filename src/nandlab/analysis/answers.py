@@ -247,9 +247,9 @@ class Tail(NamedTuple):
 
 
 def worst_tail(setting: Setting, ensemble: Ensemble) -> Tail | None:
-    """The kind of operation with the greatest median p99."""
+    """The kind of operation with the greatest median p99, of those in phases that count."""
     tails: list[Tail] = []
-    for operation in setting.words.operations:
+    for operation in setting.words.counting:
         found = ensemble.spread(setting.figure(f"latency.{operation.name}.p99"))
         if found is not None:
             tails.append(Tail(operation.name, found))

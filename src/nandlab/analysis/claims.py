@@ -6,7 +6,9 @@ rules: *reproduced* when every quotient of every member lies on the side of 1 th
 and our median is near enough to each of its numbers (or our range holds it); *same direction* when
 only the sides agree; *different* when a quotient is on the other side in every member, or 1 in
 all, or when nothing but a number was claimed and ours is not near it; *not decided* when members
-disagree about the side; *not measured* when trials are missing.
+disagree about the side; *not measured* when trials are missing; *not comparable* when no number of
+the paper's can be set beside ours. A part along something (a line over many configurations) has a
+side too: analysis/fits.py.
 """
 
 from __future__ import annotations
@@ -15,11 +17,12 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from nandlab.analysis import sweep, words
+from nandlab.analysis import fits, sweep, words
 from nandlab.analysis.chiptime import Accounts, accounts
 from nandlab.analysis.figures import find
 from nandlab.analysis.parts import chosen, form, meant
 from nandlab.analysis.parts import numbers as numbers_of
+from nandlab.analysis.parts import told as behind
 from nandlab.analysis.spread import Spread, spread
 from nandlab.analysis.words import Words
 from nandlab.base import units
@@ -30,7 +33,9 @@ LEAST_SAVED = 0.01
 """A saving of less is none."""
 SAVINGS = {"below 1": "above 0", "above 1": "below 0", "not above 1": "not below 0", "none": ""}
 """Sides of 1 of a quotient, as those of what is saved."""
-Verdict = Literal["reproduced", "same direction", "different", "not decided", "not measured"]
+Verdict = Literal[
+    "reproduced", "same direction", "different", "not decided", "not measured", "not comparable"
+]
 
 
 @dataclass(frozen=True)
@@ -41,10 +46,12 @@ class Number:
     ours: Spread | None
     paper: str
     form: units.Form
+    behind: str = ""
+    """What stands behind it, such as the lines that it is of; empty: nothing."""
 
     def text(self) -> str:
         value = units.MISSING if self.ours is None else self.ours.text(self.form)
-        return f"{self.label}: {value}"
+        return f"{self.label}: {value}" + (f"; {self.behind}" if self.behind else "")
 
 
 @dataclass(frozen=True)
@@ -79,28 +86,53 @@ def _row(paper: PaperModel, claim: Claim, every: Sequence[Trial], of: Words) -> 
     trials = [t for t in every if t.workload == paper.load_of(claim)]
     numbers, found = _numbers(paper, claim.parts, trials, of)
     others = (_read_otherwise(paper, b, claim, trials, of) for b in _bases(paper, claim))
-    sides = [s for p in claim.parts for s in (p.over, p.of) if s is not None]
-    distinct = list({s.model_dump_json(): s for s in sides}.values())
-    groups = [(s, chosen(paper, s, trials)) for s in [*distinct, *claim.counted]]
+    groups = _groups(paper, claim, trials, of)
     return Row(
         claim,
         numbers,
         found,
         tuple(others),
         (
-            *(_counted(s, members) for s, members in groups if members),
-            *(line for s, _ in groups for line in _ended_badly(paper, s, trials)),
+            *(_counted(s, members, where, claim.phase) for s, members, where in groups if members),
+            *(line for s, _, _ in groups for line in _ended_badly(paper, s, trials)),
         ),
-        tuple(t.id for t in trials if any(meant(paper, s, t) for s, _ in groups)),
+        tuple(t.id for t in trials if any(meant(paper, s, t) for s, _, _ in groups)),
     )
+
+
+def _groups(
+    paper: PaperModel, claim: Claim, trials: Sequence[Trial], of: Words
+) -> list[tuple[Selector, list[Trial], str]]:
+    """Whose counts are told: each side, of a line its last place, and which that is, in words."""
+    sides = {
+        s.model_dump_json(): (s, p.along)
+        for p in claim.parts
+        for s in (p.over, p.of)
+        if s is not None
+    }
+    found = []
+    for s, along in [*sides.values(), *((s, None) for s in claim.counted)]:
+        members, where = chosen(paper, s, trials), ""
+        if along and (end := fits.last(along.by, members, of)):
+            where, members = f", {fits.title(along.by, of)} {units.figures3(end[0])}", end[1]
+        found.append((s, members, where))
+    return found
 
 
 def _numbers(
     paper: PaperModel, parts: Sequence[Part], trials: Sequence[Trial], of: Words
 ) -> tuple[tuple[Number, ...], Verdict]:
     found = [pair for part in parts for pair in numbers_of(paper, part, trials, of)]
-    told = (Number(p.label, s, _said(p), form(p, of)) for p, s in found)
+    told = (
+        Number(p.label, s, _said(p, form(p, of)), form(p, of), _behind(paper, p, trials, of))
+        for p, s in found
+    )
     return tuple(told), verdict(found)
+
+
+def _behind(paper: PaperModel, part: Part, trials: Sequence[Trial], of: Words) -> str:
+    why_not = part.incomparable and f"not comparable: {part.incomparable}"
+    return "; ".join(filter(None, (behind(paper, part, trials, of), why_not)))
 
 
 def _bases(paper: PaperModel, claim: Claim) -> list[Basis]:
@@ -136,26 +168,36 @@ def _part_moved(basis: Basis, part: Part) -> Part:
 
 
 def _moved(basis: Basis, of: Selector) -> Selector:
-    state = basis.states.get(of.state, of.state)
     return of.model_copy(
-        update={"state": state, "parameters": {**of.parameters, **basis.parameters}}
+        update={
+            "state": basis.states.get(of.state, of.state),
+            "parameters": {**of.parameters, **basis.parameters},
+            "options": {**of.options, **basis.options.get(of.filesystem, {})},
+        }
     )
 
 
-def _said(part: Part) -> str:
+def _said(part: Part, own: units.Form) -> str:
+    """The paper's number; own: how the part's are written."""
+    if part.along and part.paper is None:
+        return f"no number, {part.along.says}"
     if part.paper is None:
         way = SAVINGS[part.direction] if part.saving else part.direction
         return f"no number, {'far ' if part.far else ''}{way}"
     bound = {"about": "", "over": "over ", "under": "under "}[part.bound]
-    return f"{bound}{units.percent(part.paper) if part.saving else units.figures3(part.paper)}"
+    written = units.figures3 if part.quotient and not part.saving else own
+    return f"{bound}{written(part.paper)}"
 
 
 def verdict(parts: Sequence[tuple[Part, Spread | None]]) -> Verdict:
     """The verdict, by the rules at the top."""
-    known = [(p, s) for p, s in parts if s is not None]
-    if len(known) < len(parts):
+    compared = [(p, s) for p, s in parts if not p.incomparable]
+    if parts and not compared:
+        return "not comparable"
+    known = [(p, s) for p, s in compared if s is not None]
+    if len(known) < len(compared):
         return "not measured"
-    sides = [_side(p, s) for p, s in known if p.direction != "none"]
+    sides = [_side(p, s) for p, s in known if p.sided]
     if "wrong" in sides:
         return "different"
     if "both" in sides:
@@ -167,6 +209,8 @@ def verdict(parts: Sequence[tuple[Part, Spread | None]]) -> Verdict:
 
 def _side(part: Part, ours: Spread) -> Literal["right", "wrong", "both"]:
     """On which side of 1 all members lie; a saving is 1 less its quotient."""
+    if part.along:
+        return fits.side(part.along, part.nearness, ours)
     low, high = (1 - ours.max, 1 - ours.min) if part.saving else (ours.min, ours.max)
     least = LEAST_SAVED if part.saving else 0.0
     if part.direction == "above 1":
@@ -195,6 +239,8 @@ def _near(part: Part, ours: Spread) -> bool:
 
 def name(of: Selector, trial: Trial) -> str:
     """``UBIFS compression=none, fresh``; trial: any that the selector means."""
+    if of.label:
+        return of.label
     options = " ".join(f"{k}={v}" for k, v in of.options.items())
     return f"{trial.filesystem_title} {options}".strip() + f", {of.state}"
 
@@ -208,10 +254,13 @@ COSTS = (
 """What all phases cost the chip."""
 
 
-def _counted(of: Selector, trials: Sequence[Trial]) -> str:
-    """Where the headline phase's time went by the chip's counts, and what all phases cost it."""
+def _counted(of: Selector, trials: Sequence[Trial], where: str, phase: str) -> str:
+    """Where a phase's time went by the chip's counts, and what all phases cost it.
+
+    phase: empty is the headline's; where: what more tells the trials, in words.
+    """
     said = words.of(trials)
-    phase = said.headline.figure.removeprefix("phase.")
+    phase = phase or said.headline.figure.removeprefix("phase.")
     parts = [a for t in trials if (a := accounts(t, phase)) is not None]
     costs = []
     for figure, what in ((find(name, said), what) for name, what in COSTS):
@@ -220,7 +269,7 @@ def _counted(of: Selector, trials: Sequence[Trial]) -> str:
             costs.append(f"{figure.form(found.median)} {what}")
     split = _split(said.phase(phase).title, parts)
     told = f"{split}all phases {', '.join(costs) or 'not counted'}"
-    return f"{name(of, trials[0])}{_held(trials)}: {told}."
+    return f"{name(of, trials[0])}{where}{_held(trials)}: {told}."
 
 
 def _ended_badly(paper: PaperModel, of: Selector, trials: Sequence[Trial]) -> list[str]:

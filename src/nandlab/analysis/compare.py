@@ -85,7 +85,8 @@ def _told(trial: Trial, other: Trial) -> dict[str, Any]:
 def gave(trial: Trial, other: Trial | None = None) -> dict[str, Any]:
     """All that a trial was asked and gave, without the catalog's entries, which have words too.
 
-    other: what it is to be held against; options that this one lacks may be left out.
+    other: what it is to be held against; options that this one lacks may be left out. None: for a
+    hash, which later catalogs must give too: all options that do nothing are left out.
     """
     left_out: dict[str, Any] = dict.fromkeys(WHERE | {HOST, "provenance"}, True)
     told = trial.model_dump(exclude=left_out | LATER)
@@ -95,8 +96,7 @@ def gave(trial: Trial, other: Trial | None = None) -> dict[str, Any]:
     ]
     # that a mirror had not the locked packages is no figure; which it had is in the board's lock
     told["warnings"] = [w for w in told["warnings"] if w["code"] != "not_locked"]
-    asked, untold = used.options(trial, other or trial), used.left_to_the_kernel(trial)
-    told["options"] = {k: v for k, v in asked.items() if k not in untold}
+    told["options"] = used.options(trial, other)
     return {key: by_name(value) for key, value in told.items()}
 
 

@@ -57,6 +57,11 @@ class Curve(Strict):
     label: str = Field(default="", description="an attribute that is written beside each point")
     scale: Literal["linear", "log"] = Field(default="linear", description="of x")
     y_scale: Literal["linear", "log"] = Field(default="linear", description="of y")
+    fit: bool = Field(
+        default=False,
+        description="whether each line's least-squares line is drawn, and told with its R²; x must "
+        "be numbers then",
+    )
     modelled: str = Field(
         default="", description="a model whose lines are drawn too, dashed; empty: none"
     )
@@ -74,6 +79,8 @@ class Curve(Strict):
                 "modelled: a model counts pages of the cache: give y = "
                 '"point.reads" and a gain, so that it compares with flash reads'
             )
+        if self.fit and self.modelled:
+            raise ValueError("fit: a line is laid through what was measured; leave modelled out")
         if self.gain and self.gain.by == self.x:
             raise ValueError(f"x = {self.x!r}: the gain is taken by it; let x be another one")
         return self

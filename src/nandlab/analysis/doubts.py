@@ -19,7 +19,12 @@ from nandlab.results.record import Trial
 Kind = Literal["times", "counts", "memory"]
 """What a figure is of: the board's clock; what was counted or written; RAM that was held."""
 
-TOUCHES: dict[str, Kind] = {"memory_measured": "times", "memory_lost": "memory"}
+TOUCHES: dict[str, Kind] = {
+    "memory_measured": "times",
+    "parts_measured": "times",
+    "memory_lost": "memory",
+    "memory_series_lost": "memory",
+}
 """The doubts that concern one kind of figure; every other one of the closed list concerns all."""
 OF_TIME = ("time", "per_s", "bytes_per_s")
 """Quantities of figures that are times, or something by time."""

@@ -10,12 +10,18 @@ Tables, charts, rankings, limits, claims and papers take figures by name from :f
     step.NAME[.reads|.programs|.erases]                 a step of the trial: format, mount, ...
     chip.reads|programs|erases|amplification            the phases that count together
     wear.spread|mean|stddev|least|most                  erases per block over them
+    wear.[all.]erases|mean|sd|max|min|never_share|gini  by the instrument wear, since the load's
+                                                        first step; all: formatting included. Where
+                                                        it measured, spread and the like are its too
+    wear.own.moves|programs|erases                      what UBI did to level wear
     blocks.reads|programs|erases                        all blocks together, from their begin to
                                                         their end, with what lies between
     bytes.read|written[.per_s]                          what the workload moved
     latency.KIND.median|p95|p99|p99_9|max               of a kind of operation; KIND writes: the
                                                         greatest of those that write; KIND durable:
                                                         of those whose data is then on flash
+    image.pages|bytes                                   what the image takes that it began from,
+                                                        UBI's own headers apart
     state.before|valid|invalid|programmed               what the chip held when they began
     life.written|first_death|dead_blocks|amplification|wear_used|rounds|t_ns|programs|erases
     energy.OF|phase.NAME|per.KIND|...                   nandlab.analysis.energyfigures
@@ -33,7 +39,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 
-from nandlab.analysis import energyfigures, life, totals, words
+from nandlab.analysis import energyfigures, life, totals, wear, words
 from nandlab.analysis.durable import DURABLE, WRITES, kinds_of
 from nandlab.analysis.words import PERCENTILES, Words
 from nandlab.base.errors import UsageError
@@ -47,10 +53,19 @@ MOVED = {"read_per_s": "read", "written_per_s": "written"}
 """Rates of a phase in bytes, and which way they go."""
 STEPS = ("format", "mount", "settle", "unmount")
 """The steps beside the load that a file system takes time for, in order."""
-INSTRUMENTS = {"memory": "bytes", "counters": "count", "read_ahead": "count", "cpu": "count"}
+INSTRUMENTS = {
+    "memory": "bytes",
+    "counters": "count",
+    "read_ahead": "count",
+    "cpu": "count",
+    "space": "bytes",
+    "parts": "count",
+}
 """Instruments, whose figures a name may begin with, and the quantity of these figures."""
 CHOSEN = {"read_ahead"}
 """Instruments whose figures tell what was chosen: neither end is better."""
+BETTER = {"space.free": "more", **dict.fromkeys(("space.user", "space.user_logical"), "")}
+"""Figures of instruments of which less is not better."""
 SHORT = {"memory.peak": "RAM"}
 """Titles of instruments' figures where there is room for ten letters."""
 
@@ -217,14 +232,56 @@ WEAR: dict[str, tuple[str, Callable[[EraseSpread], float]]] = {
 }
 
 
+EVENNESS = {
+    "erases": ("erases", "count"),
+    "mean": ("erases per block, mean", "count"),
+    "sd": ("erases per block, standard deviation", "count"),
+    "max": ("erases per block, most", "count"),
+    "min": ("erases per block, least", "count"),
+    "never_share": ("blocks never erased", "share"),
+    "gini": ("Gini coefficient of erases", "ratio"),
+}
+OWN_WEAR = {
+    "moves": "blocks moved by UBI itself",
+    "programs": "pages programmed for UBI's moves",
+    "erases": "blocks erased for UBI's moves",
+}
+
+
+def _measured_wear(rest: str) -> Figure | None:
+    """Of the instrument: since the load's first step, or (all.) the first formatting included."""
+    part, _, key = rest.partition(".")
+    if part == "own" and key in OWN_WEAR:
+        own: Read = lambda t: t.measured.get("wear", {}).get(rest)  # noqa: E731
+        return _made(f"wear.{rest}", OWN_WEAR[key], "count", own)
+    whole = part == "all"
+    if (key if whole else rest) not in EVENNESS:
+        return None
+    what = key if whole else rest
+    title, quantity = EVENNESS[what]
+
+    def read(trial: Trial) -> float | None:
+        found = wear.of_all(trial) if whole else wear.of_load(trial)
+        value = None if found is None else getattr(found, what)
+        return None if value is None else float(value)
+
+    title += ", formatting included" if whole else ""
+    better = "" if what in ("never_share", "min") else "less"
+    return _made(f"wear.{rest}", title, quantity, read, better=better)
+
+
 def _wear(rest: str, of: Words) -> Figure | None:
     if rest not in WEAR:
-        return None
+        return _measured_wear(rest)
+    return _told_wear(rest)
+
+
+def _told_wear(rest: str) -> Figure:
     title, value = WEAR[rest]
 
     def read(trial: Trial) -> float | None:
-        wear = totals.erases_per_block(trial)
-        return None if wear is None else value(wear)
+        told = wear.spread_of_load(trial) or totals.erases_per_block(trial)
+        return None if told is None else value(told)
 
     return _made(f"wear.{rest}", title, "count", read, short="spread" if rest == "spread" else "")
 
@@ -284,6 +341,24 @@ def _state(rest: str, of: Words) -> Figure | None:
     return _made(f"state.{rest}", f"obtained: {rest}", "share", read, better="")
 
 
+IMAGE = {"pages": ("image, pages", "count"), "bytes": ("image, bytes", "bytes")}
+"""What is told of an image, in which quantity."""
+
+
+def _image(rest: str, of: Words) -> Figure | None:
+    if rest not in IMAGE:
+        return None
+    title, quantity = IMAGE[rest]
+
+    def read(trial: Trial) -> float | None:
+        image = trial.image
+        if image is None or image.pages is None or image.own_header_pages is None:
+            return None
+        return image.pages - image.own_header_pages if rest == "pages" else image.bytes
+
+    return _made(f"image.{rest}", title, quantity, read, short="image")
+
+
 def _life(rest: str, of: Words) -> Figure | None:
     if rest not in life.FIGURES:
         return None
@@ -323,7 +398,7 @@ def _measured(instrument: str, key: str) -> Figure | None:
 
     quantity = "time" if key.endswith("_ns") else INSTRUMENTS.get(instrument, "count")
     name, title = f"{instrument}.{key}", f"{instrument}, {key}"
-    better = "" if instrument in CHOSEN else "less"
+    better = "" if instrument in CHOSEN else BETTER.get(name, "less")
     return (
         _made(name, title, quantity, read, better=better, short=SHORT.get(name, ""))
         if key
@@ -340,6 +415,7 @@ FAMILIES: dict[str, Callable[[str, Words], Figure | None]] = {
     "blocks": _blocks,
     "bytes": _bytes,
     "latency": _latency,
+    "image": _image,
     "state": _state,
     "life": _life,
     "energy": _energy,

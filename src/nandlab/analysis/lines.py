@@ -13,8 +13,9 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import NamedTuple
 
-from nandlab.analysis import figures, modelled, place, words
+from nandlab.analysis import figures, fits, modelled, place, words
 from nandlab.analysis.curves import Curve, Gain
+from nandlab.analysis.fits import Fit
 from nandlab.analysis.place import Place, Scalar
 from nandlab.analysis.spread import Spread, spread
 from nandlab.base.units import QUANTITIES, Quantity
@@ -88,6 +89,25 @@ class Line:
     modelled: bool = False
     """Whether a model gives the values: then they were not measured."""
 
+    @property
+    def ends(self) -> tuple[float, float]:
+        """The least x and the greatest, where x is a number."""
+        at = [float(p.x) for p in self.points]
+        return min(at), max(at)
+
+    @property
+    def fits(self) -> list[Fit]:
+        """Each member's least-squares line, the steepest last; none where x is words."""
+        if not all(isinstance(p.x, float) for p in self.points):
+            return []
+        of: dict[tuple[int, float], list[tuple[float, float]]] = {}
+        for p in self.points:
+            for m in p.members:
+                at = float(p.x) if m.x is None else m.x
+                of.setdefault(m.place.member, []).append((at, m.y))
+        found = [f for points in of.values() if (f := fits.least_squares(points))]
+        return sorted(found, key=lambda f: f.slope)
+
 
 @dataclass(frozen=True)
 class Plot:
@@ -110,6 +130,10 @@ class Plot:
         """Every x once, in order."""
         found = dict.fromkeys(p.x for line in self.lines for p in line.points)
         return sorted(found) if self.numeric else list(found)
+
+
+TITLES = {"chip.partition_mib": "partition, MiB"}
+"""Attributes of a trial whose names are no words."""
 
 
 def plots(curves: Sequence[Curve], trials: Sequence[Trial]) -> list[Plot]:
@@ -267,7 +291,7 @@ def _points(curve: Curve, members: Sequence[Member]) -> tuple[Point, ...]:
     for alike in by_x.values():
         x = spread(m.x for m in alike)
         told = alike[0].place.identity.get(curve.x, "")
-        at: Scalar = x.median if x else place.plain(told) if numbers else str(told)
+        at: Scalar = float(x.median) if x else place.plain(told) if numbers else str(told)
         label = str(alike[0].place.identity.get(curve.label, ""))
         found.append(Point(at, label, tuple(alike)))
     return tuple(sorted(found, key=lambda p: float(p.x)) if numbers else found)
@@ -312,7 +336,7 @@ def _axis(name: str, trials: Sequence[Trial]) -> Axis:
     known = (words.of([t]) for t in trials)
     of = next((w for w in known if figures.undeclared(name, w) is None), None)
     if of is None:
-        return Axis(name.replace("_", " "), QUANTITIES["count"])
+        return Axis(TITLES.get(name, name.replace("_", " ")), QUANTITIES["count"])
     found = figures.find(name, of)
     return Axis(found.title, found.quantity)
 

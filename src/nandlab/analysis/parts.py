@@ -3,7 +3,8 @@
 
 Both sides of a quotient did the same work at the same phase offset, so it is taken of each member
 and then has a spread. Where a part names many phases (``each``), it is taken of each phase, and
-either gives a number for each or one of them all.
+either gives a number for each or one of them all. A part along something has its number of each
+member's line through many configurations (analysis/fits.py).
 """
 
 from __future__ import annotations
@@ -12,15 +13,16 @@ import statistics
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from fnmatch import fnmatchcase
 
+from nandlab.analysis import fits
+from nandlab.analysis.curves import is_attribute
 from nandlab.analysis.figures import Figure, find
+from nandlab.analysis.fits import Member
 from nandlab.analysis.spread import Spread, spread
 from nandlab.analysis.words import Words
 from nandlab.base import units
-from nandlab.catalog.paper import PaperModel, Part, Selector
+from nandlab.catalog.paper import Along, PaperModel, Part, Selector
 from nandlab.results.record import Trial
 
-Member = tuple[int, float]
-"""Seed and phase offset."""
 COMBINED: Mapping[str, Callable[[Sequence[float]], float]] = {
     "mean": statistics.fmean,
     "most": max,
@@ -39,6 +41,8 @@ def meant(paper: PaperModel, of: Selector, trial: Trial) -> bool:
     return (
         trial.chip.part == (of.chip or paper.part)
         and (trial.filesystem, trial.state.name) == (of.filesystem, of.state)
+        and of.partition_mib in (None, trial.chip.partition_mib)
+        and of.image in ("", trial.image.name if trial.image else "")
         and _options_are(trial, of.options)
         and all(trial.parameters.get(k) == v for k, v in parameters.items())
     )
@@ -58,6 +62,9 @@ def numbers(
 
     A saving is 1 less the quotient. None where nothing was measured.
     """
+    if part.along:
+        of_lines, over_lines = _both_lines(paper, part, part.along, trials, of)
+        return [(part, fits.numbers(part.along, of_lines, over_lines))]
     if not part.each:
         return [(part, spread(_values(paper, part, trials, of).values()))]
     single = [_of_phase(part, name, of) for name in _phases(paper, part, trials)]
@@ -71,10 +78,34 @@ def numbers(
 
 def form(part: Part, of: Words) -> units.Form:
     """How the part's numbers are written."""
+    if part.along:
+        by = part.along.by
+        return fits.form(part.along, None if is_attribute(by) else find(by, of))
     if part.saving:
         return units.percent
     figure = part.figure.replace("{}", "any").replace("{rest}", "any")
     return units.ratio if part.quotient else find(figure, of).form
+
+
+def told(paper: PaperModel, part: Part, trials: Sequence[Trial], of: Words) -> str:
+    """What stands behind the part's number: of a part along something its lines; else empty."""
+    if not part.along:
+        return ""
+    form_of_y = find(part.figure, of).form
+    both = _both_lines(paper, part, part.along, trials, of)
+    lines = "; over ".join(filter(None, (fits.lines_in_words(s, form_of_y) for s in both)))
+    return lines and f"{lines}, over {fits.title(part.along.by, of)}"
+
+
+def _both_lines(
+    paper: PaperModel, part: Part, along: Along, trials: Sequence[Trial], of: Words
+) -> tuple[dict[Member, fits.Points], dict[Member, fits.Points]]:
+    """Each member's lines of ``of`` and of ``over``, which may be none."""
+    figure = find(part.figure, of)
+    of_lines = fits.lines(along.by, chosen(paper, part.of, trials), figure, of)
+    if part.over is None:
+        return of_lines, {}
+    return of_lines, fits.lines(along.by, chosen(paper, part.over, trials), figure, of)
 
 
 def _phases(paper: PaperModel, part: Part, trials: Sequence[Trial]) -> list[str]:

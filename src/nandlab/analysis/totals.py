@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import statistics
 
-from nandlab.analysis import words
+from nandlab.analysis import wear, words
 from nandlab.results.record import EraseSpread, Trial
 
 
@@ -67,9 +67,12 @@ def bytes_per_s(trial: Trial, direction: str) -> float | None:
 
 
 def erases_per_block(trial: Trial) -> EraseSpread | None:
-    """The spread that the trial has, or else one made from the counts of each block."""
-    if trial.erases_per_block or trial.per_block is None:
+    """The spread that the workload tells, or else one made from its counts of each block, or else
+    what the instrument wear read."""
+    if trial.erases_per_block:
         return trial.erases_per_block
+    if trial.per_block is None:
+        return wear.spread_of_load(trial)
     erases = trial.per_block.erases
     return EraseSpread(
         mean=statistics.fmean(erases),

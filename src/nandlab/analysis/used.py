@@ -5,9 +5,11 @@ The catalog grows: a file system gains options, a board or a chip gains what is 
 trial from before has none of that. It is the same trial all the same, if it used none of it: its
 steps and files are its own, and compared. So these parts are left out of a comparison:
 
-- an option at its default, where that adds nothing to any command and asks nothing of the kernel;
+- an option at its default, where that adds nothing to any command and asks nothing of the kernel,
+  or one that came after the trial ran;
 - the values of an option that were not chosen;
 - what of a board or a chip is only told beside figures;
+- which functions' RAM the kernel takes back: where a trial measured that, its steps name them;
 - a key that says nothing: an empty one is one that an older catalog did not have.
 """
 
@@ -21,26 +23,22 @@ from nandlab.results.record import Trial
 
 TOLD_OF_CHIP = {"energy", "sources", "summary"}
 """Keys of a chip that are only told; a figure that simnand takes is in the command loading it."""
+TOLD_OF_FILESYSTEM = {"memory_reclaimable"}
+"""Keys of a file system that no step has, but for an instrument's, which names them itself."""
 
 
 def left_alone(trial: Trial) -> set[str]:
-    """The trial's options whose value is the default and does nothing at all."""
-    options = trial.about("filesystem").get("options", {})
-    return {k for k, v in trial.options.items() if _does_nothing(options.get(k) or {}, v)}
+    """The trial's options that do nothing at all: at their default, or unknown to its catalog."""
+    known = trial.about("filesystem").get("options", {})
+    return {k for k, v in trial.options.items() if known and _does_nothing(known.get(k), v)}
 
 
-def left_to_the_kernel(trial: Trial) -> set[str]:
-    """Those of them that could have been a number: what the trial asks does not name them.
+def options(trial: Trial, other: Trial | None) -> dict[str, str]:
+    """The trial's options but for those that it leaves alone and the other does not know.
 
-    The hashes of figures files are from before there were such options.
+    other: None stands for a trial that knows none of them.
     """
-    options = trial.about("filesystem").get("options", {})
-    return {k for k in left_alone(trial) if options[k].get("number")}
-
-
-def options(trial: Trial, other: Trial) -> dict[str, str]:
-    """The trial's options but for those that it leaves alone and the other does not know."""
-    unknown = left_alone(trial) - set(other.options)
+    unknown = left_alone(trial) - set(other.options if other else ())
     return {k: v for k, v in trial.options.items() if k not in unknown}
 
 
@@ -49,14 +47,19 @@ def sources(trial: Trial) -> dict[str, Any]:
     cut = {
         "board": lambda told: told | {"board": _without(told.get("board"), TOLD)},
         "chip": lambda told: _without(told, TOLD_OF_CHIP),
-        "filesystem": lambda told: told | {"options": _chosen(trial, told.get("options") or {})},
+        "filesystem": lambda told: (
+            _without(told, TOLD_OF_FILESYSTEM)
+            | {"options": _chosen(trial, told.get("options") or {})}
+        ),
     }
     told = {k: v for k, v in trial.sources.items() if k not in TOLD}
     return {k: _said(cut[k](v) if k in cut else v) for k, v in told.items()}
 
 
-def _does_nothing(option: Mapping[str, Any], value: str) -> bool:
-    """Whether an option's value is its default, and empty but for its help."""
+def _does_nothing(option: Mapping[str, Any] | None, value: str) -> bool:
+    """Whether an option is at its default, and that empty but for its help; None: no option."""
+    if option is None:
+        return True
     if value != option.get("default") or value not in option.get("values", {}):
         return False
     return not _said(_without(option["values"][value], {"help"}))

@@ -19,6 +19,9 @@ from nandlab.analysis.groups import Ensemble, Setting
 from nandlab.analysis.limits import Limits
 from nandlab.analysis.ranking import Finding
 
+STEP_BY_STEP = "cache"
+"""The attribute that the phases of a list of steps on files have."""
+
 
 @dataclass(frozen=True)
 class Block:
@@ -55,15 +58,15 @@ def view(setting: Setting) -> View:
 def _phase_blocks(setting: Setting) -> list[Block]:
     words = setting.words
     own = [f"own.{name}" for name in words.figures]
-    load = [*(f"phase.{p.name}" for p in words.timed), *own, "chip.erases", "wear.spread"]
-    outside = [f"step.{name}" for name in STEPS]
+    listed = STEP_BY_STEP in words.at  # its phases have a table of their own
+    phases = [] if listed else [f"phase.{p.name}" for p in words.timed]
+    load = [*phases, *own, "chip.erases", "wear.spread"]
+    ways = "make" if listed else "make, mount (empty), come to rest, unmount"
+    outside = [f"step.{name}" for name in STEPS if not listed or name == "format"]
     outside += ["memory.peak"] if setting.measured("memory") else []
     return [
         Block("Median, and the range below it; a phase with its sync.", tuple(load)),
-        Block(
-            "Outside the load: make, mount (empty), come to rest, unmount; RAM held at its peak.",
-            tuple(outside),
-        ),
+        Block(f"Outside the load: {ways}; RAM held at its peak.", tuple(outside)),
     ]
 
 

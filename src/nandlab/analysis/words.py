@@ -43,6 +43,12 @@ class Words:
         """The phases that count; the others only prepare."""
         return tuple(p for p in self.phases if p.timed)
 
+    @cached_property
+    def counting(self) -> tuple[OperationWords, ...]:
+        """The operations but for those of phases that prepare: they bear the phase's name."""
+        prepare = tuple(f"{p.name}_" for p in self.phases if not p.timed)
+        return tuple(o for o in self.operations if not o.name.startswith(prepare))
+
     def phase(self, name: str) -> PhaseWords:
         """The words of a phase; one without is called by its name."""
         return next((p for p in self.phases if p.name == name), _phase(name))

@@ -1,5 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""mtd-utils that run on this machine, in the root of the board's tools."""
+"""Makers of images that run on this machine, each in a root of packages.
+
+mtd-utils are in the root of the board's tools, those of read-only file systems in one of their own.
+
+They make the same bytes of the same tree each time, on every machine: what they would take from the
+host's folder besides, target/host/steady.c makes a function of the tree.
+"""
 
 from __future__ import annotations
 
@@ -7,11 +13,22 @@ import shlex
 from collections.abc import Mapping
 from pathlib import Path
 
-from nandlab.base.errors import NandlabError
+from nandlab.base.cache import entry
+from nandlab.base.digest import file_digest
+from nandlab.base.errors import NandlabError, UsageError
+from nandlab.base.paths import TARGET
 from nandlab.catalog.board import BoardModel
-from nandlab.kit.kit import tools_of
+from nandlab.catalog.filesystem import MTD_UTILS
+from nandlab.kit.kit import image_tools_of, tools_of
+from nandlab.kit.root import Root
 
-PACKAGE = "mtd-utils"
+STEADY = TARGET / "host" / "steady.c"
+BESIDE = "/steady"
+"""Where the tools see the folder of what is loaded into them."""
+FLAGS = ("-std=gnu11", "-O2", "-Wall", "-Wextra", "-Werror", "-fPIC", "-shared")
+IDENTIFIER_DIGITS = 32
+PROGRAMS = ("usr/sbin", "usr/bin")
+"""Where a root has programs."""
 
 
 class ToolFailed(NandlabError):
@@ -19,17 +36,46 @@ class ToolFailed(NandlabError):
 
 
 class HostTools:
-    """mtd-utils, ready to run; ``see``: the folders that they see, by where they see them."""
+    """The makers of images, ready to run.
 
-    def __init__(self, board: BoardModel, see: Mapping[str, Path]) -> None:
-        self._tools, files = tools_of(board)
-        self._see = see
-        self.version = next(file for file in files if file.startswith(f"{PACKAGE}_"))
+    see: the folders that they see, by where they see them. tree: a digest of the tree, in
+    hexadecimal; file systems that have an identifier get its first digits.
+    """
+
+    def __init__(self, board: BoardModel, see: Mapping[str, Path], tree: str) -> None:
+        self._board = board
+        self._tools, self._files = tools_of(board)
+        self._see = {**see, BESIDE: steady(self._tools).parent}
+        words = (f"LD_PRELOAD={BESIDE}/steady.so", f"NANDLAB_TREE={tree[:IDENTIFIER_DIGITS]}")
+        self._before = ("env", *words)
 
     def run(self, line: str) -> None:
         """Runs the command line ``TOOL WORDS…``; ToolFailed has what the tool printed."""
         tool, *words = shlex.split(line)
-        done = self._tools.run([tool, *words], see=self._see)
+        done = self._root_of(tool).run([*self._before, tool, *words], see=self._see)
         if done.returncode:
             said = (done.stderr.strip() or done.stdout.strip()).splitlines()[:6]
             raise ToolFailed(f"{tool} exited with {done.returncode}: {'; '.join(said)}")
+
+    def version(self, package: str) -> str:
+        """The file of a package that tools come from, which has its version."""
+        files = self._files if package == MTD_UTILS else image_tools_of(self._board)[1]
+        for file in files:
+            if file.startswith(f"{package}_"):
+                return file
+        raise UsageError(f"no tools of nandlab's are of a package {package!r}")
+
+    def _root_of(self, tool: str) -> Root:
+        there = any((self._tools.path / folder / tool).exists() for folder in PROGRAMS)
+        return self._tools if there else image_tools_of(self._board)[0]
+
+
+def steady(tools: Root) -> Path:
+    """The library of target/host/steady.c, built by the board's compiler."""
+
+    def make(work: Path) -> None:
+        see = {"/source": STEADY.parent, "/out": work}
+        tools.checked(["gcc", *FLAGS, "-o", "/out/steady.so", f"/source/{STEADY.name}"], see=see)
+
+    inputs = {"source": file_digest(STEADY), "tools": tools.key, "flags": FLAGS}
+    return entry("steady", inputs, make) / "steady.so"

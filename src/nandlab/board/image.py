@@ -6,15 +6,28 @@ Of the kernel's modules it has init's own, and the index of all that a job may b
 
 from __future__ import annotations
 
+import json
 import lzma
 import re
 import shutil
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 
 from nandlab.board.cpio import Archive
-from nandlab.board.modules import LOADED_BY_NAME, OF_INIT, Modules, closed, depends, name_of
+from nandlab.board.modules import (
+    BESIDE,
+    INDEXES,
+    LOADED_BESIDE,
+    LOADED_BY_NAME,
+    NEEDS,
+    OF_INIT,
+    Modules,
+    closed,
+    depends,
+    name_of,
+)
 from nandlab.kit.kernel import Kernel
 from nandlab.kit.kit import Kit
 from nandlab.kit.root import Root
@@ -34,8 +47,6 @@ MODULES = [
     *(name for names in LOADED_BY_NAME.values() for name in names),
 ]
 """Kernel modules that a board may load; the modules that these depend on are added."""
-INDEXES = ("modules.builtin", "modules.dep", "modules.alias", "modules.softdep")
-"""What the board's modprobe reads of depmod's work; the kernel asks for modules by an alias."""
 
 
 def initramfs(kit: Kit, own: Mapping[str, Path], modules: Modules) -> Archive:
@@ -91,7 +102,7 @@ def _libraries(root: Root, programs: list[str]) -> list[Path]:
 def gathered(kernel: Kernel, own: list[Path], folder: Path) -> Modules:
     """The board's modules and those that they depend on, uncompressed into a folder.
 
-    own: our modules.
+    Those that lie beside are in a folder of it. own: our modules.
     """
     paths = {name_of(p.name.partition(".")[0]): p for p in kernel.modules.rglob("*.ko*")}
     paths |= {p.stem: p for p in own}
@@ -100,31 +111,68 @@ def gathered(kernel: Kernel, own: list[Path], folder: Path) -> Modules:
     def take(name: str) -> tuple[str, ...] | None:
         if name not in paths:
             return None  # built into this kernel
-        content = paths[name].read_bytes()
-        content = lzma.decompress(content) if paths[name].suffix == ".xz" else content
+        content = _content(paths[name])
         (folder / f"{name}.ko").write_bytes(content)
         needs[name] = (*depends(content), *LOADED_BY_NAME.get(name, ()))
         return needs[name]
 
     there = closed([*(p.stem for p in own), *MODULES], take)
     only = {name: tuple(n for n in needs[name] if n in needs) for name in there}
-    return Modules(folder, f"lib/modules/{kernel.release}", only)
+    found = Modules(folder, f"lib/modules/{kernel.release}", only)
+    _gather_beside(found, paths)
+    return found
+
+
+def _gather_beside(modules: Modules, paths: Mapping[str, Path]) -> None:
+    """The modules that the image's index does not have, and what they need; paths: all, by name."""
+    modules.beside.mkdir()
+    needs: dict[str, tuple[str, ...]] = {}
+
+    def take(name: str) -> tuple[str, ...] | None:
+        if name in modules.needs or name not in paths:
+            return None
+        content = _content(paths[name])
+        (modules.beside / f"{name}.ko").write_bytes(content)
+        needs[name] = (*depends(content), *LOADED_BESIDE.get(name, ()))
+        return needs[name]
+
+    closed(BESIDE, take)
+    known = {*needs, *modules.needs}
+    only = {name: [n for n in more if n in known] for name, more in sorted(needs.items())}
+    (modules.beside / NEEDS).write_text(json.dumps(only))
+
+
+def _content(module: Path) -> bytes:
+    """A module of a kernel's package as the board loads it."""
+    content = module.read_bytes()
+    return lzma.decompress(content) if module.suffix == ".xz" else content
 
 
 def _add_modules(cpio: Archive, kit: Kit, modules: Modules) -> None:
-    """Adds init's modules, and depmod's index of all that there are."""
+    """Adds init's modules, and depmod's index of all that there are; keeps the index beside."""
+    own = sorted(modules.folder / f"{name}.ko" for name in modules.needs)
+    with _indexed(kit, modules, own) as home:
+        for name in [*(f"{name}.ko" for name in OF_INIT), *INDEXES]:
+            cpio.file(f"{modules.home}/{name}", (home / name).read_bytes())
+    with _indexed(kit, modules, [*own, *sorted(modules.beside.glob("*.ko"))]) as home:
+        for name in INDEXES:
+            shutil.copy(home / name, modules.beside)
+
+
+@contextmanager
+def _indexed(kit: Kit, modules: Modules, files: Iterable[Path]) -> Iterator[Path]:
+    """A folder with these modules and depmod's index of them."""
     kernel = kit.kernel
     with tempfile.TemporaryDirectory(prefix="nandlab-") as scratch:
         home = Path(scratch) / modules.home
         home.mkdir(parents=True)
-        for name in modules.needs:
-            shutil.copy(modules.folder / f"{name}.ko", home)
+        for file in files:
+            shutil.copy(file, home)
         for index in ("modules.builtin", "modules.builtin.modinfo", "modules.order"):
             shutil.copy(kernel.modules / index, home)
         see = {"/image": Path(scratch)}
         kit.tools.checked(["depmod", "-b", "/image", kernel.release], see=see)
-        for name in [*(f"{name}.ko" for name in OF_INIT), *INDEXES]:
-            cpio.file(f"{modules.home}/{name}", (home / name).read_bytes())
+        yield home
 
 
 def compressed(initramfs: bytes, tools: Root) -> bytes:

@@ -174,6 +174,8 @@ class ChipModel(Noun):
         """Blocks of a partition of ``mib`` MiB (None: the whole chip), or UsageError."""
         g = self.geometry
         blocks = g.blocks if mib is None else mib * MIB / g.erasesize
+        if not blocks > 0:
+            raise UsageError(f"{mib:g} MiB has no block; give more than 0")
         if blocks > g.blocks:
             raise UsageError(f"{mib:g} MiB of a chip of {g.blocks * g.erasesize / MIB:g} MiB")
         if blocks != int(blocks):

@@ -10,6 +10,7 @@ refused, and every mistake of a file is reported at once.
 from __future__ import annotations
 
 import os
+import re
 import tomllib
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -18,6 +19,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from pydantic import BaseModel, ValidationError
+from pydantic_core import ErrorDetails
 
 from nandlab.base.errors import UsageError
 from nandlab.base.paths import CATALOG
@@ -112,9 +114,29 @@ def validate(data: Any, model: type[V], where: str) -> V:
         raise UsageError("\n".join(f"{where}: {m}" for m in mistakes(e))) from None
 
 
+PLAIN = {
+    "missing": "must be given",
+    "extra_forbidden": "there is no such key here",
+    "union_tag_invalid": "{discriminator} = {tag!r} is none of {expected_tags}",
+    "union_tag_not_found": "{discriminator} must be given",
+}
+"""What pydantic says otherwise, by the type of its error."""
+
+
 def mistakes(error: ValidationError) -> list[str]:
-    """Each mistake as ``place: what is wrong``."""
+    """Each mistake as ``place: what is wrong``, in words of ours."""
     return [
-        f"{'.'.join(str(part) for part in e['loc']) or 'the file'}: {e['msg']}"
+        f"{'.'.join(str(part) for part in e['loc']) or 'the file'}: {_plain(e)}"
         for e in error.errors()
     ]
+
+
+def _plain(error: ErrorDetails) -> str:
+    """What is wrong, without the words that are about pydantic."""
+    if error["type"] in PLAIN:
+        said = {
+            k: v.strip("'") if k == "discriminator" else v for k, v in error.get("ctx", {}).items()
+        }
+        return PLAIN[error["type"]].format(**said)
+    told = error["msg"].removeprefix("Value error, ").removeprefix("Assertion failed, ")
+    return re.sub(r"^Input should (?=be|have|match)", "must ", told)

@@ -16,7 +16,7 @@ from collections.abc import Iterable, Mapping
 from string import Formatter
 from typing import Annotated, Any, Literal, get_args
 
-from pydantic import Field, model_validator
+from pydantic import Field, SerializerFunctionWrapHandler, model_serializer, model_validator
 
 from nandlab.base.errors import UsageError
 from nandlab.catalog.noun import Noun, Strict
@@ -66,6 +66,7 @@ it is the cause of the flash operations inside."""
 Symbol = Annotated[str, Field(pattern=r"^[A-Za-z_][A-Za-z0-9_.:]*$", max_length=63)]
 
 
+MTD_UTILS = "mtd-utils"
 IMAGE_WORDS = ("tree", "work", "out", "out_bytes")
 """Words of an image's commands: the tree's folder, one for the tools' files, their output."""
 
@@ -77,6 +78,9 @@ Loss = Literal["root", "folder_times"]
 class ImageTools(Strict):
     """How an image is made by tools of the host; without ``make`` the board writes the files."""
 
+    package: str = Field(
+        default=MTD_UTILS, description="Debian package of the tool that writes the files"
+    )
     prepare: str = Field(
         default="", description="board command that runs on an erased chip before those of probe"
     )
@@ -89,6 +93,11 @@ class ImageTools(Strict):
     make: list[str] = Field(
         default=[], description="commands of the host that make {out} of the folder {tree}"
     )
+    also: dict[str, list[str]] = Field(
+        default={},
+        description="further commands after make, by the option: where its value says what its "
+        "name stands for in them",
+    )
     flash: str = Field(
         default="", description="board command that puts {out}, its input, on an erased /dev/mtd"
     )
@@ -98,6 +107,18 @@ class ImageTools(Strict):
     loses: dict[Loss, str] = Field(
         default={}, description="what an image loses beside what differs says, in a sentence"
     )
+
+    @model_serializer(mode="wrap")
+    def _without_what_is_usual(self, dump: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        """A file that has neither is written as before it could: entries keep their hashes."""
+        told: dict[str, Any] = dump(self)
+        usual = {"package": MTD_UTILS, "also": {}}
+        return {k: v for k, v in told.items() if k not in usual or v != usual[k]}
+
+    def commands(self, words: Mapping[str, str]) -> list[str]:
+        """The commands that make the image, filled in; words: what their templates name."""
+        also = [line for option, lines in self.also.items() if words[option] for line in lines]
+        return [line.format(**words) for line in (*self.make, *also)]
 
     @model_validator(mode="after")
     def _what_is_made_is_flashed(self) -> ImageTools:
@@ -202,6 +223,9 @@ class FilesystemModel(Noun):
     mount: str = Field(description="command that mounts it on a partition that was just found")
     unmount: list[str] = Field(description="commands that take it away, down to the MTD device")
     settle: Settle
+    read_only: bool = Field(
+        default=False, description="whether it is only read: an image is flashed, nothing formatted"
+    )
     options: dict[str, Option] = Field(default_factory=dict)
     chip_needs: list[ChipNeed] = Field(default=[], description="bounds on the chip")
     chip_parameters: dict[Literal["name", "partition_name"], str] = Field(
@@ -216,6 +240,11 @@ class FilesystemModel(Noun):
     memory_of: list[str] = Field(
         default=[],
         description="kernel modules whose allocations are the file system's own; empty: not known",
+    )
+    memory_reclaimable: list[str] | None = Field(
+        default=None,
+        description="of these, the kernel functions whose allocations it takes back under "
+        "pressure: inodes and what goes with them; null: not known",
     )
     counters: str | None = Field(
         default=None,
@@ -246,6 +275,22 @@ class FilesystemModel(Noun):
         description="operation -> kernel functions that may do it; the first that exists is taken",
     )
 
+    @model_serializer(mode="wrap")
+    def _without_what_it_is_not(self, dump: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        """One that is written to is told as before there were others: entries keep their hashes.
+
+        So is one whose RAM the kernel takes back in parts that are not known.
+        """
+        told: dict[str, Any] = dump(self)
+        absent = {"read_only": False, "memory_reclaimable": None}
+        return {k: v for k, v in told.items() if k not in absent or v != absent[k]}
+
+    @model_validator(mode="after")
+    def _an_image_is_all_that_is_only_read(self) -> FilesystemModel:
+        if self.read_only and (self.format or not self.image.make):
+            raise ValueError("read_only: it is made as an image (image.make), and has no format")
+        return self
+
     @model_validator(mode="before")
     @classmethod
     def _type_is_its_name(cls, data: Any) -> Any:
@@ -267,8 +312,11 @@ class FilesystemModel(Noun):
 
     def _image_uses_words_that_are_there(self, known: set[str]) -> None:
         tools = self.image
+        if lost := tools.also.keys() - self.options.keys():
+            raise ValueError(f"image.also: there is no option {min(lost)!r}")
         known = {*known, *IMAGE_WORDS, *get_args(Figure), *tools.probe}
-        for command in (tools.prepare, tools.flash, *tools.make, *tools.files.values()):
+        also = [line for lines in tools.also.values() for line in lines]
+        for command in (tools.prepare, tools.flash, *tools.make, *also, *tools.files.values()):
             used = {name for _, name, _, _ in Formatter().parse(command) if name is not None}
             if used - known:
                 raise ValueError(f"image: {command!r} uses {sorted(used - known)}: no such word")
@@ -317,7 +365,7 @@ class FilesystemModel(Noun):
     def mount_options(self, chosen: Mapping[str, str]) -> str:
         """The words for ``mount -o``."""
         words = [value.mount for value in self._values(chosen).values()]
-        return ",".join(["rw", *(w for w in words if w)])
+        return ",".join(["ro" if self.read_only else "rw", *(w for w in words if w)])
 
     def mount_commands(self, chosen: Mapping[str, str]) -> list[str]:
         """Templates of the commands of a mount: it, then what is set on what is mounted."""

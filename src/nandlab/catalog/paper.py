@@ -10,6 +10,7 @@ claim of a workload that the run has.
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from typing import Any, Literal
 
 from pydantic import Field, model_validator
@@ -30,6 +31,17 @@ class Selector(Strict):
         default={}, description="parameters of the workload that must have these values"
     )
     chip: str = Field(default="", description="the chip's part name; empty: the paper's")
+    partition_mib: float | None = Field(
+        default=None, gt=0, description="MiB of the chip that the file system has; absent: any"
+    )
+    image: str = Field(
+        default="",
+        description="the image, or the tree, that the chip began from, as the study names it; "
+        "empty: any, or none",
+    )
+    label: str = Field(
+        default="", description="as counts name it; empty: file system, options and state"
+    )
 
 
 class Against(Strict):
@@ -41,6 +53,34 @@ class Against(Strict):
 
 
 Direction = Literal["above 1", "below 1", "not above 1", "none"]
+Says = Literal["linear", "grows", "does not depend", "falls below"]
+NEAR: dict[Says, float] = {
+    "linear": 0.01,
+    "grows": 0.1,
+    "does not depend": 0.1,
+    "falls below": 1.25,
+}
+"""``within`` where a part along something has none."""
+
+
+class Along(Strict):
+    """A part of many configurations, which differ in one thing: how its figure goes along with it.
+
+    Of each member a least-squares line is laid through them, or two lines are crossed:
+
+    - linear: the number is R², which must be 1 less ``within`` at the least;
+    - grows, does not depend: the number is the change, what the line rises from the least place
+      to the greatest, as a share of the mean; it must be over ``within``, or at most that much to
+      either side of 0;
+    - falls below: the number is the place from which on ``of`` is below ``over``, by straight lines
+      between places; the paper's number is near by the factor ``within``.
+    """
+
+    by: str = Field(
+        description="in what they differ: parameter.NAME, chip.partition_mib, or a figure such as "
+        "own.tree_files"
+    )
+    says: Says
 
 
 class Part(Strict):
@@ -65,6 +105,9 @@ class Part(Strict):
     )
     over_figure: FigureName | None = Field(
         default=None, description="the figure to divide by; absent: the same"
+    )
+    along: Along | None = Field(
+        default=None, description="over what the configurations that of means are a line"
     )
     against: Against | None = Field(
         default=None, description="what the quotient is divided by in its turn; absent: nothing"
@@ -95,21 +138,49 @@ class Part(Strict):
         default=None,
         gt=0,
         description="factor from the paper's number that counts as reproduced, 1.25 if absent; of "
-        "a saving the distance, 0.1 if absent",
+        "a saving the distance, 0.1 if absent; of a part along something as Along has it",
+    )
+    incomparable: str = Field(
+        default="",
+        description="why the paper's number cannot be set beside ours: it has no part in the "
+        "verdict; empty: it can",
     )
 
     @property
     def quotient(self) -> bool:
         """Whether it is a quotient and no figure."""
-        return self.over is not None or self.over_figure is not None
+        return not self.along and (self.over is not None or self.over_figure is not None)
+
+    @property
+    def sided(self) -> bool:
+        """Whether it can go the way that the paper says, or another."""
+        return self.along is not None or self.direction != "none"
 
     @property
     def nearness(self) -> float:
         """``within`` or what stands for it."""
+        if self.along:
+            return self.within or NEAR[self.along.says]
         return self.within or (0.1 if self.saving else 1.25)
 
     @model_validator(mode="after")
+    def _stands_alone_along(self) -> Part:
+        if self.along is None:
+            return self
+        crosses = self.along.says == "falls below"
+        if crosses != (self.over is not None):
+            raise ValueError("along: over is the other line of falls below, and of nothing else")
+        if self.paper is not None and not crosses:
+            raise ValueError(f"along: {self.along.says} has no number of the paper's")
+        alone = {"over_figure", "each", "against", "factor", "saving", "far", "direction"}
+        if many := sorted(alone & self.model_fields_set):
+            raise ValueError(f"along: {many[0]} does not go with it")
+        return self
+
+    @model_validator(mode="after")
     def _says_something(self) -> Part:
+        if self.along is not None:
+            return self
         if not self.quotient and (self.direction != "none" or self.saving or self.against):
             raise ValueError("direction, saving and against belong to a quotient: name over")
         if self.paper is None and self.direction == "none":
@@ -119,6 +190,13 @@ class Part(Strict):
         if not self.saving and self.within is not None and self.within < 1:
             raise ValueError("within is a factor: 1 or more")
         return self
+
+
+def moved(name: str, phases: Mapping[str, str]) -> str:
+    """A name with what stands instead of each regular expression."""
+    for pattern, instead in phases.items():
+        name = re.sub(pattern, instead, name)
+    return name
 
 
 class Basis(Strict):
@@ -133,7 +211,9 @@ class Basis(Strict):
     parameters: dict[str, Scalar] = Field(
         default={}, description="the workload's parameters that the other way has"
     )
-
+    options: dict[str, dict[str, str]] = Field(
+        default={}, description="by file system: its options that the other way has"
+    )
     phases: dict[str, str] = Field(
         default={},
         description="phases that the other way has: regular expressions in names of figures, and "
@@ -142,14 +222,14 @@ class Basis(Strict):
 
     def moved(self, name: str) -> str:
         """A figure's name, or a pattern of phases, with the other way's phases."""
-        for pattern, instead in self.phases.items():
-            name = re.sub(pattern, instead, name)
-        return name
+        return moved(name, self.phases)
 
     @model_validator(mode="after")
     def _is_another(self) -> Basis:
-        if not (self.states or self.parameters or self.phases):
-            raise ValueError("the other way must differ: name states, parameters or phases")
+        if not (self.states or self.parameters or self.options or self.phases):
+            raise ValueError(
+                "the other way must differ: name states, parameters, options or phases"
+            )
         return self
 
 
@@ -175,6 +255,9 @@ class Claim(Strict):
     shown: str = Field(
         default="", description="the table of flash time by cause that shows it, by its id"
     )
+    phase: str = Field(
+        default="", description="the phase whose time the counts split; empty: the headline's"
+    )
 
 
 class Taken(Strict):
@@ -199,6 +282,11 @@ class Bar(Strict):
 
     label: str = Field(description="what the row is")
     of: Selector
+    phases: dict[str, str] = Field(
+        default={},
+        description="phases that it is of instead of the panels', as a basis has them: first_ = "
+        "second_",
+    )
 
 
 class Panel(Strict):
@@ -214,26 +302,41 @@ class Drawn(Strict):
     id: str = Field(pattern=r"^[a-z0-9-]+$")
     title: str = Field(description="what the paper's figure shows")
     said: list[str] = Field(description="the numbers that the paper states of it, as sentences")
-    panels: list[Panel] = Field(min_length=1)
-    bars: list[Bar] = Field(min_length=1)
+    workload: str = Field(default="", description="whose trials it is of; empty: the paper's")
+    panels: list[Panel] = Field(default=[])
+    bars: list[Bar] = Field(default=[])
+    curves: list[str] = Field(
+        default=[], description="instead of bars: the study's curves that redraw it, by name"
+    )
+
+    @model_validator(mode="after")
+    def _is_drawn_one_way(self) -> Drawn:
+        bars = bool(self.panels) and bool(self.bars)
+        if bars == bool(self.curves) or bool(self.panels) != bool(self.bars):
+            raise ValueError("it is drawn as panels of bars, or as curves of the study: name one")
+        return self
 
 
 def _with_selectors(value: Any, known: dict[str, Any]) -> Any:
-    """A copy in which each ``of`` and ``over`` that is a name is that selector."""
+    """A copy in which each ``of``, ``over`` and ``counted`` that is a name is that selector."""
     if isinstance(value, list):
         return [_with_selectors(v, known) for v in value]
     if not isinstance(value, dict):
         return value
     copy = {key: _with_selectors(v, known) for key, v in value.items()}
-    for key in {"of", "over"} & copy.keys():
-        name = copy[key]
-        if isinstance(name, str):
-            if name not in known:
-                raise ValueError(
-                    f"{key} = {name!r}: no such selector; there are: {', '.join(known)}"
-                )
-            copy[key] = known[name]
+    for key in {"of", "over", "counted"} & copy.keys():
+        if isinstance(copy[key], list):
+            copy[key] = [_named(key, name, known) for name in copy[key]]
+        else:
+            copy[key] = _named(key, copy[key], known)
     return copy
+
+
+def _named(key: str, told: Any, known: dict[str, Any]) -> Any:
+    """The selector of this name; what is no name is itself one."""
+    if isinstance(told, str) and told not in known:
+        raise ValueError(f"{key} = {told!r}: no such selector; there are: {', '.join(known)}")
+    return known[told] if isinstance(told, str) else told
 
 
 class PaperModel(Noun):

@@ -8,7 +8,7 @@ from typing import Any, Literal, Protocol
 
 from pydantic import Field, SerializerFunctionWrapHandler, model_serializer, model_validator
 
-from nandlab.catalog import counts, points
+from nandlab.catalog import counts, draws, points
 from nandlab.catalog.noun import Scalar, Strict
 
 
@@ -22,7 +22,7 @@ class Grammar(Protocol):
         """A text as templates have it."""
 
 
-GRAMMARS: Mapping[str, Grammar] = {"points": points, "counts": counts}
+GRAMMARS: Mapping[str, Grammar] = {"points": points, "counts": counts, "draw": draws}
 
 
 class Parameter(Strict):
@@ -35,11 +35,11 @@ class Parameter(Strict):
     one_of: list[str] | list[int] | None = Field(
         default=None, description="the words or whole numbers that it may be"
     )
-    grammar: Literal["", "points", "counts"] = Field(
+    grammar: Literal["", "points", "counts", "draw"] = Field(
         default="",
         description="points: its text is a list of points (docs/readbench.md), checked before the "
         "board starts; templates have it expanded, a point a line; counts: numbers from 1 up, "
-        "between commas",
+        "between commas; draw: a number or a distribution (docs/filetree.md)",
     )
 
     @model_serializer(mode="wrap")
@@ -52,8 +52,10 @@ class Parameter(Strict):
     def _grammar_is_of_texts(self) -> Parameter:
         if self.grammar and not isinstance(self.default, str):
             raise ValueError("a grammar is of a text")
-        if self.grammar == "counts" and (wrong := counts.mistake(str(self.default))):
-            raise ValueError(f"default: {wrong}")
+        if self.grammar in ("counts", "draw"):
+            wrong = GRAMMARS[self.grammar].mistake(str(self.default))
+            if wrong:
+                raise ValueError(f"default: {wrong}")
         return self
 
     def word(self, value: Scalar) -> str:

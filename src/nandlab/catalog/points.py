@@ -115,7 +115,7 @@ def read(text: str) -> list[Point]:
     found: dict[str, Point] = {}
     for i, place in enumerate(places, 1):
         try:
-            for point in _crossed(place.split()):
+            for point in _crossed(re.sub(r"\s*,\s*", ",", place).split()):
                 if point.name in found:
                     raise UsageError(f"{point.name} is there before: leave it out once")
                 found[point.name] = point

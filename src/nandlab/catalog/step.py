@@ -1,53 +1,76 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""A step of a workload that is a list of steps, and what is wrong with such a list."""
+"""The steps that a workload may be a list of: for each kind what its file says of it.
+
+Every kind has its own fields. Texts are templates over the workload's parameters. What is wrong
+with a list as a whole is in nandlab.catalog.steplist.
+"""
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from collections.abc import Mapping
+from typing import Annotated, Any, Literal, Self, get_args
 
-from pydantic import Field, ValidationError, model_validator
+from pydantic import (
+    BeforeValidator,
+    Field,
+    SerializerFunctionWrapHandler,
+    model_serializer,
+    model_validator,
+)
 
-from nandlab.catalog.noun import Strict
+from nandlab.catalog import draws
+from nandlab.catalog.noun import Scalar, Strict
 from nandlab.catalog.words import NAME
 
-Do = Literal[
-    "run", "mount", "unmount", "remount", "drop", "sync", "rest", "fill", "save", "cut"
-]  # fmt: skip
-TIMED: tuple[Do, ...] = ("run", "mount", "unmount", "remount", "sync")
+TIMED = (
+    *("run", "mount", "unmount", "remount", "sync"),
+    *("tree", "list", "find", "read", "delete", "remove"),
+)
 """Steps that count unless their file says otherwise; the others prepare."""
-AWAY: tuple[Do, ...] = ("unmount", "cut")
+AWAY = ("unmount", "cut")
 """Steps that leave the file system not mounted."""
-OF_A_TRIAL = ("counters", "fill", "format", "load", "modules", "settle", "workload")
-"""Steps of a trial that are not a workload's; one of a list may be called as what it does."""
+FIRST = ("run", "mount", "unmount", "remount", "drop", "sync", "rest", "fill", "save", "cut")
+"""The kinds that were there first. They shared their fields, and are written so: files keep their
+hashes."""
+SHARED = {"command": "", "options": "", "tells": False}
+LATER: dict[str, Any] = {
+    **{"when": {}, "sync": False, "limit_s": 0, "file": "", "share": "1"},
+    "reads_only": False,
+}
+"""Fields that came later, with the values that a step without them has."""
+
+DRAWN = ("dirs", "files", "size")
+"""Fields of a tree that are distributions."""
+By = Literal["filetree", "busybox"]
+
+
+def _as_text(value: Any) -> Any:
+    """A number as templates have it: ``5`` and ``"5"`` are one value."""
+    return str(value) if isinstance(value, int | float) and not isinstance(value, bool) else value
+
+
+Text = Annotated[str, BeforeValidator(_as_text)]
+"""A template; a number may stand for itself."""
 
 
 class StepWords(Strict):
-    """A step of a workload that is a list of steps; each is a phase."""
+    """What a step of any kind says; each is a phase."""
 
-    do: Do = Field(
-        description="run a command; mount, unmount, remount the file system; drop the caches; "
-        "sync; rest until the chip is quiet; fill the flash to the state that is asked for; save "
-        "the chip; cut the power"
-    )
+    do: str = Field(description="what it does: its kind")
     name: str = Field(
         default="", pattern=r"^$|" + NAME, description="its phase; empty: what it does"
     )
     title: str = Field(default="", description="as tables show it; empty: its name")
-    command: str = Field(
-        default="", description="of run: the command, a template, in the job's folder"
-    )
-    options: str = Field(
-        default="", description="of remount: what follows mount -o remount, such as ro"
-    )
-    tells: bool = Field(
-        default=False, description="of run: its last line reports phases and figures of its own"
-    )
     timed: bool | None = Field(
         default=None,
-        description="whether totals include it; absent: those that run, sync, mount or unmount",
+        description="whether totals include it; absent: all do but those that prepare (drop, rest, "
+        "fill, save, cut)",
     )
     may_fail: bool = Field(default=False, description="whether the trial goes on if it fails")
     always: bool = Field(default=False, description="whether it runs after a failure too")
+    when: dict[str, Scalar] = Field(
+        default={}, description="parameters and values with which it is there; empty: always"
+    )
 
     @property
     def phase(self) -> str:
@@ -59,50 +82,245 @@ class StepWords(Strict):
         """Whether totals include it."""
         return self.do in TIMED if self.timed is None else self.timed
 
-    @model_validator(mode="after")
-    def _has_what_it_needs(self) -> StepWords:
-        if (self.do == "run") != bool(self.command):
-            raise ValueError("a command belongs to do = run, which needs one")
-        if self.tells and self.do != "run":
-            raise ValueError("tells is of do = run")
-        if (self.do == "remount") != bool(self.options):
-            raise ValueError("options belong to do = remount, which needs them: ro, rw, ...")
+    @property
+    def of_files(self) -> bool:
+        """Whether it works on files, and so needs the file system mounted and warms its cache."""
+        return isinstance(self, FileStep)
+
+    @property
+    def writes(self) -> bool:
+        """Whether it writes to the file system, as far as its file tells."""
+        return False
+
+    def templates(self) -> dict[str, str]:
+        """Its templates, by field."""
+        return {}
+
+    def settled(self, words: Mapping[str, str]) -> Self:
+        """The step with its switches set, which templates may turn; ValueError: one is neither."""
         return self
 
-
-def valid(given: list[Any]) -> list[StepWords]:
-    """The valid steps; the model's own check reports what is wrong with the others."""
-    found = []
-    for step in given:
-        try:
-            found.append(StepWords.model_validate(step))
-        except ValidationError:
-            continue
-    return found
+    @model_serializer(mode="wrap")
+    def _as_before(self, dump: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        """A step that uses nothing new is written as before there was anything new."""
+        told: dict[str, Any] = dump(self)
+        kept = {k: v for k, v in told.items() if k not in LATER or v != LATER[k]}
+        return {**SHARED, **kept} if self.do in FIRST else kept
 
 
-def mistake(steps: list[StepWords]) -> str | None:
-    """What is wrong with a list of valid steps, or None."""
-    names = [step.phase for step in steps]
-    own = [s.phase for s in steps if s.phase in OF_A_TRIAL and s.phase != s.do]
-    if own:
-        return f"a trial has a step {own[0]} of its own: give yours another name"
-    twice = sorted({name for name in names if names.count(name) > 1})
-    if twice:
-        return f"steps of one name: {', '.join(twice)}; give each a name"
-    if sum(step.do == "save" for step in steps) > 1:
-        return "a list saves the chip once at most: the board keeps one image for it"
-    return _mount_mistake(steps)
+class Plain(StepWords):
+    """A step that needs no more words."""
+
+    do: Literal["mount", "unmount", "drop", "sync", "save", "cut"] = Field(
+        description="mount or unmount the file system; drop the caches; sync; save the chip; cut "
+        "the power"
+    )
 
 
-def _mount_mistake(steps: list[StepWords]) -> str | None:
-    """What is wrong with the first step that needs the file system mounted, or not, and finds the
-    opposite."""
-    mounted = False
-    for step in steps:
-        if step.do == "mount" and mounted:
-            return f"step {step.phase}: it is mounted already"
-        if step.do in ("unmount", "remount", "run", "cut") and not mounted:
-            return f"step {step.phase}: it is not mounted then; a mount must come before"
-        mounted = step.do == "mount" or (mounted and step.do not in AWAY)
-    return None
+class Remount(StepWords):
+    """The file system is mounted with other options while it is mounted."""
+
+    do: Literal["remount"]
+    options: str = Field(
+        pattern=r"^[A-Za-z0-9_=.:,{}+-]+$",
+        description="what follows mount -o remount: ro, rw or any other",
+    )
+
+    @property
+    def writes(self) -> bool:
+        return "rw" in self.options.split(",")
+
+
+class Rest(StepWords):
+    """Waits until the chip is quiet."""
+
+    do: Literal["rest"]
+    limit_s: int = Field(
+        default=0,
+        ge=0,
+        le=80_000,
+        description="the most seconds of the board's time that it waits; 0: the file system's own",
+    )
+
+
+class FileStep(StepWords):
+    """A step that works on files of a mounted file system."""
+
+    sync: bool | str = Field(
+        default=False,
+        description="whether a sync of its own follows, which the phase tells apart; a text is a "
+        "template that gives true or false",
+    )
+
+    def settled(self, words: Mapping[str, str]) -> Self:
+        if isinstance(self.sync, bool):
+            return self
+        said = self.sync.format(**words)
+        if said not in ("true", "false"):
+            raise ValueError(f"sync must be true or false, is {said!r}")
+        return self.model_copy(update={"sync": said == "true"})
+
+    def templates(self) -> dict[str, str]:
+        return {} if isinstance(self.sync, bool) else {"sync": self.sync}
+
+
+class Run(FileStep):
+    """Runs a command in the job's folder."""
+
+    do: Literal["run"]
+    command: str = Field(min_length=1, description="the command, a template, in the job's folder")
+    tells: bool = Field(
+        default=False, description="its last line reports phases and figures of its own"
+    )
+    reads_only: bool = Field(
+        default=False, description="whether its command writes nothing to the file system"
+    )
+
+    @property
+    def writes(self) -> bool:
+        return not self.reads_only
+
+    def templates(self) -> dict[str, str]:
+        return super().templates() | {"command": self.command}
+
+
+class Fill(FileStep):
+    """Fills the flash to the state that is asked for, or one file with random data."""
+
+    do: Literal["fill"]
+    file: str = Field(
+        default="",
+        description="the file, below the mountpoint, that is filled with random data and synced; "
+        "empty: the state of the flash is made",
+    )
+    share: Text = Field(
+        default="1", description="of a file: how much of the free bytes it takes; 1: all there are"
+    )
+
+    @property
+    def of_files(self) -> bool:
+        return bool(self.file)
+
+    @property
+    def writes(self) -> bool:
+        return bool(self.file)
+
+    @model_validator(mode="after")
+    def _is_of_one_kind(self) -> Fill:
+        if not self.file and (self.sync or self.share != "1"):
+            raise ValueError("sync and share are of a fill that names a file")
+        return self
+
+    def templates(self) -> dict[str, str]:
+        return super().templates() | {"file": self.file, "share": self.share}
+
+
+class Remove(FileStep):
+    """Deletes one file."""
+
+    do: Literal["remove"]
+    file: str = Field(min_length=1, description="the file, below the mountpoint")
+
+    @property
+    def writes(self) -> bool:
+        return True
+
+    def templates(self) -> dict[str, str]:
+        return super().templates() | {"file": self.file}
+
+
+class Tree(FileStep):
+    """Makes a tree of folders and files, drawn by a seed; docs/filetree.md has its rules."""
+
+    do: Literal["tree"]
+    folder: str = Field(min_length=1, description="the folder, below the mountpoint; it is made")
+    depth: Text = Field(
+        description="levels of folders, the top counted: 1 is one folder with files"
+    )
+    dirs: Text = Field(description="folders in each folder: a number or a distribution")
+    files: Text = Field(description="files in each folder: a number or a distribution")
+    size: Text = Field(description="bytes of a file: a number or a distribution")
+    payload: str = Field(default="random", description="values of the files' bytes")
+    compressibility: Text = Field(
+        default="0", description="share of the files' bytes that a compressor can take out"
+    )
+    seed: Text = Field(default="{seed}", description="equal seeds give equal trees")
+
+    @property
+    def writes(self) -> bool:
+        return True
+
+    def templates(self) -> dict[str, str]:
+        names = ("folder", "depth", *DRAWN, "payload", "compressibility", "seed")
+        return super().templates() | {name: getattr(self, name) for name in names}
+
+    def settled(self, words: Mapping[str, str]) -> Self:
+        """Its distributions too are filled in: tables are those of the study's own catalog."""
+        said = {name: getattr(self, name).format(**words) for name in DRAWN}
+        known = {k: draws.expanded(v) if draws.mistake(v) is None else v for k, v in said.items()}
+        return super().settled(words).model_copy(update=known)
+
+
+class Walk(FileStep):
+    """Walks through all that is below a folder."""
+
+    folder: str = Field(
+        default="", description="the folder, below the mountpoint; empty: the mountpoint itself"
+    )
+    by: str = Field(
+        default="filetree",
+        description="what does it: filetree, or busybox's own command; a template that gives one",
+    )
+
+    def settled(self, words: Mapping[str, str]) -> Self:
+        said = self.by.format(**words)
+        if said not in get_args(By):
+            raise ValueError(f"by must be one of {', '.join(get_args(By))}, is {said!r}")
+        return super().settled(words).model_copy(update={"by": said})
+
+    def templates(self) -> dict[str, str]:
+        return super().templates() | {"folder": self.folder, "by": self.by}
+
+
+class List(Walk):
+    """Reads every folder and looks at every entry, as ls -R does; delete deletes what it finds."""
+
+    do: Literal["list", "delete"] = Field(
+        description="list: names and attributes of all entries; delete: the folder and all in it, "
+        "of the mountpoint what is in it"
+    )
+
+    @property
+    def writes(self) -> bool:
+        return self.do == "delete"
+
+
+class Find(Walk):
+    """Looks for a name that is not there."""
+
+    do: Literal["find"]
+    target: str = Field(min_length=1, description="the name; that it is found is an error")
+
+    def templates(self) -> dict[str, str]:
+        return super().templates() | {"target": self.target}
+
+
+class Read(Walk):
+    """Reads files whole."""
+
+    do: Literal["read"]
+    list: str = Field(
+        default="",
+        description="the job's file that has the paths of those to read, a line each, from the "
+        "folder; empty: all files of the folder, in the order of a walk",
+    )
+
+    def templates(self) -> dict[str, str]:
+        return super().templates() | {"list": self.list}
+
+
+AnyStep = Annotated[
+    Plain | Remount | Rest | Run | Fill | Remove | Tree | List | Find | Read,
+    Field(discriminator="do"),
+]
+"""A step of a list; its ``do`` decides which fields it has."""

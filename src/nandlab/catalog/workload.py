@@ -10,11 +10,11 @@ from typing import Any
 from pydantic import Field, SerializerFunctionWrapHandler, model_serializer, model_validator
 
 from nandlab.base.errors import UsageError
-from nandlab.catalog import points, step
+from nandlab.catalog import points, steplist, steptitles, stepvalues
 from nandlab.catalog.asks import Need, Stores
 from nandlab.catalog.noun import Noun, Scalar
 from nandlab.catalog.parameter import Parameter
-from nandlab.catalog.step import StepWords
+from nandlab.catalog.step import AnyStep
 from nandlab.catalog.words import WorkloadWords
 
 WORDS = ("seed", "mountpoint")
@@ -32,10 +32,13 @@ class WorkloadModel(Noun, WorkloadWords):
     command: str = Field(
         default="", description="the command, a template, run where the configuration file is"
     )
-    steps: list[StepWords] = Field(
+    steps: list[AnyStep] = Field(
         default=[],
         description="what is done in order, instead of one command; the file system is made and "
         "not mounted before; each step is a phase",
+    )
+    reads_only: bool = Field(
+        default=False, description="whether the command writes nothing to the file system"
     )
     config_file: str = Field(default="", description="the configuration file's name; empty: none")
     config: str = Field(default="", description="the configuration file's text, a template")
@@ -51,7 +54,7 @@ class WorkloadModel(Noun, WorkloadWords):
     def _without_what_it_does_not_ask(self, dump: SerializerFunctionWrapHandler) -> dict[str, Any]:
         """What asks for nothing is written as before it could: files keep their hashes."""
         told: dict[str, Any] = dump(self)
-        return {k: v for k, v in told.items() if v or k not in ("needs", "stores")}
+        return {k: v for k, v in told.items() if v or k not in ("needs", "stores", "reads_only")}
 
     @model_validator(mode="after")
     def _asks_by_its_parameters(self) -> WorkloadModel:
@@ -64,23 +67,18 @@ class WorkloadModel(Noun, WorkloadWords):
 
     @model_validator(mode="before")
     @classmethod
-    def _steps_are_phases(cls, data: Any) -> Any:
-        """A step is a phase, unless it reports phases of its own or the file has words for it."""
+    def _steps_have_words(cls, data: Any) -> Any:
+        """Steps bring words for what they tell, but for what the file has words for."""
         if not isinstance(data, dict) or not isinstance(data.get("steps"), list):
             return data
-        given = [p for p in data.get("phases") or [] if isinstance(p, dict)]
-        known = {p.get("name") for p in given}
-        made = [
-            {"name": s.phase, "title": s.title or s.phase.replace("_", " "), "timed": s.counts}
-            for s in step.valid(data["steps"])
-            if not s.tells and s.phase not in known
-        ]
-        return {**data, "phases": [*given, *made]}
+        return steptitles.with_words(data, steplist.valid(data["steps"]))
 
     @model_validator(mode="after")
     def _can_be_done(self) -> WorkloadModel:
         if bool(self.command) == bool(self.steps):
             raise ValueError("it is a command or a list of steps: give one of the two")
+        if self.reads_only and not self.command:
+            raise ValueError("reads_only is of a command; in a list, each step that runs says it")
         if bool(self.config) != bool(self.config_file):
             raise ValueError("config and config_file go together")
         if self.config_file in FILES:
@@ -90,9 +88,61 @@ class WorkloadModel(Noun, WorkloadWords):
         lost = {f.parameter for f in self.figures.values() if f.parameter} - set(self.parameters)
         if lost:
             raise ValueError(f"figures: there is no parameter {min(lost)!r}")
-        if wrong := step.mistake(self.steps):
-            raise ValueError(wrong)
+        self._check_steps()
         return self
+
+    def _check_steps(self) -> None:
+        """ValueError if the list cannot be done with values that its parameters may have."""
+        if wrong := steplist.strangers(self.steps, self.parameters):
+            raise ValueError(wrong)
+        defaults = {key: p.default for key, p in self.parameters.items()}
+        for values in steplist.ways(self.steps, self.parameters):
+            if any(need.unmet({**defaults, **values}, ()) for need in self.needs):
+                continue
+            if wrong := self._misfit({**defaults, **values}):
+                with_ = ", ".join(f"{name} = {value!r}" for name, value in values.items())
+                raise ValueError(f"with {with_}: {wrong}" if values else wrong)
+
+    def _misfit(self, parameters: Mapping[str, Scalar]) -> str | None:
+        """What is wrong with the list with these parameters, or None."""
+        steps = steplist.there(self.steps, parameters)
+        if wrong := steplist.mistake(steps):
+            return wrong
+        words = self._said(parameters)
+        try:
+            return next(stepvalues.misfits(steplist.settled(steps, words), words), None)
+        except ValueError as e:
+            return str(e)
+
+    def _said(self, parameters: Mapping[str, Scalar]) -> dict[str, str]:
+        """The words of templates before there is a trial; its seed stands for all seeds."""
+        said = {key: p.word(parameters[key]) for key, p in self.parameters.items()}
+        return {**said, "seed": "1", "mountpoint": "/"}
+
+    def settled(self, parameters: Mapping[str, Scalar]) -> WorkloadModel:
+        """The workload as it is with these parameters: with the steps that are there, and words
+        for what these tell."""
+        words = self._said(parameters)
+        steps = steplist.settled(steplist.there(self.steps, parameters), words)
+        gone = steptitles.names(self.steps) - steptitles.names(steps)
+        if steps == self.steps:
+            return self
+        return self.model_copy(
+            update={
+                "steps": steps,
+                "phases": [p for p in self.phases if p.name not in gone],
+                "operations": [o for o in self.operations if o.name not in gone],
+                "figures": {k: f for k, f in self.figures.items() if k not in gone},
+            }
+        )
+
+    def emptied(self, parameters: Mapping[str, Scalar]) -> list[str]:
+        """The steps in which filetree deletes all that is in the mountpoint."""
+        return stepvalues.emptied(self.steps, self._said(parameters)) if self.steps else []
+
+    def most_bytes(self, parameters: Mapping[str, Scalar]) -> tuple[str, int] | None:
+        """The step after which its trees are largest, and their expected bytes; None: no tree."""
+        return stepvalues.most_bytes(self.steps, self._said(parameters))
 
     def _check_templates(self) -> None:
         """ValueError if a template has a word that stands for nothing."""
@@ -106,7 +156,8 @@ class WorkloadModel(Noun, WorkloadWords):
 
     def words(self) -> set[str]:
         """The words that its templates use."""
-        templates = (self.command, self.config, *(s.command for s in self.steps))
+        listed = (text for step in self.steps for text in step.templates().values())
+        templates = (self.command, self.config, *listed)
         parts = (part for t in templates for part in Formatter().parse(t))
         return {name for _, name, _, _ in parts if name is not None}
 
@@ -152,6 +203,8 @@ class WorkloadModel(Noun, WorkloadWords):
         for key in self._points():
             misfits = points.misfits(str(found[key]), found)
             wrong += [f"{where}: {self.name}: {key}: {text}" for text in misfits]
+        if not wrong and self.steps and (misfit := self._misfit(found)):
+            wrong.append(f"{where}: {self.name}: {misfit}")
         if wrong:
             raise UsageError("\n".join(wrong))
         return found

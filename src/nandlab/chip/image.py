@@ -25,6 +25,8 @@ HEADER = struct.Struct("<IHHIIIIQQQQII")
 BLOCK = struct.Struct("<IIIIIIII")
 END = struct.Struct("<IIQII")
 FACTORY_BAD, WORN_OUT = 1, 2
+BLOCKS_MAX = 1 << 18
+"""More than any chip has."""
 assert (HEADER.size, BLOCK.size, END.size) == (64, 32, 24)
 
 
@@ -36,6 +38,12 @@ class Geometry:
     oobsize: int
     erasesize: int
     blocks: int
+
+    @property
+    def possible(self) -> bool:
+        """Whether a chip can have it: whole pages in a block, and at least one of each."""
+        whole = self.writesize > 0 and self.erasesize > 0 and not self.erasesize % self.writesize
+        return whole and 0 < self.blocks <= BLOCKS_MAX
 
     @property
     def pages_per_block(self) -> int:
@@ -124,6 +132,8 @@ def decode(data: bytes) -> ChipImage:
         raise NandlabError("image: of another version of the format")
     _checked(head)
     geometry = Geometry(*rest[:4])
+    if not geometry.possible:
+        raise NandlabError("image: corrupt, of a geometry that no chip has")
     blocks: list[Block] = []
     while True:
         word = reader.data[reader.at : reader.at + 4]
@@ -143,7 +153,8 @@ def decode(data: bytes) -> ChipImage:
 def _decode_block(reader: _Reader, geometry: Geometry) -> Block:
     head = reader.take(BLOCK.size)
     magic, index, wear, disturb, flags, pages, flips, _ = BLOCK.unpack(head)
-    if magic != BLOCK_MAGIC or index >= geometry.blocks:
+    whole = pages in (0, geometry.pages_per_block)
+    if magic != BLOCK_MAGIC or index >= geometry.blocks or not whole:
         raise NandlabError("image: corrupt, no block where one should be")
     cells_at = 8 * flips + 2 * pages
     payload = reader.take(cells_at + (geometry.block_bytes if pages else 0))
@@ -210,6 +221,8 @@ def join(cells: Path, sidecar: Path) -> ChipImage:
         if told["format"] != SIDECAR_FORMAT:
             raise NandlabError(f"{sidecar}: of another version of the format")
         geometry = Geometry(**told["geometry"])
+        if not geometry.possible:
+            raise NandlabError(f"{sidecar}: of a geometry that no chip has")
         dump = cells.read_bytes()
         if len(dump) != told["cells_bytes"]:
             raise NandlabError(f"{cells}: {len(dump)} bytes, not {told['cells_bytes']}: truncated?")

@@ -13,10 +13,12 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from nandlab.base.errors import UsageError
+from nandlab.cli.sizes import sizes
 from nandlab.cli.words import pairs
 
 if TYPE_CHECKING:
     from nandlab.board.job import Board
+    from nandlab.catalog.chip import ChipModel
     from nandlab.chip.file import Made
     from nandlab.chip.image import ChipImage
     from nandlab.image.tree import Entry
@@ -30,8 +32,11 @@ image_app = typer.Typer(
     "checksums.\n\n"
     "nandlab image make --fs ubifs --chip apf27 --partition-mib 16 --from rootfs -o rootfs.nand\n\n"
     "nandlab image ls rootfs.nand\n\n"
+    "nandlab image sizes --chip apf27 --partition-mib 64 --from rootfs\n\n"
     'A study starts from an image with filesystems = [{ name = "ubifs", image = "rootfs.nand" }].',
 )
+
+image_app.command()(sizes)
 
 FileArgument = Annotated[
     Path, typer.Argument(metavar="FILE", help="an image from nandlab image make")
@@ -44,7 +49,7 @@ BoardOption = Annotated[
 @image_app.command()
 def make(
     *,
-    fs: Annotated[str, typer.Option(help="jffs2, ubifs, yaffs2 or nftl-fat32")],
+    fs: Annotated[str, typer.Option(help="a file system of the catalog, such as ubifs")],
     chip: Annotated[str, typer.Option(help="a chip of the catalog; nandlab chip list names them")],
     source: Annotated[
         Path, typer.Option("--from", metavar="DIR", help="the folder that becomes the image's root")
@@ -71,9 +76,10 @@ def make(
 ) -> None:
     """Make a chip image from a folder, and print its size.
 
-    JFFS2 is made by mkfs.jffs2, UBIFS by mkfs.ubifs and ubinize, and the board flashes what they
-    made. YAFFS2 and NFTL+FAT32 are written by the board's own kernel. The image is kept only if
-    the board mounts it and reads back every file with its checksum.
+    JFFS2 is made by mkfs.jffs2, UBIFS by mkfs.ubifs and ubinize, squashfs and EROFS by their own
+    tools and ubinize, and the board flashes what they made. YAFFS2 and NFTL+FAT32 are written by
+    the board's own kernel. The image is kept only if the board mounts it and reads back every file
+    with its checksum.
 
     Names, owners, permissions, links and times (to the second) are kept as far as the file system
     can keep them; what is lost is told on standard error. Devices, FIFOs and sockets are refused.
@@ -135,10 +141,7 @@ def _medium(
 
     system = load("filesystems", fs, FilesystemModel)
     chip = load("chips", part, ChipModel)
-    try:
-        blocks = chip.partition_blocks(partition_mib)
-    except UsageError as e:
-        raise UsageError(f"--partition-mib: {e}") from None
+    blocks = blocks_of(chip, partition_mib)
     options = system.chosen(pairs(settings, "--set"), "--set", from_image=True)
     return Medium(
         board=load("boards", board, BoardModel),
@@ -147,6 +150,14 @@ def _medium(
         filesystem=system,
         options=options,
     )
+
+
+def blocks_of(chip: ChipModel, partition_mib: float | None) -> int:
+    """Blocks of the partition that the command line asks for."""
+    try:
+        return chip.partition_blocks(partition_mib)
+    except UsageError as e:
+        raise UsageError(f"--partition-mib: {e}") from None
 
 
 def _open(on: Medium) -> Board:

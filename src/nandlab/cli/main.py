@@ -23,8 +23,10 @@ from nandlab.cli.chip import chip_app
 from nandlab.cli.image import image_app
 from nandlab.cli.publish import publish
 from nandlab.cli.reproduce import reproduce
+from nandlab.cli.space import space
 from nandlab.cli.trace import trace_app
 from nandlab.cli.words import Style
+from nandlab.cli.workload import workload_app
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -40,6 +42,7 @@ app.add_typer(board_app, name="board")
 app.add_typer(chip_app, name="chip")
 app.add_typer(image_app, name="image")
 app.add_typer(trace_app, name="trace")
+app.add_typer(workload_app, name="workload")
 
 StudyArgument = Annotated[
     str, typer.Argument(metavar="STUDY", help="a study file, or the name of a shipped study")
@@ -115,13 +118,14 @@ def run(  # noqa: PLR0913 - the command line's own options
     from nandlab.base.paths import RESULTS
     from nandlab.board.opening import open_board
     from nandlab.cli.progress import watcher
+    from nandlab.image.begin import Maker, brought
     from nandlab.plan.study import find, read
     from nandlab.plan.study import plan as expand
     from nandlab.results.store import Store
     from nandlab.trial import run as runner
 
     read_study = read(find(study), board)
-    specs = expand(read_study)
+    specs = brought(expand(read_study), strictly=locked)
     print("preparing the board", file=sys.stderr, flush=True)
     there = open_board(specs[0].board, accel.value, yaffs2_source, locked=locked)
     runner.refuse_what_the_kernel_lacks(specs, there.kernel_config, read_study.name)
@@ -129,6 +133,7 @@ def run(  # noqa: PLR0913 - the command line's own options
     store = None if anew else Store(RESULTS / "store")
     wanted = runner.order(specs, read_study.members(members))
     with folder.held():
+        wanted = runner.with_images(folder, wanted, there, Maker(there), store)
         asyncio.run(runner.execute(folder, wanted, there, jobs, watcher(progress), store))
     failed = [t for t in folder.trials() if not t.ok]
     for trial in failed:
@@ -186,6 +191,7 @@ def report(
 app.command()(advise)
 app.command()(reproduce)
 app.command()(publish)
+app.command()(space)
 
 
 @app.command()

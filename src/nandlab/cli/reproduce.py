@@ -61,8 +61,9 @@ def reproduce(
     from nandlab.analysis.expected import expected
     from nandlab.board.opening import open_board
     from nandlab.cli.progress import watcher
+    from nandlab.image.begin import Maker, brought
     from nandlab.trial import reproduce as reproducer
-    from nandlab.trial.run import execute
+    from nandlab.trial.run import execute, with_images
 
     before = expected(run)
     todo = reproducer.again(before, trial)
@@ -79,7 +80,8 @@ def reproduce(
                 f"remove {folder.path}",
                 file=sys.stderr,
             )
-        asyncio.run(execute(folder, todo.wanted, board, jobs, watcher(progress)))
+        wanted = with_images(folder, brought(todo.wanted, strictly=True), board, Maker(board))
+        asyncio.run(execute(folder, wanted, board, jobs, watcher(progress)))
     _tell(before, folder, ids)
 
 

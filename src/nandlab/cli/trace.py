@@ -170,7 +170,7 @@ def _parameters(workload: str, given: dict[str, str]) -> dict[str, Any]:
 def _begin(request: Request, out: Path | None) -> None:
     """Refuses what cannot be traced before the board is prepared, then traces."""
     from nandlab.trace import writer
-    from nandlab.trace.setup import tracer_commands
+    from nandlab.traced.setup import tracer_commands
 
     system = request.spec.filesystem
     tracer_commands(system, None, request.tracers, request.functions, request.records)
@@ -222,6 +222,26 @@ def report(folder: FolderArgument) -> None:
     from nandlab.trace.folder import TraceFolder
 
     print(trace.write(TraceFolder(folder)))
+
+
+@trace_app.command()
+def parts(
+    folder: FolderArgument,
+    json_: Annotated[bool, typer.Option("--json", help="as JSON, in ns")] = False,
+) -> None:
+    """Print a trace's time in parts that add up to the elapsed time, whole and by phase."""
+    import json
+
+    from rich.console import Console
+
+    from nandlab.trace import parts, partshow
+    from nandlab.trace.folder import TraceFolder
+
+    found = parts.of_folder(TraceFolder(folder))
+    if json_:
+        print(json.dumps(found, indent=1))
+    else:
+        partshow.print_parts(found, Console())
 
 
 @trace_app.command()

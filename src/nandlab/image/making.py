@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Makes chip images from folders, lists and extracts them, always through the board.
 
-For JFFS2 and UBIFS the host's tools make the file system, and the board flashes it. For YAFFS2 and
-NFTL+FAT32 there are no such tools, so the board's own kernel writes the files. Either way the chip
-is then saved as it is. The image is kept only if, loaded into a chip and mounted, it gives every
-file back with its checksum.
+Where there are tools of the host, they make the file system, and the board flashes it. For YAFFS2
+and NFTL+FAT32 there are none, so the board's own kernel writes the files. Either way the chip is
+then saved as it is. The image is kept only if, loaded into a chip and mounted, it gives every file
+back with its checksum.
 """
 
 from __future__ import annotations
@@ -69,8 +69,9 @@ def refuse_what_cannot_be(on: Medium) -> None:
 def make(on: Medium, folder: Path, content: Tree, board: Board) -> tuple[ChipImage, Made]:
     """Makes an image of a folder; ``content`` is its tree without what the file system loses."""
     version = None
+    summed = tree.with_sums(content, folder)
     if on.filesystem.image.make:
-        blob, version = _tools_make(on, folder, board)
+        blob, version = _tools_make(on, folder, tree.digest_of(summed), board)
         image = _flashed(on, blob, board)
     else:
         image = _unpacked(on, *tree.packed(content, folder), board)
@@ -84,25 +85,29 @@ def make(on: Medium, folder: Path, content: Tree, board: Board) -> tuple[ChipIma
         tree=Counts(**content.counts()),
     )
     found = listing(on, image, board, sums=True)
-    wrong = tree.differences(tree.with_sums(content, folder), found, on.filesystem)
+    wrong = tree.differences(summed, found, on.filesystem)
     if wrong:
         raise NandlabError("\n".join(["the image does not give back what it was given:", *wrong]))
     return image, made
 
 
-def _tools_make(on: Medium, folder: Path, board: Board) -> tuple[bytes, str]:
-    """What mtd-utils make from a folder, ready to be flashed; and their version."""
+def _tools_make(on: Medium, folder: Path, identity: str, board: Board) -> tuple[bytes, str]:
+    """What the host's tools make from a folder, ready to be flashed; and their version.
+
+    identity: a digest of the folder's tree.
+    """
     recipe = on.filesystem.image
     words = on.words() | on.filesystem.tool_words(on.options) | _probed(on, board)
     with tempfile.TemporaryDirectory(prefix="nandlab-") as work:
-        tools = HostTools(on.board, {"/tree": folder.resolve(), "/made": Path(work)})
+        see = {"/tree": folder.resolve(), "/made": Path(work)}
+        tools = HostTools(on.board, see, identity)
         out = Path(work) / "out"
         words |= {"tree": "/tree", "work": "/made", "out": "/made/out"}
         for name, template in recipe.files.items():
             (Path(work) / name).write_text(template.format(**words))
         try:
-            for command in recipe.make:
-                tools.run(command.format(**words))
+            for command in recipe.commands(words):
+                tools.run(command)
         except ToolFailed as e:
             if any(re.search(pattern, str(e)) for pattern in recipe.too_large):
                 raise _too_large(on) from None
@@ -110,7 +115,7 @@ def _tools_make(on: Medium, folder: Path, board: Board) -> tuple[bytes, str]:
         blob = out.read_bytes()
     if len(blob) > on.partition_bytes:
         raise _too_large(on, f"it takes {len(blob) / MIB:.1f} MiB")
-    return blob, tools.version
+    return blob, tools.version(recipe.package)
 
 
 def _too_large(on: Medium, why: str = "") -> UsageError:

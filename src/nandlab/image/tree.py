@@ -15,11 +15,13 @@ import re
 import shutil
 import stat
 import tarfile
+import tempfile
 import zlib
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
 
+from nandlab.base.digest import digest
 from nandlab.base.errors import NandlabError, UsageError
 from nandlab.catalog.filesystem import Difference, FilesystemModel, Loss
 
@@ -327,9 +329,33 @@ def _finish(member: tarfile.TarInfo, path: Path) -> None:
     os.utime(path, (member.mtime, member.mtime))
 
 
+def owned_by_root(tree: Tree) -> Tree:
+    """The tree with everything root's own, whoever unpacked it."""
+    return Tree(tuple(replace(e, uid=0, gid=0) for e in tree))
+
+
+def copy(folder: Path, to: Path) -> None:
+    """Copies a folder to a new one, with permissions, links and times; or leaves nothing."""
+    with tempfile.TemporaryDirectory(prefix=".part-", dir=to.absolute().parent) as scratch:
+        work = Path(scratch) / "tree"
+        unpack(packed(scan(folder), folder)[0], work)
+        work.rename(to)
+
+
 def with_sums(tree: Tree, folder: Path) -> Tree:
     """The tree with each file's checksum."""
     return Tree(tuple(replace(e, crc32=_crc32(folder / e.path)) if e.is_file else e for e in tree))
+
+
+def digest_of(summed: Tree) -> str:
+    """A digest of a tree with its files' checksums: of all that an image may keep of it."""
+    firsts = summed.first_names()
+    told = [
+        [e.path, e.mode, e.uid, e.gid, e.target or firsts.get(e.inode), e.crc32]
+        + ([] if e.is_link else [e.mtime_s])
+        for e in summed
+    ]
+    return digest(told)
 
 
 def _crc32(path: Path) -> int:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 import tarfile
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path, PurePosixPath
 from typing import BinaryIO
 
@@ -19,7 +20,8 @@ MAGIC = b"!<arch>\n"
 HEADER_BYTES = 60
 FORMS = {"xz": "r|xz", "gz": "r|gz", "": "r|"}
 """How the data of a package may be packed, by its suffix."""
-MERGED = re.compile(r"^(bin|sbin|lib|lib32|lib64|libx32)(?=/|$)")
+TOPS = ("bin", "sbin", "lib", "lib32", "lib64", "libx32")
+MERGED = re.compile(rf"^({'|'.join(TOPS)})(?=/|$)")
 """Top folders that Debian has merged into /usr; in older packages they still are folders."""
 LEFT_OUT = re.compile(r"usr/share/(doc|doc-base|info|lintian|locale|man|iso-codes|xml)/")
 
@@ -29,13 +31,23 @@ def unpack(package: Path, root: Path) -> None:
 
     The owner is who runs this; no file has a set-user-ID bit.
     """
+    with opened(package, str(package)) as tar:
+        for member in tar:
+            if _place(member):
+                _write(tar, member, root)
+
+
+@contextmanager
+def opened(package: Path, called: str) -> Iterator[tarfile.TarFile]:
+    """A package's files, as a stream; UsageError, within too, if it cannot be read.
+
+    called: what an error calls it.
+    """
     try:
         with package.open("rb") as f, _data(f) as tar:
-            for member in tar:
-                if _place(member):
-                    _write(tar, member, root)
+            yield tar
     except (tarfile.TarError, EOFError, _NotADeb) as e:
-        raise UsageError(f"{package}: not a Debian package that can be unpacked: {e}") from None
+        raise UsageError(f"{called}: not a Debian package that can be unpacked: {e}") from None
 
 
 class _NotADeb(Exception):
@@ -63,17 +75,18 @@ def _data(f: BinaryIO) -> tarfile.TarFile:
 
 def _place(member: tarfile.TarInfo) -> bool:
     """Gives the member its place in a merged root; False: it is left out."""
-    member.name = _merged(member.name)
+    member.name = inside(member.name)
     if member.islnk():
-        member.linkname = _merged(member.linkname)
+        member.linkname = inside(member.linkname)
     return member.name not in ("", ".") and not LEFT_OUT.match(member.name + "/")
 
 
-def _merged(name: str) -> str:
+def inside(name: str, *, merged: bool = True) -> str:
+    """A package's path as the root has it; merged: the root's top folders are merged into /usr."""
     path = PurePosixPath(name)
     if path.is_absolute() or ".." in path.parts:
         raise _NotADeb(f"{name} leads out of the root")
-    return MERGED.sub(r"usr/\1", str(path))
+    return MERGED.sub(r"usr/\1", str(path)) if merged else str(path)
 
 
 def _write(tar: tarfile.TarFile, member: tarfile.TarInfo, root: Path) -> None:
@@ -93,7 +106,7 @@ def _write(tar: tarfile.TarFile, member: tarfile.TarInfo, root: Path) -> None:
         target.hardlink_to(root / member.linkname)
     elif member.isreg():
         with target.open("wb") as out:
-            for block in _blocks(tar, member):
+            for block in blocks(tar, member):
                 out.write(block)
         target.chmod(0o755 if member.mode & 0o111 else 0o644)
 
@@ -107,7 +120,8 @@ def _relative(link: tarfile.TarInfo) -> str:
     return str(PurePosixPath(*up, *to.parts[1:]))
 
 
-def _blocks(tar: tarfile.TarFile, member: tarfile.TarInfo) -> Iterator[bytes]:
+def blocks(tar: tarfile.TarFile, member: tarfile.TarInfo) -> Iterator[bytes]:
+    """A file's content, in pieces."""
     content = tar.extractfile(member)
     while content and (block := content.read(1 << 20)):
         yield block

@@ -13,13 +13,14 @@ from nandlab.base.errors import UsageError
 from nandlab.base.paths import CATALOG, cache_dir
 from nandlab.catalog.board import BoardModel
 from nandlab.catalog.files import PROJECT, place
+from nandlab.catalog.filesystem import MTD_UTILS
 from nandlab.kit import lock as locks
 from nandlab.kit import packages
 from nandlab.kit.apt import NotToBeHad, Suite
 from nandlab.kit.kernel import Kernel, kernel
 from nandlab.kit.lock import Files, Lock
 from nandlab.kit.root import Root, require_entry, root, root_here
-from nandlab.kit.wanted import KernelSet, SourceSet, ToolSet, Wanted
+from nandlab.kit.wanted import ImageSet, KernelSet, SourceSet, ToolSet, Wanted
 
 SHIPPED = CATALOG / "boards"
 YAFFS2 = SourceSet(Suite("bookworm", "amd64"), "u-boot")
@@ -101,6 +102,25 @@ def tools_of(model: BoardModel) -> tuple[Root, Files]:
     return root(taken[each.name]), taken[each.name]
 
 
+def image_set(model: BoardModel) -> ImageSet:
+    """What makes images of read-only file systems: of the release of the board's tools."""
+    return ImageSet(tool_set(model).suite)
+
+
+def makers(model: BoardModel, package: str) -> Files:
+    """The locked packages that images are made by, if a board's own tools do not have the package;
+    empty: they do."""
+    own = package == MTD_UTILS
+    return {} if own else lock_of(model).get(image_set(model).name, {})
+
+
+def image_tools_of(model: BoardModel) -> tuple[Root, Files]:
+    """The makers of read-only file systems and their packages."""
+    each = image_set(model)
+    taken, _ = take(model, [each])
+    return root(taken[each.name]), taken[each.name]
+
+
 def take(
     model: BoardModel,
     sets: Sequence[Wanted],
@@ -127,7 +147,7 @@ def take(
                 f"{model.name}` makes one"
             )
         files = files or _newly_locked(model.name, path or lock_path(model), each)
-        found[each.name], changed = _brought(each, files, locked or path is None)
+        found[each.name], changed = brought(each, files, locked or path is None)
         moved += changed
     if moved:
         print(f"not the locked board: {'; '.join(moved)}", file=sys.stderr, flush=True)
@@ -142,8 +162,11 @@ def strictly_brought(each: Wanted, files: Files) -> None:
         raise UsageError(f"the locked packages are not to be had: {e}; {WAYS}") from None
 
 
-def _brought(each: Wanted, files: Files, strictly: bool) -> tuple[Files, list[str]]:
-    """Sees that the cache has a set, else the newest packages for it; these, and what changed."""
+def brought(each: Wanted, files: Files, strictly: bool) -> tuple[Files, list[str]]:
+    """Sees that the cache has a set, else the newest packages for it; these, and what changed.
+
+    strictly: UsageError if the set is not to be had.
+    """
     if here(each, files):
         return files, []
     if strictly:

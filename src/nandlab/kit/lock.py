@@ -40,14 +40,14 @@ def read(path: Path) -> Lock:
     except OSError as e:
         raise UsageError(f"{path}: cannot be read: {e.strerror}") from None
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as e:
-        raise UsageError(f"{path}: not a lock of boards: {e}") from None
+        raise UsageError(f"{path}: not a lock of packages: {e}") from None
     return checked(told, str(path))
 
 
 def checked(told: Any, where: str) -> Lock:
     """What was read, if it has the form of a lock; else UsageError."""
     if not isinstance(told, dict):
-        raise UsageError(f"{where}: not a lock of boards")
+        raise UsageError(f"{where}: not a lock of packages")
     for name, files in told.items():
         if not isinstance(files, dict) or not files:
             raise UsageError(f"{where}: {name}: not a set of packages")
@@ -58,14 +58,14 @@ def checked(told: Any, where: str) -> Lock:
     return told
 
 
-def write(path: Path, lock: Lock) -> None:
-    """Writes a lock's file: the same lock gives the same bytes."""
-    write_whole(path, text(lock).encode())
+def write(path: Path, lock: Lock, head: str = HEAD) -> None:
+    """Writes a lock's file: the same lock gives the same bytes. head: its first lines."""
+    write_whole(path, text(lock, head).encode())
 
 
-def text(lock: Lock) -> str:
+def text(lock: Lock, head: str = HEAD) -> str:
     """A lock as its file has it."""
-    parts = [HEAD]
+    parts = [head]
     for name, files in sorted(lock.items()):
         lines = [f'"{file}" = "{sha256}"\n' for file, sha256 in sorted(files.items())]
         parts.append("".join([f'\n["{name}"]\n', *lines]))

@@ -22,7 +22,7 @@ from nandlab.catalog.files import PROJECT, read_toml, validate
 from nandlab.catalog.noun import Strict
 from nandlab.kit import lock as locks
 from nandlab.kit.apt import Suite
-from nandlab.kit.kit import SHIPPED, lock_path, locked_in, take, tool_set
+from nandlab.kit.kit import SHIPPED, image_set, lock_path, locked_in, take, tool_set
 from nandlab.kit.lock import Files, Lock
 from nandlab.kit.packages import place
 from nandlab.kit.root import Root, root
@@ -103,7 +103,8 @@ def bring(
 
 
 def placed(model: BoardModel) -> list[tuple[Wanted, Path]]:
-    """The sets that programs of ours and of the current folder's project need, and their locks."""
+    """The sets that no board is made of, and their locks: the makers of read-only images, and what
+    programs of ours and of the current folder's project need."""
     folders = [f.parent for top in (TARGET, Path()) for f in top.glob(f"programs/*/{FILE}")]
     suite = tool_set(model).suite
     found = {
@@ -112,7 +113,8 @@ def placed(model: BoardModel) -> list[tuple[Wanted, Path]]:
         if (needs := read(folder)) is not None
         for each in needs.wanted(suite)
     }
-    return [found[name] for name in sorted(found)]
+    images = image_set(model)
+    return [(images, lock_path(model)), *(found[name] for name in sorted(found))]
 
 
 def locked(model: BoardModel) -> list[tuple[Wanted, Files]]:

@@ -17,6 +17,8 @@ TOOLS = (
     "libelf1",  # the kernel's own build programs need it
 )
 """The emulator, what builds for the board, and what makes images."""
+IMAGE_TOOLS = ("squashfs-tools", "erofs-utils", "coreutils")
+"""What makes images of read-only file systems, and what starts it."""
 GUEST = ("busybox-static", "dosfstools", "libc6", "mtd-utils")
 """What the board's own tools come from."""
 
@@ -53,6 +55,18 @@ class ToolSet(Wanted):
 
     def resolve(self, apt: Apt) -> Files:
         return apt.files(apt.with_dependencies(list(TOOLS)))
+
+
+@dataclass(frozen=True)
+class ImageSet(Wanted):
+    """The makers of read-only file systems; no board has them."""
+
+    @property
+    def name(self) -> str:
+        return f"images {self.suite.release} {self.suite.arch}"
+
+    def resolve(self, apt: Apt) -> Files:
+        return apt.files(apt.with_dependencies(list(IMAGE_TOOLS)))
 
 
 @dataclass(frozen=True)
@@ -108,3 +122,18 @@ class SourceSet(Wanted):
     def download(self, apt: Apt, files: Files, lacking: list[str], folder: Path) -> None:
         dsc = next((name for name in files if name.endswith(".dsc")), "")
         apt.download_source(self.package, dsc.removesuffix(".dsc").partition("_")[2], folder)
+
+
+@dataclass(frozen=True)
+class TreeSet(Wanted):
+    """What a root file system is unpacked from: these packages alone."""
+
+    packages: tuple[str, ...]
+    tree: str
+
+    @property
+    def name(self) -> str:
+        return f"tree {self.suite.release} {self.suite.arch} {self.tree}"
+
+    def resolve(self, apt: Apt) -> Files:
+        return apt.files(list(self.packages))

@@ -7,10 +7,13 @@ from nandlab.measure.counters import COUNTERS
 from nandlab.measure.cpu import CPU
 from nandlab.measure.instrument import Instrument
 from nandlab.measure.memory import MEMORY
+from nandlab.measure.parts import PARTS
 from nandlab.measure.read_ahead import READ_AHEAD
+from nandlab.measure.space import SPACE
+from nandlab.measure.wear import WEAR
 from nandlab.plan.trialspec import TrialSpec
 
-INSTRUMENTS = (MEMORY, COUNTERS, READ_AHEAD, CPU)
+INSTRUMENTS = (MEMORY, COUNTERS, READ_AHEAD, CPU, SPACE, WEAR, PARTS)
 
 
 def wanted(spec: TrialSpec) -> list[Instrument]:

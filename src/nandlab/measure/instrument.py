@@ -8,14 +8,14 @@ its result does not list them; the instrument itself tells what they cost in the
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
 from nandlab.base.errors import NandlabError
 from nandlab.board.job import JobRecord, Step, printable
 from nandlab.plan.trialspec import TrialSpec
-from nandlab.results.record import Doubt
+from nandlab.results.record import Doubt, Phase, Series
 
 Moment = Literal["loaded", "formatted", "mounted", "ready", "worked", "unmounted"]
 """The chip is loaded; the file system is made; it is mounted and at rest; the flash is filled and
@@ -29,6 +29,14 @@ class Unreadable(NandlabError):
     """A step did not print what it should; the message says where, and why."""
 
 
+class NotKnown(NandlabError):
+    """An instrument has no figures of this trial; all others stand, and a doubt says why."""
+
+    def __init__(self, doubt: Doubt) -> None:
+        super().__init__(doubt.text)
+        self.doubt = doubt
+
+
 @dataclass(frozen=True)
 class Instrument:
     """One instrument."""
@@ -39,8 +47,26 @@ class Instrument:
     """Whether a trial is measured by it."""
     steps: Callable[[TrialSpec], Mapping[Moment, Step]]
     read: Callable[[TrialSpec, JobRecord], dict[str, int | float]]
-    """Its figures; Unreadable where a step did not print what it should."""
+    """Its figures; Unreadable where a step did not print what it should, NotKnown where the trial
+    is sound and it still has none."""
     doubts: Callable[[JobRecord], list[Doubt]] = lambda record: []
+    series: Callable[[TrialSpec, JobRecord], list[Series]] = lambda spec, record: []
+    """Its figures over time, each called NAME.KEY."""
+    doubts_of: Callable[[TrialSpec, JobRecord], list[Doubt]] = lambda spec, record: []
+    """The doubts for which it takes the trial too."""
+    read_with: Callable[[TrialSpec, JobRecord, Sequence[Phase]], dict[str, int | float]] | None = (
+        None
+    )
+    """In place of read: with the workload's phases."""
+    saves_chip: bool = False
+    """Whether it reads the chip as it is after the last unmount, which is then brought back."""
+    brings: str = ""
+    """The board's command that prints what it brings back after the last unmount; only one thing
+    can be brought back."""
+    room: Callable[[TrialSpec], int] = lambda spec: 0
+    """The most bytes that it brings back."""
+    after: Callable[[TrialSpec, str], Step | None] = lambda spec, name: None
+    """Its step after a step of this name in a workload that is a list; None: none."""
 
 
 def numbers(record: JobRecord, step: str) -> dict[str, int]:

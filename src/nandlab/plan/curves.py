@@ -12,6 +12,8 @@ from nandlab.analysis.modelled import MODELS
 from nandlab.plan.trialspec import TrialSpec
 
 POINT = "point."
+WORDS = ("filesystem", "chip", "state", "workload", "image", "phase")
+"""Attributes that are never numbers."""
 
 
 def mistakes(curves: Sequence[Curve], trials: Sequence[TrialSpec]) -> list[str]:
@@ -38,6 +40,8 @@ def _of_curve(curve: Curve, trials: Sequence[TrialSpec]) -> Iterator[str]:
         for end in ("of", "over"):
             if told := _value(curve.gain.by, getattr(curve.gain, end), trials):
                 yield f"gain.{end}: {told}"
+    if curve.fit and (words := _words_of_x(curve.x, trials)):
+        yield f"fit: {curve.x} has {', '.join(words)}, and a line goes over numbers"
     if curve.modelled and curve.modelled not in MODELS:
         there = ", ".join(MODELS) or "none"
         yield f"modelled: there is no model {curve.modelled!r}; there are: {there}"
@@ -58,6 +62,16 @@ def _attribute(name: str, trials: Sequence[TrialSpec]) -> str | None:
     there = ", ".join(f"{family}.{k}" for k in known) or "none"
     hint = "; a workload's file declares them: docs/workloads.md" if family == "at" else ""
     return f"{name}: no {who} of this study has it; there are: {there}{hint}"
+
+
+def _words_of_x(name: str, trials: Sequence[TrialSpec]) -> list[str]:
+    """The values of an option or a parameter that are no numbers; of others only runs tell."""
+    family, _, rest = name.partition(".")
+    if family not in ("option", "parameter"):
+        return ["words"] if name in WORDS else []
+    of = "options" if family == "option" else "parameters"
+    values = dict.fromkeys(v for t in trials if (v := getattr(t, of).get(rest)) is not None)
+    return [str(v) for v in values if not isinstance(place.plain(v), float)]
 
 
 def _names(family: str, trial: TrialSpec) -> Sequence[str]:

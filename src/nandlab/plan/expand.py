@@ -3,18 +3,29 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from itertools import product
 
 from nandlab.catalog.board import BoardModel
+from nandlab.plan import readonly
 from nandlab.plan.fit import refused, without_room
 from nandlab.plan.lookup import Lookup, Place, System
 from nandlab.plan.matrix import Matrix
-from nandlab.plan.start import cannot_begin
-from nandlab.plan.trialspec import Measure, TrialSpec
+from nandlab.plan.start import cannot_begin, tree_cannot_begin
+from nandlab.plan.trialspec import Measure, MemorySeries, PartsTrace, TrialSpec
+
+
+@dataclass(frozen=True)
+class Measured:
+    """What else is measured in each trial of a study."""
+
+    measure: list[Measure]
+    memory_series: MemorySeries | None
+    parts: PartsTrace | None
 
 
 def expand(
-    c: Lookup, m: Matrix, board: BoardModel | None, measure: list[Measure], at: str
+    c: Lookup, m: Matrix, board: BoardModel | None, measured: Measured, at: str
 ) -> list[TrialSpec]:
     """The trials of one matrix, which is at this place; the lookup keeps its mistakes."""
     workloads = [c.workload(w, f"{at}.workloads.{i}") for i, w in enumerate(m.workloads)]
@@ -28,6 +39,10 @@ def expand(
             c.refuse(where, *([wrong] if wrong else []))
         for system, place in pairs:
             c.refuse(where, *refused(*loaded, system.model, place.chip, place.blocks))
+            c.refuse(where, *readonly.refused(loaded[0], system.model))
+    for i, state in enumerate(m.states):
+        models = [system.model for system, _ in pairs]
+        c.refuse(f"{at}.states.{i}", *readonly.refused_state(state, models))
     if c.wrong or board is None:
         return []
     return [
@@ -37,7 +52,7 @@ def expand(
             parameters=parameters,
             filesystem=system.model,
             options=system.options,
-            image=system.image.start if system.image else None,
+            image=system.start,
             chip=place.chip,
             partition_blocks=place.blocks,
             latency=place.choice.latency,
@@ -45,7 +60,9 @@ def expand(
             state=state,
             seed=seed,
             phase_offset_ms=offset,
-            measure=measure,
+            measure=measured.measure,
+            memory_series=measured.memory_series,
+            parts=measured.parts,
         )
         for workload, parameters in filter(None, workloads)
         for system, place in pairs
@@ -79,5 +96,10 @@ def _pairs(
             if system.image:
                 wrong = cannot_begin(system.image.head, chip, blocks, bad_blocks, board)
                 c.refuse(where, *(f"image: {w}" for w in wrong))
+            if system.tree:
+                wrong = tree_cannot_begin(
+                    system.tree, system.model, system.options, chip, blocks, bad_blocks
+                )
+                c.refuse(where, *(f"tree: {w}" for w in wrong))
             pairs.append((system, place))
     return pairs

@@ -15,8 +15,15 @@ def without_room(
     workload: WorkloadModel, parameters: Mapping[str, Any], chip: ChipModel, blocks: int
 ) -> str | None:
     """What is wrong with files that are larger than the partition; None: nothing, or not known."""
-    least = workload.least_bytes(parameters)
     room = blocks * chip.geometry.erasesize
+    trees = workload.most_bytes(parameters) if workload.steps else None
+    if trees is not None and trees[1] > room:
+        return (
+            f"{workload.name}: after step {trees[0]} its trees are expected to have {trees[1]} "
+            f"bytes, and the partition of {chip.name} has {room}: make them smaller, or raise "
+            "partition_mib"
+        )
+    least = workload.least_bytes(parameters)
     if least is None or least < room:
         return None
     return (
@@ -35,4 +42,12 @@ def refused(
     """What the workload's file refuses of a file system on a partition, with these parameters."""
     differs = system.differing(chip.figures(blocks))
     unmet = [need.unmet(parameters, differs) for need in workload.needs]
-    return [f"{workload.name} on {system.title}: {text}" for text in unmet if text]
+    said = [text for text in unmet if text]
+    if system.own_entries:
+        own = ", ".join(system.own_entries)
+        said += [
+            f"step {name}: filetree cannot delete {own}, which the file system keeps in its top "
+            'folder: name a folder below it, or set by = "busybox", which leaves it'
+            for name in workload.emptied(parameters)
+        ]
+    return [f"{workload.name} on {system.title}: {text}" for text in said]

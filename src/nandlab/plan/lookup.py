@@ -14,8 +14,10 @@ from nandlab.catalog.files import load, names
 from nandlab.catalog.filesystem import FilesystemModel
 from nandlab.catalog.noun import Noun
 from nandlab.catalog.workload import WorkloadModel
+from nandlab.kit.lock import Lock
 from nandlab.plan.matrix import ChipChoice, FilesystemChoice, WithChoices, WorkloadChoice
-from nandlab.plan.start import Image, image_of, options_of
+from nandlab.plan.readonly import without_image
+from nandlab.plan.start import Image, Start, TreeStart, image_of, options_of, tree_of
 
 N = TypeVar("N", bound=Noun)
 F = TypeVar("F", FilesystemModel, WorkloadModel)
@@ -27,7 +29,14 @@ class System(NamedTuple):
     model: FilesystemModel
     options: dict[str, Any]
     image: Image | None = None
-    """What the chip holds before the first mount; None: it is erased."""
+    """What the chip holds before the first mount; None: it is erased, or there is a tree."""
+    tree: TreeStart | None = None
+    """What the chip's image is made of when the run begins; None: nothing."""
+
+    @property
+    def start(self) -> Start | TreeStart | None:
+        """What the chip holds before the first mount; None: it is erased."""
+        return self.image.start if self.image else self.tree
 
 
 class Place(NamedTuple):
@@ -42,10 +51,12 @@ class Place(NamedTuple):
 class Lookup:
     """Looks names up, and keeps every mistake instead of stopping at the first."""
 
-    def __init__(self, where: str, folder: Path) -> None:
+    def __init__(self, where: str, folder: Path, lock: Lock | None = None) -> None:
         self.where = where
         self.folder = folder
         """Paths of images are relative to it."""
+        self.lock = lock
+        """Has the packages of trees; None: the lock beside a tree's file has."""
         self.wrong: list[str] = []
 
     def load(self, kind: str, name: str, model: type[N], place: str) -> N | None:
@@ -75,17 +86,24 @@ class Lookup:
     def workload(
         self, choice: WorkloadChoice, place: str
     ) -> tuple[WorkloadModel, dict[str, Any]] | None:
-        """A workload and its parameters; None if there are mistakes."""
+        """A workload as it is with its parameters, and these; None if there are mistakes."""
         chosen = self._chosen("workloads", WorkloadModel, choice, place)
+        if chosen:
+            noun, parameters = chosen
+            chosen = noun.settled(parameters), parameters
         wrong = figures.mistakes(chosen[0]) if chosen else []
         self.refuse(place, *(f"{choice.name}: {text}" for text in wrong))
         return None if wrong else chosen
 
     def system(self, choice: FilesystemChoice, place: str) -> System | None:
         """A file system, its options, and the image that the chip holds, if any; None: mistakes."""
+        if choice.tree is not None:
+            return self._of_tree(choice, choice.tree, place)
         if choice.image is None:
             system = self._chosen("filesystems", FilesystemModel, choice, place)
-            return System(*system) if system else None
+            wrong = without_image(system[0]) if system else None
+            self.refuse(place, *([wrong] if wrong else []))
+            return System(*system) if system and not wrong else None
         noun = self.load("filesystems", choice.name, FilesystemModel, place)
         if noun is None:
             return None
@@ -95,6 +113,22 @@ class Lookup:
             return System(noun, options, image)
         except UsageError as e:
             self.refuse(place, *(f"image: {line}" for line in str(e).splitlines()))
+            return None
+
+    def _of_tree(self, choice: FilesystemChoice, name: str, place: str) -> System | None:
+        """A file system whose image is made from a tree when the run begins; None: mistakes."""
+        noun = self.load("filesystems", choice.name, FilesystemModel, place)
+        if noun is None:
+            return None
+        try:
+            options = noun.chosen(choice.choices(), f"{self.where}: {place}", from_image=True)
+        except UsageError as e:
+            self.wrong += str(e).splitlines()
+            return None
+        try:
+            return System(noun, options, tree=tree_of(name, self.lock))
+        except UsageError as e:
+            self.refuse(place, *(f"tree: {line}" for line in str(e).splitlines()))
             return None
 
     def chip(self, choice: ChipChoice, board: BoardModel | None, place: str) -> Place | None:

@@ -6,7 +6,15 @@ from __future__ import annotations
 from itertools import product
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
+from pydantic import (
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    SerializerFunctionWrapHandler,
+    model_serializer,
+    model_validator,
+)
 
 from nandlab.catalog.chip import ChipModel, Latency
 from nandlab.catalog.noun import Scalar, Strict
@@ -55,6 +63,24 @@ class FilesystemChoice(WithChoices):
         "before the first mount, instead of an empty file system; options that are not named are "
         "the image's",
     )
+
+    tree: str | None = Field(
+        default=None,
+        description="a root file system of the catalog's trees: the chip holds an image of it "
+        "before the first mount, which is made when the run begins",
+    )
+
+    @model_validator(mode="after")
+    def _begins_in_one_way(self) -> FilesystemChoice:
+        if self.image is not None and self.tree is not None:
+            raise ValueError("image and tree: both say what the chip holds; give one of them")
+        return self
+
+    @model_serializer(mode="wrap")
+    def _without_what_is_not_used(self, dump: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        """Without a tree it is written as before there were any: its runs keep their ids."""
+        told: dict[str, Any] = dump(self)
+        return {k: v for k, v in told.items() if k != "tree" or v is not None}
 
     def takes(self, chip: ChipModel) -> bool:
         """Whether the study puts it on this chip."""

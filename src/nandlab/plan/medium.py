@@ -49,6 +49,15 @@ class Medium(Strict):
         """Figures of the chip and partition that a file system may set bounds on."""
         return self.chip.figures(self.partition_blocks)
 
+    def recipe(self) -> list[object]:
+        """What decides an image that is made on it, beside the folder, the board and the tools."""
+        fs = self.filesystem
+        tools = fs.image.model_dump(exclude={"too_large", "loses"})
+        lost = sorted([*fs.differs, *fs.image.loses])
+        commands = [fs.modules, fs.format, fs.mount_commands(self.options), fs.unmount]
+        geometry = self.chip.geometry.model_dump()
+        return [fs.name, self.options, tools, lost, commands, geometry, self.partition_blocks]
+
     def words(self) -> dict[str, str]:
         """The values of the placeholders in the catalog's commands."""
         figures = {k: str(v) for k, v in self.figures().items()}

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The chip image that a trial begins from, and whether the trial can begin from it."""
+"""What the chip holds when a trial begins: an image, or one to be made from a root file system."""
 
 from __future__ import annotations
 
@@ -12,10 +12,22 @@ from nandlab.base.errors import UsageError
 from nandlab.board.cargo import cargo
 from nandlab.catalog.board import BoardModel
 from nandlab.catalog.chip import MIB, ChipModel
+from nandlab.catalog.files import load
 from nandlab.catalog.filesystem import FilesystemModel
 from nandlab.catalog.noun import Strict
+from nandlab.catalog.tree import TreeModel
 from nandlab.chip.file import Head
 from nandlab.chip.file import head as head_of
+from nandlab.kit import trees
+from nandlab.kit.lock import Lock
+
+
+class Takes(Strict):
+    """How much of a chip an image takes."""
+
+    pages: int = Field(description="that hold data, UBI's headers among them")
+    own_header_pages: int = Field(description="of them those with UBI's headers and nothing else")
+    bytes: int = Field(description="of the pages without UBI's headers, no spare areas")
 
 
 class Start(Strict):
@@ -24,6 +36,7 @@ class Start(Strict):
     name: str = Field(description="its path as the study gives it")
     path: Path
     sha256: str = Field(description="digest of the image and its sidecar")
+    takes: Takes | None = Field(default=None, description="null: not looked at yet")
 
     def head(self) -> Head:
         """The image's head; UsageError if the image has changed since the study was planned."""
@@ -31,6 +44,30 @@ class Start(Strict):
         if found.digest() != self.sha256:
             raise UsageError(f"{self.path}: changed since the study was planned")
         return found
+
+
+class TreeStart(Strict):
+    """An image that a trial begins from, which the run makes from a root file system."""
+
+    name: str = Field(description="the tree's name in the catalog")
+    tree: TreeModel
+    packages: dict[str, str] = Field(description="SHA-256 by package file")
+    sha256: str = Field(description="digest of all that decides the tree's bytes")
+    made: Start | None = Field(default=None, description="its image; null: not made yet")
+    moved: list[str] = Field(
+        default=[], description="how the packages differ from those that are locked, a line each"
+    )
+
+    def head(self) -> Head:
+        """Its image's head; UsageError if that has changed since it was made."""
+        if self.made is None:
+            raise ValueError(f"the image of {self.name} is not made yet")
+        return self.made.head()
+
+    @property
+    def set_name(self) -> str:
+        """The set that has its packages in a lock."""
+        return trees.tree_set(self.tree).name
 
 
 class Image(NamedTuple):
@@ -47,6 +84,40 @@ def image_of(name: str, folder: Path) -> Image:
     return Image(Start(name=name, path=path, sha256=found.digest()), found)
 
 
+def tree_of(name: str, lock: Lock | None) -> TreeStart:
+    """The tree that a study names; UsageError if there is none, or its packages are not locked.
+
+    lock: take its packages from here; None: from the lock beside the tree's file.
+    """
+    tree = load(trees.KIND, name, TreeModel)
+    packages = dict(trees.locked(tree, lock))
+    return TreeStart(name=name, tree=tree, packages=packages, sha256=trees.key(tree, packages))
+
+
+def tree_cannot_begin(
+    start: TreeStart,
+    system: FilesystemModel,
+    options: dict[str, str],
+    chip: ChipModel,
+    blocks: int,
+    bad_blocks: int,
+) -> list[str]:
+    """Why no trial on this partition can begin from a tree, as far as that is known unmade.
+
+    How much room a compressed tree takes is seen when its image is made.
+    """
+    wrong, holds, room = [], start.tree.holds, blocks * chip.geometry.erasesize
+    compresses = options.get("compression", "none") != "none"
+    if holds is not None and holds.bytes > room and not compresses:
+        wrong.append(
+            f"its files take {holds.bytes} bytes, {system.title} does not compress them, and the "
+            f"partition of {chip.name} has {room}: raise partition_mib"
+        )
+    if bad_blocks:
+        wrong.append("its image is made on a chip without bad blocks: leave faults.bad_blocks out")
+    return wrong
+
+
 def options_of(
     system: FilesystemModel, image: Head, choices: dict[str, Any], where: str
 ) -> dict[str, str]:
@@ -55,11 +126,12 @@ def options_of(
         raise UsageError(f"{image.path} is of {image.made.filesystem}, not {system.name}")
     made = image.made.options
     options = system.chosen({**made, **choices}, where, from_image=True)
+    had = {key: made.get(key, option.default) for key, option in system.options.items()}
     wrong = [
-        f"{key} = {value!r}: {image.path} was made with {made.get(key)!r}, and it is fixed"
+        f"{key} = {value!r}: {image.path} was made with {had[key]!r}, and it is fixed"
         for key, value in options.items()
         if (system.options[key].fixed or system.options[key].value(value).image_only)
-        and value != made.get(key)
+        and value != had[key]
     ]
     if wrong:
         raise UsageError("\n".join(wrong))

@@ -26,12 +26,14 @@ from nandlab.base.paths import STUDIES
 from nandlab.catalog.board import BoardModel
 from nandlab.catalog.files import beside, names, read_toml, validate
 from nandlab.catalog.noun import Strict
+from nandlab.kit.lock import Lock
 from nandlab.plan import curves
-from nandlab.plan.expand import expand
+from nandlab.plan.expand import Measured, expand
 from nandlab.plan.lookup import Lookup
 from nandlab.plan.matrix import Beside, Matrix, Member
+from nandlab.plan.parts import untraceable
 from nandlab.plan.product import Product, within
-from nandlab.plan.trialspec import Measure, TrialSpec
+from nandlab.plan.trialspec import Measure, MemorySeries, PartsTrace, TrialSpec
 
 
 class Study(Strict):
@@ -48,6 +50,12 @@ class Study(Strict):
         default=[],
         description="what else is measured; it takes board time, so these trials' times do not "
         "compare with those of others",
+    )
+    memory_series: MemorySeries | None = Field(
+        default=None, description='with measure = ["memory-series"]; null: its defaults'
+    )
+    parts: PartsTrace | None = Field(
+        default=None, description='with measure = ["parts"]; null: its defaults'
     )
     limits: dict[str, Any] = Field(
         default={},
@@ -77,7 +85,32 @@ class Study(Strict):
     def _without_what_is_not_asked(self, dump: SerializerFunctionWrapHandler) -> dict[str, Any]:
         """A study without one of these is written as before it could have it: its runs keep ids."""
         told: dict[str, Any] = dump(self)
-        return {k: v for k, v in told.items() if v or k not in ("limits", "product", "curves")}
+        unasked = ("limits", "product", "curves", "memory_series", "parts")
+        return {k: v for k, v in told.items() if v or k not in unasked}
+
+    @model_validator(mode="after")
+    def _measures_memory_once(self) -> Study:
+        if {"memory", "memory-series"} <= set(self.measure):
+            raise ValueError("measure: memory-series has all that memory has; name one of them")
+        if self.memory_series and "memory-series" not in self.measure:
+            raise ValueError('memory_series: it is for measure = ["memory-series"]')
+        return self
+
+    @model_validator(mode="after")
+    def _brings_one_thing_back(self) -> Study:
+        if {"parts", "space"} <= set(self.measure):
+            raise ValueError("measure: parts and space each bring something back: name one of them")
+        if self.parts and "parts" not in self.measure:
+            raise ValueError('parts: it is for measure = ["parts"]')
+        return self
+
+    @property
+    def measured(self) -> Measured:
+        """What is measured in each trial, defaults filled in."""
+        asked = "memory-series" in self.measure
+        parts = (self.parts or PartsTrace()) if "parts" in self.measure else None
+        series = (self.memory_series or MemorySeries()) if asked else None
+        return Measured(self.measure, series, parts)
 
     def members(self, first: int | None = None) -> list[Member]:
         """The ensemble's first members, as many as ``first``; None: all."""
@@ -114,14 +147,18 @@ def again(spec: Any, folder: Path, where: str) -> Study:
 
 
 def plan(
-    study: Study, where: str | None = None, board: BoardModel | None = None
+    study: Study,
+    where: str | None = None,
+    board: BoardModel | None = None,
+    lock: Lock | None = None,
 ) -> list[TrialSpec]:
     """Every trial of a study, in order; UsageError lists every mistake.
 
     board: what the trials are to run on; None: the catalog's board that the study names.
+    lock: the packages of its trees; None: those that are locked in the catalog.
     """
     with beside(study._folder):
-        return _planned(study, Lookup(where or study.name, study._folder), board)
+        return _planned(study, Lookup(where or study.name, study._folder, lock), board)
 
 
 def _planned(study: Study, c: Lookup, board: BoardModel | None) -> list[TrialSpec]:
@@ -135,7 +172,8 @@ def _planned(study: Study, c: Lookup, board: BoardModel | None) -> list[TrialSpe
         c.refuse("product", wrong)
     trials = []
     for at, matrix in matrices.items():
-        trials += expand(c, matrix, board, study.measure, at)
+        trials += expand(c, matrix, board, study.measured, at)
+    c.refuse("measure", *dict.fromkeys(text for t in trials for text in untraceable(t)))
     _check_limits(c, study, trials)
     if not c.wrong:
         c.wrong += [f"{c.where}: {text}" for text in curves.mistakes(study.curves, trials)]
@@ -155,5 +193,6 @@ def _check_limits(c: Lookup, study: Study, trials: list[TrialSpec]) -> None:
     except UsageError as e:
         c.refuse("limits", *str(e).splitlines())
         return
-    workloads = {t.workload.name: words.said(t.workload) for t in trials}
-    c.refuse("limits", *asked.mistakes(told.figures, list(workloads.items())))
+    each = {id(t.workload): t.workload for t in trials}  # one name may stand for several lists
+    workloads = [(w.name, words.said(w)) for w in each.values()]
+    c.refuse("limits", *asked.mistakes(told.figures, workloads))

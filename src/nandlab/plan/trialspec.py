@@ -8,15 +8,49 @@ from typing import Literal
 from pydantic import Field
 
 from nandlab.base.digest import digest
-from nandlab.catalog.noun import Scalar
+from nandlab.catalog.noun import Scalar, Strict
 from nandlab.catalog.workload import WorkloadModel
 from nandlab.plan.matrix import Member, StateChoice
 from nandlab.plan.medium import Medium
-from nandlab.plan.start import Start
+from nandlab.plan.start import Start, TreeStart
 
-Measure = Literal["memory", "cpu"]
+Measure = Literal["memory", "memory-series", "cpu", "space", "wear", "parts"]
 """memory: the RAM that the file system's modules hold when mounted, at the peak, at the end.
-cpu: how long the processor idled in the load."""
+memory-series: that, and over the time of the load, and by the function that allocated it.
+cpu: how long the processor idled in the load.
+space: what each byte of the partition is good for after the last unmount.
+wear: the erases of each block, step by step.
+parts: where the load's time went, in parts that add up to it, by the tracers."""
+
+
+class MemorySeries(Strict):
+    """How often the series of RAM is sampled, and how many samples the board has room for."""
+
+    interval_ms: int = Field(
+        default=100, ge=1, le=3_600_000, description="of the board's time, from sample to sample"
+    )
+    samples: int = Field(
+        default=16384,
+        ge=2,
+        le=131_072,
+        description="room on the board, 24 bytes each; a time at which RAM is as at the sample "
+        "before takes none",
+    )
+    slots_log2: int = Field(
+        default=17,
+        ge=8,
+        le=24,
+        description="room on the board for 7/8 of 2 to this many allocations that are held at a "
+        "time, 16 bytes for each of these slots",
+    )
+
+
+class PartsTrace(Strict):
+    """How much of a load's trace the board has room for."""
+
+    records: int = Field(
+        default=1 << 17, ge=1, description="room on the board, 64 bytes of its RAM each"
+    )
 
 
 class TrialSpec(Medium):
@@ -24,10 +58,15 @@ class TrialSpec(Medium):
 
     workload: WorkloadModel
     parameters: dict[str, Scalar]
-    image: Start | None = None
+    image: Start | TreeStart | None = None
+    """What the chip holds before the first mount; None: it is erased."""
     state: StateChoice
     phase_offset_ms: float
     measure: list[Measure] = Field(default=[])
+    memory_series: MemorySeries | None = None
+    """None: no series is measured."""
+    parts: PartsTrace | None = None
+    """None: time in parts is not measured."""
 
     @property
     def member(self) -> Member:
@@ -60,6 +99,8 @@ class TrialSpec(Medium):
             *([["latency", self.latency]] if self.latency != "typical" else []),
             *([["image", self.image.sha256]] if self.image else []),
             *([["measure", self.measure]] if self.measure else []),
+            *([self.memory_series.model_dump()] if self.memory_series else []),
+            *([["parts", self.parts.model_dump()]] if self.parts else []),
         ]
         return f"{self.filesystem.name}-{self.state.name}-{digest(key)[:10]}"
 

@@ -13,7 +13,7 @@ from nandlab.analysis.groups import Ensemble
 from nandlab.analysis.parts import chosen
 from nandlab.analysis.words import Words
 from nandlab.catalog.files import load
-from nandlab.catalog.paper import Causes, Drawn, PaperModel
+from nandlab.catalog.paper import Bar, Causes, Drawn, PaperModel, moved
 from nandlab.catalog.workload import WorkloadModel
 from nandlab.report import layout, specs, tables
 from nandlab.report.causes import CauseTable, cause_table
@@ -21,12 +21,18 @@ from nandlab.report.charts import Chart
 from nandlab.report.layout import Row
 from nandlab.results.record import Run, Trial
 
+ALONG = (
+    "Of a line over many configurations, each member's by least squares: it is linear from R² = "
+    "0.99 on; it grows, or does not depend, where it rises over its range by more than a tenth of "
+    "the mean, or by a tenth at most to either side. A line says so from three configurations on."
+)
 ORDER: tuple[claims.Verdict, ...] = (
     "reproduced",
     "same direction",
     "different",
     "not decided",
     "not measured",
+    "not comparable",
 )
 
 
@@ -40,8 +46,11 @@ class Beside:
     """How many claims had which verdict, in words."""
     elsewhere: str
     """How many claims are of workloads that the run has not, in a sentence; empty: none."""
-    figures: list[tuple[Drawn, specs.Drawn]]
+    figures: list[tuple[Drawn, specs.Drawn | None]]
+    """Redrawn as bars; None: the study's curves redraw it."""
     causes: list[tuple[Causes, CauseTable]]
+    along: str = ""
+    """The rules of parts along something; empty: no claim has one."""
 
 
 def beside(run: Run, trials: Sequence[Trial]) -> Beside | None:
@@ -55,15 +64,18 @@ def beside(run: Run, trials: Sequence[Trial]) -> Beside | None:
     tally = ", ".join(f"{counts[v]} {v}" for v in ORDER if counts[v])
     if all(n.ours is None or n.ours.n == 1 for r in rows for n in r.numbers):
         tally += "; each from one member, which decides nothing: run more"
+    curves = {c["name"] for c in run.spec.get("curves") or []}
     figures = []
     for drawn in paper.drawn:
-        found = _redrawn(paper, drawn, trials, _words(paper.workload))
-        if found is not None:
-            figures.append((drawn, found))
+        found = _redrawn(paper, drawn, trials)
+        there = [name for name in drawn.curves if name in curves]
+        if found is not None or there:
+            figures.append((drawn.model_copy(update={"curves": there}), found))
     causes = [(shown, cause_table(paper.name, shown)) for shown in paper.causes]
     lost = len(paper.claims) - len(rows)
     elsewhere = f"Further {lost} are of other studies of this paper." if lost else ""
-    return Beside(paper, rows, tally, elsewhere, figures, causes)
+    along = ALONG if any(p.along for r in rows for p in r.claim.parts) else ""
+    return Beside(paper, rows, tally, elsewhere, figures, causes, along)
 
 
 def _of_run(paper: PaperModel, trials: Sequence[Trial]) -> PaperModel:
@@ -77,14 +89,14 @@ def _words(workload: str) -> Words:
     return words.said(load("workloads", workload, WorkloadModel))
 
 
-def _redrawn(
-    paper: PaperModel, drawn: Drawn, trials: Sequence[Trial], of: Words
-) -> specs.Drawn | None:
+def _redrawn(paper: PaperModel, drawn: Drawn, trials: Sequence[Trial]) -> specs.Drawn | None:
     """The figure over the configurations that were measured; None when none was."""
+    workload = drawn.workload or paper.workload
+    own = [t for t in trials if t.workload == workload]
     ensembles = [
         Ensemble(bar.label, bar.of.state, bar.of.state == "fresh", tuple(members))
         for bar in drawn.bars
-        if (members := chosen(paper, bar.of, trials))
+        if (members := [_as_drawn(bar, t) for t in chosen(paper, bar.of, own)])
     ]
     if not ensembles:
         return None
@@ -98,6 +110,7 @@ def _redrawn(
         )
         for i, e in enumerate(ensembles)
     ]
+    of = _words(workload)
     figures = {p.title: find(p.figure, of) for p in drawn.panels}
     panels = [specs.panel(rows, f, title=title) for title, f in figures.items()]
     wide, narrow, data = layout.panels_chart(rows, panels)
@@ -105,3 +118,13 @@ def _redrawn(
     chart = Chart(f"paper-{drawn.id}", drawn.title, caption, data, wide, narrow)
     columns = [tables.figure(f, title) for title, f in figures.items()]
     return specs.Drawn(chart, tables.table(ensembles, columns))
+
+
+def _as_drawn(bar: Bar, trial: Trial) -> Trial:
+    """The trial with the bar's phases in place of those that the panels name."""
+    if not bar.phases:
+        return trial
+    own = {p.name: p for p in trial.phases}
+    pairs = ((name, own.get(moved(name, bar.phases))) for name in own)
+    named = [p.model_copy(update={"name": name}) for name, p in pairs if p is not None]
+    return trial.model_copy(update={"phases": named})

@@ -8,11 +8,11 @@ range. What a model gives is dashed, has hollow points, and says so in the key.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from nandlab.analysis import lines
+from nandlab.analysis import fits, lines
 from nandlab.analysis.curves import of_study
 from nandlab.analysis.lines import Axis, Line, Plot, Point
 from nandlab.analysis.spread import spread
@@ -33,6 +33,12 @@ SCALED = "A point is the median of its members, the line through it their range.
 ALL = 99
 """Ticks, so that a logarithmic axis names every place that it is given."""
 SINGLE = "Each point is a single trial, so no range is known."
+FITTED = (
+    "The lines are least squares, each member's by itself; drawn is the one whose slope is in the "
+    "middle, and R² has the range of all."
+)
+FIT_POINTS = 33
+"""Points that a least-squares line is drawn by."""
 MODELLED = "Dashed lines with hollow points are a model's, not measured."
 
 
@@ -71,7 +77,7 @@ def asked(spec: Mapping[str, Any], trials: Sequence[Trial]) -> list[Asked]:
 def _drawn(plot: Plot) -> Drawn | None:
     if not any(line.points for line in plot.lines):
         return None
-    seen, titles = _looks(plot.lines), [line.title for line in plot.lines]
+    seen, titles = _looks(plot.lines), [_title(plot, line) for line in plot.lines]
     x, y = _scales(plot)
     data: Data = {
         "points": [
@@ -82,10 +88,42 @@ def _drawn(plot: Plot) -> Drawn | None:
         "key_wide": keys.entries(titles, seen, WIDE),
         "key_narrow": keys.entries(titles, seen, NARROW),
     }
+    if plot.curve.fit:
+        data["fits"] = [
+            {"line": str(i), **at, **look.data}
+            for i, (line, look) in enumerate(zip(plot.lines, seen, strict=True))
+            for at in _fitted(plot, line, x, y)
+        ]
     wide = _spec(plot, "key_wide", WIDE, data, (x, y))
     narrow = _spec(plot, "key_narrow", NARROW, data, (x, y))
     name, caption = f"curve-{plot.curve.name}", _caption(plot)
     return Drawn(Chart(name, plot.curve.title, caption, data, wide, narrow), table(plot))
+
+
+def _title(plot: Plot, line: Line) -> str:
+    """A line's name in the key, with its least-squares line."""
+    return f"{line.title}: {told}" if (told := fit_in_words(plot, line)) else line.title
+
+
+def fit_in_words(plot: Plot, line: Line) -> str:
+    """``12.3 ms + 0.51 ms each, R² 0.9991 (0.9989 to 0.9993)``; empty: there is none."""
+    if not plot.curve.fit or not (found := line.fits):
+        return ""
+    middle = fits.middle(found).in_words(plot.y.quantity.form)
+    return f"{middle}, {fits.r2_in_words(found)}"
+
+
+def _fitted(plot: Plot, line: Line, x: _Scale, y: _Scale) -> Iterator[dict[str, float]]:
+    """Points of the middle member's line, near enough to be straight on a logarithmic axis."""
+    if not (found := line.fits):
+        return
+    fit, (low, high) = fits.middle(found), line.ends
+    for i in range(FIT_POINTS):
+        at = low + (high - low) * i / (FIT_POINTS - 1)
+        if plot.curve.scale == "log" and low > 0:
+            at = low * (high / low) ** (i / (FIT_POINTS - 1))
+        if plot.curve.y_scale != "log" or fit.at(at) > 0:
+            yield {"x": at / x.unit, "mid": fit.at(at) / y.unit}
 
 
 def _caption(plot: Plot) -> str:
@@ -99,6 +137,7 @@ def _caption(plot: Plot) -> str:
             + ("; below 0 it costs." if any(p.y.min < 0 for p in points) else ".")
         )
     told.append(SINGLE if all(p.y.n == 1 for p in points) else SCALED)
+    told += [FITTED] if any(line.fits for line in plot.lines) and plot.curve.fit else []
     told += [MODELLED] if any(line.modelled for line in plot.lines) else []
     return " ".join(filter(None, told))
 
@@ -162,7 +201,9 @@ def _panel(
 ) -> Spec:
     x, y = _x(plot, scales[0], width, data), _y(plot, scales[1], data)
     drawn: list[Spec] = []
-    if not plot.curve.scatter and plot.numeric:
+    if plot.curve.fit:
+        drawn.append({"data": {"name": "fits"}, **_line(x, y)})
+    elif not plot.curve.scatter and plot.numeric:
         drawn.append(_line(x, y))
     ranges: Spec = {"transform": [{"filter": "datum.ranges"}]}
     rule: Spec = {"type": "rule", "strokeWidth": 1.4, "opacity": 0.75}
@@ -291,6 +332,9 @@ def table(plot: Plot) -> Table:
             state = p.label if plot.curve.scatter else in_words(plot, p.x)
             count, trials = ("", []) if line.modelled else (str(len(p.members)), p.trials)
             rows.append(TableRow(line.title, state, count, cells, trials))
+        if told := fit_in_words(plot, line):
+            blank = [tables.MISSING] * (len(head) - 1)
+            rows.append(TableRow(line.title, "line", "", [*blank, Value(Part(told))], []))
     lead = _bare(plot.curve.label) if plot.curve.scatter else plot.x.title
     return Table(head, rows, ("line", lead))
 

@@ -15,7 +15,7 @@ from nandlab.analysis import lines
 from nandlab.analysis.curves import of_study
 from nandlab.analysis.lines import Line, Plot, Point
 from nandlab.base import units
-from nandlab.report.curves import in_words
+from nandlab.report.curves import fit_in_words, in_words
 from nandlab.results.record import Trial
 
 FIRST, COLUMN = 14, 16
@@ -34,11 +34,20 @@ def tables_of(
         yield f"[dim]{escape(_note(plot))}[/dim]"
         if plot.curve.scatter:
             yield _points(plot)
+            yield from _fits(plot)
             continue
         most = max(1, (width - FIRST) // COLUMN)
         each = -(-len(plot.lines) // -(-len(plot.lines) // most))
         for i in range(0, len(plot.lines), each):
             yield _table(plot, plot.lines[i : i + each], width)
+        yield from _fits(plot)
+
+
+def _fits(plot: Plot) -> Iterator[RenderableType]:
+    """Each line's least-squares line, where the curve asks for it."""
+    for line in plot.lines:
+        if told := fit_in_words(plot, line):
+            yield f"  [dim]{escape(f'{line.title}: {told}')}[/dim]"
 
 
 def _note(plot: Plot) -> str:

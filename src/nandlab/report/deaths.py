@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import textwrap
 from collections.abc import Sequence
 from typing import Any
 
@@ -12,7 +11,7 @@ from nandlab.analysis.groups import Setting
 from nandlab.analysis.life import Point
 from nandlab.analysis.lifetime import shortened
 from nandlab.base import units
-from nandlab.report import keys, layout, tables
+from nandlab.report import keys, layout, looks, tables
 from nandlab.report.charts import Chart, Spec
 from nandlab.report.layout import NARROW, WIDE, Data, Row
 from nandlab.report.specs import Drawn
@@ -21,8 +20,6 @@ from nandlab.results.record import Trial
 MIB = 2.0**20
 AXIS_ROOM = 52
 """Px left of the panel for the axis of dead blocks and its title."""
-DASHES: tuple[list[int], ...] = ([1, 0], [6, 3], [2, 2], [9, 3, 2, 3])
-"""Dashes tell the configurations of one file system apart: they share its colour."""
 MARKS = (("●", "gave up", False), ("○", "still lived when the rounds ended", True))
 """For the key: the mark at a line's end, what it means, and whether the trial still lived."""
 CAPTION = (
@@ -38,7 +35,7 @@ def drawn(setting: Setting) -> Drawn | None:
     lives = [(r, t) for r in rows for t in r.ensemble.ok if life.end(t)]
     if not lives:
         return None
-    dashes = _dashes(rows)
+    dashes = looks.dashes([(r.key, r.colour) for r in rows])
     data: Data = {
         "trials": [point for r, t in lives for point in _line(r, t, dashes[r.key])],
         "ends": [_end(r, t) for r, t in lives],
@@ -59,17 +56,6 @@ def drawn(setting: Setting) -> Drawn | None:
         ("how it ended", tables.text_cell(lambda e: "; ".join(lifetime.endings(e)))),
     ]
     return Drawn(chart, tables.table(setting.ensembles, columns))
-
-
-def _dashes(rows: Sequence[Row]) -> dict[str, list[int]]:
-    """A dash for each row; the first row of a colour has a solid line."""
-    seen: dict[str, int] = {}
-    dashes = {}
-    for row in rows:
-        n = seen.get(row.colour, 0)
-        dashes[row.key] = DASHES[n % len(DASHES)]
-        seen[row.colour] = n + 1
-    return dashes
 
 
 def _line(row: Row, trial: Trial, dash: list[int]) -> list[dict[str, Any]]:
@@ -108,13 +94,7 @@ def _key(
     width: float,
 ) -> list[dict[str, Any]]:
     """The lines of the key: a sample and a name for each row, then what the marks mean."""
-    chars = keys.letters(width)
-    lines: list[dict[str, Any]] = []
-    for row in (r for r in rows if any(r is d for d, _ in lives)):
-        text = f"{row.ensemble.label}, n={len(row.ensemble.ok)}"
-        for i, part in enumerate(textwrap.wrap(text, chars)):
-            looks: dict[str, Any] = {"colour": row.colour, "dash": dashes[row.key]}
-            lines.append(keys.entry(len(lines), part, **(looks if i == 0 else {})))
+    lines = keys.of_rows([r for r in rows if any(r is d for d, _ in lives)], dashes, width)
     for mark, words, alive in MARKS:
         if any(t.open_ended is alive for _, t in lives):
             lines.append(keys.entry(len(lines), words, mark=mark))

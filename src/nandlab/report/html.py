@@ -26,7 +26,7 @@ from nandlab.analysis.shipping import Shipping
 from nandlab.analysis.views import view
 from nandlab.base.digest import digest
 from nandlab.base.files import write_whole
-from nandlab.report import charts, curves, layout, readings, tables
+from nandlab.report import charts, curves, layout, readings, steptable, tables
 from nandlab.report.beside import Beside, beside
 from nandlab.report.charts import Chart
 from nandlab.report.specs import Drawn
@@ -34,6 +34,8 @@ from nandlab.results.folder import RunFolder
 from nandlab.results.record import WARNINGS, Run, Trial
 
 TEMPLATES = Path(__file__).parent / "templates"
+MANY = 4
+"""With more settings, the page folds what is not the first sentence of each."""
 ID_SHOWN = 14
 """How many letters of a trial's id the page shows; its link and title have all."""
 
@@ -51,6 +53,9 @@ class Section:
     """What the model leaves out."""
     options: list[str]
     assumed: list[tuple[str, str]]
+    steps: tables.Table | None
+    """Of a list of steps, each with what the chip did."""
+    texts: list[steptable.Said]
     lasting: list[str]
     """How long a battery lasts, if that was asked."""
 
@@ -83,6 +88,8 @@ def _section(setting: Setting, asked: Battery | None) -> Section:
         tables.table(setting.ensembles, [tables.figure(f) for f in leans.columns(setting)]),
         _options(setting),
         answers.assumed(setting),
+        steptable.table(setting),
+        steptable.texts(setting),
         battery.lines(setting, asked) if asked else [],
     )
 
@@ -103,7 +110,7 @@ def _options(setting: Setting) -> list[str]:
 
 def _drawn(lines: list[curves.Asked], sections: list[Section], paper: Beside | None) -> list[Chart]:
     """Every chart of the page."""
-    redrawn = [found.chart for _, found in paper.figures] if paper else []
+    redrawn = [found.chart for _, found in paper.figures if found] if paper else []
     own = [a.drawn.chart for a in lines if a.drawn]
     return [*own, *redrawn, *(d.chart for s in sections for d in s.figures)]
 
@@ -149,6 +156,7 @@ def _page(
         id_shown=ID_SHOWN,
         range_note=tables.RANGE_NOTE,
         wide=layout.WIDE,
+        many=MANY,
         chart_data=script_json(
             {c.name: {"wide": c.wide, "narrow": c.narrow, "datasets": c.datasets} for c in drawn}
         ),

@@ -4,12 +4,12 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from nandlab.report import layout
 from nandlab.report.charts import Spec
-from nandlab.report.layout import LETTER, STEP
+from nandlab.report.layout import LETTER, STEP, Row
 from nandlab.report.looks import Look
 
 SAMPLE = 26
@@ -48,6 +48,19 @@ def entries(titles: Sequence[str], seen: Sequence[Look], width: float) -> list[d
     for title, look in zip(titles, seen, strict=True):
         for i, text in enumerate(textwrap.wrap(title, letters(width))):
             found.append(entry(len(found), text, **(look.data if i == 0 else {})))
+    return found
+
+
+def of_rows(
+    rows: Sequence[Row], dashes: Mapping[str, list[int]], width: float
+) -> list[dict[str, Any]]:
+    """A line a configuration, with how many trials it has; its dash is by the row's key."""
+    found: list[dict[str, Any]] = []
+    for row in rows:
+        text = f"{row.ensemble.label}, n={len(row.ensemble.ok)}"
+        for i, part in enumerate(textwrap.wrap(text, letters(width))):
+            drawn: dict[str, Any] = {"colour": row.colour, "dash": dashes[row.key]}
+            found.append(entry(len(found), part, **(drawn if i == 0 else {})))
     return found
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from nandlab.analysis.groups import Setting
 from nandlab.base import units
-from nandlab.report import layout, tables
+from nandlab.report import layout, steptable, tables
 from nandlab.report.charts import Chart, Spec
 from nandlab.report.layout import Axis, Data, Row
 from nandlab.report.specs import Drawn, capital
@@ -48,11 +48,12 @@ CAPTION = (
 def drawn(setting: Setting) -> Drawn | None:
     """One panel per kind of operation that any trial recorded."""
     rows = layout.rows(setting)
-    data = _data(setting, rows)
+    kinds = steptable.telling(setting)
+    data = _data(setting, rows, [o.name for o in kinds])
     if not data["summary"]:
         return None
     measured = {d["panel"] for d in data["summary"]}
-    operations = [o for o in setting.words.operations if o.name in measured]
+    operations = [o for o in kinds if o.name in measured]
 
     def build(axis: Axis, width: float) -> Spec:
         per_line = 1 if width == layout.NARROW else min(2, len(operations))
@@ -72,11 +73,11 @@ def drawn(setting: Setting) -> Drawn | None:
     return Drawn(chart, tables.table(setting.ensembles, columns))
 
 
-def _data(setting: Setting, rows: Sequence[Row]) -> Data:
+def _data(setting: Setting, rows: Sequence[Row], operations: Sequence[str]) -> Data:
     """``summary``: a percentile of an operation in a row; ``whole``: from median to max."""
     data: Data = {"summary": [], "whole": []}
     for row in rows:
-        for operation in (o.name for o in setting.words.operations):
+        for operation in operations:
             base = {"panel": operation, **row.looks()}
             middles = []
             for percentile, name in NAMES.items():

@@ -16,6 +16,8 @@ MARKS = (
     *(("diamond", True), ("square", False), ("triangle-up", False), ("diamond", False)),
 )
 """Shape of a point, and whether it is filled, in order."""
+DASHES: tuple[list[int], ...] = ([1, 0], [6, 3], [2, 2], [9, 3, 2, 3])
+"""Dashes tell the configurations of one file system apart: they share its colour."""
 MODELLED = [4, 3]
 """The dash of what a model gives."""
 
@@ -46,4 +48,15 @@ def of(named: Sequence[tuple[str, str]]) -> list[Look]:
         seen[colour] = n + 1
         shape, filled = MARKS[n % len(MARKS)]
         found.append(Look(colour, shape, filled, [1, 0]))
+    return found
+
+
+def dashes(named: Sequence[tuple[str, str]]) -> dict[str, list[int]]:
+    """A dash for each (key, colour); the first of a colour has a solid line."""
+    seen: dict[str, int] = {}
+    found = {}
+    for key, colour in named:
+        n = seen.get(colour, 0)
+        found[key] = DASHES[n % len(DASHES)]
+        seen[colour] = n + 1
     return found

@@ -9,7 +9,19 @@ from dataclasses import dataclass
 from nandlab.analysis import answers, lifetime
 from nandlab.analysis.groups import Setting
 from nandlab.analysis.views import view
-from nandlab.report import deaths, joules, latency, points, specs, surface, tables, wear
+from nandlab.report import (
+    deaths,
+    joules,
+    latency,
+    memorycurves,
+    partbars,
+    points,
+    specs,
+    surface,
+    tables,
+    wear,
+    wearcurves,
+)
 from nandlab.report.specs import Drawn
 from nandlab.report.tables import Column, Table
 
@@ -61,16 +73,24 @@ def _points(setting: Setting) -> list[Column]:
     return [*columns, *(tables.figure(setting.figure(name)) for name in names)]
 
 
+MEASURED = (
+    *(partbars.drawn, wearcurves.drawn_sorted, wearcurves.drawn_over_time),
+    memorycurves.drawn,
+)
+"""Of trials with the instruments parts, wear, memory-series."""
 READINGS = {
     "phases": Reading(
         _phases,
         (
             *(specs.times, specs.own, specs.throughput, specs.flash, joules.drawn, latency.drawn),
-            *(wear.drawn_map, wear.drawn_histogram, specs.ageing, specs.states),
+            *(wear.drawn_map, wear.drawn_histogram, *MEASURED),
+            *(specs.ageing, specs.states),
         ),
     ),
-    "points": Reading(_points, (points.drawn, joules.drawn, specs.states)),
-    "sweep": Reading(_phases, (surface.drawn,)),
-    "lifetime": Reading(_lives, (deaths.drawn, wear.drawn_map, wear.drawn_histogram)),
+    "points": Reading(_points, (points.drawn, joules.drawn, *MEASURED, specs.states)),
+    "sweep": Reading(_phases, (surface.drawn, *MEASURED)),
+    "lifetime": Reading(
+        _lives, (deaths.drawn, wear.drawn_map, wear.drawn_histogram, memorycurves.drawn)
+    ),
 }
 """By the view's name."""

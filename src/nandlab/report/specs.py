@@ -13,6 +13,7 @@ from nandlab.analysis import answers
 from nandlab.analysis.figures import CHIP_OPERATIONS, STEPS, Figure
 from nandlab.analysis.groups import Ensemble, Setting
 from nandlab.analysis.spread import Spread
+from nandlab.analysis.views import STEP_BY_STEP
 from nandlab.base import units
 from nandlab.report import layout, tables
 from nandlab.report.charts import Chart
@@ -122,6 +123,9 @@ def throughput(setting: Setting) -> Drawn | None:
 
 
 def _moved(setting: Setting) -> list[Figure]:
+    """Data per second; steps of a list are too unlike for one rate of them all."""
+    if STEP_BY_STEP in setting.words.at:
+        return []
     return [setting.figure(f"bytes.{way}.per_s") for way in ("read", "written")]
 
 
@@ -141,7 +145,9 @@ def own(setting: Setting) -> Drawn | None:
 
 
 def flash(setting: Setting) -> Drawn | None:
-    """What the chip did in each phase."""
+    """What the chip did in each phase; of a list of steps the table of all steps tells it."""
+    if STEP_BY_STEP in setting.words.at:
+        return None
     rows = layout.rows(setting)
     names = [f"phase.{p.name}.{o}" for p in setting.words.timed for o in CHIP_OPERATIONS]
     figures = _there(rows, [setting.figure(n) for n in names])

@@ -20,6 +20,7 @@ from nandlab.analysis.spread import Spread
 from nandlab.analysis.views import view
 from nandlab.base import units
 from nandlab.report import curvetables as curves
+from nandlab.report import steptable
 from nandlab.results.folder import RunFolder
 from nandlab.results.record import Run
 
@@ -40,6 +41,7 @@ FIELDS = (
 )
 """Keys of a trial in the JSON, always all of them and in this order; what is missing is null."""
 WIDTH, STATE_WIDTH = 80, 12
+STEP_WIDTH, STEP_HEAD = 20, ("time", "sync", "reads", "programs", "erases", "cache")
 LEAST_COLUMN, MOST_COLUMN = 11, 16
 """Widths in letters, so that tables of several subjects align within 80 columns."""
 
@@ -96,6 +98,7 @@ def _print_setting(setting: Setting, advised: Advice | None, console: Console) -
         for text in (f.text for f in answer.findings if f.topic == leans.TOPIC):
             where = f"{leans.TOPIC}, {escape(answer.state)}:"
             console.print(f"[dim]{where}[/dim] {escape(text)}", highlight=False)
+    _print_steps(setting, console)
     for block in read.blocks(setting):
         columns = [f for name in block.figures if _known(f := setting.figure(name), setting)]
         if not columns:
@@ -107,6 +110,33 @@ def _print_setting(setting: Setting, advised: Advice | None, console: Console) -
     for e in setting.ensembles if read.ends else ():
         for ending in lifetime.endings(e):
             console.print(f"{escape(e.label)}: {escape(ending)}")
+
+
+def _print_steps(setting: Setting, console: Console) -> None:
+    """Of a list of steps all phases of each configuration, and what they said in words."""
+    if not steptable.has_steps(setting):
+        return
+    console.print("[dim]Step by step: median, and the range below it; a time with its sync.[/dim]")
+    for e in setting.ensembles:
+        if e.ok:
+            console.print(_steps_of(setting, e))
+    for said in steptable.texts(setting):
+        console.print(f"[dim]{escape(said.name)}:[/dim] {escape(said.text)}", highlight=False)
+
+
+def _steps_of(setting: Setting, e: Ensemble) -> Table:
+    """The steps of one configuration, a row each."""
+    table = _bare(f"{e.label}, n = {len(e.ok)}", with_head=True)
+    table.add_column("", width=STEP_WIDTH, overflow="fold")
+    for title in STEP_HEAD:
+        table.add_column(title, width=(WIDTH - STEP_WIDTH) // len(STEP_HEAD), justify="right")
+    for phase in setting.words.phases:
+        if any(t.phase(phase.name) for t in e.ok):
+            figures = [setting.figure(f"phase.{phase.name}{w}") for w in steptable.COLUMNS]
+            cells = [_lines(e.spread(f), f.quantity.sizes) for f in figures]
+            cache = steptable.cache(e, phase.name) or units.MISSING
+            table.add_row(f"  {escape(phase.title)}", *cells, cache)
+    return table
 
 
 def _known(figure: Figure, setting: Setting) -> bool:
@@ -125,15 +155,7 @@ def _parts(columns: Sequence[Figure]) -> Iterator[Sequence[Figure]]:
 
 def _table(setting: Setting, subject: str, columns: Sequence[Figure], *, with_head: bool) -> Table:
     """The states of a subject under its name."""
-    table = Table(
-        title=escape(subject),
-        title_justify="left",
-        title_style="bold",
-        box=None,
-        padding=(0, 0),
-        show_header=with_head,
-        header_style="dim",
-    )
+    table = _bare(subject, with_head=with_head)
     width = min(MOST_COLUMN, (WIDTH - STATE_WIDTH) // len(columns))
     table.add_column("", width=STATE_WIDTH, overflow="fold")
     for figure in columns:
@@ -144,6 +166,19 @@ def _table(setting: Setting, subject: str, columns: Sequence[Figure], *, with_he
             cells = (_lines(e.spread(f), f.quantity.sizes) for f in columns)
             table.add_row(_state(e), *cells)
     return table
+
+
+def _bare(title: str, *, with_head: bool) -> Table:
+    """A table without lines under its title."""
+    return Table(
+        title=escape(title),
+        title_justify="left",
+        title_style="bold",
+        box=None,
+        padding=(0, 0),
+        show_header=with_head,
+        header_style="dim",
+    )
 
 
 def _state(e: Ensemble) -> str:

@@ -16,18 +16,32 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nandlab import __version__
+from nandlab.base.errors import NandlabError
 from nandlab.base.files import write_whole
 from nandlab.report import html, pngmap
-from nandlab.trace import show, tables
+from nandlab.trace import parts, partshow, show
 from nandlab.trace.folder import TraceFolder
-from nandlab.trace.records import Type
 from nandlab.trace.summary import in_words
-from nandlab.trace.tree import LAYERS
+from nandlab.traced import tables
+from nandlab.traced.records import Type
+from nandlab.traced.tree import LAYERS
 
 DRAWN_MAX = 200_000
 """Events that the page can draw quickly; the timeline for Perfetto has all."""
 LAYER_COLOURS = ("#3b7dd8", "#2a9d6f", "#e0a100", "#c8553d", "#8a8f94")
 FLASH_COLOURS = {"read": "#35b5c5", "program": "#c8553d", "erase": "#7a3fa0"}
+PART_COLOURS = {
+    "application": "#3b7dd8",
+    "file_system_in_calls": "#2a9d6f",
+    "collector_in_calls": "#7a3fa0",
+    "collector_in_threads": "#b98ad6",
+    "other_threads": "#8c6d46",
+    "mtd": "#e0a100",
+    "chip": "#c8553d",
+    "idle": "#b9bec3",
+    "application_or_idle": "#8fa9c9",
+}
+"""Of each part of the time. What the layers above have too has their colour."""
 FLASH_EVENTS = ("FLASH_READ", "FLASH_PROGRAM", "FLASH_ERASE")
 MAP_COLUMNS = 64
 DEPTHS = 32
@@ -62,7 +76,24 @@ def _page(trace: TraceFolder) -> str:
         maps=_maps(trace),
         provenance=html.facts(trace.meta["board"]),
         timeline=html.script_json(_timeline(trace)),
+        **_parts(trace),
     )
+
+
+def _parts(trace: TraceFolder) -> dict[str, Any]:
+    """The time in parts for the page; without them, why."""
+    words: dict[str, Any] = {
+        "part_words": partshow.WORDS,
+        "part_colours": PART_COLOURS,
+        "part_notes": [],
+    }
+    try:
+        found = parts.of_folder(trace)
+    except NandlabError as e:
+        return words | {"parts": None, "no_parts": str(e), "part_names": []}
+    names = [name for name, _ in partshow.parts(found["phases"][0])]
+    told = {"parts": found, "no_parts": "", "part_names": names}
+    return words | told | {"part_notes": partshow.notes(found)}
 
 
 def _timeline(trace: TraceFolder) -> dict[str, Any]:

@@ -12,6 +12,7 @@ import numpy as np
 from nandlab.analysis.groups import Setting
 from nandlab.analysis.spread import spread
 from nandlab.analysis.views import view
+from nandlab.analysis.wear import load_erases, placed
 from nandlab.base import units
 from nandlab.report import layout, pngmap, tables
 from nandlab.report.charts import Chart, Spec
@@ -50,11 +51,14 @@ def _drawn(
 def _kept(row: Row) -> list[Trial]:
     """Trials with counts per block; all of a setting have the same number of blocks."""
     blocks = row.ensemble.first.chip.blocks
-    return [t for t in row.ensemble.ok if t.per_block and len(t.per_block.erases) == blocks]
+    return [t for t in row.ensemble.ok if len(_erases(t)) == blocks]
 
 
 def _erases(trial: Trial) -> list[int]:
-    return trial.per_block.erases if trial.per_block else []
+    """By block: as the workload told, or as the instrument wear read since the load's begin."""
+    if trial.per_block:
+        return trial.per_block.erases
+    return placed(trial.wear, load_erases(trial.wear)) if trial.wear else []
 
 
 def _map(setting: Setting, rows: Sequence[Row], kept: dict[str, list[Trial]]) -> Chart:

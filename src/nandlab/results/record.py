@@ -45,7 +45,11 @@ WARNINGS: dict[str, str] = {
     "not_settled": "Background work outlasted settle; the early phases share the chip with it.",
     "output_cut": "Figures read from that output may be incomplete; let the step print less.",
     "memory_measured": "Its times include measuring memory; take times from another study.",
-    "memory_lost": "Memory is reported too low: fsram's table was full; raise its slots_log2.",
+    "memory_lost": "RAM is told too low: fsram's table was full; raise memory_series.slots_log2.",
+    "memory_series_lost": "The series lacks its begin: raise memory_series.samples or interval_ms.",
+    "space_unread": "Space is not told; look at the chip that the trial kept with nandlab space.",
+    "parts_measured": "Its times include the tracers' own; take times from another study.",
+    "parts_lost": "Time in parts is not told; its text says how much of the trace is lost.",
     "workload": "The workload program itself warns; its text says what to do.",
 }
 """The closed list of doubts a trial can carry, each with what to do about it."""
@@ -146,6 +150,28 @@ class Image(_Model):
 
     name: str = Field(description="as the study names it")
     sha256: str = Field(description="of its cells and its sidecar")
+    tree: str | None = Field(
+        default=None,
+        description="digest of the root file system that it was made of for the run; null: it was "
+        "given",
+    )
+    pages: Count | None = Field(
+        default=None,
+        description="that hold data, UBI's headers among them; null, as the two below: the result "
+        "is older than this field",
+    )
+    own_header_pages: Count | None = Field(
+        default=None, description="pages with UBI's headers and nothing else"
+    )
+    bytes: Count | None = Field(
+        default=None, description="of the pages without UBI's headers, no spare areas"
+    )
+
+    @model_serializer(mode="wrap")
+    def _without_what_is_not_there(self, dump: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        """An older result is written as it was."""
+        told: dict[str, Any] = dump(self)
+        return {k: v for k, v in told.items() if v is not None}
 
 
 class Usage(_Model):
@@ -235,6 +261,37 @@ class Artefact(_Model):
     bytes: Count
 
 
+class WearReading(_Model):
+    """Erases of each good block of the partition since the reading before."""
+
+    after: str = Field(description="the step, or the moment of the trial, that had just ended")
+    t_ns: Count = Field(description="the board's clock")
+    runs: list[Count] = Field(
+        description="runs of blocks that are alike: how many blocks, erases of each, how many, ..."
+    )
+
+
+class Wear(_Model):
+    """Erases per block over a trial, by the instrument of that name."""
+
+    blocks: Count = Field(description="good blocks of the partition")
+    bad: list[Count] = Field(description="factory-bad blocks, by number; no reading has them")
+    before: Count = Field(
+        description="how many readings lie before the load's first step: the chip's loading, "
+        "formatting, first mount and coming to rest; for a state also its fill"
+    )
+    readings: list[WearReading] = Field(description="in the order of the trial")
+
+    @model_validator(mode="after")
+    def _is_whole(self) -> Wear:
+        if not 0 < self.before <= len(self.readings):
+            raise ValueError(f"{len(self.readings)} readings, {self.before} before the load")
+        for r in self.readings:
+            if len(r.runs) % 2 or sum(r.runs[::2]) != self.blocks:
+                raise ValueError(f"reading after {r.after}: not of {self.blocks} blocks")
+        return self
+
+
 class Host(_Model):
     """What depends on the host and is never compared."""
 
@@ -311,6 +368,9 @@ class Trial(_Model):
     )
     erases_per_block: EraseSpread | None = None
     per_block: PerBlock | None = None
+    wear: Wear | None = Field(
+        default=None, description="erases per block over the trial; null: not measured"
+    )
     artefacts: list[Artefact] = []
 
     kernel_log: list[str] = Field(
@@ -326,6 +386,12 @@ class Trial(_Model):
 
     _sources: dict[str, dict[str, Any]] = PrivateAttr(default_factory=dict)
     _contents: dict[str, Content] = PrivateAttr(default_factory=dict)
+
+    @model_serializer(mode="wrap")
+    def _without_what_was_not_measured(self, dump: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        """Without wear it is written as before there was any: hashes of published trials stay."""
+        told: dict[str, Any] = dump(self)
+        return {k: v for k, v in told.items() if v is not None or k != "wear"}
 
     @property
     def ok(self) -> bool:

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from nandlab.trace.records import Recording, Type
-from nandlab.trace.tree import Tree
+from nandlab.traced.records import Recording, Type
+from nandlab.traced.tree import Tree
 
 AHEAD, HIT, MISS = range(3)
 

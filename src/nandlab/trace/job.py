@@ -13,16 +13,14 @@ from dataclasses import dataclass, replace
 from nandlab.base.errors import NandlabError, UsageError
 from nandlab.board.cargo import Cargo, cargo
 from nandlab.board.job import Job, JobRecord, Step, printable
-from nandlab.catalog.board import BoardModel
-from nandlab.catalog.chip import MIB
 from nandlab.catalog.filesystem import CAUSES
 from nandlab.chip.simulated import COUNTERS
 from nandlab.image import tree
 from nandlab.plan.medium import MOUNTPOINT
 from nandlab.plan.trialspec import TrialSpec
-from nandlab.trace import cost, records
-from nandlab.trace.records import Names, Recording
-from nandlab.trace.setup import FOLDER, tracer_commands
+from nandlab.traced import cost, records
+from nandlab.traced.records import Names, Recording
+from nandlab.traced.setup import FOLDER, records_max, room, start_lines
 from nandlab.trial.medium import mount, rest, unmount
 from nandlab.trial.steps import config, fill, fill_files, filled, setup
 
@@ -79,11 +77,6 @@ class Request:
             )
 
 
-def records_max(board: BoardModel) -> int:
-    """The most records that a trace may ask for; whether they fit shows when they are allocated."""
-    return board.usable_mib * MIB // records.RECORD_BYTES
-
-
 def job(request: Request) -> Job:
     """The steps that set up, trace, and hand over."""
     spec = request.spec
@@ -117,10 +110,7 @@ def job(request: Request) -> Job:
 
 def _hold(request: Request) -> Cargo:
     """Room for all records that the board keeps, and a header."""
-    spec = request.spec
-    capacity = 1 << (request.records - 1).bit_length()
-    room = (capacity + 1) * records.RECORD_BYTES
-    return cargo(spec.board, spec.cells_bytes, back_bytes=room)
+    return cargo(request.spec.board, request.spec.cells_bytes, back_bytes=room(request.records))
 
 
 def _command(request: Request, files: dict[str, bytes]) -> Step:
@@ -134,20 +124,9 @@ def _command(request: Request, files: dict[str, bytes]) -> Step:
 
 def _start(request: Request) -> str:
     """A script that loads the tracers and starts them, and says what it could not do."""
-    fs = request.spec.filesystem
     where = None if request.with_mount else MOUNTPOINT
-    lines = tracer_commands(fs, where, request.tracers, request.functions, request.records)
-    # the calls of MTD are a layer of their own
-    calls = [f"echo calls on > {FOLDER}/flashmon"] if "flash" in request.tracers else []
-    lines = [*lines[:-1], *calls, lines[-1]]
-    for name in request.functions:
-        asked = f"grep -q '^function [0-9]* '{shlex.quote(name)}'$' {FOLDER}/names"
-        told = f"the kernel has no function {name} that can be traced; it may be inlined"
-        lines.append(f"{asked} || {{ echo {shlex.quote(told)} >&2; exit 2; }}")
-    for monitor in ("vfsmon", "flashmon", "funcmon"):
-        if monitor.removesuffix("mon") in request.tracers:
-            refused = f"{{ grep '^refused' {FOLDER}/status >&2; exit 1; }}"
-            lines.append(f"grep -q '^{monitor} running' {FOLDER}/status || {refused}")
+    fs, functions = request.spec.filesystem, request.functions
+    lines = start_lines(fs, where, request.tracers, functions, request.records)
     return "\n".join([*lines, "true\n"])
 
 

@@ -11,7 +11,7 @@ from rich.table import Table
 
 from nandlab.trace.folder import TraceFolder
 from nandlab.trace.summary import in_words
-from nandlab.trace.tree import LAYERS
+from nandlab.traced.tree import LAYERS
 
 FILES_SHOWN = 15
 MS = 1e6

@@ -14,8 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nandlab.trace import cache
-from nandlab.trace.records import Flag, Names, Recording, Type
-from nandlab.trace.tree import LAYERS, NONE, Tree
+from nandlab.traced.records import Flag, Names, Recording, Type
+from nandlab.traced.tree import LAYERS, NONE, Tree
 
 FORMAT = 3
 OPERATIONS = {Type.FLASH_READ: "reads", Type.FLASH_PROGRAM: "programs", Type.FLASH_ERASE: "erases"}

@@ -17,8 +17,8 @@ from numpy.typing import NDArray
 from perfetto.protos.perfetto.trace.perfetto_trace_pb2 import Trace, TracePacket, TrackEvent
 from perfetto.trace_builder.proto_builder import StreamingTraceProtoBuilder
 
-from nandlab.trace.records import Names, Recording, Type
-from nandlab.trace.tree import NONE, Tree
+from nandlab.traced.records import Names, Recording, Type
+from nandlab.traced.tree import NONE, Tree
 
 SEQUENCE = 1
 GROUPS = ("VFS", "page cache", "file system", "garbage collector", "MTD", "flash")

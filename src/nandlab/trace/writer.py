@@ -15,12 +15,13 @@ import numpy as np
 from nandlab import __version__
 from nandlab.base.errors import UsageError
 from nandlab.board.job import Board, JobRecord
-from nandlab.trace import cost, summary, tables, timeline
-from nandlab.trace import tree as trees
+from nandlab.trace import summary, timeline
 from nandlab.trace.folder import FORMAT
 from nandlab.trace.job import SETTLED, Outcome, Request
-from nandlab.trace.records import Recording
-from nandlab.trace.tree import NONE, Tree
+from nandlab.traced import cost, tables
+from nandlab.traced import tree as trees
+from nandlab.traced.records import Recording
+from nandlab.traced.tree import NONE, Tree
 from nandlab.trial import measured
 from nandlab.trial.outcome import kernel_log
 
@@ -155,5 +156,6 @@ def _meta(
         "stdout": command.stdout,
         "stderr": command.stderr,
         "tracer_status": outcome.status,
+        "kernel_threads": outcome.names.kernel_threads(),
         "board": identity,
     }

@@ -79,13 +79,17 @@ class Measured(_Told):
         return self.model_copy(update={"phases": phases, "series": series, **more})
 
     def with_(self, more: Measured) -> Measured:
-        """This result and a later one together; bytes add up, wear per block is the later one's."""
+        """This result and a later one together; bytes add up, wear per block is the last told."""
         ways = {**self.bytes, **more.bytes}
         moved = {way: self.bytes.get(way, 0) + more.bytes.get(way, 0) for way in ways}
         own = ("figures", "texts", "latency_ns", "operations")
-        both = {key: {**getattr(self, key), **getattr(more, key)} for key in own}
-        series = [*self.series, *more.series]
-        return more.model_copy(update={"bytes": moved, "series": series, **both})
+        both: dict[str, Any] = {key: {**getattr(self, key), **getattr(more, key)} for key in own}
+        both["series"] = [*self.series, *more.series]
+        wear = {
+            key: getattr(more, key) or getattr(self, key)
+            for key in ("erases_per_block", "per_block")
+        }
+        return more.model_copy(update={"bytes": moved, **both, **wear})
 
     @property
     def nothing(self) -> bool:

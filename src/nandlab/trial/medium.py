@@ -45,11 +45,13 @@ def unmount(on: Medium, name: str = "unmount") -> Step:
     return Step(name, on.commands(*on.filesystem.unmount))
 
 
-def rest(on: Medium, name: str = "settle") -> Step:
-    """Waits until background work has ended."""
+def rest(on: Medium, name: str = "settle", limit_s: int = 0) -> Step:
+    """Waits until background work has ended, for so long at the most; 0: as its catalog file has
+    it."""
     settle = on.filesystem.settle
-    command = f"settle --quiet-ms {settle.quiet_ms} --limit-s {settle.limit_s}"
-    return Step(name, command, deadline_s=settle.limit_s + 60)
+    most_s = limit_s or settle.limit_s
+    command = f"settle --quiet-ms {settle.quiet_ms} --limit-s {most_s}"
+    return Step(name, command, deadline_s=most_s + 60)
 
 
 def image_bytes_max(on: Medium) -> int:

@@ -10,6 +10,7 @@ from typing import Any
 from nandlab.base.digest import bytes_digest, file_digest
 from nandlab.board.job import Board, BoardLost, Job
 from nandlab.kit.needs import Brought
+from nandlab.plan.start import TreeStart
 from nandlab.plan.trialspec import TrialSpec
 from nandlab.results import record as results
 from nandlab.results.record import Chip, Doubt, Host, State
@@ -39,7 +40,7 @@ async def run(
         }
     else:
         found, memory = outcome(spec, todo, record), record.host_memory
-        brought = {bytes_digest(record.cargo): record.cargo} if record.cargo else {}
+        brought = _kept(record.cargo, found)
     doubts = list(found.pop("warnings", []))
     if not board.deterministic:
         doubts.insert(0, Doubt(code="not_deterministic", text="ran under KVM, on host time"))
@@ -50,9 +51,22 @@ async def run(
     return results.Trial.model_validate(told).knowing(sources(spec, board)).holding(brought)
 
 
+def _kept(cargo: bytes | None, found: dict[str, Any]) -> dict[str, bytes]:
+    """What came back, if it is one of the trial's artefacts: an instrument's may be figures now."""
+    if not cargo:
+        return {}
+    sha256 = bytes_digest(cargo)
+    named = {artefact.sha256 for artefact in found.get("artefacts", [])}
+    return {sha256: cargo} if sha256 in named else {}
+
+
 def packages(spec: TrialSpec, board: Board) -> Brought:
-    """What the trial's programs are built from beside the board's packages."""
-    return board.packages(steps.without_image(spec))
+    """The trial's packages beside the board's: of its programs, and of the tree it begins from."""
+    found = board.packages(steps.without_image(spec))
+    if not isinstance(spec.image, TreeStart):
+        return found
+    lock = {**found.lock, spec.image.set_name: spec.image.packages}
+    return Brought(lock, (*found.moved, *spec.image.moved))
 
 
 def with_lock(doubts: list[Doubt], board: Board, brought: Brought) -> list[Doubt]:
@@ -102,10 +116,20 @@ def _common(spec: TrialSpec, study: str, todo: Job) -> dict[str, Any]:
             faults={k: v for k, v in spec.faults.parameters(spec.seed).items() if k != "seed"},
         ),
         "state": State(**spec.state.model_dump()),
-        "image": spec.image and results.Image(name=spec.image.name, sha256=spec.image.sha256),
+        "image": _image(spec),
         "workload": spec.workload.name,
         "parameters": spec.parameters,
         "seed": spec.seed,
         "phase_offset_ms": spec.phase_offset_ms,
         "files": {name: content.decode() for name, content in todo.files.items()},
     }
+
+
+def _image(spec: TrialSpec) -> results.Image | None:
+    """What the chip held when the trial began."""
+    tree = spec.image.sha256 if isinstance(spec.image, TreeStart) else None
+    start = spec.image.made if isinstance(spec.image, TreeStart) else spec.image
+    if start is None:
+        return None
+    takes = start.takes.model_dump() if start.takes else {}
+    return results.Image(name=start.name, sha256=start.sha256, tree=tree, **takes)

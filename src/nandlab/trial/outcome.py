@@ -6,13 +6,15 @@ from __future__ import annotations
 import re
 import signal
 from collections.abc import Callable
+from functools import partial
 from typing import Any, TypeVar
 
 from nandlab.base.digest import bytes_digest
 from nandlab.board.job import Job, JobRecord, StepRecord, printable
 from nandlab.chip import simulated
 from nandlab.measure.every import wanted
-from nandlab.measure.instrument import Unreadable
+from nandlab.measure.instrument import NotKnown, Unreadable
+from nandlab.measure.wear import kept as wear_kept
 from nandlab.plan.trialspec import TrialSpec
 from nandlab.results.record import (
     Artefact,
@@ -24,9 +26,9 @@ from nandlab.results.record import (
     StepTaken,
     Usage,
 )
-from nandlab.trial import measured
+from nandlab.trial import liststeps, measured
 from nandlab.trial.measured import Measured
-from nandlab.trial.steps import of_fill, rests
+from nandlab.trial.steps import of_fill, rests, state_fills
 
 OFF_TARGET = "fill-off-target"
 """The fill's own warning, from before its end."""
@@ -80,22 +82,23 @@ def outcome(spec: TrialSpec, job: Job, record: JobRecord) -> dict[str, Any]:
 
 def _own_fault(spec: TrialSpec, failed: StepRecord) -> bool:
     """Whether a step of the workload failed by itself: it is no program, or it crashed."""
-    steps = {"workload", *(s.phase for s in spec.workload.steps if s.do == "run")}
+    steps = {"workload", *(s.phase for s in spec.workload.steps if s.of_files)}
     crashed = failed.signal in CRASHES or failed.rc - 128 in CRASHES
     return failed.step in steps and (failed.rc in (126, 127) or crashed)
 
 
 def _figures(spec: TrialSpec, record: JobRecord, doubts: list[Doubt]) -> dict[str, Any]:
     """What was measured, as fields of a result; adds to doubts. Unreadable if output is invalid."""
-    limit_s = spec.filesystem.settle.limit_s
-    for name in (s.step for s in record.steps if s.step in rests(spec)):
+    limits_s = rests(spec)
+    for name in (s.step for s in record.steps if s.step in limits_s):
         if not _said(name, measured.settled, record):
-            text = f"{name}: the chip was still busy after {limit_s} s"
+            text = f"{name}: the chip was still busy after {limits_s[name]} s"
             doubts.append(Doubt(code="not_settled", text=text))
     obtained = _obtained(spec, record, doubts)
     of_load: list[Doubt] = []
     if spec.workload.steps:
-        figures = _of_steps(spec, record, of_load)
+        told_by = partial(_told, spec, record, doubts=of_load)
+        figures = liststeps.figures(spec, record, _chip(spec, record), told_by)
     else:
         told = _told(spec, record, "workload", of_load)
         figures, obtained = told.fields(), _begun_on(obtained, told.obtained)
@@ -103,9 +106,30 @@ def _figures(spec: TrialSpec, record: JobRecord, doubts: list[Doubt]) -> dict[st
     doubts += _unmatched(spec, figures)
     figures["artefacts"] = _artefacts(spec, record)
     figures["state"] = State(**spec.state.model_dump(), obtained=obtained)
-    figures["measured"] = {i.name: i.read(spec, record) for i in wanted(spec)}
-    doubts += [doubt for i in wanted(spec) for doubt in i.doubts(record)]
+    figures["measured"] = _measured(spec, record, doubts, figures["phases"])
+    more = [line for i in wanted(spec) for line in i.series(spec, record)]
+    figures["series"] = [*figures.get("series", []), *more]
+    if wear := wear_kept(spec, record):
+        figures["wear"] = wear
     return figures
+
+
+def _measured(
+    spec: TrialSpec, record: JobRecord, doubts: list[Doubt], phases: list[Phase]
+) -> dict[str, dict[str, int | float]]:
+    """What the instruments measured, by their names; adds to doubts."""
+    found = {}
+    for instrument in wanted(spec):
+        try:
+            found[instrument.name] = (
+                instrument.read_with(spec, record, phases)
+                if instrument.read_with
+                else instrument.read(spec, record)
+            )
+        except NotKnown as e:
+            doubts.append(e.doubt)
+        doubts += [*instrument.doubts(record), *instrument.doubts_of(spec, record)]
+    return found
 
 
 def _unmatched(spec: TrialSpec, figures: dict[str, Any]) -> list[Doubt]:
@@ -152,8 +176,7 @@ def _told(spec: TrialSpec, record: JobRecord, step: str, doubts: list[Doubt]) ->
 
 def _obtained(spec: TrialSpec, record: JobRecord, doubts: list[Doubt]) -> Shares | None:
     """The shares that the chip held after the fill; None if no step filled it."""
-    names = ["fill", *(s.phase for s in spec.workload.steps if s.do == "fill")]
-    name = next((n for n in names if spec.aged and record.get(n)), None)
+    name = next((n for n in state_fills(spec) if spec.aged and record.get(n)), None)
     if name is None:
         return None
     told = _said(name, measured.read, record)
@@ -202,28 +225,10 @@ def _off_target(spec: TrialSpec, obtained: Shares) -> list[Doubt]:
     ]
 
 
-def _of_steps(spec: TrialSpec, record: JobRecord, doubts: list[Doubt]) -> dict[str, Any]:
-    """Figures of a workload that is a list: each step is a phase, or prints its own phases."""
-    steps = spec.workload.steps
-    tell = [s.phase for s in steps if s.tells]
-    whole, chip = Measured(), _chip(spec, record)
-    phases: list[Phase] = []
-    for step in steps:
-        name = step.phase
-        if not step.tells:
-            phases.append(Phase(name=name, ns=record[name].ns, chip=chip[name]))
-            continue
-        told = _told(spec, record, step.phase, doubts)
-        if len(tell) > 1:
-            told = told.called(step.phase)
-        phases += told.phases
-        whole = whole.with_(told)
-    return whole.model_copy(update={"phases": phases}).fields()
-
-
 def _artefacts(spec: TrialSpec, record: JobRecord) -> list[Artefact]:
     """What the trial left besides figures: the chip's image, if a step saved it."""
     names = [step.phase for step in spec.workload.steps if step.do == "save"]
+    names += [i.name for i in wanted(spec) if i.saves_chip]
     if not names or record.cargo is None:
         return []
     sha256, size = bytes_digest(record.cargo), len(record.cargo)

@@ -73,7 +73,7 @@ def again(before: Expected, only: Sequence[str] = ()) -> Again:
         before.refuse_failed(trial_id)
     model = _model(head, path)
     study = studies.again(head.spec, _home(head, path), f"{path}: spec")
-    specs = studies.plan(study, f"{path}: spec", model)
+    specs = studies.plan(study, f"{path}: spec", model, lock)
     wanted = [spec for spec in specs if spec.id in (only or before.keys)]
     lost = set(only or before.keys) - {spec.id for spec in wanted}
     if lost:

@@ -16,10 +16,13 @@ from nandlab.base.checkout import commit
 from nandlab.base.digest import digest, file_digest
 from nandlab.base.errors import NandlabError, UsageError
 from nandlab.base.paths import RESULTS
+from nandlab.board.hosttools import STEADY
 from nandlab.board.job import Board
+from nandlab.kit.kit import makers
 from nandlab.kit.needs import Brought
 from nandlab.plan.matrix import Member
 from nandlab.plan.medium import Medium
+from nandlab.plan.start import TreeStart
 from nandlab.plan.study import Study
 from nandlab.plan.trialspec import TrialSpec
 from nandlab.results.folder import RunFolder
@@ -67,8 +70,8 @@ def head(study: Study, specs: Sequence[TrialSpec], board: Board) -> Run:
 
 
 def _packages(specs: Sequence[TrialSpec], board: Board) -> Brought:
-    """What the programs of these trials are built from beside the board's packages."""
-    each = [board.packages(steps.without_image(spec)) for spec in specs]
+    """The packages of these trials beside the board's: of their programs and of their trees."""
+    each = [one.packages(spec, board) for spec in specs]
     lock = {name: files for brought in each for name, files in brought.lock.items()}
     return Brought(lock, tuple(dict.fromkeys(line for b in each for line in b.moved)))
 
@@ -83,7 +86,10 @@ def _asked(spec: TrialSpec, board: Board) -> list[object]:
 
 def key(spec: TrialSpec, board: Board) -> str:
     """The hash of all that the result depends on; names and titles are no part of it."""
-    image = spec.image.sha256 if spec.image else None
+    image: object = spec.image.sha256 if spec.image else None
+    if isinstance(spec.image, TreeStart):
+        by = makers(spec.board, spec.filesystem.image.package)
+        image = [image, spec.recipe(), dict(by), file_digest(STEADY)]
     how = [spec.phase_offset_ms, spec.filesystem.harmless_log]
     return digest([board.identity, image, how, *_asked(spec, board)])
 
@@ -177,8 +183,38 @@ async def execute(
         raise ours.exceptions[0] from None
 
 
+class Images(Protocol):
+    """Sees to the images that trials begin from."""
+
+    def ready(self, specs: Sequence[TrialSpec]) -> list[TrialSpec]:
+        """The trials with their images, which are made if need be."""
+
+
+def with_images(
+    folder: RunFolder,
+    specs: Sequence[TrialSpec],
+    board: Board,
+    images: Images,
+    store: Store | None = None,
+) -> list[TrialSpec]:
+    """The trials; those that the folder lacks, and the store too, with the images they begin from.
+
+    store: as of execute.
+    """
+    if store is not None and board.deterministic:
+        take(folder, specs, board, store)
+    missing = set(folder.missing())
+    todo = images.ready([s for s in specs if s.id in missing])
+    ready = {s.id: s for s in todo}
+    return [ready.get(s.id, s) for s in specs]
+
+
 def take(folder: RunFolder, specs: Sequence[TrialSpec], board: Board, store: Store) -> None:
-    """Copies trials that the folder lacks from the store, with the sources of today's catalog."""
+    """Copies trials that the folder lacks from the store, with the sources of today's catalog.
+
+    Options and parameters are those of today too: the catalog may have gained some since, whose
+    defaults ask the board for nothing.
+    """
     missing, run = set(folder.missing()), folder.head()
     for spec in (s for s in specs if s.id in missing):
         found = store.get(key(spec, board))
@@ -187,6 +223,6 @@ def take(folder: RunFolder, specs: Sequence[TrialSpec], board: Board, store: Sto
         origin = found.origin or Origin(study=found.study, run=found.run)
         doubts = one.with_lock(found.warnings, board, one.packages(spec, board))
         words = {"id": spec.id, "study": run.study, "run": run.id, "origin": origin}
-        words |= {"warnings": doubts}
+        words |= {"warnings": doubts, "options": spec.options, "parameters": spec.parameters}
         sources = {**found.sources, **one.sources(spec, board)}
         folder.save(found.model_copy(update=words).knowing(sources))

@@ -8,11 +8,11 @@ list of steps mounts it itself.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from nandlab.board.cargo import Cargo, cargo
 from nandlab.board.job import Job, Step
-from nandlab.catalog.step import AWAY, StepWords
+from nandlab.catalog.step import AWAY, FileStep, Remount, Rest, StepWords
 from nandlab.chip import file as chipfile
 from nandlab.chip import image as chipimage
 from nandlab.chip import simulated
@@ -20,6 +20,7 @@ from nandlab.measure.every import wanted
 from nandlab.measure.instrument import Moment
 from nandlab.plan.medium import MOUNTPOINT
 from nandlab.plan.trialspec import TrialSpec
+from nandlab.trial import filesteps
 from nandlab.trial.medium import formats, image_bytes_max, load, modules, mount, rest, unmount
 
 NS_PER_MS = 1_000_000
@@ -27,6 +28,12 @@ WORK_DEADLINE_S = 24 * 3600
 REST_BEFORE, UNMOUNT_AFTER = "rest-before-", "unmount-after-"
 """What the names of the steps around a fill begin with; no step of a workload has a hyphen."""
 UNMOUNT = "unmount-at-end"
+CHIP_SAVED = "chip-saved"
+"""The step that brings the chip back for an instrument."""
+BROUGHT = "brought-back"
+"""The step that brings back what an instrument asks for."""
+STATE_BEFORE = "fill-to-state"
+"""The step that makes the state where a workload has another step called fill."""
 
 
 def job(spec: TrialSpec) -> Job:
@@ -52,11 +59,21 @@ def _cargo(spec: TrialSpec) -> Cargo | None:
     if spec.image is not None:
         _, image = chipfile.read(spec.image.head().path)
         contents.append(chipimage.encode(image))
-    saves = any(step.do == "save" for step in spec.workload.steps)
-    if not contents and not saves:
+    back_bytes = image_bytes_max(spec) if _saves(spec) or _saved_beside(spec) else 0
+    back_bytes = max([back_bytes, *(i.room(spec) for i in wanted(spec))])
+    if not contents and not back_bytes:
         return None
-    back_bytes = image_bytes_max(spec) if saves else 0
     return cargo(spec.board, spec.cells_bytes, *contents, back_bytes=back_bytes)
+
+
+def _saves(spec: TrialSpec) -> bool:
+    """Whether the workload saves the chip itself."""
+    return any(step.do == "save" for step in spec.workload.steps)
+
+
+def _saved_beside(spec: TrialSpec) -> bool:
+    """Whether the chip is saved for an instrument when all is over."""
+    return not _saves(spec) and any(i.saves_chip for i in wanted(spec))
 
 
 def _files(spec: TrialSpec) -> dict[str, bytes]:
@@ -99,35 +116,47 @@ def _work(spec: TrialSpec, hold: Cargo | None) -> Iterator[Step]:
         yield fill(spec)
     yield from _beside(spec, "ready")
     yield Step("workload", filled(spec, spec.workload.command), deadline_s=WORK_DEADLINE_S)
-    yield from (*_beside(spec, "worked"), unmount(spec), *_beside(spec, "unmounted"))
+    yield from (*_beside(spec, "worked"), unmount(spec), *_gone(spec, hold))
 
 
 def _listed(spec: TrialSpec, hold: Cargo | None) -> Iterator[Step]:
     """The steps of a workload that is a list, with those of the instruments."""
     steps = spec.workload.steps
-    if spec.aged and not any(step.do == "fill" for step in steps):
-        yield from _filled_apart(spec, "fill")
+    if spec.aged and not any(_makes_state(step) for step in steps):
+        yield from _filled_apart(spec, *state_fills(spec))
     mounts = [i for i, step in enumerate(steps) if step.do == "mount"]
     ends = _last_unmount(steps)
     for i, step in enumerate(steps):
         if i == ends:
             yield from _beside(spec, "worked")
         yield from _step(spec, step, hold, mounted=_mounted(steps[:i]))
+        yield from _after(spec, step.phase)
         if mounts and i == mounts[0]:
             yield from (*_beside(spec, "mounted"), *_beside(spec, "ready"))
         if i == ends:
-            yield from _beside(spec, "unmounted")
+            yield from _gone(spec, hold)
     if ends is None and mounts:
-        yield from (*_beside(spec, "worked"), unmount(spec, UNMOUNT), *_beside(spec, "unmounted"))
+        yield from (*_beside(spec, "worked"), unmount(spec, UNMOUNT), *_gone(spec, hold))
 
 
-def _mounted(steps: list[StepWords]) -> bool:
+def _gone(spec: TrialSpec, hold: Cargo | None) -> list[Step]:
+    """What follows the last unmount for the instruments' sake."""
+    steps = _beside(spec, "unmounted")
+    if hold is not None and _saved_beside(spec):
+        steps.append(Step(CHIP_SAVED, simulated.save(hold.put()), WORK_DEADLINE_S, beside=True))
+    for brings in (i.brings for i in wanted(spec) if i.brings and hold is not None):
+        brought = f"set -o pipefail; {brings} | {hold.put() if hold else ''}"
+        steps.append(Step(BROUGHT, brought, WORK_DEADLINE_S, beside=True))
+    return steps
+
+
+def _mounted(steps: Sequence[StepWords]) -> bool:
     """Whether the file system is mounted after these steps."""
     moves = ("mount", *AWAY)
     return next((s.do == "mount" for s in reversed(steps) if s.do in moves), False)
 
 
-def _last_unmount(steps: list[StepWords]) -> int | None:
+def _last_unmount(steps: Sequence[StepWords]) -> int | None:
     """Index of the step that takes the file system away for good; None: no step does."""
     if _mounted(steps):
         return None
@@ -137,30 +166,40 @@ def _last_unmount(steps: list[StepWords]) -> int | None:
 def _step(spec: TrialSpec, step: StepWords, hold: Cargo | None, *, mounted: bool) -> Iterator[Step]:
     """The board's steps for a step of a list; an unmounted file system is mounted for a fill."""
     name = step.phase
-    if step.do == "fill":
+    if _makes_state(step):
         if mounted:
             yield fill(spec, name) if spec.aged else Step(name, "true")
         else:
             yield from _filled_apart(spec, name)
         return
-    commands = {
-        "mount": mount(spec).command,
-        "unmount": unmount(spec).command,
-        "remount": f"mount -o remount,{step.options} {MOUNTPOINT}",
-        "drop": "echo 3 > /proc/sys/vm/drop_caches",
-        "sync": "sync",
-        "rest": rest(spec).command,
-        "run": filled(spec, step.command),
-        "save": simulated.save(hold.put()) if hold else "false",
-        "cut": simulated.cut(load(spec), unmount(spec)),
-    }
     yield Step(
         name,
-        commands[step.do],
+        _command(spec, step, hold),
         deadline_s=max(WORK_DEADLINE_S, rest(spec).deadline_s),
         always=step.always,
         may_fail=step.may_fail,
     )
+    if isinstance(step, FileStep) and step.sync:
+        yield Step(f"{filesteps.SYNC_AFTER}{name}", "sync", WORK_DEADLINE_S)
+
+
+def _command(spec: TrialSpec, step: StepWords, hold: Cargo | None) -> str:
+    """The board's command for a step of a list, but for the making of a state."""
+    if isinstance(step, FileStep):
+        return filesteps.command(spec, step, words(spec))
+    if isinstance(step, Remount):
+        return f"mount -o remount,{step.options} {MOUNTPOINT}"
+    if isinstance(step, Rest):
+        return rest(spec, limit_s=step.limit_s).command
+    commands = {
+        "mount": mount(spec).command,
+        "unmount": unmount(spec).command,
+        "drop": "echo 3 > /proc/sys/vm/drop_caches",
+        "sync": "sync",
+        "save": simulated.save(hold.put()) if hold else "false",
+        "cut": simulated.cut(load(spec), unmount(spec)),
+    }
+    return commands[step.do]
 
 
 def _filled_apart(spec: TrialSpec, name: str) -> Iterator[Step]:
@@ -182,11 +221,32 @@ def _beside(spec: TrialSpec, moment: Moment) -> list[Step]:
     return [step for step in found if step is not None]
 
 
-def rests(spec: TrialSpec) -> set[str]:
-    """The names that steps may have which wait until the chip is at rest."""
-    fills = {"fill", *(step.phase for step in spec.workload.steps if step.do == "fill")}
-    before = {f"{REST_BEFORE}{name}" for name in fills}
-    return {"settle", *before, *(s.phase for s in spec.workload.steps if s.do == "rest")}
+def _after(spec: TrialSpec, name: str) -> list[Step]:
+    """The steps of the instruments after a step of a list."""
+    found = (instrument.after(spec, name) for instrument in wanted(spec))
+    return [step for step in found if step is not None]
+
+
+def rests(spec: TrialSpec) -> dict[str, int]:
+    """The names that steps may have which wait until the chip is at rest, and for how many seconds
+    at the most."""
+    steps, usual = spec.workload.steps, spec.filesystem.settle.limit_s
+    names = ["settle", *(f"{REST_BEFORE}{name}" for name in state_fills(spec))]
+    own = {step.phase: step.limit_s or usual for step in steps if isinstance(step, Rest)}
+    return {**dict.fromkeys(names, usual), **own}
+
+
+def _makes_state(step: StepWords) -> bool:
+    """Whether it makes the state that the study asks for."""
+    return step.do == "fill" and not step.of_files
+
+
+def state_fills(spec: TrialSpec) -> list[str]:
+    """The names of the steps that make the state that the study asks for."""
+    steps = spec.workload.steps
+    names = [step.phase for step in steps if _makes_state(step)]
+    taken = any(step.phase == "fill" for step in steps)
+    return names or [STATE_BEFORE if taken else "fill"]
 
 
 def of_fill(name: str) -> tuple[str, ...]:
@@ -213,10 +273,11 @@ def fill_files(spec: TrialSpec) -> dict[str, bytes]:
 
 def filled(spec: TrialSpec, template: str) -> str:
     """A template of the workload's catalog file, with its placeholders filled in."""
-    known = spec.workload.parameters
-    values = {k: known[k].word(v) for k, v in spec.parameters.items()}
-    values |= {
-        "seed": str(spec.seed),
-        "mountpoint": MOUNTPOINT,
-    }
-    return template.format(**values)
+    return template.format(**words(spec))
+
+
+def words(spec: TrialSpec) -> dict[str, str]:
+    """What stands for each placeholder of the workload's templates."""
+    known, used = spec.workload.parameters, spec.workload.words()
+    values = {k: known[k].word(v) for k, v in spec.parameters.items() if k in used}
+    return {**values, "seed": str(spec.seed), "mountpoint": MOUNTPOINT}

@@ -6,37 +6,41 @@
  * named by the parameter "modules": from slab caches, by kmalloc() and by
  * vmalloc(), each as the allocator rounds it up. When they are freed, by any
  * code, they are subtracted.
- * How: the kernel's kmem tracepoints tell the caller; vmalloc() has none, so
- * probes sit on the function that all its forms end in, and on vfree().
+ * How: the kernel's kmem tracepoints tell the caller; vmalloc() has none
+ * (vmalloc.c).
  * Needs: to be loaded before those modules, and one CPU. Whole pages from the
  * page allocator (the page cache) are not counted, nor the unused part of a
  * slab. Costs: some hundred instructions for each allocation and release in
  * the whole kernel, and 16 bytes for each slot of the table. Times measured
  * while it is loaded are longer.
  *
- * debugfs fsram/usage has a line "key value" for each sum; a write to it resets
- * the peak to what is held now.
+ * With interval_ms= it also keeps the bytes held at the end of each interval,
+ * in memory that is reserved when it is loaded (series.h), those that the
+ * kernel can take back under pressure apart: what the functions named by
+ * "reclaimable" allocated. That costs a look at the clock for each allocation
+ * and release that is counted. debugfs has it all: show.c.
  */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
-#include <linux/debugfs.h>
 #include <linux/kallsyms.h>
-#include <linux/kprobes.h>
 #include <linux/mm.h>
 #include <linux/module.h>
-#include <linux/rcupdate.h>
-#include <linux/seq_file.h>
 #include <linux/slab.h>
 #include <linux/stacktrace.h>
 #include <linux/version.h>
 #include <linux/vmalloc.h>
 #include <trace/events/kmem.h>
 
+#include "events.h"
+#include "show.h"
 #include "table.h"
 
-#define OWNERS_MAX    16
-#define SITES	      64
-#define KVMALLOC_DEEP 8
+#define OWNERS_MAX	16
+#define SITES		64
+#define KVMALLOC_DEEP	8
+
+#define INTERVAL_MS_MAX 3600000
+#define SAMPLES_MAX	131072
 
 static char *modules[OWNERS_MAX];
 static int modules_count;
@@ -47,8 +51,23 @@ static unsigned int slots_log2 = 17;
 module_param(slots_log2, uint, 0444);
 MODULE_PARM_DESC(slots_log2, "Room for 2^N live allocations, 8 to 24 (17)");
 
+static char *reclaimable[RECLAIMABLE_MAX];
+static int reclaimable_count;
+module_param_array(reclaimable, charp, &reclaimable_count, 0444);
+MODULE_PARM_DESC(reclaimable, "Functions whose allocations the kernel can take "
+			      "back, as fsram/functions names them (none)");
+
+static unsigned int interval_ms;
+module_param(interval_ms, uint, 0444);
+MODULE_PARM_DESC(interval_ms, "ms from sample to sample of the series, at most "
+			      "3600000; 0: no series (0)");
+
+static unsigned int samples = 16384;
+module_param(samples, uint, 0444);
+MODULE_PARM_DESC(samples, "Samples that the series keeps, 24 bytes each, 2 to "
+			  "131072 (16384)");
+
 static struct module *owners[OWNERS_MAX];
-static struct dentry *folder;
 
 static bool is_owner(unsigned long code)
 {
@@ -91,20 +110,20 @@ static unsigned long behind_kvmalloc(unsigned long site)
 	return 0;
 }
 
-static void allocated(unsigned long site, const void *address, size_t bytes,
-		      enum ram_kind kind)
+void allocated(unsigned long site, const void *address, size_t bytes,
+	       enum ram_kind kind)
 {
 	if (!address)
 		return;
 	if (kind == RAM_KMALLOC && is_kvmalloc(site))
 		site = behind_kvmalloc(site);
 	if (is_owner(site))
-		ram_add(address, bytes, kind);
+		ram_add(address, bytes, kind, site);
 	else
 		ram_remove(address); /* its release was not seen */
 }
 
-static void freed(const void *address)
+void freed(const void *address)
 {
 	if (address)
 		ram_remove(address);
@@ -196,99 +215,6 @@ static void on_kfree(void *data, unsigned long site, const void *address)
 	freed(address);
 }
 
-struct vmalloc_call {
-	unsigned long caller;
-	unsigned long bytes;
-};
-
-/* __vmalloc_area_node(area, ...) */
-static int on_vmalloc_area(struct kretprobe_instance *instance,
-			   struct pt_regs *regs)
-{
-	struct vmalloc_call *call = (void *)instance->data;
-	struct vm_struct *area = (void *)regs_get_kernel_argument(regs, 0);
-
-	call->bytes = get_vm_area_size(area);
-	call->caller = (unsigned long)area->caller;
-	return 0;
-}
-
-/* __vmalloc_node_range(size, align, start, end, gfp, prot, vm_flags, node,
- * caller) */
-static int on_vmalloc_range(struct kretprobe_instance *instance,
-			    struct pt_regs *regs)
-{
-	struct vmalloc_call *call = (void *)instance->data;
-
-	call->bytes = PAGE_ALIGN(regs_get_kernel_argument(regs, 0));
-	/* Past six, arguments are on the stack above the return address. */
-	call->caller = regs_get_kernel_stack_nth(regs, 3);
-	return 0;
-}
-
-static int on_vmalloc_done(struct kretprobe_instance *instance,
-			   struct pt_regs *regs)
-{
-	struct vmalloc_call *call = (void *)instance->data;
-
-	allocated(call->caller, (void *)regs_return_value(regs), call->bytes,
-		  RAM_VMALLOC);
-	return 0;
-}
-
-static int on_vfree(struct kprobe *probe, struct pt_regs *regs)
-{
-	freed((void *)regs_get_kernel_argument(regs, 0));
-	return 0;
-}
-
-static struct kretprobe vmalloc_probe = {
-	.handler = on_vmalloc_done,
-	.data_size = sizeof(struct vmalloc_call),
-	.maxactive = 16,
-};
-
-static struct kprobe vfree_probe = {
-	.symbol_name = "vfree",
-	.pre_handler = on_vfree,
-};
-
-/* The function that all forms of vmalloc() end in. The compiler inlines one of
- * the two; in Linux 5.10 the inner one is left. */
-static const struct {
-	const char *name;
-	kretprobe_handler_t on_entry;
-} vmalloc_places[] = {
-	{"__vmalloc_area_node", on_vmalloc_area},
-	{"__vmalloc_area_node_noprof", on_vmalloc_area},
-	{"__vmalloc_node_range", on_vmalloc_range},
-	{"__vmalloc_node_range_noprof", on_vmalloc_range},
-};
-
-static int attach_vmalloc(void)
-{
-	int i, err = -ENOENT;
-
-	for (i = 0; err && i < ARRAY_SIZE(vmalloc_places); i++) {
-		vmalloc_probe.kp.symbol_name = vmalloc_places[i].name;
-		vmalloc_probe.kp.addr = NULL;
-		vmalloc_probe.entry_handler = vmalloc_places[i].on_entry;
-		err = register_kretprobe(&vmalloc_probe);
-	}
-	if (err)
-		return err;
-	err = register_kprobe(&vfree_probe);
-	if (err)
-		unregister_kretprobe(&vmalloc_probe);
-	return err;
-}
-
-static void detach_vmalloc(void)
-{
-	unregister_kprobe(&vfree_probe);
-	unregister_kretprobe(&vmalloc_probe);
-}
-
 /* Release events first, so that no allocation is counted whose release is
  * missed. */
 static int attach_events(void)
@@ -351,47 +277,6 @@ static struct notifier_block module_notifier = {
 	.priority = INT_MAX,
 };
 
-static int usage_show(struct seq_file *out, void *unused)
-{
-	struct ram_sums now;
-
-	/* Objects freed by RCU, as inodes are, are no longer held: wait for
-	 * their release. */
-	rcu_barrier();
-	now = ram_sums();
-	seq_printf(out, "bytes %llu\n", now.total_bytes);
-	seq_printf(out, "peak_bytes %llu\n", now.peak_bytes);
-	seq_printf(out, "slab_bytes %llu\n", now.bytes[RAM_SLAB]);
-	seq_printf(out, "kmalloc_bytes %llu\n", now.bytes[RAM_KMALLOC]);
-	seq_printf(out, "vmalloc_bytes %llu\n", now.bytes[RAM_VMALLOC]);
-	seq_printf(out, "objects %llu\n", now.objects);
-	seq_printf(out, "allocations %llu\n", now.allocations);
-	seq_printf(out, "frees %llu\n", now.frees);
-	seq_printf(out, "lost %llu\n", now.lost);
-	return 0;
-}
-
-static ssize_t usage_write(struct file *file, const char __user *from,
-			   size_t bytes, loff_t *at)
-{
-	ram_reset_peak();
-	return bytes;
-}
-
-static int usage_open(struct inode *inode, struct file *file)
-{
-	return single_open(file, usage_show, NULL);
-}
-
-static const struct file_operations usage_ops = {
-	.owner = THIS_MODULE,
-	.open = usage_open,
-	.read = seq_read,
-	.write = usage_write,
-	.llseek = seq_lseek,
-	.release = single_release,
-};
-
 static int __init fsram_init(void)
 {
 	int err;
@@ -401,14 +286,25 @@ static int __init fsram_init(void)
 		       "24\n");
 		return -EINVAL;
 	}
+	if (interval_ms > INTERVAL_MS_MAX || samples < 2 ||
+	    samples > SAMPLES_MAX) {
+		pr_err("not loaded: give interval_ms up to %u, and samples "
+		       "from 2 to %u\n",
+		       INTERVAL_MS_MAX, SAMPLES_MAX);
+		return -EINVAL;
+	}
 	if (num_online_cpus() > 1) {
 		pr_err("not loaded: needs a board of one CPU, here are %u\n",
 		       num_online_cpus());
 		return -EINVAL;
 	}
+	functions_init(reclaimable, reclaimable_count);
 	err = ram_init(slots_log2);
 	if (err)
 		return err;
+	err = series_init(interval_ms, samples);
+	if (err)
+		goto no_series;
 	err = register_module_notifier(&module_notifier);
 	if (err)
 		goto no_notifier;
@@ -418,8 +314,7 @@ static int __init fsram_init(void)
 	err = attach_vmalloc();
 	if (err)
 		goto no_vmalloc;
-	folder = debugfs_create_dir("fsram", NULL);
-	debugfs_create_file("usage", 0600, folder, NULL, &usage_ops);
+	show_init(interval_ms);
 	return 0;
 
 no_vmalloc:
@@ -427,17 +322,24 @@ no_vmalloc:
 no_events:
 	unregister_module_notifier(&module_notifier);
 no_notifier:
+	series_exit();
 	ram_exit();
 	pr_err("not loaded: a trace event or function is missing (%d)\n", err);
+	return err;
+
+no_series:
+	ram_exit();
+	pr_err("not loaded: no memory for %u samples\n", samples);
 	return err;
 }
 
 static void __exit fsram_exit(void)
 {
-	debugfs_remove(folder);
+	show_exit();
 	detach_vmalloc();
 	detach_events();
 	unregister_module_notifier(&module_notifier);
+	series_exit();
 	ram_exit();
 }
 

@@ -9,7 +9,8 @@
 struct slot {
 	const void *address; /* NULL: free */
 	u32 bytes;
-	u32 kind;
+	u16 kind;
+	u16 function; /* its number */
 };
 
 static struct slot *slots;
@@ -73,8 +74,12 @@ static bool take_out(const void *address)
 
 	if (!slots[at].address)
 		return false;
+	series_go_on(sums.held);
 	sums.bytes[slots[at].kind] -= slots[at].bytes;
-	sums.total_bytes -= slots[at].bytes;
+	sums.held.bytes -= slots[at].bytes;
+	if (function_is_reclaimable(slots[at].function))
+		sums.held.reclaimable_bytes -= slots[at].bytes;
+	function_freed(slots[at].function, slots[at].bytes);
 	sums.objects--;
 	sums.frees++;
 	close_gap(at);
@@ -92,7 +97,29 @@ bool ram_remove(const void *address)
 	return found;
 }
 
-void ram_add(const void *address, u32 bytes, enum ram_kind kind)
+static void note_peaks(void)
+{
+	u64 kept = sums.held.bytes - sums.held.reclaimable_bytes;
+
+	sums.peak_bytes = max(sums.peak_bytes, sums.held.bytes);
+	sums.peak_kept_bytes = max(sums.peak_kept_bytes, kept);
+}
+
+static void put_in(struct slot slot)
+{
+	series_go_on(sums.held);
+	slots[find(slot.address)] = slot;
+	sums.objects++;
+	sums.bytes[slot.kind] += slot.bytes;
+	sums.held.bytes += slot.bytes;
+	if (function_is_reclaimable(slot.function))
+		sums.held.reclaimable_bytes += slot.bytes;
+	note_peaks();
+	function_allocated(slot.function, slot.bytes);
+}
+
+void ram_add(const void *address, u32 bytes, enum ram_kind kind,
+	     unsigned long site)
 {
 	unsigned long flags;
 
@@ -100,15 +127,10 @@ void ram_add(const void *address, u32 bytes, enum ram_kind kind)
 	take_out(address);
 	sums.allocations++;
 	/* One slot in eight stays free: probing ends at a free slot. */
-	if (sums.objects >= mask() - mask() / 8) {
+	if (sums.objects >= mask() - mask() / 8)
 		sums.lost++;
-	} else {
-		slots[find(address)] = (struct slot){address, bytes, kind};
-		sums.objects++;
-		sums.bytes[kind] += bytes;
-		sums.total_bytes += bytes;
-		sums.peak_bytes = max(sums.peak_bytes, sums.total_bytes);
-	}
+	else
+		put_in((struct slot){address, bytes, kind, function_of(site)});
 	raw_spin_unlock_irqrestore(&lock, flags);
 }
 
@@ -117,7 +139,18 @@ void ram_reset_peak(void)
 	unsigned long flags;
 
 	raw_spin_lock_irqsave(&lock, flags);
-	sums.peak_bytes = sums.total_bytes;
+	sums.peak_bytes = sums.peak_kept_bytes = 0;
+	note_peaks();
+	functions_reset_peak();
+	raw_spin_unlock_irqrestore(&lock, flags);
+}
+
+void ram_begin_series(void)
+{
+	unsigned long flags;
+
+	raw_spin_lock_irqsave(&lock, flags);
+	series_begin(sums.held);
 	raw_spin_unlock_irqrestore(&lock, flags);
 }
 
@@ -127,7 +160,32 @@ struct ram_sums ram_sums(void)
 	unsigned long flags;
 
 	raw_spin_lock_irqsave(&lock, flags);
+	series_go_on(sums.held);
 	now = sums;
+	now.samples = series_count();
+	now.samples_lost = series_lost();
 	raw_spin_unlock_irqrestore(&lock, flags);
 	return now;
+}
+
+bool ram_function(unsigned int number, struct ram_function *to)
+{
+	unsigned long flags;
+	bool found;
+
+	raw_spin_lock_irqsave(&lock, flags);
+	found = function_get(number, to);
+	raw_spin_unlock_irqrestore(&lock, flags);
+	return found;
+}
+
+bool ram_sample(u64 number, struct ram_sample *to)
+{
+	unsigned long flags;
+	bool found;
+
+	raw_spin_lock_irqsave(&lock, flags);
+	found = series_get(number, to);
+	raw_spin_unlock_irqrestore(&lock, flags);
+	return found;
 }

@@ -1,0 +1,43 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Tables of the catalog: how many files of each size a tree is drawn from."""
+
+from __future__ import annotations
+
+from pydantic import Field, field_validator
+
+from nandlab.catalog.noun import Noun
+
+BINS_MOST = 1000
+COUNT_MOST = 10**9
+SIZE_MOST = 10**12
+
+KIND = "tables"
+"""The catalog's folder of them."""
+
+
+class TableModel(Noun):
+    """Counts by size: a distribution that ``table(NAME)`` names."""
+
+    title: str = Field(min_length=1, description="as tables and charts show it")
+    source: str = Field(
+        min_length=1, description="where the counts are from, and what was left out"
+    )
+    counts: dict[int, int] = Field(
+        min_length=1, max_length=BINS_MOST, description="files by their size in bytes"
+    )
+
+    @field_validator("counts")
+    @classmethod
+    def _can_be_drawn_from(cls, counts: dict[int, int]) -> dict[int, int]:
+        for size, count in counts.items():
+            if not 0 <= size <= SIZE_MOST:
+                raise ValueError(f"size {size}: give bytes, 0 to {SIZE_MOST}")
+            if not 1 <= count <= COUNT_MOST:
+                raise ValueError(f"size {size}: its count must be 1 to {COUNT_MOST}, is {count}")
+        return counts
+
+    @property
+    def text(self) -> str:
+        """The table as a distribution that programs take, sizes ascending."""
+        bins = ",".join(f"{size}:{count}" for size, count in sorted(self.counts.items()))
+        return f"table({bins})"

@@ -1,0 +1,96 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""A root file system as the catalog describes it: named Debian packages, and what is left out."""
+
+from __future__ import annotations
+
+import re
+from typing import Annotated, Any
+
+from pydantic import Field, SerializerFunctionWrapHandler, model_serializer, model_validator
+
+from nandlab.catalog.noun import Noun, Strict
+
+Package = Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9.+-]+$")]
+Inside = Annotated[str, Field(pattern=r"^[^/\s][^\s]*$")]
+"""A path, or a pattern of paths, from the tree's top folder on."""
+
+
+class Holds(Strict):
+    """What a tree has once it is unpacked, links and its top folder apart."""
+
+    folders: int = Field(ge=1)
+    files: int = Field(ge=1, description="regular files, each counted once")
+    links: int = Field(ge=0, description="symbolic links")
+    bytes: int = Field(ge=1, description="of all files")
+
+
+class TreeModel(Noun):
+    """A root file system that is unpacked from Debian packages; no script of theirs is run.
+
+    In patterns ``*`` is any part of a name, ``**`` any part of a path. A folder that is left out
+    is so with all that is in it.
+    """
+
+    release: str = Field(pattern=r"^[a-z]+$", description="Debian's release, such as bookworm")
+    arch: str = Field(pattern=r"^[a-z0-9-]+$", description="Debian's architecture, such as armel")
+    packages: list[Package] = Field(
+        min_length=1, description="what is unpacked; what these depend on is not added"
+    )
+    leave_out: list[Inside] = Field(default=[], description="patterns of what is left out")
+    keep: list[Inside] = Field(
+        default=[], description="patterns of what stays although it is left out"
+    )
+    merged_usr: bool = Field(
+        default=True, description="whether /bin, /sbin and /lib are links into /usr"
+    )
+    links: dict[Inside, str] = Field(
+        default={},
+        description="symbolic links that Debian's scripts would make, and where they lead",
+    )
+    copies: dict[Inside, Inside] = Field(
+        default={}, description="files that Debian's scripts would copy, and from which"
+    )
+    texts: dict[Inside, str] = Field(default={}, description="files that no package has")
+    holds: Holds | None = Field(
+        default=None, description="what it has once unpacked; absent: not known, and not checked"
+    )
+
+    @model_validator(mode="after")
+    def _no_package_twice(self) -> TreeModel:
+        twice = sorted({p for p in self.packages if self.packages.count(p) > 1})
+        if twice:
+            raise ValueError(f"packages: more than once: {', '.join(twice)}")
+        return self
+
+    @model_validator(mode="after")
+    def _paths_stay_inside(self) -> TreeModel:
+        for path in (*self.links, *self.copies, *self.copies.values(), *self.texts):
+            if ".." in path.split("/"):
+                raise ValueError(f"{path}: leads out of the tree")
+        return self
+
+    def has(self, path: str) -> bool:
+        """Whether a path of a package belongs to the tree."""
+        if any(pattern(p).fullmatch(path) for p in self.keep):
+            return True
+        above = path.split("/")
+        paths = ["/".join(above[: n + 1]) for n in range(len(above))]
+        return not any(pattern(p).fullmatch(each) for p in self.leave_out for each in paths)
+
+    @model_serializer(mode="wrap")
+    def _what_makes_it(self, dump: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        """Without its words and counts: with its packages, what is told here decides the bytes."""
+        told: dict[str, Any] = dump(self)
+        return {k: v for k, v in told.items() if k not in ("summary", "holds")}
+
+
+_patterns: dict[str, re.Pattern[str]] = {}
+
+
+def pattern(glob: str) -> re.Pattern[str]:
+    """A pattern of paths as a regular expression."""
+    if glob not in _patterns:
+        words = {"**": ".*", "*": "[^/]*", "?": "[^/]"}
+        parts = re.split(r"(\*\*|\*|\?)", glob)
+        _patterns[glob] = re.compile("".join(words.get(p, re.escape(p)) for p in parts))
+    return _patterns[glob]

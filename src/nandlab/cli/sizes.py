@@ -1,0 +1,154 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""``nandlab image sizes``: a folder as each file system, with each compression."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+if TYPE_CHECKING:
+    from nandlab.image.survey import Row
+
+HEAD = ("file system", "compression", "pages", "UBI's own", "others", "bytes", "saved")
+
+
+def sizes(
+    *,
+    source: Annotated[
+        Path, typer.Option("--from", metavar="DIR", help="the folder that images are made of")
+    ],
+    chip: Annotated[str, typer.Option(help="a chip of the catalog; nandlab chip list names them")],
+    partition_mib: Annotated[
+        float | None,
+        typer.Option(
+            min=0, help="MiB of the partition, from the chip's start; default: the whole chip"
+        ),
+    ] = None,
+    fs: Annotated[
+        list[str] | None,
+        typer.Option(metavar="FS", help="a file system; may be repeated; default: all"),
+    ] = None,
+    board: Annotated[str, typer.Option(help="a board of the catalog")] = "apf27",
+    as_json: Annotated[bool, typer.Option("--json", help="print an object of JSON")] = False,
+) -> None:
+    """Tell how many pages a folder takes as each file system, with each compression.
+
+    Every image is made, mounted by the board and read back, then thrown away: as many at once as
+    there are cores. Pages that hold UBI's own headers are told apart; bytes and what compression
+    saved are of the others. What cannot be made is a line with the reason.
+    """
+    from nandlab.board.opening import open_board
+    from nandlab.catalog.board import BoardModel
+    from nandlab.catalog.chip import ChipModel
+    from nandlab.catalog.files import load, names
+    from nandlab.catalog.filesystem import FilesystemModel
+    from nandlab.cli.image import blocks_of
+    from nandlab.image import survey, tree
+
+    wanted = list(dict.fromkeys(fs or names("filesystems")))
+    systems = [load("filesystems", name, FilesystemModel) for name in wanted]
+    part, model = load("chips", chip, ChipModel), load("boards", board, BoardModel)
+    blocks = blocks_of(part, partition_mib)
+    content = tree.scan(source)
+    _say("preparing the board")
+    opened = open_board(model)
+    todo, cannot = survey.asked(systems, model, part, blocks, opened)
+    at_once = os.cpu_count() or 1
+    _say(f"{len(todo)} images to make, {at_once} at a time; {len(cannot)} cannot be")
+    done = 0
+
+    def told(row: Row) -> None:
+        nonlocal done
+        done += 1
+        _say(f"[{done}/{len(todo)}] {_outcome(row)} ({row.seconds:g} s)")
+
+    found = survey.survey(todo, survey.Source(source, content), opened, at_once, told)
+    place = {name: i for i, name in enumerate(wanted)}
+    rows = sorted([*found, *cannot], key=lambda row: place[row.filesystem])
+    head = {
+        "chip": chip,
+        "partition_mib": blocks * part.geometry.erasesize / (1 << 20),
+        "page_bytes": part.geometry.writesize,
+        "board": board,
+        "tree": content.counts(),
+    }
+    _print(head, rows, as_json)
+    if not found or all(row.why for row in found):
+        raise typer.Exit(1)
+
+
+def _say(text: str) -> None:
+    print(text, file=sys.stderr, flush=True)
+
+
+def _outcome(row: Row) -> str:
+    name = f"{row.title} {row.compression}" if row.compression else row.title
+    return f"{name}: {row.account.pages:,} pages" if row.account else f"{name}: {_why(row)}"
+
+
+def _print(head: dict[str, Any], rows: Sequence[Row], as_json: bool) -> None:
+    if as_json:
+        print(json.dumps({**head, "rows": [_told(row) for row in rows]}, indent=1))
+        return
+    for line in dict.fromkeys(f"{row.title}: {lost}" for row in rows for lost in row.lost):
+        _say(f"warning: {line}")
+    for line in _table(rows):
+        print(line)
+
+
+def _told(row: Row) -> dict[str, Any]:
+    """A row as JSON has it: what is not known is null."""
+    a = row.account
+    return {
+        "filesystem": row.filesystem,
+        "compression": row.compression,
+        "pages": a and a.pages,
+        "own_header_pages": a and a.own_header_pages,
+        "pages_without_own_headers": a and a.pages - a.own_header_pages,
+        "bytes": a and a.bytes,
+        "saved": row.saved if row.saved is None else round(row.saved, 4),
+        "why_not": "\n".join(row.why) or None,
+        "lost": list(row.lost),
+        "seconds": row.seconds if a else None,
+    }
+
+
+def _table(rows: Sequence[Row]) -> Iterable[str]:
+    """The rows in columns; a reason takes the place of the figures."""
+    figures = [_cells(row) for row in rows]
+    names = [(row.title, row.compression or "-") for row in rows]
+    left = [max(map(len, column)) for column in zip(HEAD[:2], *names, strict=True)]
+    told = [cells for cells in figures if cells] or [()]
+    right = [max(map(len, column)) for column in zip(HEAD[2:], *filter(None, told), strict=True)]
+    for name, cells, row in zip(
+        (HEAD[:2], *names), (HEAD[2:], *figures), (None, *rows), strict=True
+    ):
+        words = [word.ljust(width) for word, width in zip(name, left, strict=True)]
+        if cells:
+            words += [word.rjust(width) for word, width in zip(cells, right, strict=True)]
+        elif row:
+            words.append(f"cannot be: {_why(row)}")
+        yield "  ".join(words).rstrip()
+
+
+def _why(row: Row) -> str:
+    """Why there is no image, in a line: the first reason, and how many more."""
+    first = 2 if row.why[0].endswith(":") else 1
+    more = [f"and {len(row.why) - first} more"] if row.why[first:] else []
+    return "; ".join([" ".join(line.strip() for line in row.why[:first]), *more])
+
+
+def _cells(row: Row) -> tuple[str, ...]:
+    """The figures of a row; empty: there are none."""
+    a = row.account
+    if a is None:
+        return ()
+    others = a.pages - a.own_header_pages
+    saved = "-" if row.saved is None else f"{row.saved:.1%}".replace("%", " %")
+    return (f"{a.pages:,}", f"{a.own_header_pages:,}", f"{others:,}", f"{a.bytes:,}", saved)

@@ -1,0 +1,151 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""``nandlab space``: what each byte of a chip image is good for."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
+
+import typer
+
+from nandlab.base.errors import NandlabError, UsageError
+from nandlab.onflash.layout import Kind
+
+if TYPE_CHECKING:
+    from nandlab.chip.image import Geometry
+    from nandlab.onflash.cells import Partition
+    from nandlab.onflash.layout import Layout
+
+
+def space(
+    image: Annotated[
+        Path,
+        typer.Argument(
+            metavar="IMAGE", help="an image from nandlab image make, or a chip that a study kept"
+        ),
+    ],
+    fs: Annotated[
+        str | None, typer.Option(help="jffs2, ubifs, yaffs2 or nftl-fat32; default: what is on it")
+    ] = None,
+    partition_mib: Annotated[
+        float | None,
+        typer.Option(min=0, help="MiB from the chip's start; default: what the image says, or all"),
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="print JSON")] = False,
+    as_map: Annotated[
+        Path | None,
+        typer.Option("--map", metavar="FILE", help="write the partition as a map (HTML)"),
+    ] = None,
+) -> None:
+    """Tell what each byte of a chip's partition is: user, metadata, slack, obsolete or free.
+
+    The parts add up to the partition, byte for byte. The file system must have been unmounted: an
+    image that is damaged, or was cut off by a loss of power, is refused, with the place.
+    """
+    from nandlab.onflash.every import decode, found
+
+    partition, told = _opened(image, partition_mib)
+    try:
+        layout = decode(partition, fs or told or found(partition))
+    except UsageError as e:
+        raise UsageError(f"{image}: {e}") from None
+    if as_map is not None:
+        _write_map(as_map, layout, image.name)
+    if as_json:
+        print(json.dumps(summary(layout), indent=2))
+    else:
+        print("\n".join(_lines(layout)))
+
+
+def _write_map(to: Path, layout: Layout, name: str) -> None:
+    from nandlab.report.spacemap import page
+
+    try:
+        to.write_text(page(layout, name))
+    except OSError as e:
+        raise UsageError(f"{to}: cannot be written: {e.strerror}") from None
+
+
+def _opened(path: Path, partition_mib: float | None) -> tuple[Partition, str | None]:
+    """The partition in a file of either form, and its file system if it is told."""
+    from nandlab.chip import file as chipfile
+    from nandlab.chip import image as chipimage
+    from nandlab.onflash.cells import Partition
+
+    if not path.is_file():
+        raise UsageError(f"{path}: no such image")
+    with path.open("rb") as opened:
+        own = opened.read(4) == chipimage.MAGIC.to_bytes(4, "little")
+    try:
+        if own:
+            chip, told = chipimage.decode(path.read_bytes()), _kept_by(path)
+        else:
+            made, chip = chipfile.read(path)
+            ecc = made.chip().ecc
+            told = _Told(made.filesystem, made.partition_blocks, ecc.strength, ecc.step)
+        blocks = _blocks(partition_mib, chip.geometry) if partition_mib else told.blocks
+        return Partition(chip, blocks, told.ecc_strength, told.ecc_step), told.filesystem
+    except NandlabError as e:
+        raise UsageError(str(e) if str(e).startswith(str(path)) else f"{path}: {e}") from None
+
+
+class _Told(NamedTuple):
+    """What is told of a chip beside its image."""
+
+    filesystem: str | None = None
+    blocks: int | None = None
+    """Of the partition."""
+    ecc_strength: int = 1
+    ecc_step: int = 512
+
+
+def _blocks(partition_mib: float, geometry: Geometry) -> int:
+    whole = partition_mib * (1 << 20) / geometry.erasesize
+    if whole != int(whole) or not 0 < whole <= geometry.blocks:
+        raise UsageError(f"--partition-mib {partition_mib:g}: not so many whole blocks of the chip")
+    return int(whole)
+
+
+def _kept_by(path: Path) -> _Told:
+    """What the trial tells that kept a chip, if it lies in a run's folder."""
+    from nandlab.results.folder import RunFolder
+
+    run = path.absolute().parents[1]
+    if path.absolute().parent.name != "artefacts" or not (run / "run.json").is_file():
+        return _Told()
+    for trial in RunFolder(run).trials():
+        if any(kept.sha256 == path.name for kept in trial.artefacts):
+            ecc = trial.about("chip").get("ecc", {})
+            strength, step = ecc.get("strength", 1), ecc.get("step", 512)
+            return _Told(trial.filesystem, trial.chip.blocks, strength, step)
+    return _Told()
+
+
+def summary(layout: Layout) -> dict[str, Any]:
+    """What ``--json`` prints; all in bytes but ``counts``."""
+    return {
+        "filesystem": layout.filesystem,
+        "partition": layout.partition_bytes,
+        **{kind.value: count for kind, count in layout.sums().items()},
+        "user_logical": layout.logical_bytes,
+        "parts": {kind.value: parts for kind, parts in layout.parts().items()},
+        "files": len(layout.sizes),
+        "counts": layout.counts,
+    }
+
+
+def _lines(layout: Layout) -> list[str]:
+    total = layout.partition_bytes
+    lines = [f"{layout.filesystem}, {total:,} bytes"]
+    for kind, count in layout.sums().items():
+        if not count and kind is Kind.BAD:
+            continue
+        lines.append(f"{kind.value:10} {count:>15,} {count / total:7.2%}")
+        parts = layout.parts()[kind]
+        if len(parts) > 1 or kind is Kind.METADATA:
+            lines += [f"  {part:32} {n:>15,}" for part, n in parts.items()]
+    lines.append(f"{'sum':10} {sum(layout.sums().values()):>15,}")
+    if layout.logical_bytes != layout.sums()[Kind.USER]:
+        lines.append(f"user's bytes stand for {layout.logical_bytes:,} bytes of files")
+    return lines

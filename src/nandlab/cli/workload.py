@@ -1,0 +1,112 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""``nandlab workload``: makes workloads of what users have."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from nandlab.base.errors import UsageError
+
+workload_app = typer.Typer(
+    no_args_is_help=True,
+    help="Make a workload of your own device's load.\n\n"
+    "1. On the device, record a program: strace -f -ttt -T -y -o app.strace PROGRAM\n\n"
+    "2. Here, in your project: nandlab workload from-strace app.strace --below /data\n\n"
+    '3. Name it in a study: workloads = [{ name = "app" }], and run the study.\n\n'
+    "docs/replay.md says what is replayed, and what a trace does not have.",
+)
+
+
+@workload_app.callback()
+def _verbs() -> None:
+    """Keeps from-strace a verb of its own."""
+
+
+@workload_app.command("from-strace")
+def from_strace(
+    trace: Annotated[
+        Path, typer.Argument(metavar="FILE", help="what strace -f -ttt -o FILE wrote")
+    ],
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            "-o",
+            "--out",
+            metavar="NAME.toml",
+            help="the workload's file; default: catalog/workloads/NAME.toml if that folder is "
+            "here, else NAME.toml",
+        ),
+    ] = None,
+    below: Annotated[
+        str | None,
+        typer.Option(
+            metavar="DIR",
+            help="the folder of the device whose calls are replayed, below the mountpoint; "
+            "default: the one that the trace writes below, if there is one only",
+        ),
+    ] = None,
+    name: Annotated[
+        str | None,
+        typer.Option(help="the workload's name; default: that of --out, or of the trace"),
+    ] = None,
+) -> None:
+    """Make a workload that replays what strace recorded: the same calls, offsets and bytes.
+
+    Take the trace on your device with: strace -f -ttt -T -y -o FILE PROGRAM (or -p PID).
+    -f and -ttt are needed; -T tells calls' own time from that between them; -y names files that
+    were open before. Leave -s as it is: strings may be cut, but lists are cut by it too.
+
+    The last line of output is the workload's file. What cannot be replayed as it was is told on
+    stderr, and in the file's head, with counts.
+    """
+    from nandlab.base.files import write_whole
+    from nandlab.strace.workload import Made
+
+    path = _place(trace, out, name)
+    made = Made(trace, below, path.stem)
+    text = made.text()
+    _refuse_existing(path)
+    write_whole(path, text.encode())
+    print(
+        f"{len(made.followed.operations):,} calls below {made.folder} are replayed, "
+        f"{made.recorded.read:,} bytes read and {made.recorded.written:,} written; "
+        f"{made.followed.elsewhere:,} calls are elsewhere",
+        file=sys.stderr,
+    )
+    for doubt in made.doubts():
+        print(f"nandlab: {doubt}", file=sys.stderr)
+    print(path)
+
+
+def _place(trace: Path, out: Path | None, name: str | None) -> Path:
+    """The file that is written; UsageError if it cannot be a workload's, or is there."""
+    from nandlab.base.paths import CATALOG
+    from nandlab.strace.workload import NAME, name_of
+
+    called = name or (out.stem if out is not None else name_of(trace))
+    home = Path("catalog") / "workloads"
+    path = out or (home if home.is_dir() else Path()) / f"{called}.toml"
+    if path.suffix != ".toml":
+        raise UsageError(f"--out {path}: a workload's file ends in .toml")
+    if not NAME.fullmatch(called):
+        raise UsageError(
+            f"--name {called}: a workload's name has letters, digits and _.+- only, and begins "
+            "with a letter or digit"
+        )
+    if path.stem != called:
+        raise UsageError(f"--out {path}: a workload's file has its name: {called}.toml")
+    if (CATALOG / "workloads" / f"{called}.toml").exists():
+        raise UsageError(f"{called} is a workload of nandlab's own: give another --name")
+    if not path.parent.is_dir():
+        raise UsageError(f"--out {path}: there is no folder {path.parent}")
+    _refuse_existing(path)
+    return path
+
+
+def _refuse_existing(path: Path) -> None:
+    if path.exists():
+        raise UsageError(f"{path}: it is there already: remove it, or give another --out")

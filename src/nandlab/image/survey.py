@@ -1,0 +1,218 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""How large a folder is as each file system, with each compression that it offers.
+
+Each image is made, mounted and read back as any other (making.py), in a process of its own, several
+at once. What cannot be made is a row with the reason. Processes are ended when the survey is.
+"""
+
+from __future__ import annotations
+
+import multiprocessing
+import signal
+import sys
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from multiprocessing.connection import Connection, wait
+from multiprocessing.context import ForkProcess
+from pathlib import Path
+from types import FrameType
+from typing import NoReturn
+
+from nandlab.base.errors import NandlabError, UsageError
+from nandlab.board.job import Board
+from nandlab.catalog.board import BoardModel
+from nandlab.catalog.chip import ChipModel
+from nandlab.catalog.filesystem import FilesystemModel
+from nandlab.image import making, tree
+from nandlab.image.sizes import Account, account
+from nandlab.image.tree import Tree
+from nandlab.plan.medium import Medium
+from nandlab.trial.run import refuse_what_the_kernel_lacks
+
+COMPRESSION = "compression"
+"""The option whose values are surveyed."""
+NO_COMPRESSION = "none"
+NO_CHOICE = "default"
+"""A value that leaves the choice to the tool; the others are those that it chooses among."""
+ASKED_AGAIN_SECONDS = 0.2
+"""How long a process has to end before it is asked again."""
+WHERE = "image"
+"""What errors name as the place of what is asked."""
+
+
+@dataclass(frozen=True)
+class Row:
+    """An image of the tree, or why there is none."""
+
+    filesystem: str
+    title: str
+    compression: str | None
+    """None: it offers none."""
+    account: Account | None = None
+    why: tuple[str, ...] = ()
+    """Why it cannot be made, in lines; empty: it is."""
+    lost: tuple[str, ...] = ()
+    """What it does not keep of the tree."""
+    seconds: float = 0
+    saved: float | None = None
+    """Share of the pages without UBI's headers that compression saved; None: not known."""
+
+
+@dataclass(frozen=True)
+class Asked:
+    """An image that is to be made."""
+
+    row: Row
+    medium: Medium
+
+
+@dataclass(frozen=True)
+class Source:
+    """The folder that images are made of."""
+
+    folder: Path
+    tree: Tree
+
+
+def rows_of(system: FilesystemModel) -> list[Row]:
+    """A row for each compression of a file system, without any compression first."""
+    option = system.options.get(COMPRESSION)
+    if option is None:
+        return [Row(system.name, system.title, None)]
+    names = [name for name in option.values if name != NO_CHOICE]
+    names.sort(key=lambda name: name != NO_COMPRESSION)
+    return [Row(system.name, system.title, name) for name in names]
+
+
+def asked(
+    systems: Sequence[FilesystemModel],
+    model: BoardModel,
+    chip: ChipModel,
+    blocks: int,
+    board: Board,
+) -> tuple[list[Asked], list[Row]]:
+    """What is to be made, and the rows of what cannot be on this chip, or with this kernel."""
+    todo, cannot = [], []
+    for system in systems:
+        for row in rows_of(system):
+            chosen = {COMPRESSION: row.compression} if row.compression else {}
+            try:
+                on = Medium(
+                    board=model,
+                    chip=chip,
+                    partition_blocks=blocks,
+                    filesystem=system,
+                    options=system.chosen(chosen, WHERE, from_image=True),
+                )
+                making.refuse_what_cannot_be(on)
+                refuse_what_the_kernel_lacks([on], board.kernel_config, WHERE)
+                todo.append(Asked(row, on))
+            except UsageError as e:
+                cannot.append(replace(row, why=_lines(e)))
+    return todo, cannot
+
+
+def survey(
+    todo: Sequence[Asked],
+    source: Source,
+    board: Board,
+    at_once: int,
+    told: Callable[[Row], None],
+) -> list[Row]:
+    """The rows of what is asked for, made ``at_once`` at a time; told: is given each as it ends."""
+    found: dict[int, Row] = {}
+    left = list(enumerate(todo))
+    with _ended_at_last() as running:
+        while left or running:
+            while left and len(running) < at_once:
+                number, each = left.pop(0)
+                _begin(running, number, each, source, board)
+            for ready in wait(list(running)):
+                assert isinstance(ready, Connection)
+                number, process = running.pop(ready)
+                found[number] = _result(ready, process, todo[number].row)
+                told(found[number])
+    return with_savings([found[number] for number in sorted(found)])
+
+
+def with_savings(rows: Sequence[Row]) -> list[Row]:
+    """The rows with the share that each saves against its file system without compression."""
+    plain = {
+        row.filesystem: row.account.bytes
+        for row in rows
+        if row.account and row.compression == NO_COMPRESSION
+    }
+    return [
+        replace(row, saved=1 - row.account.bytes / plain[row.filesystem])
+        if row.account and row.compression != NO_COMPRESSION and plain.get(row.filesystem)
+        else row
+        for row in rows
+    ]
+
+
+Running = dict[Connection, tuple[int, ForkProcess]]
+"""By the end of the pipe that tells its row: the number of what is asked for, and its process."""
+
+
+@contextmanager
+def _ended_at_last() -> Iterator[Running]:
+    """Processes that are running, to be filled; none of them is when the context ends."""
+    running: Running = {}
+    try:
+        yield running
+    finally:
+        while alive := [process for _, process in running.values() if process.is_alive()]:
+            for process in alive:
+                process.terminate()  # again, since Python misses one that comes as a wait begins
+            alive[0].join(ASKED_AGAIN_SECONDS)
+
+
+def _begin(running: Running, number: int, each: Asked, source: Source, board: Board) -> None:
+    ours, theirs = multiprocessing.Pipe(duplex=False)
+    context = multiprocessing.get_context("fork")
+    process = context.Process(target=_make, args=(each, source, board, theirs))
+    process.start()
+    theirs.close()
+    running[ours] = (number, process)
+
+
+def _result(ready: Connection, process: ForkProcess, row: Row) -> Row:
+    """What a process told; NandlabError if it ended without a word."""
+    try:
+        told = ready.recv()
+    except EOFError:
+        told = None
+    process.join()
+    if not isinstance(told, Row):
+        what = " ".join(filter(None, (row.title, row.compression)))
+        raise NandlabError(f"{what}: the process that made it ended with {process.exitcode}")
+    return told
+
+
+def _leave(number: int, frame: FrameType | None) -> NoReturn:
+    """Leaves by way of what is to be cleaned up, which a second signal does not disturb."""
+    signal.signal(number, signal.SIG_IGN)
+    sys.exit(128 + number)
+
+
+def _make(each: Asked, source: Source, board: Board, tell: Connection) -> None:
+    """Makes an image in a process of its own, and tells its row."""
+    signal.signal(signal.SIGTERM, _leave)
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # who asked for it ends it
+    began, on = time.monotonic(), each.medium
+    try:
+        content, lost = tree.kept(source.tree, on.filesystem)
+        tree.refuse_what_it_cannot_name(content, on.filesystem)
+        image, _ = making.make(on, source.folder, content, board)
+        row = replace(each.row, account=account(image, on.chip), lost=tuple(lost))
+    except NandlabError as e:
+        row = replace(each.row, why=_lines(e))
+    tell.send(replace(row, seconds=round(time.monotonic() - began, 1)))
+
+
+def _lines(e: NandlabError) -> tuple[str, ...]:
+    """What an error says, without where it was asked and that it cannot be."""
+    lines = (line.removeprefix(f"{WHERE}: ") for line in str(e).splitlines())
+    return tuple(line.partition(" cannot be: ")[2] or line for line in lines)

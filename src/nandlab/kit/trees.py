@@ -1,0 +1,247 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Root file systems from Debian packages: locked, fetched and verified as a board's packages are.
+
+``trees.lock`` beside a tree's file has its packages by version and SHA-256. The tree is what the
+packages have: contents, permissions, links, times of modification. Everything is root's, devices
+are left out. So equal packages give equal trees on every host.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+import tarfile
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from nandlab.base.cache import entry
+from nandlab.base.digest import digest
+from nandlab.base.errors import UsageError
+from nandlab.catalog.files import load, place
+from nandlab.catalog.tree import Holds, TreeModel
+from nandlab.kit import deb, kit, packages
+from nandlab.kit import lock as locks
+from nandlab.kit.apt import NotToBeHad, Suite
+from nandlab.kit.lock import Files, Lock
+from nandlab.kit.wanted import TreeSet
+
+KIND = "trees"
+"""The catalog's folder of trees."""
+FILE = "trees.lock"
+FORM = 1
+"""Part of a tree's key: raise it when the same packages give another tree."""
+FOLDER_MODE, FILE_MODE = 0o755, 0o644
+HEAD = """\
+# SHA-256 by package file, in a set for each tree: figures hold for these packages.
+# `bench/rootfs NAME --update` locks a tree's newest packages; figures then belong to another tree.
+"""
+
+
+def tree_set(model: TreeModel) -> TreeSet:
+    suite = Suite(model.release, model.arch)
+    return TreeSet(suite, tuple(model.packages), model.name)
+
+
+def lock_path(name: str) -> Path:
+    """The lock beside a tree's file."""
+    return place(KIND, name).parent / FILE
+
+
+def locked(model: TreeModel, lock: Lock | None = None) -> Files:
+    """A tree's packages; UsageError if they are not locked, or others than it names.
+
+    lock: take them from here; None: from the lock beside the tree's file.
+    """
+    path = lock_path(model.name)
+    renew = f"`bench/rootfs {model.name} --update` locks its newest packages"
+    files = (locks.read(path) if lock is None else lock).get(tree_set(model).name)
+    where = str(path) if lock is None else "the run's packages"
+    if files is None:
+        raise UsageError(f"tree {model.name}: {where} has no set of it: {renew}")
+    found = {file.partition("_")[0] for file in files}
+    if found != set(model.packages):
+        other = min(found ^ set(model.packages))
+        how = "does not have" if other in model.packages else "has"
+        raise UsageError(f"tree {model.name}: {where} {how} the package {other}: {renew}")
+    return files
+
+
+def key(model: TreeModel, files: Files) -> str:
+    """A digest of all that decides a tree's bytes."""
+    return digest([model.model_dump(), dict(files), FORM])
+
+
+def brought(model: TreeModel, files: Files, *, strictly: bool) -> tuple[Files, list[str]]:
+    """Sees that the cache has a tree's packages; these, and how they differ from the locked.
+
+    strictly: UsageError if the locked ones are not to be had; else the newest are taken then.
+    """
+    taken, moved = kit.brought(tree_set(model), files, strictly)
+    if moved:
+        print(f"not the locked tree: {'; '.join(moved)}", file=sys.stderr, flush=True)
+    return taken, moved
+
+
+def unpacked(model: TreeModel, files: Files, *, as_told: bool = True) -> Path:
+    """The folder of a tree, unpacked from packages in the cache, or found there unpacked.
+
+    as_told: UsageError if it has not what its file says that it holds.
+    """
+    inputs = {"tree": model.model_dump(), "files": dict(files), "form": FORM}
+    top = entry("trees", inputs, lambda work: unpack(model, files, work / "tree")) / "tree"
+    found = holds(top)
+    if as_told and model.holds is not None and found != model.holds:
+        raise UsageError(
+            f"tree {model.name} has {in_words(found)}, and its file says {in_words(model.holds)}: "
+            "mend [holds]"
+        )
+    return top
+
+
+def in_words(found: Holds) -> str:
+    return f"{found.folders} folders, {found.files} files, {found.links} links, {found.bytes} bytes"
+
+
+def holds(top: Path) -> Holds:
+    """What an unpacked tree has."""
+    folders, links = 0, 0
+    sizes: dict[int, int] = {}
+    for at, below, files in os.walk(top):
+        every = [Path(at, name) for name in (*below, *files)]
+        linked = [path for path in every if path.is_symlink()]
+        links += len(linked)
+        folders += len(below) - sum(path.name in below for path in linked)
+        for path in every:
+            if path.is_file() and not path.is_symlink():
+                found = path.stat()
+                sizes[found.st_ino] = found.st_size
+    return Holds(folders=folders, files=len(sizes), links=links, bytes=sum(sizes.values()))
+
+
+def update(name: str) -> list[str]:
+    """Locks the newest packages for a tree; what changed. UsageError if there is no mirror."""
+    model = load(KIND, name, TreeModel)
+    each, path = tree_set(model), lock_path(name)
+    try:
+        newest = packages.newest(each)
+    except NotToBeHad as e:
+        raise UsageError(f"{each.name}: {e}") from None
+    old = locks.read(path)
+    locks.write(path, {**old, each.name: newest}, HEAD)
+    return locks.changes(old.get(each.name, {}), newest)
+
+
+def unpack(model: TreeModel, files: Files, to: Path) -> None:
+    """Unpacks packages of the cache into a new folder."""
+    if damaged := packages.missing(files):
+        raise UsageError(f"{damaged[0]}: it was damaged in the cache and is removed: run again")
+    print(f"unpacking {len(files)} packages of {model.name}", file=sys.stderr, flush=True)
+    _Unpacking(model, to).run(files)
+
+
+@dataclass
+class _Unpacking:
+    """A tree that is being unpacked."""
+
+    model: TreeModel
+    to: Path
+    folders: dict[str, tuple[int, int]] = field(default_factory=dict)
+    """Mode and time of each folder. Of several packages that have it, the mode is the first's by
+    name, the time is the latest."""
+    latest: int = 0
+    """The latest time of what packages have of it: that of what no package has."""
+
+    def run(self, files: Files) -> None:
+        self.to.mkdir()
+        for file, sha256 in sorted(files.items()):
+            with deb.opened(packages.place(sha256), file) as tar:
+                for member in tar:
+                    self._take(tar, member, file)
+        self._add()
+        for name, (mode, mtime) in sorted(self.folders.items(), reverse=True):
+            path = self.to / name
+            path.chmod(mode)
+            os.utime(path, (mtime, mtime))
+        self.to.chmod(FOLDER_MODE)
+        os.utime(self.to, (self.latest, self.latest))
+
+    def _take(self, tar: tarfile.TarFile, member: tarfile.TarInfo, file: str) -> None:
+        name = deb.inside(member.name, merged=self.model.merged_usr)
+        merges = member.issym() and name.removeprefix("usr/") in deb.TOPS  # as _add does
+        if name in ("", ".") or merges or not self.model.has(name):
+            return
+        mtime = int(member.mtime)
+        self.latest = max(self.latest, mtime)
+        target = self._place(name)
+        if member.isdir() != target.is_dir() and target.exists():
+            raise UsageError(f"{file}: {name} is a folder in one package and not in another")
+        if member.isdir():
+            target.mkdir(exist_ok=True)
+            mode, before = self.folders.get(name, (member.mode & 0o7777, 0))
+            self.folders[name] = (mode, max(mtime, before))
+        elif member.issym():
+            self._link(target, member.linkname, mtime)
+        elif member.islnk():
+            first = self.to / deb.inside(member.linkname, merged=self.model.merged_usr)
+            if not first.exists():
+                raise UsageError(f"{file}: {name} is a hard link to what is left out")
+            target.unlink(missing_ok=True)
+            target.hardlink_to(first)
+        elif member.isreg():
+            target.unlink(missing_ok=True)
+            with target.open("wb") as out:
+                out.writelines(deb.blocks(tar, member))
+            target.chmod(member.mode & 0o7777)
+            os.utime(target, (mtime, mtime))
+
+    def _place(self, name: str) -> Path:
+        """Where something goes; the folders above it that no package has are made."""
+        above = Path(name).parents
+        for folder in [str(f) for f in reversed(list(above)[:-1])]:
+            if not (self.to / folder).is_dir():
+                (self.to / folder).mkdir()
+        path = self.to / name
+        if not path.parent.resolve().is_relative_to(self.to.resolve()):
+            raise UsageError(f"{name} leads out of the tree by a link")
+        return path
+
+    def _link(self, path: Path, to: str, mtime: int) -> None:
+        path.unlink(missing_ok=True)
+        path.symlink_to(to)
+        os.utime(path, (mtime, mtime), follow_symlinks=False)
+
+    def _add(self) -> None:
+        """Adds what Debian's scripts would, and gives every folder a mode and a time."""
+        links = dict(self.model.links)
+        if self.model.merged_usr:
+            links |= {n: f"usr/{n}" for n in deb.TOPS if (self.to / "usr" / n).is_dir()}
+        for name, to in sorted(links.items()):
+            self._link(self._free(name), to, self.latest)
+        for name, source in sorted(self.model.copies.items()):
+            if not (self.to / source).is_file():
+                raise UsageError(f"tree {self.model.name}: copies: {source}: no such file in it")
+            shutil.copy2(self.to / source, self._free(name))
+        for name, text in sorted(self.model.texts.items()):
+            path = self._free(name)
+            path.write_text(text)
+            path.chmod(FILE_MODE)
+            os.utime(path, (self.latest, self.latest))
+        for path in self.to.rglob("*"):
+            if path.is_dir() and not path.is_symlink():
+                name = str(path.relative_to(self.to))
+                self.folders.setdefault(name, (FOLDER_MODE, self.latest))
+
+    def _free(self, name: str) -> Path:
+        """Where something is added; UsageError if a package has it."""
+        path = self._place(name)
+        if path.is_symlink() or path.exists():
+            raise UsageError(f"tree {self.model.name}: {name}: a package has it already")
+        return path
+
+
+def each_locked(models: Mapping[str, TreeModel]) -> Iterator[tuple[str, Files]]:
+    """The sets of trees, by name."""
+    for model in models.values():
+        yield tree_set(model).name, locked(model)

@@ -1,0 +1,55 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""What each byte of the partition is good for after the last unmount, by the decoders of onflash.
+
+The chip comes back when all that is measured is over, so this costs none of the trial's time. A
+workload that saves the chip itself is measured as it saved it: a trial brings back one chip. A
+file system without a decoder is not measured.
+"""
+
+from __future__ import annotations
+
+import re
+
+from nandlab.base.errors import NandlabError
+from nandlab.board.job import JobRecord
+from nandlab.chip import image as chipimage
+from nandlab.measure.instrument import Instrument, NotKnown
+from nandlab.onflash.cells import Partition
+from nandlab.onflash.every import DECODERS, decode
+from nandlab.onflash.layout import Layout
+from nandlab.plan.trialspec import TrialSpec
+from nandlab.results.record import Doubt
+
+NAME = "space"
+NO_LETTER = re.compile(r"[^a-z0-9]+")
+
+
+def _wanted(spec: TrialSpec) -> bool:
+    return NAME in spec.measure and spec.filesystem.name in DECODERS
+
+
+def _read(spec: TrialSpec, record: JobRecord) -> dict[str, int | float]:
+    """Bytes of each kind, of each part, and those of files that ``user`` stands for."""
+    if record.cargo is None:
+        text = "no chip came back: no unmount ends the trial"
+        raise NotKnown(Doubt(code="space_unread", text=text))
+    ecc = spec.chip.ecc
+    try:
+        image = chipimage.decode(record.cargo)
+        partition = Partition(image, spec.partition_blocks, ecc.strength, ecc.step)
+        return {**figures(decode(partition, spec.filesystem.name))}
+    except NandlabError as e:
+        raise NotKnown(Doubt(code="space_unread", text=str(e))) from None
+
+
+def figures(layout: Layout) -> dict[str, int]:
+    """All bytes that a layout tells, by figure: ``user``, ``metadata``, ``metadata_names``, ..."""
+    found = {"partition": layout.partition_bytes, "user_logical": layout.logical_bytes}
+    for kind, total in layout.sums().items():
+        found[kind.value] = total
+        for part, count in layout.parts()[kind].items():
+            found[f"{kind.value}_{NO_LETTER.sub('_', part.lower())}"] = count
+    return found
+
+
+SPACE = Instrument(NAME, _wanted, lambda spec: {}, _read, saves_chip=True)

@@ -1,0 +1,86 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""A chip's image as decoders read it: data and spare areas apart, bad and unreadable told."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nandlab.base.errors import UsageError
+from nandlab.chip.image import FACTORY_BAD, Block, ChipImage
+
+GARBLED = 0x100
+"""PAGE_GARBLED of target/modules/simnand/chip.h: no ECC can correct the page."""
+SMALL_PAGE = 512
+NAMED_MAX = 5
+
+
+class Partition:
+    """The first blocks of a chip. Nothing is copied but the block that is read."""
+
+    def __init__(
+        self, image: ChipImage, blocks: int | None = None, ecc: int = 1, step: int = 512
+    ) -> None:
+        """blocks: None: all; ecc: wrong bits that are corrected in ``step`` bytes."""
+        g = image.geometry
+        self.writesize, self.oobsize, self.erasesize = g.writesize, g.oobsize, g.erasesize
+        self.blocks = g.blocks if blocks is None else blocks
+        self.pages = g.pages_per_block
+        self.bytes = self.blocks * self.erasesize
+        if not 0 < self.blocks <= g.blocks:
+            raise UsageError(f"a partition of {self.blocks} blocks on a chip of {g.blocks}")
+        self._held = {b.index: b for b in image.blocks if b.index < self.blocks}
+        self.bad = {i for i in range(self.blocks) if self._is_bad(i)}
+        self._readable(ecc, step)
+
+    def _is_bad(self, index: int) -> bool:
+        block = self._held.get(index)
+        if block is None:
+            return False
+        if block.flags & FACTORY_BAD:
+            return True
+        if not block.cells:
+            return False
+        marker = 5 if self.writesize == SMALL_PAGE else 0
+        return any(self.spare(index)[page, marker] == 0 for page in (0, 1))
+
+    def _readable(self, ecc: int, step: int) -> None:
+        wrong = [
+            p for i, b in self._held.items() if i not in self.bad for p in self._lost(b, ecc, step)
+        ]
+        if wrong:
+            shown = ", ".join(f"{p // self.pages}/{p % self.pages}" for p in wrong[:NAMED_MAX])
+            shown += ", ..." if len(wrong) > NAMED_MAX else ""
+            raise UsageError(
+                f"{len(wrong)} pages cannot be read, for their ECC cannot correct them "
+                f"(block/page {shown}); nothing is summed"
+            )
+
+    def _lost(self, block: Block, ecc: int, step: int) -> Iterator[int]:
+        first = block.index * self.pages
+        garbled = {i for i, state in enumerate(block.states) if state & GARBLED}
+        flips = Counter(
+            (page, bit // 8 // step) for page, bit in block.flips if bit < 8 * self.writesize
+        )
+        weak = {page % self.pages for (page, _), count in flips.items() if count > ecc}
+        return (first + page for page in sorted(garbled | weak))
+
+    def erased(self, index: int) -> bool:
+        """True if the chip keeps no cells of the block."""
+        block = self._held.get(index)
+        return block is None or not block.cells
+
+    def _pages(self, index: int) -> NDArray[np.uint8]:
+        cells = np.frombuffer(self._held[index].cells, dtype=np.uint8)
+        return cells.reshape(self.pages, self.writesize + self.oobsize)
+
+    def data(self, index: int) -> bytes:
+        """All data bytes of a block that is not erased."""
+        return self._pages(index)[:, : self.writesize].tobytes()
+
+    def spare(self, index: int) -> NDArray[np.uint8]:
+        """Spare areas of a block that is not erased: a row a page."""
+        return self._pages(index)[:, self.writesize :]

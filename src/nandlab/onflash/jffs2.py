@@ -1,0 +1,384 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""JFFS2: nodes found by their headers, then replayed in the order of their versions.
+
+Source: Linux, include/uapi/linux/jffs2.h (nodes), fs/jffs2/summary.h (summaries), and of
+fs/jffs2 scan.c, readinode.c, nodelist.c and wbuf.c for what a mount makes of them. Nodes are in
+the byte order of the machine that made them, here little-endian.
+"""
+
+from __future__ import annotations
+
+import re
+import struct
+import zlib
+from collections import defaultdict
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from nandlab.base.errors import UsageError
+from nandlab.onflash.cells import Partition
+from nandlab.onflash.covered import Covered
+from nandlab.onflash.layout import Kind, Layout, Piece, Walk, damaged, paths, text
+
+MAGIC, ACCURATE = 0x1985, 0x2000
+OTHER_ENDIAN = 0x8519
+DIRENT, INODE, CLEANMARKER, PADDING, SUMMARY, XATTR, XREF = (
+    0xE001, 0xE002, 0x2003, 0x2004, 0x2006, 0xE008, 0xE009,
+)  # fmt: skip
+NAMES = {
+    DIRENT: "dirent", INODE: "inode", CLEANMARKER: "cleanmarker", PADDING: "padding",
+    SUMMARY: "summary", XATTR: "xattr", XREF: "xref",
+}  # fmt: skip
+HEAD = struct.Struct("<HHII")
+DIRENT_NODE = struct.Struct("<HHIIIIIIBBHII")
+INODE_NODE = struct.Struct("<HHIIIIIHHIIIIIIIBBHII")
+XATTR_NODE = struct.Struct("<HHIIIIBBHII")
+XREF_NODE = struct.Struct("<HHIIIIII")
+SUMMARY_NODE = struct.Struct("<HHIIIIIII")
+assert (HEAD.size, DIRENT_NODE.size, INODE_NODE.size) == (12, 40, 68)
+assert (XATTR_NODE.size, XREF_NODE.size, SUMMARY_NODE.size) == (32, 28, 32)
+LEAST = {DIRENT: 40, INODE: 68, CLEANMARKER: 12, PADDING: 12, SUMMARY: 40, XATTR: 32, XREF: 28}
+SUMMED = {INODE: 18, DIRENT: 24, XATTR: 18, XREF: 6}
+"""Bytes of an entry of a summary; a name's entry has the name after it."""
+SUMMARY_MARK = 0x02851885
+NO_COMPRESSION, ZEROES = 0, 1
+COMPRESSORS = {2: "rtime", 3: "rubinmips", 5: "dynrubin", 6: "zlib", 7: "lzo"}
+DIRECTORY, REGULAR = 0o040000, 0o100000
+ROOT = 1
+NOT_ERASED = re.compile(b"[^\xff]")
+
+
+class Dirent(NamedTuple):
+    at: int
+    parent: int
+    version: int
+    number: int
+    name: bytes
+
+
+class Data(NamedTuple):
+    """An inode's node."""
+
+    version: int
+    at: int
+    offset: int
+    stored: int
+    plain: int
+    """Bytes of the file."""
+    isize: int
+    compressor: int
+    mode: int
+
+
+class Attribute(NamedTuple):
+    at: int
+    number: int
+    version: int
+    bytes: int
+
+
+class Reference(NamedTuple):
+    at: int
+    inode: int
+    attribute: int
+    version: int
+
+
+@dataclass
+class Found:
+    """All nodes of a partition."""
+
+    dirents: list[Dirent] = field(default_factory=list)
+    pieces: dict[int, list[Data]] = field(default_factory=lambda: defaultdict(list))
+    attributes: list[Attribute] = field(default_factory=list)
+    references: list[Reference] = field(default_factory=list)
+    counts: dict[str, int] = field(default_factory=lambda: dict.fromkeys(NAMES.values(), 0))
+
+
+def crc(data: bytes) -> int:
+    """JFFS2's CRC-32: begins with 0 and is not inverted."""
+    return zlib.crc32(data, 0xFFFFFFFF) ^ 0xFFFFFFFF
+
+
+def decode(partition: Partition) -> Layout:
+    """Where everything is; UsageError says what is wrong with the image."""
+    walk, found = Walk(), Found()
+    for block in range(partition.blocks):
+        at = block * partition.erasesize
+        if block in partition.bad:
+            walk.add(at, partition.erasesize, Kind.BAD, "bad blocks")
+        elif partition.erased(block):
+            walk.add(at, partition.erasesize, Kind.FREE, "erased")
+        else:
+            Scan(partition, block, walk, found).run()
+    names = _dirents(walk, found)
+    reached = paths(((d.parent, d.number, text(d.name)) for d in names), ROOT)
+    lost = next((n for n in reached if n != ROOT and n not in found.pieces), None)
+    if lost is not None:
+        raise UsageError(f"{reached[lost]}: no node of inode {lost} is there. Nothing is summed")
+    for number, pieces in found.pieces.items():
+        _inode(walk, number, pieces, number in reached)
+    _attributes(walk, found, reached)
+    return Layout(
+        "jffs2", partition.bytes, partition.erasesize, partition.writesize,
+        walk.done(partition.bytes), reached, walk.sizes, walk.pieces, found.counts,
+    )  # fmt: skip
+
+
+class Scan:
+    """Finds the nodes of a block."""
+
+    def __init__(self, partition: Partition, block: int, walk: Walk, found: Found) -> None:
+        self.data = partition.data(block)
+        self.page = partition.writesize
+        self.block, self.base = block, block * partition.erasesize
+        self.walk, self.found = walk, found
+
+    def run(self) -> None:
+        data, end, at = self.data, len(self.data), 0
+        while at < end:
+            if end - at < HEAD.size:
+                self._filled(at, end)
+                return
+            magic, kind, size, head_crc = HEAD.unpack_from(data, at)
+            if magic == 0xFFFF:
+                at = self._erased(at)
+            elif magic == 0:
+                at = self._zeroes(at)
+            elif magic == OTHER_ENDIAN:
+                damaged("a JFFS2 of the other byte order", self.block, at)
+            elif magic != MAGIC:
+                damaged("no JFFS2 node where one should be", self.block, at)
+            else:
+                at = self._node(at, kind, size, head_crc)
+
+    def _filled(self, at: int, end: int) -> None:
+        if self.data[at:end].strip(b"\xff") and self.data[at:end].strip(b"\0"):
+            damaged("no JFFS2 node where one should be", self.block, at)
+        self.walk.add(self.base + at, end - at, Kind.SLACK, "block ends")
+
+    def _erased(self, at: int) -> int:
+        """To the next node, or the end of the block, which is free from its next page on."""
+        following = NOT_ERASED.search(self.data, at)
+        if following is None:
+            page = -(-at // self.page) * self.page
+            self.walk.add(self.base + at, page - at, Kind.SLACK, "padding")
+            self.walk.add(self.base + page, len(self.data) - page, Kind.FREE, "erased")
+            return len(self.data)
+        to = following.start() & ~3
+        if to == at:
+            damaged("no JFFS2 node where one should be", self.block, at)
+        self.walk.add(self.base + at, to - at, Kind.SLACK, "gaps")
+        return to
+
+    def _zeroes(self, at: int) -> int:
+        """The rest of a page that was too short for a padding node."""
+        to = min(-(-(at + 1) // self.page) * self.page, len(self.data))
+        if to - at >= HEAD.size or self.data[at:to].strip(b"\0"):
+            damaged("no JFFS2 node where one should be", self.block, at)
+        self.walk.add(self.base + at, to - at, Kind.SLACK, "padding")
+        return to
+
+    def _node(self, at: int, kind: int, size: int, head_crc: int) -> int:
+        true_kind = kind | ACCURATE
+        if crc(struct.pack("<HHI", MAGIC, true_kind, size)) != head_crc:
+            damaged("a node's header has a wrong checksum", self.block, at)
+        if true_kind not in NAMES:
+            damaged(f"a node of unknown kind 0x{kind:04x}", self.block, at)
+        if size < LEAST[true_kind] or at + size > len(self.data):
+            damaged("a node of impossible length", self.block, at)
+        to = min(at + (size + 3 & ~3), len(self.data))
+        self.found.counts[NAMES[true_kind]] += 1
+        if kind != true_kind:
+            self.walk.add(self.base + at, to - at, Kind.OBSOLETE, "marked obsolete")
+            return to
+        if true_kind == PADDING:
+            self.walk.add(self.base + at, to - at, Kind.SLACK, "padding")
+            return to
+        self.walk.add(self.base + at + size, to - at - size, Kind.SLACK, "alignment")
+        if true_kind == CLEANMARKER:
+            self.walk.add(self.base + at, size, Kind.METADATA, "clean markers")
+        else:
+            READ[true_kind](self, at, size)
+        return to
+
+    def _sums(self, at: int, covered: int, node_crc: int) -> None:
+        if crc(self.data[at : at + covered]) != node_crc:
+            damaged("a node has a wrong checksum", self.block, at)
+
+    def _stored(self, start: int, count: int, size: int, at: int, data_crc: int) -> None:
+        if start + count != at + size:
+            damaged("a node of impossible length", self.block, at)
+        if crc(self.data[start : start + count]) != data_crc:
+            damaged("a node's data have a wrong checksum", self.block, at)
+
+    def dirent(self, at: int, size: int) -> None:
+        node = DIRENT_NODE.unpack_from(self.data, at)
+        parent, version, number, _, name_bytes, _, _, node_crc, name_crc = node[4:]
+        self._sums(at, 32, node_crc)
+        start = at + DIRENT_NODE.size
+        self._stored(start, name_bytes, size, at, name_crc)
+        name = self.data[start : start + name_bytes]
+        self.found.dirents.append(Dirent(self.base + at, parent, version, number, name))
+
+    def inode(self, at: int, size: int) -> None:
+        node = INODE_NODE.unpack_from(self.data, at)
+        number, version, mode, _, _, isize, _, _, _, offset, stored, plain = node[4:16]
+        self._sums(at, 60, node[20])
+        self._stored(at + INODE_NODE.size, stored, size, at, node[19])
+        compressor = node[16]
+        if compressor == NO_COMPRESSION and stored != plain:
+            damaged("a node of impossible length", self.block, at)
+        self.found.pieces[number].append(
+            Data(version, self.base + at, offset, stored, plain, isize, compressor, mode)
+        )
+
+    def xattr(self, at: int, size: int) -> None:
+        node = XATTR_NODE.unpack_from(self.data, at)
+        number, version, _, name_bytes, value_bytes, data_crc, node_crc = node[4:]
+        self._sums(at, 28, node_crc)
+        held = XATTR_NODE.size + name_bytes + 1 + value_bytes
+        if held + 3 & ~3 != size:
+            damaged("a node of impossible length", self.block, at)
+        self._stored(at + XATTR_NODE.size, held - XATTR_NODE.size, held, at, data_crc)
+        self.walk.add(self.base + at + held, size - held, Kind.SLACK, "alignment")
+        self.found.attributes.append(Attribute(self.base + at, number, version, held))
+
+    def xref(self, at: int, size: int) -> None:
+        inode, attribute, version, node_crc = XREF_NODE.unpack_from(self.data, at)[4:]
+        self._sums(at, 24, node_crc)
+        if size != XREF_NODE.size:
+            damaged("a node of impossible length", self.block, at)
+        self.found.references.append(Reference(self.base + at, inode, attribute, version))
+
+    def summary(self, at: int, size: int) -> None:
+        entries, _, _, sum_crc, node_crc = SUMMARY_NODE.unpack_from(self.data, at)[4:]
+        self._sums(at, 24, node_crc)
+        start, end = at + SUMMARY_NODE.size, at + size
+        if crc(self.data[start:end]) != sum_crc:
+            damaged("a summary has a wrong checksum", self.block, at)
+        if struct.unpack_from("<II", self.data, end - 8) != (at, SUMMARY_MARK):
+            damaged("a summary without its mark", self.block, at)
+        for _ in range(entries):
+            if start + 24 > end:
+                damaged("a summary of more entries than it has room for", self.block, at)
+            (kind,) = struct.unpack_from("<H", self.data, start)
+            if kind not in SUMMED:
+                damaged("a summary's entry of unknown kind", self.block, start)
+            start += SUMMED[kind] + (self.data[start + 22] if kind == DIRENT else 0)
+        if start > end - 8:
+            damaged("a summary of more entries than it has room for", self.block, at)
+        self.walk.add(self.base + at, start - at, Kind.METADATA, "summaries")
+        self.walk.add(self.base + start, end - 8 - start, Kind.SLACK, "padding of summaries")
+        self.walk.add(self.base + end - 8, 8, Kind.METADATA, "summaries")
+
+
+READ = {
+    DIRENT: Scan.dirent,
+    INODE: Scan.inode,
+    SUMMARY: Scan.summary,
+    XATTR: Scan.xattr,
+    XREF: Scan.xref,
+}
+
+
+def _dirents(walk: Walk, found: Found) -> list[Dirent]:
+    """Tells names that hold from those that do not; gives those of files that are there."""
+    latest: dict[tuple[int, bytes], Dirent] = {}
+    for d in found.dirents:
+        held = latest.get((d.parent, d.name))
+        if held is None or d.version > held.version:
+            latest[d.parent, d.name] = d
+    holding = [d for d in latest.values() if d.number]
+    reached = paths(((d.parent, d.number, "") for d in holding), ROOT)
+    for d in found.dirents:
+        size = DIRENT_NODE.size + len(d.name)
+        if latest[d.parent, d.name] is not d or d.parent not in reached:
+            walk.add(d.at, size, Kind.OBSOLETE, "names")
+        elif not d.number:
+            walk.add(d.at, size, Kind.METADATA, "deletion names")
+        else:
+            walk.add(d.at, DIRENT_NODE.size, Kind.METADATA, "node headers", d.number)
+            walk.add(d.at + DIRENT_NODE.size, len(d.name), Kind.METADATA, "names", d.number)
+    return [d for d in holding if d.parent in reached]
+
+
+def _inode(walk: Walk, number: int, pieces: list[Data], reached: bool) -> None:
+    """Accounts for an inode's nodes."""
+    by_version: dict[int, Data] = {}
+    for piece in pieces:
+        held = by_version.setdefault(piece.version, piece)
+        if held is not piece or not reached:
+            part = "older copies of nodes" if reached else "nodes of deleted files"
+            walk.add(piece.at, INODE_NODE.size + piece.stored, Kind.OBSOLETE, part)
+    if not reached:
+        return
+    order = sorted(by_version.values(), reverse=True)
+    latest = order[0]
+    if latest.mode & 0o170000 != REGULAR:
+        for piece in order:
+            _special(walk, number, piece, piece is latest)
+        return
+    walk.sizes[number] = latest.isize
+    covered = Covered(latest.isize)
+    for piece in order:
+        _piece(walk, number, piece, covered, piece is latest)
+
+
+def _special(walk: Walk, number: int, piece: Data, latest: bool) -> None:
+    if not latest:
+        walk.add(piece.at, INODE_NODE.size + piece.stored, Kind.OBSOLETE, "covered nodes")
+        return
+    walk.add(piece.at, INODE_NODE.size, Kind.METADATA, "node headers", number)
+    walk.add(piece.at + INODE_NODE.size, piece.stored, Kind.METADATA, "link targets", number)
+
+
+def _piece(walk: Walk, number: int, piece: Data, covered: Covered, latest: bool) -> None:
+    """One node of a regular file, of which newer nodes cover parts."""
+    seen = covered.take(piece.offset, piece.offset + piece.plain)
+    visible = sum(to - start for start, to in seen)
+    start = piece.at + INODE_NODE.size
+    if not visible and not latest:
+        walk.add(piece.at, INODE_NODE.size + piece.stored, Kind.OBSOLETE, "covered nodes")
+        return
+    walk.add(piece.at, INODE_NODE.size, Kind.METADATA, "node headers", number)
+    if piece.compressor == ZEROES:
+        walk.add(start, piece.stored, Kind.OBSOLETE, "covered data")
+        return
+    if piece.compressor != NO_COMPRESSION:
+        kind = Kind.USER if visible else Kind.OBSOLETE
+        walk.add(start, piece.stored, kind, "data" if visible else "covered data", number)
+        packing = COMPRESSORS.get(piece.compressor, f"compressor {piece.compressor}")
+        for begin, to in seen:
+            skip = begin - piece.offset
+            walk.pieces.append(Piece(number, begin, to - begin, start, piece.stored, skip, packing))
+        return
+    done = piece.offset
+    for begin, to in seen:
+        walk.add(start + done - piece.offset, begin - done, Kind.OBSOLETE, "covered data", number)
+        walk.plain(start + begin - piece.offset, to - begin, number, begin)
+        done = to
+    rest = piece.offset + piece.plain - done
+    walk.add(start + done - piece.offset, rest, Kind.OBSOLETE, "covered data", number)
+
+
+def _attributes(walk: Walk, found: Found, reached: dict[int, str]) -> None:
+    newest: dict[tuple[int, int], Reference] = {}
+    for r in found.references:
+        held = newest.get((r.inode, r.attribute))
+        if held is None or r.version > held.version:
+            newest[r.inode, r.attribute] = r
+    live = {r.attribute for r in newest.values() if r.inode in reached and not r.version & 1}
+    for r in found.references:
+        holds = newest[r.inode, r.attribute] is r and r.inode in reached
+        kind = Kind.METADATA if holds else Kind.OBSOLETE
+        walk.add(r.at, XREF_NODE.size, kind, "extended attributes", r.inode)
+    latest: dict[int, Attribute] = {}
+    for a in found.attributes:
+        old = latest.get(a.number)
+        if old is None or a.version > old.version:
+            latest[a.number] = a
+    for a in found.attributes:
+        holds = latest[a.number] is a and a.number in live
+        kind = Kind.METADATA if holds else Kind.OBSOLETE
+        walk.add(a.at, a.bytes, kind, "extended attributes")

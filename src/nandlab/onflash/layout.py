@@ -1,0 +1,181 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Where every byte of a partition belongs: what all decoders give, and what others read.
+
+A decoder adds extents in any order. ``Walk.done`` sorts them and refuses to make a layout whose
+extents overlap or leave a byte out, so that any sum over a layout is the partition to the byte.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import NamedTuple, NoReturn
+
+from nandlab.base.errors import UsageError
+
+PATH_MAX = 4096
+"""Letters of a path that are kept: folders may lie in each other as deep as a chip has room."""
+NO_OWNER = 0
+"""Owner of an extent that belongs to no file."""
+
+
+class Kind(StrEnum):
+    """What a byte of the partition is good for."""
+
+    USER = "user"
+    """Bytes of files as they are stored, compressed or not."""
+    METADATA = "metadata"
+    """What the file system needs to find them."""
+    SLACK = "slack"
+    """Filled up to a page, an alignment or a cluster."""
+    OBSOLETE = "obsolete"
+    """Written, no longer valid, not yet erased; or freed by the file system, and still kept by the
+    layer under it."""
+    FREE = "free"
+    """Erased; or not written yet, in a unit that is."""
+    BAD = "bad"
+    """In a block that is marked bad."""
+
+
+class Extent(NamedTuple):
+    """Neighbouring bytes of one kind."""
+
+    at: int
+    """First byte, from the start of the partition; spare areas are not counted."""
+    bytes: int
+    kind: Kind
+    part: str
+    """What it is, in the file system's words."""
+    owner: int
+    """Its file's number; NO_OWNER: none."""
+
+
+class Piece(NamedTuple):
+    """A run of a file's content, and the stored bytes that have it."""
+
+    owner: int
+    offset: int
+    """Of its first byte in the file."""
+    bytes: int
+    at: int
+    """Of the first stored byte in the partition."""
+    stored: int
+    skip: int
+    """Bytes of the plain form of what is stored that come before its first byte."""
+    packing: str
+    """The compressor; empty: stored as it is."""
+
+
+@dataclass(frozen=True)
+class Layout:
+    """A partition, byte for byte."""
+
+    filesystem: str
+    partition_bytes: int
+    erasesize: int
+    writesize: int
+    extents: list[Extent] = field(repr=False)
+    """In order of ``at``; each begins where the last one ends."""
+    paths: dict[int, str] = field(repr=False)
+    """Owner -> path of its first name, from the file system's root."""
+    sizes: dict[int, int] = field(repr=False)
+    """Owner -> bytes of the file, holes included; regular files only."""
+    pieces: list[Piece] = field(repr=False)
+    """All that is stored of files, in no order; what no piece has is a hole."""
+    counts: dict[str, int]
+    """What the decoder counted: nodes, pages, chains."""
+
+    @property
+    def logical_bytes(self) -> int:
+        """Bytes of files that the stored ``user`` bytes stand for; holes are not counted."""
+        return sum(piece.bytes for piece in self.pieces)
+
+    def sums(self) -> dict[Kind, int]:
+        """Bytes of each kind."""
+        total = dict.fromkeys(Kind, 0)
+        for extent in self.extents:
+            total[extent.kind] += extent.bytes
+        return total
+
+    def parts(self) -> dict[Kind, dict[str, int]]:
+        """Bytes of each kind by part."""
+        total: dict[Kind, dict[str, int]] = {kind: defaultdict(int) for kind in Kind}
+        for extent in self.extents:
+            total[extent.kind][extent.part] += extent.bytes
+        return {kind: dict(sorted(parts.items())) for kind, parts in total.items()}
+
+
+class Walk:
+    """Collects the extents of a partition, and what its files have in them."""
+
+    def __init__(self) -> None:
+        self.extents: list[Extent] = []
+        self.sizes: dict[int, int] = {}
+        self.pieces: list[Piece] = []
+
+    def add(self, at: int, count: int, kind: Kind, part: str, owner: int = NO_OWNER) -> None:
+        """Notes ``count`` bytes from ``at``; 0 bytes are no extent."""
+        if count:
+            self.extents.append(Extent(at, count, kind, part, owner))
+
+    def plain(self, at: int, count: int, owner: int, offset: int) -> None:
+        """Notes ``count`` bytes of a file from ``offset``, stored as they are."""
+        if count:
+            self.extents.append(Extent(at, count, Kind.USER, "data", owner))
+            self.pieces.append(Piece(owner, offset, count, at, count, 0, ""))
+
+    def done(self, partition_bytes: int) -> list[Extent]:
+        """All extents in order; UsageError if a byte is missing or counted twice."""
+        self.extents.sort()
+        joined: list[Extent] = []
+        end = 0
+        for extent in self.extents:
+            if extent.at != end or extent.bytes <= 0:
+                what = "counted twice" if extent.at < end else "not accounted for"
+                raise UsageError(f"byte {min(end, extent.at)} of the partition is {what}")
+            end += extent.bytes
+            last = joined[-1] if joined else None
+            if last and last[2:] == extent[2:]:
+                joined[-1] = last._replace(bytes=last.bytes + extent.bytes)
+            else:
+                joined.append(extent)
+        if end != partition_bytes:
+            raise UsageError(f"{end} bytes are accounted for, the partition has {partition_bytes}")
+        return joined
+
+
+def damaged(what: str, block: int, offset: int) -> NoReturn:
+    """Refuses an image; offset: in bytes of data from the start of the block."""
+    raise UsageError(
+        f"block {block}, byte {offset}: {what}; the image is damaged, was cut off by a loss of "
+        "power, or is of another file system or chip. Nothing is summed"
+    )
+
+
+def paths(names: Iterable[tuple[int, int, str]], root: int) -> dict[int, str]:
+    """Number -> path of all that is reached from the root; names: (parent, number, name)."""
+    within: dict[int, list[tuple[int, str]]] = defaultdict(list)
+    for parent, number, name in names:
+        within[parent].append((number, name))
+    found = {root: "/"}
+    waiting = [root]
+    while waiting:
+        folder = waiting.pop()
+        for number, name in sorted(within.get(folder, [])):
+            if number not in found:
+                found[number] = below(found[folder], name)
+                waiting.append(number)
+    return found
+
+
+def below(folder: str, name: str) -> str:
+    """The path of a name in a folder; of one that is longer than PATH_MAX only its end."""
+    path = f"{folder.rstrip('/')}/{name}"
+    return path if len(path) <= PATH_MAX else f"...{path[len(path) - PATH_MAX :]}"
+
+
+def text(name: bytes) -> str:
+    """A name for people; bytes that are not UTF-8 are shown as escapes."""
+    return name.decode("utf-8", "backslashreplace")

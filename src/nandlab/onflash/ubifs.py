@@ -1,0 +1,326 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""UBIFS: what its index reaches is valid, all other nodes are not.
+
+Source: Linux, fs/ubifs/ubifs-media.h (nodes), and of fs/ubifs key.h (keys), log.c (what a commit
+leaves in the log), master.c and super.c (which areas follow each other).
+"""
+
+from __future__ import annotations
+
+import struct
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from nandlab.base.errors import UsageError
+from nandlab.onflash import ubi
+from nandlab.onflash.cells import Partition
+from nandlab.onflash.layout import Kind, Layout, Piece, Walk, damaged, paths, text
+
+MAGIC = 0x06101831
+HEAD = struct.Struct("<IIQIBBxx")
+INO, DATA, DENT, XENT, TRUN, PAD, SB, MST, REF, IDX, CS, ORPH, AUTH = range(13)
+NAMES = {
+    INO: "inode", DATA: "data", DENT: "dent", XENT: "xent", TRUN: "trun", PAD: "pad", SB: "sb",
+    MST: "master", REF: "ref", IDX: "index", CS: "commit_start", ORPH: "orphan", AUTH: "auth",
+}  # fmt: skip
+LEAST = {
+    INO: 160,
+    DATA: 48,
+    DENT: 56,
+    XENT: 56,
+    TRUN: 56,
+    PAD: 28,
+    SB: 4096,
+    MST: 512,
+    REF: 64,
+    IDX: 28,
+    CS: 32,
+    ORPH: 32,
+    AUTH: 24,
+}
+SUPERBLOCK = struct.Struct("<24x2xBBIIIIIQIIIIII")
+MASTER = struct.Struct("<24xQQIIIII")
+FILLED = b"\xce" * 8
+LEVELS_MAX = 512
+DIRTY, SPACE_FIXUP, ENCRYPTED, AUTHENTICATED = 1, 0x04, 0x10, 0x20
+ROOT = 1
+BLOCK, KEY_BLOCK = 4096, 0x1FFFFFFF
+"""Bytes of a file that a data node has at most; the bits of its key that number them."""
+COMPRESSORS = {0: "", 1: "lzo", 2: "zlib", 3: "zstd"}
+SIZE_AT, MODE_AT, FLAGS_AT, REGULAR, ATTRIBUTE = 48, 104, 108, 0o10, 0x20
+"""Of an inode: where size, mode and flags are; the mode's type of a regular file; the flag of an
+attribute's value."""
+NO_PARTS = {DATA: "data", IDX: "index", DENT: "names", XENT: "extended attributes", INO: "inodes"}
+
+
+class Node(NamedTuple):
+    at: int
+    bytes: int
+    kind: int
+
+
+@dataclass(frozen=True)
+class Areas:
+    """Where the areas begin, in logical blocks."""
+
+    log: int
+    lpt: int
+    orphans: int
+    main: int
+    end: int
+    unit: int
+    """Least bytes of a write."""
+    flags: int
+
+    def part(self, logical: int) -> str:
+        """The name of the area that a logical block before the main area is in."""
+        for first, name in (
+            (self.orphans, "orphans"),
+            (self.lpt, "LEB properties"),
+            (self.log, "log"),
+            (1, "master"),
+        ):
+            if logical >= first:
+                return name
+        return "superblock"
+
+
+def decode(partition: Partition) -> Layout:
+    """Where everything is; UsageError says what is wrong with the image."""
+    walk = Walk()
+    attached = ubi.attach(partition, walk)
+    if len(attached.volumes) != 1:
+        raise UsageError(f"{len(attached.volumes)} UBI volumes; one UBIFS volume is expected")
+    return _Volume(partition, attached, next(iter(attached.volumes.values())), walk).run()
+
+
+def _filled(leb: bytes, at: int) -> int:
+    """Bytes of padding there that are too few for a padding node: a multiple of 8."""
+    to = at
+    while to - at < LEAST[PAD] and leb[to : to + 8] == FILLED:
+        to += 8
+    return to - at
+
+
+class _Volume:
+    def __init__(
+        self, on: Partition, attached: ubi.Attached, blocks: dict[int, int], walk: Walk
+    ) -> None:
+        self.on, self.attached, self.blocks, self.walk = on, attached, blocks, walk
+        self.counts = dict.fromkeys(NAMES.values(), 0)
+        self.names: list[tuple[int, int, str]] = []
+
+    def run(self) -> Layout:
+        areas = self._areas()
+        root = self._master(areas)
+        self._log(areas)
+        reached = self._reached(root, areas)
+        for logical in sorted(self.blocks):
+            at = self._place(logical)
+            if logical < areas.main:
+                self.walk.add(at, self.attached.leb_bytes, Kind.METADATA, areas.part(logical))
+            elif logical >= areas.end:
+                raise UsageError(
+                    f"UBIFS has {areas.end} logical blocks, and block {logical} is mapped"
+                )
+            else:
+                self._main(logical, reached, areas)
+        if reached:
+            raise UsageError(f"UBIFS: the index leads to {len(reached)} places where no node is")
+        on = self.on
+        return Layout(
+            "ubifs", on.bytes, on.erasesize, on.writesize, self.walk.done(on.bytes),
+            paths(self.names, ROOT), self.walk.sizes, self.walk.pieces, self.counts,
+        )  # fmt: skip
+
+    def _place(self, logical: int) -> int:
+        return self.blocks[logical] * self.on.erasesize + self.attached.data_offset
+
+    def _leb(self, logical: int) -> bytes:
+        """A logical block's bytes; one that is not mapped is erased."""
+        block = self.blocks.get(logical)
+        if block is None:
+            return b""
+        return self.on.data(block)[self.attached.data_offset :]
+
+    def _node(self, leb: bytes, logical: int, at: int) -> Node:
+        """The node there, with its checksum checked."""
+        block = self.blocks.get(logical, -1)
+        if at < 0 or at & 7 or at + HEAD.size > len(leb):
+            damaged(f"no UBIFS node (logical block {logical})", block, at)
+        magic, crc, _, size, kind, _ = HEAD.unpack_from(leb, at)
+        if magic != MAGIC or kind not in NAMES:
+            damaged(f"no UBIFS node where one should be (logical block {logical})", block, at)
+        if not LEAST[kind] <= size <= len(leb) - at:
+            damaged(f"a UBIFS node of impossible length (logical block {logical})", block, at)
+        if ubi.crc(leb[at + 8 : at + size]) != crc:
+            damaged(f"a UBIFS node has a wrong checksum (logical block {logical})", block, at)
+        return Node(at, size, kind)
+
+    def _areas(self) -> Areas:
+        leb = self._leb(0)
+        if self._node(leb, 0, 0).kind != SB:
+            damaged("no UBIFS superblock", self.blocks.get(0, -1), 0)
+        _, key_format, flags, unit, leb_bytes, count, _, _, log, lpt, orphans, *_ = (
+            SUPERBLOCK.unpack_from(leb)
+        )
+        if leb_bytes != self.attached.leb_bytes or key_format or not unit or unit % 8:
+            raise UsageError("UBIFS: its superblock is of a chip of another geometry")
+        if flags & (SPACE_FIXUP | ENCRYPTED | AUTHENTICATED):
+            raise UsageError(
+                "UBIFS: never mounted, encrypted or authenticated; mount it once, or take another"
+            )
+        lpt_at = 3 + log
+        return Areas(3, lpt_at, lpt_at + lpt, lpt_at + lpt + orphans, count, unit, flags)
+
+    def _last(self, logical: int, unit: int) -> bytes | None:
+        """The newest master node in a logical block."""
+        leb, at, newest = self._leb(logical), 0, None
+        step = -(-LEAST[MST] // unit) * unit
+        while at < len(leb) and leb[at : at + 4] != b"\xff" * 4:
+            node = self._node(leb, logical, at)
+            if node.kind == MST:
+                newest = leb[at : at + node.bytes]
+                at += step
+            elif node.kind == PAD:
+                (padded,) = struct.unpack_from("<I", leb, at + HEAD.size)
+                at += node.bytes + padded
+            else:
+                damaged("no UBIFS master node where one should be", self.blocks[logical], at)
+        return newest
+
+    def _master(self, areas: Areas) -> tuple[int, int, int]:
+        """Place of the index's root; refuses what was not unmounted."""
+        found = [m for m in (self._last(1, areas.unit), self._last(2, areas.unit)) if m]
+        if len(found) != 2 or found[0][24:] != found[1][24:]:
+            raise UsageError("UBIFS: its two master nodes differ: it was cut off, or is damaged")
+        _, self.commit, flags, self.log_at, lnum, offset, size = MASTER.unpack_from(found[0])
+        if flags & DIRTY:
+            raise UsageError(
+                "UBIFS was not unmounted: its journal must be replayed first; mount and unmount it"
+            )
+        return lnum, offset, size
+
+    def _log(self, areas: Areas) -> None:
+        """Refuses a journal that is not empty: nodes past where the last commit left its heads."""
+        leb, at = self._leb(self.log_at), 0
+        while at < len(leb) and leb[at : at + 4] != b"\xff" * 4:
+            node = self._node(leb, self.log_at, at)
+            if node.kind == REF:
+                logical, offset = struct.unpack_from("<II", leb, at + HEAD.size)
+                if self._leb(logical)[offset:].strip(b"\xff"):
+                    raise UsageError(
+                        f"UBIFS: its journal is not empty (logical block {logical}); "
+                        "mount and unmount it"
+                    )
+            elif node.kind not in (CS, PAD):
+                damaged(
+                    "a node in the log that does not belong there", self.blocks[self.log_at], at
+                )
+            padded = struct.unpack_from("<I", leb, at + HEAD.size)[0] if node.kind == PAD else 0
+            at += -(-(node.bytes + padded) // 8) * 8
+
+    def _reached(self, root: tuple[int, int, int], areas: Areas) -> dict[tuple[int, int], int]:
+        """(Logical block, offset) -> length of every node that the index reaches, its own too."""
+        reached: dict[tuple[int, int], int] = {}
+        waiting = [(*root, LEVELS_MAX)]
+        held, leb = -1, b""
+        while waiting:
+            logical, offset, size, above = waiting.pop()
+            if not areas.main <= logical < areas.end or (logical, offset) in reached:
+                raise UsageError(
+                    "UBIFS: its index is damaged: a node is out of the main area, or twice in it"
+                )
+            reached[logical, offset] = size
+            if above == 0:
+                continue
+            if logical != held:
+                held, leb = logical, self._leb(logical)
+            node = self._node(leb, logical, offset)
+            children, level = struct.unpack_from("<HH", leb, offset + HEAD.size)
+            if (
+                node.kind != IDX
+                or node.bytes != size
+                or level >= above
+                or HEAD.size + 4 + 20 * children > size
+            ):
+                damaged("a UBIFS index node that is damaged", self.blocks[logical], offset)
+            for i in range(children):
+                waiting.append((*struct.unpack_from("<III", leb, offset + 28 + 20 * i), level))
+        return reached
+
+    def _main(self, logical: int, reached: dict[tuple[int, int], int], areas: Areas) -> None:
+        """Accounts for a logical block of the main area."""
+        leb, base, at = self._leb(logical), self._place(logical), 0
+        end = len(leb.rstrip(b"\xff"))
+        while at < end:
+            filled = _filled(leb, at)
+            if filled:
+                self.walk.add(base + at, filled, Kind.SLACK, "padding")
+                at += filled
+                continue
+            node = self._node(leb, logical, at)
+            self.counts[NAMES[node.kind]] += 1
+            aligned = min(-(-node.bytes // 8) * 8, len(leb) - at)
+            if node.kind == PAD:
+                (padded,) = struct.unpack_from("<I", leb, at + HEAD.size)
+                if at + node.bytes + padded > len(leb):
+                    damaged("a padding node of impossible length", self.blocks[logical], at)
+                self.walk.add(base + at, node.bytes + padded, Kind.SLACK, "padding")
+                at += node.bytes + padded
+                continue
+            size = reached.pop((logical, at), None)
+            if size is None:
+                part = NO_PARTS.get(node.kind, "journal")
+                self.walk.add(base + at, aligned, Kind.OBSOLETE, part)
+            elif size != node.bytes:
+                damaged("a UBIFS node is not as long as the index has it", self.blocks[logical], at)
+            else:
+                self._live(leb, base, node)
+                self.walk.add(
+                    base + at + node.bytes, aligned - node.bytes, Kind.SLACK, "8-byte alignment"
+                )
+            at += aligned
+        unit = areas.unit
+        page = min(-(-at // unit) * unit, len(leb))
+        self.walk.add(base + at, page - at, Kind.SLACK, "padding")
+        self.walk.add(base + page, len(leb) - page, Kind.FREE, "unwritten")
+
+    def _live(self, leb: bytes, base: int, node: Node) -> None:
+        at = node.at
+        (owner,) = struct.unpack_from("<I", leb, at + HEAD.size)
+        if node.kind == DATA:
+            self._data(leb, base, node, owner)
+        elif node.kind in (DENT, XENT):
+            number, length = struct.unpack_from("<Q2xH", leb, at + 40)
+            if node.kind == DENT:
+                self.names.append((owner, number, text(leb[at + 56 : at + 56 + length])))
+            who = number if node.kind == DENT else owner
+            self.walk.add(base + at, node.bytes, Kind.METADATA, NO_PARTS[node.kind], who)
+        elif node.kind == INO:
+            self._inode(leb, base, node, owner)
+        elif node.kind == IDX:
+            self.walk.add(base + at, node.bytes, Kind.METADATA, NO_PARTS[IDX])
+        else:
+            damaged(f"a {NAMES[node.kind]} node in the index", base // self.on.erasesize, at)
+
+    def _data(self, leb: bytes, base: int, node: Node, owner: int) -> None:
+        """A data node that holds: a block of a file, compressed or not."""
+        block, size, packer = struct.unpack_from("<I8xIH", leb, node.at + HEAD.size + 4)
+        start, stored = base + node.at + 48, node.bytes - 48
+        if not 0 < size <= BLOCK or (packer == 0 and stored != size):
+            damaged("a data node of impossible size", base // self.on.erasesize, node.at)
+        self.walk.add(base + node.at, 48, Kind.METADATA, "data headers", owner)
+        self.walk.add(start, stored, Kind.USER, "data", owner)
+        packing = COMPRESSORS.get(packer, f"compressor {packer}")
+        offset = (block & KEY_BLOCK) * BLOCK
+        self.walk.pieces.append(Piece(owner, offset, size, start, stored, 0, packing))
+
+    def _inode(self, leb: bytes, base: int, node: Node, owner: int) -> None:
+        """An inode that holds; an attribute's value is an inode too."""
+        if leb[node.at + FLAGS_AT] & ATTRIBUTE:
+            self.walk.add(base + node.at, node.bytes, Kind.METADATA, NO_PARTS[XENT])
+            return
+        self.walk.add(base + node.at, node.bytes, Kind.METADATA, NO_PARTS[INO], owner)
+        if leb[node.at + MODE_AT + 1] >> 4 == REGULAR:
+            (self.walk.sizes[owner],) = struct.unpack_from("<Q", leb, node.at + SIZE_AT)

@@ -1,0 +1,287 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""YAFFS2: chunks found by their tags, newest first, as a scan of the core takes them.
+
+Source: the core in U-Boot's fs/yaffs2: yaffs_packedtags2 (tags), yaffs_guts.h (header of an
+object, hidden directories), yaffs_yaffs2.c (what of two chunks holds), yaffs_ecc.c (tags' code).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nandlab.base.errors import UsageError
+from nandlab.onflash import yaffs1
+from nandlab.onflash.cells import Partition
+from nandlab.onflash.layout import NO_OWNER, Kind, Layout, Walk, damaged, paths
+from nandlab.onflash.yaffs1 import DELETED, FILE, HIDDEN, ROOT, header_name
+
+TAGS, TAGS_WITH_ECC, TAGS_AT = 16, 28, 2
+"""Bytes of tags without and with their own code; where they begin in a large page's OOB."""
+NO_SEQUENCE, CHECKPOINT = 0xFFFFFFFF, 0x21
+LOWEST, HIGHEST = 0x1000, 0xEFFFFF00
+SUMMARY_OBJECT = 0x10
+EXTRA, SHRINK, SHADOWS, EXTRA_ALL = 0x80000000, 0x40000000, 0x20000000, 0xF0000000
+OBJECT_MAX, CHUNK_MAX = 0x3FFFF, 0xFFFFF
+WHOLE = 1 << 62
+
+
+@dataclass
+class Object:
+    """A file, folder or link as the scan knows it."""
+
+    kind: int
+    valid: bool = False
+    """Its newest header has been met."""
+    deleted: bool = False
+    parent: int = 0
+    name: str = ""
+    size: int = 0
+    shrink: int = WHOLE
+    """Older chunks from here on do not hold."""
+    chunks: set[int] = field(default_factory=set)
+
+
+@dataclass(frozen=True)
+class Live:
+    """A data chunk that holds."""
+
+    at: int
+    owner: int
+    offset: int
+    bytes: int
+
+
+def decode(partition: Partition) -> Layout:
+    """Where everything is, in either layout; UsageError says what is wrong with the image."""
+    if partition.writesize < 1024:
+        return yaffs1.decode(partition)
+    return _Scan(partition).run()
+
+
+def _parity_table() -> NDArray[np.uint8]:
+    """Bit 0: the byte's parity; bits 2 to 7: those of its bits by their number's three digits."""
+    table = np.zeros(256, dtype=np.uint8)
+    masks = ((0, 0xFF), (2, 0x55), (3, 0xAA), (4, 0x33), (5, 0xCC), (6, 0x0F), (7, 0xF0))
+    for byte in range(256):
+        for bit, mask in masks:
+            table[byte] |= ((byte & mask).bit_count() & 1) << bit
+    return table
+
+
+PARITY = _parity_table()
+
+
+def tags_code(tags: NDArray[np.uint8]) -> NDArray[np.uint32]:
+    """The code of each row of tags: columns' parity, lines' parity, and its complement's."""
+    found = PARITY[tags]
+    odd = (found & 1).astype(bool)
+    line = np.arange(tags.shape[1], dtype=np.uint32)
+    column = (np.bitwise_xor.reduce(found, axis=1) >> 2).astype(np.uint32)
+    lines = np.bitwise_xor.reduce(np.where(odd, line, 0).astype(np.uint32), axis=1)
+    others = np.bitwise_xor.reduce(np.where(odd, ~line, 0).astype(np.uint32), axis=1)
+    return np.stack([column, lines, others], axis=1)
+
+
+class _Scan:
+    def __init__(self, partition: Partition) -> None:
+        self.on = partition
+        self.walk = Walk()
+        self.objects: dict[int, Object] = {}
+        self.live: list[Live] = []
+        self.counts = dict.fromkeys(
+            ("headers", "data_chunks", "obsolete_chunks", "summary_chunks", "checkpoint_chunks"), 0
+        )
+        self.layout: str | None = None
+
+    def run(self) -> Layout:
+        blocks = []
+        for block in range(self.on.blocks):
+            base = block * self.on.erasesize
+            if block in self.on.bad:
+                self.walk.add(base, self.on.erasesize, Kind.BAD, "bad blocks")
+            elif self.on.erased(block):
+                self.walk.add(base, self.on.erasesize, Kind.FREE, "erased")
+            else:
+                blocks.append(self._tags(block))
+        numbered: dict[int, int] = {}
+        for sequence, block, *_ in blocks:
+            if sequence >= LOWEST and numbered.setdefault(sequence, block) != block:
+                damaged(f"the sequence number of block {numbered[sequence]} again", block, 0)
+        for _, block, tags, used in sorted(blocks, key=lambda b: b[:2], reverse=True):
+            self._block(block, tags, used)
+        reached = self._names()
+        self._files(reached)
+        on = self.on
+        return Layout(
+            "yaffs2", on.bytes, on.erasesize, on.writesize,
+            self.walk.done(on.bytes), reached, self.walk.sizes, self.walk.pieces, self.counts,
+        )  # fmt: skip
+
+    def _kept(self, data: NDArray[np.uint8], spare: NDArray[np.uint8]) -> str:
+        """Where the tags are; all chunks of a partition have them in one place."""
+        if (spare[:, TAGS_AT : TAGS_AT + TAGS] == 0xFF).all():
+            return "inband"
+        end = TAGS_AT + TAGS
+        written = (spare[:, TAGS_AT:end] != 0xFF).any(axis=1)
+        coded = spare[written, end : TAGS_AT + TAGS_WITH_ECC]
+        return "plain" if coded.shape[1] < 12 or (coded == 0xFF).all() else "coded"
+
+    def _tags(self, block: int) -> tuple[int, int, NDArray[Any], NDArray[np.bool_]]:
+        """A block's sequence number, itself, the tags of its chunks, and which are written."""
+        on = self.on
+        data = np.frombuffer(on.data(block), dtype=np.uint8).reshape(on.pages, on.writesize)
+        spare = on.spare(block)
+        used = (data != 0xFF).any(axis=1) | (spare[:, TAGS_AT:] != 0xFF).any(axis=1)
+        if not used.any():
+            return 0, block, np.zeros((on.pages, 4), dtype=np.uint32), used
+        self.layout = self.layout or self._kept(data, spare)
+        raw = data[:, -TAGS:] if self.layout == "inband" else spare[:, TAGS_AT : TAGS_AT + TAGS]
+        tags = np.ascontiguousarray(raw).view("<u4")
+        if self.layout == "coded":
+            self._coded(block, raw, spare, used)
+        sequences = {int(s) for s in tags[used, 0]}
+        sequence = sequences.pop()
+        if sequences or not (sequence == CHECKPOINT or LOWEST <= sequence <= HIGHEST):
+            damaged("no YAFFS2 tags where some should be", block, 0)
+        return sequence, block, tags, used
+
+    def _coded(
+        self, block: int, raw: NDArray[np.uint8], spare: NDArray[np.uint8], used: NDArray[np.bool_]
+    ) -> None:
+        stored = np.ascontiguousarray(spare[:, TAGS_AT + TAGS : TAGS_AT + TAGS_WITH_ECC]).view(
+            "<u4"
+        )
+        wrong = (tags_code(raw) != stored) & np.array(
+            [[0x3F, -1 & 0xFFFFFFFF, -1 & 0xFFFFFFFF]]
+        ) != 0
+        stored_column = stored[:, 0] & 0xFF
+        column = tags_code(raw)[:, 0]
+        bad = used & ((column != stored_column) | wrong[:, 1] | wrong[:, 2])
+        if bad.any():
+            damaged(
+                "a chunk's tags do not fit their code", block, int(bad.argmax()) * self.on.writesize
+            )
+
+    def _block(self, block: int, tags: NDArray[Any], used: NDArray[np.bool_]) -> None:
+        """Takes the chunks of a block, the last one first."""
+        on = self.on
+        last = int(np.flatnonzero(used)[-1]) if used.any() else -1
+        for page in range(on.pages - 1, -1, -1):
+            at = block * on.erasesize + page * on.writesize
+            if not used[page]:
+                free = page > last
+                self._page(
+                    at, Kind.FREE if free else Kind.SLACK, "unwritten" if free else "skipped"
+                )
+                continue
+            sequence, number, chunk, count = (int(v) for v in tags[page])
+            if sequence == CHECKPOINT:
+                self.counts["checkpoint_chunks"] += 1
+                self._page(at, Kind.METADATA, "checkpoint")
+            elif number == SUMMARY_OBJECT and not chunk & EXTRA:
+                self.counts["summary_chunks"] += 1
+                self._page(at, Kind.METADATA, "summaries")
+            elif chunk & EXTRA or chunk == 0:
+                self._header(block, page, number, chunk, count)
+            else:
+                self._data(block, page, number, chunk, count)
+
+    def _page(self, at: int, kind: Kind, part: str, owner: int = NO_OWNER) -> None:
+        self.walk.add(at, self.on.writesize, kind, part, owner)
+        if kind is Kind.OBSOLETE:
+            self.counts["obsolete_chunks"] += 1
+
+    @property
+    def chunk_bytes(self) -> int:
+        return self.on.writesize - (TAGS if self.layout == "inband" else 0)
+
+    def _data(self, block: int, page: int, number: int, chunk: int, count: int) -> None:
+        at = block * self.on.erasesize + page * self.on.writesize
+        if number > OBJECT_MAX or chunk > CHUNK_MAX or count > self.chunk_bytes:
+            damaged("a chunk with impossible tags", block, page * self.on.writesize)
+        held = self.objects.setdefault(number, Object(FILE))
+        offset = (chunk - 1) * self.chunk_bytes
+        if held.deleted or chunk in held.chunks or offset >= held.shrink:
+            self._page(
+                at, Kind.OBSOLETE, "chunks of deleted files" if held.deleted else "replaced chunks"
+            )
+            return
+        held.chunks.add(chunk)
+        if not held.valid:
+            held.size = max(held.size, offset + count)
+        self.live.append(Live(at, number, offset, count))
+
+    def _header(self, block: int, page: int, number: int, chunk: int, count: int) -> None:
+        at = block * self.on.erasesize + page * self.on.writesize
+        first = page * self.on.writesize
+        data = self.on.data(block)[first : first + self.on.writesize]
+        head = yaffs1.header(data)
+        if head is None:
+            damaged("a header that is none", block, first)
+        if chunk & EXTRA:
+            number &= ~EXTRA_ALL
+            if head.parent != chunk & ~EXTRA_ALL:
+                damaged("a header whose parent is not that of its tags", block, first)
+        shrinks = bool(chunk & SHRINK) if chunk & EXTRA else head.shrinks
+        held = self.objects.setdefault(number, Object(head.kind))
+        gone = head.parent in HIDDEN
+        size = 0 if gone else head.size
+        if held.valid:
+            if shrinks or gone:
+                held.shrink = min(held.shrink, size)
+            self._page(at, Kind.OBSOLETE, "replaced headers")
+            return
+        held.kind, held.valid, held.parent, held.name = (
+            head.kind,
+            True,
+            head.parent,
+            header_name(head),
+        )
+        held.deleted = held.deleted or gone
+        held.size = max(held.size, size)
+        held.shrink = min(held.shrink, size)
+        self.counts["headers"] += 1
+        self._page(at, Kind.METADATA, "deletion headers" if gone else "headers", number)
+        if head.shadows > 0:
+            self.objects.setdefault(
+                head.shadows, Object(FILE, valid=True, deleted=True, parent=DELETED, shrink=0)
+            )
+
+    def _names(self) -> dict[int, str]:
+        names = (
+            (o.parent, n, o.name) for n, o in self.objects.items() if o.valid and not o.deleted
+        )
+        return paths(((p, n, name) for p, n, name in names if n != ROOT), ROOT)
+
+    def _files(self, reached: dict[int, str]) -> None:
+        """Accounts for the data."""
+        self.walk.sizes.update(
+            (n, o.size) for n, o in self.objects.items() if n in reached and o.kind == FILE
+        )
+        for chunk in self.live:
+            held = self.objects[chunk.owner]
+            if held.deleted or not held.valid:
+                self._page(chunk.at, Kind.OBSOLETE, "chunks of deleted files")
+                continue
+            if chunk.owner not in reached:
+                raise UsageError(
+                    f"object {chunk.owner} has data and no name that leads to it: damaged"
+                )
+            self.counts["data_chunks"] += 1
+            count = max(0, min(chunk.bytes, held.size - chunk.offset))
+            self.walk.plain(chunk.at, count, chunk.owner, chunk.offset)
+            tail = self.on.writesize - self.chunk_bytes
+            self.walk.add(
+                chunk.at + count,
+                self.chunk_bytes - count,
+                Kind.SLACK,
+                "rest of last pages",
+                chunk.owner,
+            )
+            self.walk.add(
+                chunk.at + self.chunk_bytes, tail, Kind.METADATA, "tags in pages", chunk.owner
+            )

@@ -1,0 +1,294 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Follows a trace's calls, in the order of their starts, to the operations of a recorded load.
+
+Each call is taken when it enters, with what it will return; only the descriptor that it makes comes
+to be when it leaves. So a number that one thread frees and another one gets is never mistaken.
+"""
+
+from __future__ import annotations
+
+import heapq
+import re
+from collections import Counter
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+from nandlab.strace.lines import Call, Enter, Event, Exit, Leave, Superseded, Trace
+from nandlab.strace.names import Names, Node, Parts, normal
+from nandlab.strace.processes import UNKNOWN, Opened, Processes, Whole
+from nandlab.strace.words import quoted, string, unescaped
+
+FD = re.compile(r"(-?\d{1,10})(?:<(.*)>(?:\(deleted\))?)?$", re.DOTALL)
+CWD = re.compile(r"AT_FDCWD(?:<(.*)>)?$", re.DOTALL)
+NUMBER = re.compile(r"-?\d{1,19}|0x[0-9a-f]{1,16}")
+PATH_MAX = 4000
+"""Bytes of a path that the replay takes."""
+REPLAYED = ("ENOENT", "EEXIST", "ENOTDIR", "EISDIR", "ENOTEMPTY", "ENAMETOOLONG")
+"""Failures that are replayed: they look names up, and another file system fails the same way."""
+
+
+@dataclass(slots=True)
+class Operation:
+    """A line of the recorded load."""
+
+    verb: str
+    words: str
+    returned: str
+    """Empty: all that it asked for."""
+    start: int
+    end: int
+    """ns since 1970."""
+    line: int
+    """Of the trace."""
+
+
+def number(text: str) -> int | None:
+    """A whole number of an argument, without the comment behind it."""
+    found = NUMBER.match(text)
+    return int(found[0], 16 if "x" in found[0] else 10) if found else None
+
+
+def whole(path: bytes, begin: Whole = UNKNOWN) -> Whole | None:
+    """A path as parts from the root; one that does not begin there goes on from ``begin``."""
+    parts = tuple(path.split(b"/"))
+    if path.startswith(b"/"):
+        return absolute(parts)
+    if begin[:1] == UNKNOWN:
+        more = normal((*begin[1:], *parts))
+        return None if more is None else (*UNKNOWN, *more)
+    return absolute((*begin, *parts))
+
+
+def absolute(parts: Parts) -> Whole:
+    """The same from the root, above which .. does not lead."""
+    found: list[bytes] = []
+    for part in parts:
+        if part == b"..":
+            del found[-1:]
+        elif part not in (b"", b"."):
+            found.append(part)
+    return tuple(found)
+
+
+class Follower:
+    """A trace's calls below one folder."""
+
+    def __init__(self, trace: Trace, below: Whole, handlers: Handlers, maker: Handlers) -> None:
+        self.trace = trace
+        self.below = below
+        self.names = Names()
+        self.processes = Processes(self._closed)
+        self.operations: list[Operation] = []
+        self.left: Counter[str] = Counter()
+        """Calls on replayed files that are left out, by why."""
+        self.elsewhere = 0
+        """Calls on other files."""
+        self.wrote: Counter[Whole] = Counter()
+        self.wrote_open: Counter[Whole] = Counter()
+        self.used: Counter[Whole] = Counter()
+        """Folders where a call changed a file, wrote to one open before the trace, used one."""
+        self.adopted: list[Opened] = []
+        """Files that were open before the trace."""
+        self._handlers = handlers
+        self._makers = maker
+        self._made: dict[int, tuple[Opened, bool]] = {}
+        self._free: list[int] = []
+        self._top = 0
+        self._outside = 0
+        self._now: Call | None = None
+
+    def run(self) -> None:
+        self._begin_where()
+        for event in self.trace.events:
+            self._take(event)
+        self.operations.sort(key=lambda o: o.start)
+
+    def _begin_where(self) -> None:
+        """The first getcwd tells the folder where the program began, if no chdir came before."""
+        calls = (e.call for e in self.trace.events if isinstance(e, Enter))
+        for call in calls:
+            if call.name in ("chdir", "fchdir") and not call.error:
+                return
+            path = string(call.arg(0)) if call.name == "getcwd" else None
+            if path is not None and path.startswith(b"/"):
+                self.processes.get(call.pid).place.cwd = whole(path)
+                return
+
+    def _take(self, event: Event) -> None:
+        if isinstance(event, Exit):
+            self._now = Call(event.pid, "exit", 0, event.start)
+            self.processes.end(event.pid)
+        elif isinstance(event, Superseded):
+            self.processes.superseded(event.pid, event.by)
+        elif isinstance(event, Leave):
+            self._leave(event.call)
+        elif event.call.result is not None:
+            self._enter(event.call)
+
+    def _enter(self, call: Call) -> None:
+        self._now = call
+        if make := self._makers.get(call.name):
+            made = make(self, call)
+            if isinstance(made, tuple):
+                self._made[call.line] = made
+            if not call.split:
+                self._leave(call)
+        elif handler := self._handlers.get(call.name):
+            handler(self, call)
+        else:
+            self._unknown(call)
+
+    def _leave(self, call: Call) -> None:
+        made = self._made.pop(call.line, None)
+        if made is not None and call.result is not None:
+            self.processes.put(call.pid, call.result, made[0], closes=made[1])
+
+    def _unknown(self, call: Call) -> None:
+        """A call that the replay does not know: told if it is on a replayed file."""
+        first = call.arg(0)
+        opened = self.opened(call, 0) if first[:1].isdigit() else None
+        path = self.path(call, None, 0) if first.startswith('"/') else None
+        if (opened is not None and opened.number) or path is not None:
+            self.leave_out(call, f"{call.name}, which the replay does not know")
+
+    # what handlers use
+
+    def emit(self, call: Call, verb: str, *words: str | int, returned: str | int = "") -> None:
+        """An operation of the recorded load."""
+        self.operations.append(
+            Operation(
+                verb,
+                " ".join(map(str, words)),
+                str(returned),
+                call.start,
+                call.end or call.start,
+                call.line,
+            )
+        )
+
+    def leave_out(self, call: Call, why: str) -> None:
+        del call
+        self.left[why] += 1
+
+    def failed(self, call: Call, *errors: str) -> bool:
+        """Whether a call failed in a way that is not replayed; it is left out then."""
+        if not call.error or call.error in (*REPLAYED, *errors):
+            return False
+        self.leave_out(call, f"failed with {call.error}")
+        return True
+
+    def word(self, path: Parts) -> str:
+        return quoted(b"/".join(path) or b".")
+
+    def opened(self, call: Call, index: int) -> Opened | None:
+        """The open file of an argument; None: not known. Counts what is left out."""
+        found = FD.match(call.arg(index))
+        if found is None or found[1].startswith("-"):
+            return None
+        fd = int(found[1])
+        opened = self.processes.file(call.pid, fd) or self._adopt(call, fd, found[2])
+        if opened is None:
+            if fd > 2:
+                self.leave_out(call, "on a descriptor of before the trace")
+        elif not opened.number:
+            self.elsewhere += 1
+        return opened
+
+    def replayed(self, call: Call, index: int = 0) -> Opened | None:
+        """The open file of an argument if it is replayed and the call did not fail."""
+        opened = self.opened(call, index)
+        if opened is None or not opened.number:
+            return None
+        if call.error:
+            self.leave_out(call, f"failed with {call.error}")
+            return None
+        if opened.calls is not None:
+            opened.calls.add(call.name)
+        return opened
+
+    def _adopt(self, call: Call, fd: int, annotated: str | None) -> Opened | None:
+        """A file that was open before the trace, which strace -y tells."""
+        if not annotated or not annotated.startswith("/"):
+            return None
+        where = whole(unescaped(annotated.partition("<")[0]))
+        opened = Opened(where)
+        parts = self.inside(where)
+        if parts is not None:
+            opened.node = self.names.existing(parts)
+            if opened.node is None or opened.node.origin is None:
+                return None
+            self._top += 1
+            opened.number = self._top
+            opened.calls = set()
+            self.adopted.append(opened)
+        self.processes.put(call.pid, fd, opened, closes=False)
+        return opened
+
+    def inside(self, where: Whole | None) -> Parts | None:
+        """A path from the replayed folder; None: it is elsewhere."""
+        if where is None or where[: len(self.below)] != self.below:
+            return None
+        rest = where[len(self.below) :]
+        return rest if sum(map(len, rest)) + len(rest) <= PATH_MAX else None
+
+    def where(self, call: Call, folder: int | None, index: int) -> Whole | None:
+        """The path of an argument, from the root; None: not known."""
+        path = string(call.arg(index))
+        if path is None or not path:
+            return None
+        if path.startswith(b"/"):
+            return whole(path)
+        if folder is None or (cwd := CWD.match(call.arg(folder))):
+            told = cwd[1] if folder is not None and cwd else None
+            place = self.processes.get(call.pid).place
+            if place.cwd is None and told and told.startswith("/"):
+                place.cwd = whole(unescaped(told))
+            return whole(path, UNKNOWN if place.cwd is None else place.cwd)
+        opened = self.opened(call, folder)
+        if opened is None:
+            return None
+        if opened.node is not None:
+            self.names.existing(opened.node.path or (), "dir")
+            now = opened.node.path
+            return None if now is None else whole(path, (*self.below, *now))
+        return None if opened.where is None else whole(path, opened.where)
+
+    def path(self, call: Call, folder: int | None, index: int) -> Parts | None:
+        """The path of an argument from the replayed folder; None: elsewhere. Counts it."""
+        where = self.where(call, folder, index)
+        parts = self.inside(where)
+        if parts is None:
+            self.elsewhere += 1
+        elif where is not None:
+            self.used[where[:-1]] += 1
+        return parts
+
+    def outside(self) -> Parts:
+        """A name for a file that comes from elsewhere, or goes there."""
+        self._outside += 1
+        return (b".outside-%d" % self._outside,)
+
+    def wrote_at(self, path: Parts) -> None:
+        self.wrote[(*self.below, *path)[:-1]] += 1
+
+    def take_number(self) -> int:
+        """The lowest number that no open file of the load has."""
+        if self._free:
+            return heapq.heappop(self._free)
+        self._top += 1
+        return self._top
+
+    def give_number(self, number: int) -> None:
+        heapq.heappush(self._free, number)
+
+    def _closed(self, opened: Opened) -> None:
+        """The last descriptor of an open file is gone, by a close or by an end."""
+        if opened.number and self._now is not None:
+            self.emit(self._now, "close", opened.number)
+            self.give_number(opened.number)
+
+    def before(self) -> Iterator[Node]:
+        return self.names.before()
+
+
+Handlers = dict[str, Callable[[Follower, Call], object]]

@@ -1,0 +1,202 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""A recorded load as a workload's file: its words, its parameters, and the load as its config."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+from nandlab.base.errors import UsageError
+from nandlab.strace import below
+from nandlab.strace.filecalls import HANDLERS as FILES
+from nandlab.strace.follow import Follower, Handlers
+from nandlab.strace.lines import Trace, read
+from nandlab.strace.namecalls import HANDLERS as NAMES
+from nandlab.strace.processcalls import HANDLERS as PROCESSES
+from nandlab.strace.processcalls import MAKERS, NO_FILES
+from nandlab.strace.processes import Whole
+from nandlab.strace.recorded import KINDS, record, seconds
+
+HANDLERS: Handlers = {**FILES, **NAMES, **PROCESSES}
+NAME = re.compile(r"[A-Za-z0-9][\w.+-]*")
+DURABLE = ("write_sync", "fsync", "sync")
+WRITES = (
+    *("write", "write_sync", "fsync", "sync", "flush", "rename", "link", "unlink", "mkdir"),
+    *("rmdir", "resize", "change"),
+)
+CONFIG = "recorded.txt"
+CONFIG_BYTES_MAX = 12 << 20
+"""Of a recorded load: a job takes 16 MiB with its programs."""
+COMMAND = (
+    f"replay {CONFIG} {{mountpoint}} --think {{think}} --payload {{payload}} "
+    "--compressibility {compressibility} --cache {cache} --seed {seed}"
+)
+TITLES = {
+    "write_sync": "write to O_SYNC files",
+    "failed": "calls that fail",
+    "flush": "sync_file_range",
+    "list": "list a folder",
+    "change": "change owner, mode, times",
+    "resize": "truncate, allocate",
+}
+
+
+def follow(trace: Trace, folder: Whole) -> Follower:
+    """A trace's calls below a folder."""
+    followed = Follower(trace, folder, HANDLERS, MAKERS)
+    followed.run()
+    return followed
+
+
+class Made:
+    """A trace as a workload."""
+
+    def __init__(self, path: Path, folder: str | None, name: str) -> None:
+        """UsageError if the trace cannot be read, or has nothing to replay."""
+        self.trace = read(path, NO_FILES)
+        self.name = name
+        where = below.given(folder) if folder else below.chosen(self.trace, follow(self.trace, ()))
+        self.followed = follow(self.trace, where)
+        self.recorded = record(self.followed)
+        self._refuse_nothing(path)
+
+    @property
+    def folder(self) -> str:
+        return below.told(self.followed.below)
+
+    def _refuse_nothing(self, path: Path) -> None:
+        if not self.followed.operations:
+            raise UsageError(
+                f"{path}: no call of the trace is below {self.folder}; without --below, the "
+                "folders that it uses are told"
+            )
+        if len(self.recorded.text) > CONFIG_BYTES_MAX:
+            raise UsageError(
+                f"{path}: {len(self.followed.operations):,} calls take "
+                f"{len(self.recorded.text):,} bytes, and a board's job has room for "
+                f"{CONFIG_BYTES_MAX:,}: take a part of the trace, from its first line on"
+            )
+
+    def doubts(self) -> list[str]:
+        """What the replay does not have of the trace, a sentence each."""
+        found = [f"{count:,} x {why}" for why, count in self.recorded.left.items()]
+        if not self.trace.timed:
+            found.append("calls have no time of their own (strace -T): think time has it in it")
+        if len(self.trace.processes) > 1:
+            found.append(
+                f"{len(self.trace.processes)} processes and threads are replayed by one, in the "
+                "order of their calls' starts"
+            )
+        if self.followed.adopted:
+            found.append(
+                f"{len(self.followed.adopted)} files were open before the trace: their flags are "
+                "guessed, and their positions begin at 0"
+            )
+        return found
+
+    def text(self) -> str:
+        """The workload's file."""
+        head = "\n".join(f"# {line}" if line else "#" for line in self._head())
+        load = f"# {self.folder} of the device is the folder of the replay\n{self.recorded.text}"
+        return f"{head}\n\n{self._keys()}\nconfig = '''\n{load}'''\n"
+
+    def _head(self) -> list[str]:
+        r, t = self.recorded, self.trace
+        counts = ", ".join(f"{n:,} {kind}" for kind, n in r.kinds.items() if n)
+        return [
+            "The calls of a program, recorded by strace and replayed; docs/replay.md explains it.",
+            f"Made by: nandlab workload from-strace {t.path.name!a} --below {self.folder}",
+            "",
+            f"The trace: {t.lines:,} lines, {t.calls:,} calls, {t.signals:,} signals, "
+            f"{len(t.processes)} processes, {seconds(t.end - t.begin)}.",
+            f"Replayed: {len(self.followed.operations):,} calls in {seconds(r.span_ns)}, of which "
+            f"{seconds(r.think_ns)} lie between calls: {counts}.",
+            f"Bytes: {r.read:,} read, {r.written:,} written.",
+            f"Made before: {r.prepared:,} files, folders and links, {r.prepared_bytes:,} bytes.",
+            f"Left out as they are elsewhere: {self.followed.elsewhere:,} calls; as they are about "
+            f"no file: {t.skipped.total():,}.",
+            "",
+            "What the replay has not, or has otherwise:",
+            *(f"- {doubt}" for doubt in self.doubts() or ["nothing"]),
+        ]
+
+    def summary(self) -> str:
+        lost = [f"{n:,} x {why}" for why, n in self.recorded.left.items()]
+        told = f"; not as recorded: {', '.join(lost)}" if lost else ""
+        return (
+            f"Recorded by strace: {len(self.followed.operations):,} calls below {self.folder} "
+            f"in {seconds(self.recorded.span_ns)}{told}"
+        )
+
+    def _keys(self) -> str:
+        fsyncs = self.recorded.kinds["fsync"]
+        figures = [
+            *FIGURES,
+            *(
+                ['figures.fsync_p99 = { title = "p99 of fsync", unit = "time", better = "less" }']
+                if fsyncs
+                else []
+            ),
+        ]
+        operations = [_operation(kind) for kind in KINDS if self.recorded.kinds[kind]]
+        return "\n".join(
+            [
+                f"name = {_toml(self.name)}",
+                f"summary = {_toml(self.summary())}",
+                f"command = {_toml(COMMAND)}",
+                f'config_file = "{CONFIG}"',
+                "phases = [",
+                '    { name = "prepare", title = "prepare", timed = false },',
+                '    { name = "replay", title = "replay" },',
+                "]",
+                "operations = [",
+                *operations,
+                "]",
+                "",
+                HEADLINE,
+                *figures,
+                "",
+                *PARAMETERS,
+            ]
+        )
+
+
+HEADLINE = (
+    'headline = { figure = "phase.replay", noun = "time of the replay, without think time", '
+    'best = "finishes the recorded calls first", told = "the recorded calls take {v}" }'
+)
+FIGURES = (
+    'figures.think = { title = "time between calls", short = "think", unit = "time" }',
+    'figures.prepared = { title = "files made before", short = "prepared", unit = "count" }',
+    'figures.unlike = { title = "calls that returned otherwise", short = "unlike", '
+    'unit = "count", better = "less" }',
+)
+PARAMETERS = (
+    'parameters.think = { default = 1.0, min = 0, max = 1000, help = "What the time between '
+    'calls is multiplied by: 1 as it was recorded, 0 none; no time has it." }',
+    'parameters.payload = { default = "random", one_of = ["random", "postmark"], help = "Values '
+    'of the bytes written, which no trace has: all 256, or those of Postmark." }',
+    'parameters.compressibility = { default = 0.0, min = 0.0, max = 1.0, help = "Share of the '
+    'data that a compressor can take out; 0: none." }',
+    'parameters.cache = { default = "cold", one_of = ["cold", "warm"], help = "cold: the kernel '
+    'forgets what it cached of the files made before; warm: it keeps what it has." }',
+)
+
+
+def _operation(kind: str) -> str:
+    title = f", title = {_toml(TITLES[kind])}" if kind in TITLES else ""
+    writes = ", writes = true" if kind in WRITES else ""
+    durable = ", durable = true" if kind in DURABLE else ""
+    return f'    {{ name = "{kind}"{title}{writes}{durable} }},'
+
+
+def _toml(text: str) -> str:
+    return json.dumps(text)
+
+
+def name_of(path: Path) -> str:
+    """A workload's name of a trace's file name."""
+    stem = path.name.partition(".")[0]
+    found = re.sub(r"[^A-Za-z0-9_+-]+", "-", stem).strip("-_+")
+    return found or "recorded"

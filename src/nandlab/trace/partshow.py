@@ -1,0 +1,94 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""A trace's time in parts on a terminal, and the words for it that the page has too."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from rich.console import Console
+from rich.table import Table
+
+from nandlab.trace.show import ms, percent
+from nandlab.traced.parts import SWITCHES
+
+WORDS = {
+    "application": "application",
+    "file_system_in_calls": "file system in calls",
+    "collector_in_calls": "collector in calls",
+    "collector_in_threads": "collector in threads",
+    "other_threads": "other threads",
+    "mtd": "MTD",
+    "chip": "chip",
+    "idle": "idle",
+    "application_or_idle": "application or idle",
+    "wear_leveling": "wear levelling",
+    "erase": "erasing of freed blocks",
+    "rest": "the rest",
+}
+ORDER = tuple(WORDS)
+OPERATIONS = ("reads", "programs", "erases")
+TOGETHER = (
+    "Application and idle are one part, for the trace does not tell when a program sleeps; and a "
+    "call that waits has the time, whatever it waits for, unless another thread is seen to work. "
+    f"Both are told by a trace with --functions {SWITCHES[0]}."
+)
+
+LOST = (
+    "Records were overwritten: the whole trace begins here where the first one that was kept ends, "
+    "and what goes on there without a record of its beginning may count for another part. Trace "
+    "again with more --records."
+)
+
+
+def parts(phase: dict[str, Any]) -> list[tuple[str, int]]:
+    """Each part's name and time, in one order."""
+    return sorted(phase["parts_ns"].items(), key=lambda part: ORDER.index(part[0]))
+
+
+def notes(found: dict[str, Any]) -> list[str]:
+    """What the parts do not tell, and why."""
+    told = [] if found["switches"] else [TOGETHER]
+    return [*told, LOST] if found["lost"] else told
+
+
+def print_parts(found: dict[str, Any], console: Console) -> None:
+    """Prints for each phase its parts, for whom they were, and who asked the chip for what."""
+    for phase in found["phases"]:
+        console.print(f"{phase['name']}: {ms(phase['elapsed_ns'])} ms", style="bold", markup=False)
+        console.print(_parts(phase))
+        console.print(_for_whom(phase))
+        console.print(_operations(phase))
+    for note in notes(found):
+        console.print(note, style="dim", markup=False)
+
+
+def _table(title: str, first: str, *columns: str) -> Table:
+    table = Table(title=title, title_justify="left", box=None, pad_edge=False)
+    table.add_column(first)
+    for column in columns:
+        table.add_column(column, justify="right")
+    return table
+
+
+def _parts(phase: dict[str, Any]) -> Table:
+    table = _table("Time in parts", "part", "ms", "share")
+    for name, ns in parts(phase):
+        table.add_row(WORDS[name], ms(ns), percent(ns, phase["elapsed_ns"]))
+    table.add_row("together", ms(sum(phase["parts_ns"].values())), "")
+    return table
+
+
+def _for_whom(phase: dict[str, Any]) -> Table:
+    table = _table("For whom, ms", "", "own code", "MTD", "chip", "together", "share")
+    for name, cells in phase["for_ns"].items():
+        whole = sum(cells.values())
+        share = percent(whole, phase["elapsed_ns"])
+        table.add_row(WORDS[name], *(ms(ns) for ns in cells.values()), ms(whole), share)
+    return table
+
+
+def _operations(phase: dict[str, Any]) -> Table:
+    table = _table("Operations of the chip", "by", *OPERATIONS)
+    for by, counts in phase["operations"].items():
+        table.add_row(WORDS[by], *(f"{counts[name]:,}" for name in OPERATIONS))
+    return table

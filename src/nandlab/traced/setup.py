@@ -1,0 +1,99 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The board's shell commands that load the tracers and start them on a file system.
+
+What they need to know of the file system is in its catalog file, under ``[symbols]``.
+"""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Iterable
+
+from nandlab.base.errors import UsageError
+from nandlab.catalog.board import BoardModel
+from nandlab.catalog.chip import MIB
+from nandlab.catalog.filesystem import FILE_OPERATIONS, FilesystemModel
+
+FOLDER = "/proc/tracers"
+MODULES = {"vfs": "vfsmon", "flash": "flashmon", "func": "funcmon"}
+"""Word of the command line -> module and file."""
+RECORD_BYTES = 64
+
+
+def _vfsmon(fs: FilesystemModel, mountpoint: str | None) -> list[str]:
+    file = f"{FOLDER}/vfsmon"
+    chosen = [
+        f"echo op {operation} {' '.join(names)} > {file}"
+        for operation, names in fs.symbols.items()
+        if operation in FILE_OPERATIONS
+    ]
+    # A mount that is yet to come has no path: the type selects it.
+    where = f"mount {mountpoint}" if mountpoint else f"fs {fs.kernel_type}"
+    return [*chosen, f"echo {where} > {file}"]
+
+
+def _funcmon(fs: FilesystemModel, functions: Iterable[str]) -> list[str]:
+    file = f"{FOLDER}/funcmon"
+    # The first candidate that exists; if none does, the kernel log and status say so.
+    causes = [
+        " || ".join(f"echo add {name} > {file} 2>/dev/null" for name in names)
+        for operation, names in fs.symbols.items()
+        if operation not in FILE_OPERATIONS
+    ]
+    return [*causes, *(f"echo add {name} > {file}" for name in functions)]
+
+
+def tracer_commands(
+    fs: FilesystemModel,
+    mountpoint: str | None,
+    tracers: Iterable[str] = tuple(MODULES),
+    functions: Iterable[str] = (),
+    records: int = 16384,
+) -> list[str]:
+    """Loads tracers and starts them; ``mountpoint`` None: before the file system is mounted."""
+    wanted = list(tracers)
+    unknown = sorted(set(wanted) - set(MODULES))
+    if unknown or not wanted:
+        what = ", ".join(unknown) or "none"
+        raise UsageError(f"tracers: {what}; there are: {', '.join(MODULES)}")
+    lines = [f"modprobe tracers records={records}", *(f"modprobe {MODULES[t]}" for t in wanted)]
+    if "vfs" in wanted:
+        lines += _vfsmon(fs, mountpoint)
+    if "func" in wanted:
+        lines += _funcmon(fs, functions)
+    return [*lines, f"echo start > {FOLDER}/control"]
+
+
+def start_lines(
+    fs: FilesystemModel,
+    mountpoint: str | None,
+    tracers: Iterable[str] = tuple(MODULES),
+    functions: Iterable[str] = (),
+    records: int = 16384,
+) -> list[str]:
+    """tracer_commands with the calls of MTD; then they say what they could not do, and fail."""
+    wanted, asked = list(tracers), list(functions)
+    lines = tracer_commands(fs, mountpoint, wanted, asked, records)
+    # the calls of MTD are a layer of their own
+    calls = [f"echo calls on > {FOLDER}/flashmon"] if "flash" in wanted else []
+    lines = [*lines[:-1], *calls, lines[-1]]
+    for name in asked:
+        there = f"grep -q '^function [0-9]* '{shlex.quote(name)}'$' {FOLDER}/names"
+        told = f"the kernel has no function {name} that can be traced; it may be inlined"
+        lines.append(f"{there} || {{ echo {shlex.quote(told)} >&2; exit 2; }}")
+    for monitor in ("vfsmon", "flashmon", "funcmon"):
+        if monitor.removesuffix("mon") in wanted:
+            refused = f"{{ grep '^refused' {FOLDER}/status >&2; exit 1; }}"
+            lines.append(f"grep -q '^{monitor} running' {FOLDER}/status || {refused}")
+    return lines
+
+
+def records_max(board: BoardModel) -> int:
+    """The most records that a trace may ask for; whether they fit shows when they are allocated."""
+    return board.usable_mib * MIB // RECORD_BYTES
+
+
+def room(records: int) -> int:
+    """The most bytes that the file of so many records takes: rounded up, and a header."""
+    capacity = 1 << (records - 1).bit_length()
+    return (capacity + 1) * RECORD_BYTES

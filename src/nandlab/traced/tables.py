@@ -1,0 +1,106 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""A trace as a table: Parquet and CSV. The one module that knows duckdb."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import numpy as np
+from numpy.typing import NDArray
+
+from nandlab.traced.records import Names, Recording, Type
+
+NUMBERS = (
+    *("seq", "start_ns", "latency_ns", "cpu", "pid", "device", "object", "offset", "size"),
+    *("result", "extra", "depth", "flags"),
+)
+"""Columns that are fields of a record, as they are."""
+FORMATS = {
+    # the second version's encodings are smaller and quicker to write than the first's, and
+    # dictionaries are for words: looking for them in numbers takes a third of the time; a group
+    # of so many rows stays in the processor's cache from the records to the file
+    ".parquet": "format parquet, compression snappy, parquet_version v2, "
+    "dictionary_size_limit 1000, row_group_size 40960",
+    ".csv": "format csv, header, delimiter ';'",
+}
+
+
+def write(
+    recording: Recording,
+    names: Names,
+    *paths: Path,
+    more: Mapping[str, NDArray[Any]] | None = None,
+    words: Mapping[str, list[str]] | None = None,
+) -> None:
+    """Writes the events in their order to each path, by its ending.
+
+    ``more`` are columns beside a record's own. One that is also in ``words`` has indices into that
+    list. The event and the task are words; a mark's text and a function's name are in ``text``.
+    """
+    records, more, words = recording.records, more or {}, words or {}
+    events = {t.value: t.name for t in Type}
+    texts = {
+        "event": ("type", [events.get(n, "") for n in range(1 + max(events))]),
+        "task": ("task", [names.task(n) for n in range(1 + max(names.tasks, default=0))]),
+        **{name: (name, listed) for name, listed in words.items()},
+    }
+    # duckdb reads the arrays where they are
+    columns = {name: records[name] for name in (*NUMBERS, "type", "task")} | dict(more)
+    listed, number = _texts(records, names)
+    if listed:
+        texts["text"] = ("text_number", ["", *listed])
+        columns["text_number"] = number
+    plain = [*NUMBERS, *(name for name in more if name not in words)]
+    chosen = [f'"{name}"' for name in plain]
+    # several threads would first gather all rows, to keep their order: half as much work again
+    con = duckdb.connect(config={"threads": 1})
+    con.register("events", columns)
+    for name, (index, wordlist) in texts.items():
+        con.execute(f"SET VARIABLE {name} = ?::VARCHAR[]", [wordlist])
+        # an index beyond the list gives null: a name that was not kept
+        chosen.append(f"getvariable('{name}')[{index}::BIGINT + 1] AS {name}")
+    if "text" not in texts:
+        chosen.append("'' AS text")  # a look-up for each would cost as much as eight columns
+    select = f"SELECT {', '.join(chosen)} FROM events"
+    if len(paths) > 1:
+        con.execute(f"CREATE TABLE whole AS {select}")
+        select = "FROM whole"
+    for path in paths:
+        con.execute(f"COPY ({select}) TO '{_quoted(path)}' ({FORMATS[path.suffix]})")
+    con.close()
+
+
+def _texts(records: NDArray[Any], names: Names) -> tuple[list[str], NDArray[np.int32]]:
+    """The texts of marks and names of functions, and for each record its own's number from 1."""
+    types = np.ascontiguousarray(records["type"])
+    marks, functions = np.flatnonzero(types == Type.MARK), np.flatnonzero(types == Type.FUNC)
+    known = names.functions
+    number = np.zeros(len(records), np.int32)
+    number[marks] = 1 + np.arange(len(marks))
+    listed = [text.decode(errors="replace") for text in records["text"][marks].tolist()]
+    if known:
+        of_function = np.minimum(records["object"][functions], np.uint64(1 + max(known)))
+        number[functions] = 1 + len(listed) + of_function.astype(np.int32)
+        listed += [known.get(n, "?") for n in range(2 + max(known))]
+    return listed, number
+
+
+def query(path: Path, sql: str) -> list[tuple[Any, ...]]:
+    """Rows of a statement over the table ``events`` that is in a Parquet file."""
+    with duckdb.connect() as con:
+        con.execute(f"CREATE VIEW events AS FROM read_parquet('{_quoted(path)}')")
+        return con.execute(sql).fetchall()
+
+
+def arrays(path: Path, sql: str) -> dict[str, NDArray[Any]]:
+    """As query, but each column as an array."""
+    with duckdb.connect() as con:
+        con.execute(f"CREATE VIEW events AS FROM read_parquet('{_quoted(path)}')")
+        return dict(con.execute(sql).fetchnumpy())
+
+
+def _quoted(path: Path) -> str:
+    return str(path).replace("'", "''")

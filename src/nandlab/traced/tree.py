@@ -1,0 +1,193 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""One request, one tree: which interval of its task each event lies in, and who caused it.
+
+The intervals of a task nest, so an event lies in those that began before it and ended after it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nandlab.catalog.filesystem import CAUSES
+from nandlab.traced.records import Names, Recording, Type
+
+Ints = NDArray[np.int64]
+NONE = -1
+
+VFS, FILE_SYSTEM, MTD, CHIP, OTHER = range(5)
+LAYERS = ("VFS", "file system", "MTD", "chip", "other")
+"""Whose code an interval runs; an instant has the layer of the interval around it."""
+
+WEAK_CAUSE = "write_buffer"
+"""A cause only if there is no other: whatever flushed the buffer is the better one."""
+WRITE_BACK = "write_back"
+BEFORE_OPEN = {Type.FS_LOOK_UP: "look_up", Type.FS_CREATE: "create"}
+"""What a file system does for a call before the call is seen."""
+OUTSIDE = "outside"
+"""The cause of an operation that lies in no traced call."""
+
+
+@dataclass(frozen=True)
+class Tree:
+    """For each record of a recording, in its order."""
+
+    parent: Ints
+    """The innermost interval that it lies in; -1: none."""
+    root: Ints
+    """The outermost one; of an outermost interval, itself."""
+    call: Ints
+    """The outermost interval of the VFS that it lies in or is: the system call; -1: none."""
+    layer: Ints
+    self_ns: Ints
+    """Its time less that of the intervals directly inside it."""
+    cause: Ints
+    """Index into ``causes``, for what reaches the flash; 0 for the rest."""
+    causes: list[str]
+    inode: Ints
+    """Inode of the innermost interval that has one: the file that an event was for; 0: none."""
+    symbols: Mapping[str, Sequence[str]]
+    """The symbols of the file system's catalog file."""
+
+    def functions_of(self, causes: Sequence[str]) -> set[str]:
+        """The functions that the catalog has for some causes."""
+        return {name for cause in causes for name in self.symbols.get(cause, ())}
+
+
+def of(recording: Recording, names: Names, symbols: Mapping[str, Sequence[str]]) -> Tree:
+    """The tree of a recording. ``symbols`` are those of the file system's catalog file."""
+    records = recording.records
+    parent = _parents(records["pid"], recording.closed)
+    layer = _layers(records, names, symbols, parent)
+    latency = records["latency_ns"].astype(np.int64)
+    inside = np.bincount(
+        parent[parent != NONE], latency[parent != NONE].astype(float), minlength=len(parent)
+    )
+    causes, own = _own_causes(records, names, symbols)
+    is_vfs = (records["type"] >= Type.VFS_OPEN) & (records["type"] < Type.PC_HIT)
+    return Tree(
+        parent,
+        _outermost(parent, np.ones(len(parent), bool)),
+        _outermost(parent, is_vfs),
+        layer,
+        latency - inside.astype(np.int64),
+        _causes(records, parent, own, causes),
+        causes,
+        _inodes(records, parent),
+        symbols,
+    )
+
+
+def _parents(pid: NDArray[Any], closed: Ints) -> Ints:
+    """For each event the last earlier one of its task that ended after it.
+
+    All events search at once, from the event just before. One whose candidate ended too early takes
+    that candidate's own candidate, until no event changes.
+    """
+    n = len(pid)
+    by_task = np.argsort(pid, kind="stable")
+    ends = closed[by_task]
+    first = np.ones(n, bool)
+    first[1:] = pid[by_task][1:] != pid[by_task][:-1]
+    look = np.arange(n) - 1
+    look[first] = NONE
+    todo = np.flatnonzero(look != NONE)
+    while len(todo):
+        todo = todo[ends[look[todo]] < ends[todo]]
+        look[todo] = look[look[todo]]
+        todo = todo[look[todo] != NONE]
+    parent = np.full(n, NONE)
+    parent[by_task] = np.where(look == NONE, NONE, by_task[look])
+    return parent
+
+
+def _outermost(parent: Ints, wanted: NDArray[np.bool_]) -> Ints:
+    """For each event the outermost wanted one among itself and those around it, or -1."""
+    found = np.where(wanted, np.arange(len(parent)), NONE)
+    at = parent.copy()
+    todo = np.flatnonzero(at != NONE)
+    while len(todo):
+        here = at[todo]
+        found[todo] = np.where(wanted[here], here, found[todo])
+        at[todo] = parent[here]
+        todo = todo[at[todo] != NONE]
+    return found
+
+
+def _innermost(parent: Ints, own: Ints, none: int) -> Ints:
+    """For each event the value of the innermost event with one, among itself and those around."""
+    found = own.copy()
+    at = parent.copy()
+    todo = np.flatnonzero((found == none) & (at != NONE))
+    while len(todo):
+        here = at[todo]
+        found[todo] = own[here]
+        at[todo] = parent[here]
+        todo = todo[(found[todo] == none) & (at[todo] != NONE)]
+    return found
+
+
+_LAYER_OF = np.full(256, OTHER)
+_LAYER_OF[Type.VFS_OPEN : Type.FS_READAHEAD] = VFS
+_LAYER_OF[Type.FS_READAHEAD : Type.FLASH_READ] = FILE_SYSTEM
+_LAYER_OF[Type.FLASH_READ : Type.MTD_READ] = CHIP
+_LAYER_OF[Type.MTD_READ : Type.FUNC] = MTD
+
+
+def _layers(
+    records: NDArray[Any], names: Names, symbols: Mapping[str, Sequence[str]], parent: Ints
+) -> Ints:
+    """By type; a function that the catalog does not know has the layer that it lies in."""
+    layer = _LAYER_OF[records["type"]]
+    known = {name for listed in symbols.values() for name in listed}
+    numbers = [n for n, name in names.functions.items() if name in known]
+    function = records["type"] == Type.FUNC
+    layer[function & np.isin(records["object"], numbers)] = FILE_SYSTEM
+    unset = np.where(layer == OTHER, NONE, layer)
+    found = _innermost(parent, unset, NONE)
+    return np.where(found == NONE, OTHER, found)
+
+
+def _own_causes(
+    records: NDArray[Any], names: Names, symbols: Mapping[str, Sequence[str]]
+) -> tuple[list[str], Ints]:
+    """All causes, "" first, and for each record the index of the cause that it is itself."""
+    listed = ["", OUTSIDE]
+    by_type = np.zeros(256, np.int64)
+    for kind in Type:
+        if Type.VFS_OPEN <= kind < Type.PC_HIT:
+            name = WRITE_BACK if kind is Type.VFS_WRITEBACK else kind.name.lower()
+            by_type[kind] = len(listed)
+            listed.append(name)
+    for kind, name in BEFORE_OPEN.items():
+        by_type[kind] = len(listed)
+        listed.append(name)
+    own = by_type[records["type"]]
+    function = records["type"] == Type.FUNC
+    for number, name in names.functions.items():
+        cause = next((c for c in CAUSES if name in symbols.get(c, ())), None)
+        if cause is None:
+            continue
+        if cause not in listed:
+            listed.append(cause)
+        own[function & (records["object"] == number)] = listed.index(cause)
+    return listed, own
+
+
+def _causes(records: NDArray[Any], parent: Ints, own: Ints, causes: list[str]) -> Ints:
+    """The innermost cause around each flash operation; the weak one only if there is no other."""
+    weak = causes.index(WEAK_CAUSE) if WEAK_CAUSE in causes else NONE
+    strong = _innermost(parent, np.where(own == weak, 0, own), 0)
+    found = np.where(strong == 0, _innermost(parent, own, 0), strong)
+    flash = (records["type"] >= Type.FLASH_READ) & (records["type"] < Type.FUNC)
+    return np.where(flash, np.where(found == 0, causes.index(OUTSIDE), found), 0)
+
+
+def _inodes(records: NDArray[Any], parent: Ints) -> Ints:
+    of_file = (records["type"] >= Type.VFS_OPEN) & (records["type"] < Type.FLASH_READ)
+    own = np.where(of_file, records["object"].astype(np.int64), 0)
+    return _innermost(parent, own, 0)

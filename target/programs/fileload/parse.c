@@ -1,0 +1,1 @@
+../filetree/parse.c

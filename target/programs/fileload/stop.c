@@ -1,0 +1,1 @@
+../filetree/stop.c

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* Values of options; see takes.h. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "diag.h"
+#include "more/takes.h"
+#include "settings.h"
+
+int take_count(uint64_t *to, const char *option, const char *value,
+	       double least, double most)
+{
+	unsigned long long count;
+	char *wrong = parse_count(value, least, most, &count);
+
+	if (!wrong) {
+		*to = count;
+		return 0;
+	}
+	fail("--%s: %s", option, wrong);
+	free(wrong);
+	return -1;
+}
+
+int take_share(double *to, const char *option, const char *value)
+{
+	char *end;
+	double share = strtod(value, &end);
+
+	if (strspn(value, "0123456789.") != strlen(value) || end == value ||
+	    *end || share > 1)
+		return fail("--%s '%s': give a share from 0 to 1, such as 0.5",
+			    option, value);
+	*to = share;
+	return 0;
+}
+
+int take_choice(int *to, const char *option, const char *value,
+		const char *const *choices)
+{
+	char *all = NULL;
+
+	for (int i = 0; choices[i]; i++) {
+		char *before = all;
+
+		if (!strcmp(choices[i], value)) {
+			free(before);
+			*to = i;
+			return 0;
+		}
+		all = text("%s%s%s", before ? before : "", before ? ", " : "",
+			   choices[i]);
+		free(before);
+	}
+	fail("--%s '%s': give one of %s", option, value, all ? all : "none");
+	free(all);
+	return -1;
+}

@@ -1,0 +1,105 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Images of trees: made once, before the trials that need them, and nothing is left half done."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+import treemade
+
+from nandlab.board.fake import FakeBoard
+from nandlab.image import begin, making
+from nandlab.plan import study
+from nandlab.plan.start import TreeStart
+from nandlab.plan.trialspec import TrialSpec
+from nandlab.results.folder import RunFolder
+from nandlab.results.record import Image
+from nandlab.trial import one
+from nandlab.trial import run as runner
+
+STUDY = """
+name = "rooted"
+question = "?"
+board = "apf27"
+[matrix]
+workloads = [{ name = "boot" }]
+filesystems = [{ name = "jffs2", tree = "small" }, { name = "jffs2" }]
+chips = [{ part = "nandsim-small", partition_mib = 8 }]
+states = [{ name = "fresh" }]
+seeds = [1, 2]
+"""
+
+
+@pytest.fixture
+def specs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[TrialSpec]:
+    """Trials of a project with a tree; its packages are in a folder."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("NANDLAB_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setenv("NANDLAB_PACKAGES", str(tmp_path / "debs"))
+    treemade.project(tmp_path)
+    (tmp_path / "rooted.toml").write_text(STUDY)
+    return study.plan(study.read(tmp_path / "rooted.toml"))
+
+
+class Counting:
+    """Counts the trials whose images are seen to."""
+
+    def __init__(self) -> None:
+        self.seen: list[str] = []
+
+    def ready(self, specs: Sequence[TrialSpec]) -> list[TrialSpec]:
+        """See Images."""
+        self.seen += [s.id for s in specs]
+        return list(specs)
+
+
+def test_only_trials_that_are_still_to_run_have_their_images_made(
+    specs: list[TrialSpec], tmp_path: Path
+) -> None:
+    board = FakeBoard()
+    read = study.read(tmp_path / "rooted.toml")
+    folder = RunFolder.create(tmp_path / "run", runner.head(read, specs, board))
+    images = Counting()
+    assert runner.with_images(folder, specs[:2], board, images) == specs[:2]
+    assert images.seen == [s.id for s in specs[:2]]
+
+
+def test_a_run_tells_its_tree_s_packages_and_its_key_takes_them(specs: list[TrialSpec]) -> None:
+    board = FakeBoard()
+    rooted = specs[0]
+    assert isinstance(rooted.image, TreeStart)
+    lock = {rooted.image.set_name: rooted.image.packages}
+    assert one.packages(rooted, board).lock == lock
+    assert one.sources(rooted, board)["packages"] == lock
+    moved = rooted.image.model_copy(update={"moved": ["two: 2 -> 3"]})
+    again = rooted.model_copy(update={"image": moved})
+    assert one.packages(again, board).moved == ("two: 2 -> 3",)
+    other = rooted.image.model_copy(update={"sha256": "0" * 64})
+    keys = {runner.key(s, board) for s in (rooted, rooted.model_copy(update={"image": other}))}
+    assert len(keys) == 2
+    assert runner.key(again, board) in keys
+
+
+def test_interrupted_it_leaves_nothing_and_goes_on(
+    specs: list[TrialSpec], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def interrupted(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    ready = begin.brought(specs, strictly=True)
+    monkeypatch.setattr(making, "make", interrupted)
+    monkeypatch.setattr(begin.Maker, "_refuse_other_tools", lambda *_: None)
+    with pytest.raises(KeyboardInterrupt):
+        begin.Maker(FakeBoard()).ready(ready)
+    left = [p for p in (tmp_path / "cache" / "images").iterdir() if p.suffix != ".lock"]
+    assert left == []
+
+
+def test_an_older_result_s_image_is_written_as_it_was() -> None:
+    old = Image(name="x", sha256="0")
+    assert old.model_dump() == {"name": "x", "sha256": "0"}
+    new = Image(name="x", sha256="0", pages=9, own_header_pages=0, bytes=18432)
+    assert Image.model_validate(new.model_dump()) == new
+    assert new.model_dump()["own_header_pages"] == 0

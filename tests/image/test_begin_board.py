@@ -1,0 +1,95 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Trials that begin from a tree, on the board: its files are there, and it is made once."""
+
+from __future__ import annotations
+
+import asyncio
+import shutil
+from pathlib import Path
+
+import pytest
+import treemade
+
+from nandlab.base.errors import UsageError
+from nandlab.board.qemu import QemuBoard
+from nandlab.image.begin import Maker, brought
+from nandlab.plan import study
+from nandlab.plan.start import TreeStart
+from nandlab.plan.trialspec import TrialSpec
+from nandlab.trial import one, run
+
+pytestmark = pytest.mark.board
+
+STUDY = """
+name = "rooted"
+question = "?"
+board = "{board}"
+[matrix]
+workloads = [{{ name = "boot" }}]
+filesystems = [
+    {{ name = "ubifs", compression = "favor-lzo", tree = "small" }},
+    {{ name = "jffs2", compression = "zlib", tree = "small" }},
+]
+chips = [{{ part = "nandsim-small", partition_mib = {mib} }}]
+states = [{{ name = "fresh" }}]
+seeds = [1]
+"""
+LISTED, LISTED_BYTES = ("bin/tool", "etc/conf"), 40_000 + 8
+"""What the tree's etc/boot.list names."""
+
+
+def planned(board: QemuBoard, home: Path, mib: float) -> list[TrialSpec]:
+    treemade.project(home, treemade.UNMERGED)
+    (home / "rooted.toml").write_text(STUDY.format(board=board.machine.model.name, mib=mib))
+    return brought(study.plan(study.read(home / "rooted.toml")), strictly=True)
+
+
+def test_a_trial_begins_from_a_tree_that_is_made_once_and_the_same_each_time(
+    board: QemuBoard,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capfd: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.setenv("NANDLAB_PACKAGES", str(tmp_path / "debs"))
+    specs = planned(board, tmp_path, 8)
+    ready = Maker(board).ready(specs)
+    capfd.readouterr()
+    assert [run.key(s, board) for s in ready] == [run.key(s, board) for s in specs]
+    results = [asyncio.run(one.run(spec, board, "test")) for spec in ready]
+    for spec, result in zip(ready, results, strict=True):
+        assert (result.status, result.error, result.kernel_log) == ("ok", None, [])
+        for name in ("read", "read_again"):
+            phase = result.phase(name)
+            assert phase is not None
+            assert phase.bytes["read"] == LISTED_BYTES
+            assert result.figures[f"{name}_files"] == len(LISTED)
+        assert isinstance(spec.image, TreeStart)
+        assert spec.image.made is not None
+        assert result.image is not None
+        assert (result.image.name, result.image.tree) == ("small", spec.image.sha256)
+        assert result.image.pages is not None
+        assert result.image.own_header_pages is not None
+        # 40,000 random bytes and a tenth of them again do not compress
+        own = result.image.pages - result.image.own_header_pages
+        assert own * 512 == result.image.bytes
+        assert 49_000 < own * 512 < 8 << 20
+    assert results[0].image is not None
+    assert results[0].image.own_header_pages
+
+    for spec in ready:  # made anew, it is the same
+        assert isinstance(spec.image, TreeStart)
+        assert spec.image.made is not None
+        shutil.rmtree(spec.image.made.path.parent)
+    assert [s.image for s in Maker(board).ready(specs)] == [s.image for s in ready]
+    assert "making image 2 of 2: JFFS2 on 8 MiB" in capfd.readouterr().err
+    assert [s.image for s in Maker(board).ready(specs)] == [s.image for s in ready]
+    assert capfd.readouterr().err == ""
+
+
+def test_a_tree_that_does_not_fit_is_refused_before_the_first_trial(
+    board: QemuBoard, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("NANDLAB_PACKAGES", str(tmp_path / "debs"))
+    jffs2 = planned(board, tmp_path, 0.03125)[1]
+    with pytest.raises(UsageError, match="the tree does not fit: JFFS2"):
+        Maker(board).ready([jffs2])

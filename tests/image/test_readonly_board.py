@@ -1,0 +1,200 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Read-only file systems on the real kernel: images, trials, read-ahead, kinds of volumes, cuts."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+import smalltrial
+import trees
+from smalltrial import skip_where_refused
+
+from nandlab.base.errors import UsageError
+from nandlab.board.job import Job, JobRecord, Step
+from nandlab.board.qemu import QemuBoard
+from nandlab.catalog.files import load, names
+from nandlab.catalog.filesystem import FilesystemModel
+from nandlab.chip import file as chipfile
+from nandlab.chip import image as chipimage
+from nandlab.chip.image import ChipImage
+from nandlab.chip.simulated import between, cut
+from nandlab.image import making as imaging
+from nandlab.image import tree
+from nandlab.plan import study
+from nandlab.plan.matrix import ChipChoice
+from nandlab.plan.medium import Medium
+from nandlab.trial import medium, one
+
+pytestmark = pytest.mark.board
+
+NAMES = [n for n in names("filesystems") if load("filesystems", n, FilesystemModel).read_only]
+LARGER = ChipChoice(part="nandsim-small", partition_mib=16)
+EVERY = pytest.mark.parametrize("name", NAMES)
+WORKLOAD = '''
+name = "look"
+summary = "?"
+command = """find {mountpoint} -type f -exec cat {{}} + > /dev/null && \\
+echo '{{"figures": {{"n": 1}}}}'"""
+reads_only = true
+'''
+STUDY = """
+name = "flashed"
+question = "?"
+board = "{board}"
+[matrix]
+workloads = [{{ name = "look" }}]
+filesystems = [
+    {{ name = "{name}", image = "a.nand" }},
+    {{ name = "{name}", image = "a.nand", read_ahead = 8 }},
+]
+chips = [{{ part = "nandsim-small", partition_mib = 8 }}]
+states = [{{ name = "flashed" }}]
+seeds = [1]
+"""
+
+
+@pytest.fixture(scope="module")
+def source(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    found = tmp_path_factory.mktemp("source")
+    trees.grow(found, odd=True)
+    return found
+
+
+def made(board: QemuBoard, source: Path, name: str, **options: str) -> tuple[Medium, ChipImage]:
+    """An image of the source; making it reads each file back and compares it."""
+    # of the smaller one UBI would keep more than half, if told to keep the most
+    chip = LARGER if options.get("reserve") == "80" else smalltrial.CHIP
+    on = skip_where_refused(smalltrial.medium(board, name, chip, **options), board)
+    content, warnings = tree.kept(tree.scan(source), on.filesystem)
+    assert warnings == [], "it keeps all that a tree has"
+    return on, imaging.make(on, source, content, board)[0]
+
+
+def played(board: QemuBoard, on: Medium, image: ChipImage, *steps: Step) -> JobRecord:
+    """Runs steps on a chip with the image; the module is loaded and nothing is mounted."""
+    hold = imaging.beside(on, chipimage.encode(image), 1 << 20)
+    record = asyncio.run(board.run(Job((*imaging.loaded(on, hold.get()), *steps), cargo=hold)))
+    failed = record.failed()
+    assert failed is None, failed.failure()
+    return record
+
+
+@EVERY
+def test_a_trial_reads_it_and_repeats(
+    board: QemuBoard, source: Path, tmp_path: Path, name: str
+) -> None:
+    on, image = made(board, source, name)
+    told = chipfile.Made(
+        filesystem=name,
+        options=on.options,
+        part=on.chip.name,
+        partition_blocks=on.partition_blocks,
+        board=on.board.name,
+        tools=None,
+        tree=chipfile.Counts(**tree.scan(source).counts()),
+    )
+    chipfile.write(tmp_path / "a.nand", image, told)
+    (tmp_path / "catalog/workloads").mkdir(parents=True)
+    (tmp_path / "catalog/workloads/look.toml").write_text(WORKLOAD)
+    (tmp_path / "s.toml").write_text(STUDY.format(board=board.machine.model.name, name=name))
+    specs = study.plan(study.read(tmp_path / "s.toml"))
+    results = [asyncio.run(one.run(spec, board, "test")) for spec in (*specs, specs[0])]
+    for result in results:
+        assert (result.status, result.error, result.kernel_log) == ("ok", None, [])
+        assert result.step("format") is None
+        assert result.measured["counters"]["ubi_max_ec"] == 0
+    assert results[0].model_dump(exclude={"host"}) == results[2].model_dump(exclude={"host"})
+    assert results[1].measured["read_ahead"] == {"kib": 8}
+
+
+@EVERY
+def test_the_kernel_reads_ahead_by_itself_as_the_catalog_says(
+    board: QemuBoard, source: Path, name: str
+) -> None:
+    on, image = made(board, source, name)
+    number = on.filesystem.options["read_ahead"].number
+    assert number is not None
+    look = Step("look", f"cat {number.file}")
+    again = (medium.unmount(on), medium.mount(on, "again"), replace(look, name="look-again"))
+    record = played(board, on, image, medium.mount(on), look, *again)
+    assert {int(record[s].stdout) for s in ("look", "look-again")} == {number.kernel_default}
+
+
+@EVERY
+def test_nothing_can_be_written(board: QemuBoard, source: Path, name: str) -> None:
+    on, image = made(board, source, name)
+    refused = Step("touch", "! touch /mnt/new && { mount -o remount,rw /mnt; ! rm /mnt/empty; }")
+    record = played(board, on, image, medium.mount(on), refused, medium.unmount(on))
+    assert record["touch"].stderr.count("Read-only file system") == 2
+    did = between(record["modules"].counts, record["unmount"].counts)
+    assert did is not None
+    assert did["programs"] == did["erases"] == 0
+
+
+@EVERY
+def test_a_static_volume_is_read_whole_at_its_first_open(
+    board: QemuBoard, source: Path, name: str
+) -> None:
+    reads = {}
+    for volume in ("dynamic", "static"):
+        on, image = made(board, source, name, volume=volume)
+        pages = chipfile.used(image).pages
+        record = played(board, on, image, medium.mount(on))
+        did = between(record["modules"].counts, record["mount"].counts)
+        assert did is not None
+        reads[volume] = did["reads"]
+    headers = 2 * on.partition_blocks
+    assert reads["dynamic"] < headers + 100
+    assert reads["static"] >= reads["dynamic"] + pages - headers
+
+
+def every_value(name: str) -> list[dict[str, str]]:
+    """Each value of each option, one at a time."""
+    options = load("filesystems", name, FilesystemModel).options
+    return [{k: v} for k, o in options.items() for v, what in o.values.items() if not what.refused]
+
+
+WAYS = [(name, way) for name in NAMES for way in every_value(name)]
+WAYS += [("squashfs", {"block": "1024", "fragments": "off"})]
+
+
+@pytest.mark.parametrize(("name", "options"), WAYS, ids=str)
+def test_every_way_to_make_it_gives_the_files_back(
+    board: QemuBoard, source: Path, name: str, options: dict[str, str]
+) -> None:
+    _, image = made(board, source, name, **options)
+    assert chipfile.used(image).pages > (1 << 20) / 512
+
+
+@EVERY
+def test_what_does_not_fit_is_refused(board: QemuBoard, tmp_path: Path, name: str) -> None:
+    (tmp_path / "big").write_bytes(bytes(range(256)) * 40 * 1024)
+    on = skip_where_refused(smalltrial.medium(board, name, compression="none"), board)
+    with pytest.raises(UsageError, match="the tree does not fit"):
+        imaging.make(on, tmp_path, tree.scan(tmp_path), board)
+
+
+def interrupted(on: Medium, nth: int) -> list[Step]:
+    """A cut of the power just as a file was read; then the chip as it was, and every file."""
+    return [
+        medium.mount(on, f"mount-{nth}"),
+        Step(f"read-{nth}", f"head -c {nth * 100_000} /mnt/big > /dev/null"),
+        Step(f"cut-{nth}", cut(medium.load(on), medium.unmount(on))),
+        medium.mount(on, f"again-{nth}"),
+        Step(f"sums-{nth}", f"treelist --sums /mnt > /tmp/sums-{nth}"),
+        medium.unmount(on, f"unmount-{nth}"),
+    ]
+
+
+@EVERY
+def test_after_a_power_cut_all_is_there(board: QemuBoard, source: Path, name: str) -> None:
+    on, image = made(board, source, name)
+    cuts = [step for nth in range(1, 6) for step in interrupted(on, nth)]
+    same = " && ".join(f"cmp /tmp/sums-1 /tmp/sums-{n}" for n in range(2, 6))
+    record = played(board, on, image, *cuts, Step("end", f"{same} && cat /tmp/sums-1"))
+    found = tree.listed(record["end"].stdout.encode())
+    wanted = tree.with_sums(tree.scan(source), source)
+    assert tree.differences(wanted, found, on.filesystem) == []

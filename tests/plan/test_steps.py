@@ -1,0 +1,216 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Studies of workloads that are lists of steps: jobs, and what is refused before anything runs."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from nandlab.base.errors import UsageError
+from nandlab.catalog.files import load, names
+from nandlab.catalog.workload import WorkloadModel
+from nandlab.plan import study
+from nandlab.plan.study import Study
+from nandlab.plan.trialspec import TrialSpec
+from nandlab.trial import steps
+from nandlab.trial.filesteps import caches
+
+FRESH = {"name": "fresh"}
+S1, S2 = "fs-benchmarking-2012-s1", "fs-benchmarking-2012-s2"
+
+
+def planned(
+    name: str,
+    fs: str = "yaffs2",
+    folder: Path | None = None,
+    mib: int = 32,
+    state: dict[str, Any] = FRESH,
+    **words: Any,
+) -> TrialSpec:
+    told = {
+        "name": "t",
+        "question": "q",
+        "board": "apf27",
+        "matrix": {
+            "workloads": [{"name": name, **words}],
+            "filesystems": [{"name": fs}],
+            "chips": [{"part": "apf27", "partition_mib": mib}],
+            "states": [state],
+            "seeds": [7],
+        },
+    }
+    made = study.again(told, folder or Path(), "here")
+    (spec,) = study.plan(made, "here")
+    return spec
+
+
+def commands(spec: TrialSpec) -> dict[str, str]:
+    return {step.name: step.command for step in steps.job(spec).steps}
+
+
+def test_the_jobs_of_scenario_2() -> None:
+    spec = planned(S2, files="norm(60, 2)", sync=True)
+    made = commands(spec)
+    assert [name for name in made if name not in ("load", "modules", "counters", "kernel-log")] == [
+        *("first_mount", "fill", "remove", "rest", "tree", "sync-after-tree", "unmount", "mount"),
+        *("find", "find_again", "delete", "sync-after-delete", "last_unmount"),
+    ]
+    tree = "filetree make /mnt/tree --depth 5 --dirs 2 --files 'norm(60,2)' --size 750 --seed 7"
+    assert made["tree"] == tree
+    assert made["fill"] == "filetree fill /mnt/full"
+    assert made["remove"] == "rm /mnt/full"
+    assert made["rest"] == "settle --quiet-ms 2500 --limit-s 7200"
+    assert made["find"] == made["find_again"] == "filetree find /mnt no-such-name"
+    assert made["delete"] == "filetree delete /mnt/tree"
+    assert caches(spec) == {
+        **{"fill": "cold", "remove": "warm", "tree": "warm"},
+        **{"find": "cold", "find_again": "warm", "delete": "warm"},
+    }
+
+
+def test_busybox_does_what_the_paper_did() -> None:
+    made = commands(planned(S2, by="busybox", rest=False))
+    assert made["find"] == "find /mnt -name no-such-name > /dev/null"
+    assert made["delete"] == "rm -rf /mnt/tree"
+    assert "rest" not in made
+    assert not [name for name in made if name.startswith("sync-after")]
+    assert commands(planned(S1))["first_list"] == "ls -R /mnt > /dev/null"
+
+
+@pytest.mark.parametrize(
+    ("settle", "rests"),
+    [
+        ("never", []),
+        ("after_mount", ["first_rest", "second_rest"]),
+        ("before_unmount", ["first_wait", "second_wait"]),
+    ],
+)
+def test_scenario_1_rests_where_it_is_told(settle: str, rests: list[str]) -> None:
+    spec = planned(S1, settle=settle)
+    names = [p.name for p in spec.workload.phases]
+    assert [n for n in names if n.endswith(("rest", "wait"))] == rests
+    assert [n for n in names if n not in rests] == [
+        f"{turn}_{step}"
+        for turn in ("first", "second")
+        for step in ("mount", "list", "list_again", "tree", "unmount")
+    ]
+    assert set(commands(spec)) >= {*names}
+
+
+@pytest.mark.parametrize("content", ["empty", "half", "full"])
+@pytest.mark.parametrize("kind", ["file", "files"])
+def test_what_is_mounted_is_empty_or_half_full_or_full(content: str, kind: str) -> None:
+    spec = planned("mounts", content=content, kind=kind)
+    made = commands(spec)
+    assert ("fill" in made) == (content != "empty")
+    assert ("room" in made) == ("room_freed" in made) == ((content, kind) == ("half", "files"))
+    assert [p.name for p in spec.workload.phases if p.timed and p.name != "first_mount"] == [
+        *("first_unmount", "mount", "unmount", "mount_again", "unmount_again"),
+    ]
+
+
+def test_a_state_is_made_beside_a_step_called_fill() -> None:
+    aged = {"name": "aged", "valid": 0.2, "invalid": 0.1}
+    spec = planned(S2, state=aged)
+    made = commands(spec)
+    assert made["fill-to-state"] == "ffsmark --json fill.cfg"
+    assert made["fill"] == "filetree fill /mnt/full"
+    assert steps.rests(spec) == {"settle": 1200, "rest-before-fill-to-state": 1200, "rest": 7200}
+
+
+def test_tables_of_the_study_s_own_catalog_are_in_the_job(tmp_path: Path) -> None:
+    tables = tmp_path / "catalog" / "tables"
+    tables.mkdir(parents=True)
+    words = (
+        'name = "mine"\nsummary = "s"\nsource = "s"\ntitle = "t"\ncounts = { "10" = 3, "20" = 1 }'
+    )
+    (tables / "mine.toml").write_text(words)
+    spec = planned(S2, folder=tmp_path, size="table(mine)")
+    assert "--size 'table(10:3,20:1)'" in commands(spec)["tree"]
+    assert spec.parameters["size"] == "table(mine)"
+
+
+@pytest.mark.parametrize(
+    ("name", "words", "said"),
+    [
+        (S2, {"colour": "red"}, f"{S2} has no parameter 'colour'; it has: depth, "),
+        (S2, {"depth": 0}, "depth must be at least 1, is 0"),
+        (S2, {"files": "norm(60,-2)"}, "files 'norm(60,-2)': -2 is negative; give norm("),
+        (S2, {"files": "norm(60,nan)"}, "files 'norm(60,nan)': 'nan' is not a number; give"),
+        (S2, {"size": "table(unknown)"}, "no 'unknown' in catalog/tables"),
+        (S2, {"by": "bash"}, "by must be one of filetree, busybox, is 'bash'"),
+        (S2, {"files": "1000", "size": "2000"}, "after step tree its trees are expected to have "),
+        (S1, {"settle": "always"}, "settle must be one of never, after_mount, before_unmount"),
+        ("mounts", {"content": "third"}, "content must be one of empty, half, full"),
+        ("update", {"size": "uniform(9,1)"}, "size 'uniform(9,1)': the first must not be above"),
+        ("config", {"files": 100000, "bytes": 4096}, "its files take 409600000 bytes or more"),
+    ],
+)
+def test_what_cannot_be_is_refused_with_its_place(
+    name: str, words: dict[str, Any], said: str
+) -> None:
+    with pytest.raises(UsageError) as refused:
+        planned(name, **words)
+    (line,) = str(refused.value).splitlines()
+    assert line.startswith("here: matrix.workloads.0: ")
+    assert said in line
+
+
+def test_what_could_fit_is_not_refused() -> None:
+    """62 MB of files that a compressor takes three quarters of, on 32 MiB."""
+    assert planned("update", fs="ubifs", files="72", size="41000", compressibility=0.75)
+    with pytest.raises(UsageError, match="after step write its trees are expected"):
+        planned("update", fs="ubifs", files="72", size="41000")
+
+
+@pytest.mark.parametrize("name", names("workloads"))
+def test_the_phases_and_figures_of_every_list_are_those_of_its_steps(name: str) -> None:
+    model = load("workloads", name, WorkloadModel)
+    if not model.steps:
+        return
+    spec = planned(name, mib=120)
+    silent = [s.phase for s in spec.workload.steps if not getattr(s, "tells", False)]
+    own = [p.name for p in spec.workload.phases if p.name not in silent]
+    assert [p.name for p in spec.workload.phases if p.name not in own] == silent
+    # what the file has words for beside them, one of its programs tells
+    assert not own or len(silent) < len(spec.workload.steps)
+
+
+def test_a_study_s_limits_may_name_a_phase_that_only_some_trials_have() -> None:
+    words = [{"name": S2, "rest": rest} for rest in (True, False)]
+    told = {
+        **{"name": "t", "question": "q", "board": "apf27"},
+        "limits": {"phase.rest": "< 1000 s"},
+        "matrix": {
+            "workloads": words,
+            "filesystems": [{"name": "ubifs"}],
+            "chips": [{"part": "apf27", "partition_mib": 32}],
+            "states": [{"name": "fresh"}],
+            "seeds": [7],
+        },
+    }
+    assert len(study.plan(Study.model_validate(told))) == 2
+
+
+def test_what_a_file_system_keeps_in_its_top_folder_is_not_deleted(tmp_path: Path) -> None:
+    workloads = tmp_path / "catalog" / "workloads"
+    workloads.mkdir(parents=True)
+    words = """
+name = "all"
+summary = "s"
+steps = [{ do = "mount" }, { do = "delete", by = "{by}" }]
+parameters = { by = { default = "filetree", help = "What deletes." } }
+"""
+    (workloads / "all.toml").write_text(words)
+    said = (
+        r"^here: matrix.workloads.0: all on YAFFS2: step delete: filetree cannot delete lost\+found"
+    )
+    with pytest.raises(UsageError, match=said):
+        planned("all", folder=tmp_path)
+    assert planned("all", fs="jffs2", folder=tmp_path)
+    made = commands(planned("all", folder=tmp_path, by="busybox"))
+    assert made["delete"] == (
+        "find /mnt -mindepth 1 -maxdepth 1 ! -name lost+found -exec rm -rf {} +"
+    )

@@ -1,0 +1,125 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""A list of steps is told step by step: every phase, its sync, its counts, the cache, the texts."""
+
+from __future__ import annotations
+
+import io
+from dataclasses import replace
+from pathlib import Path
+
+import samples
+from rich.console import Console
+
+from nandlab.analysis import groups
+from nandlab.catalog.files import load
+from nandlab.catalog.words import OperationWords, PhaseWords
+from nandlab.catalog.workload import WorkloadModel
+from nandlab.report import html, latency, specs, steptable
+from nandlab.report import terminal as show
+from nandlab.results.record import Counts, Latency, Phase, Trial
+
+NAME = "fs-benchmarking-2012-s2"
+MS = 1_000_000
+
+
+def listed(seed: int, digest: str) -> Trial:
+    """A trial of scenario 2 as far as its tree was found again."""
+    chip = Counts(reads=10, programs=20 + seed, erases=3)
+    waits = Latency(count=3, min=1, median=2, p95=3, p99=3, p99_9=3, max=3)
+    phases = [
+        Phase(name="rest", ns=5 * MS, chip=Counts(reads=0, programs=0, erases=790)),
+        Phase(
+            name="tree",
+            ns=(9 + seed) * MS,
+            sync_ns=2 * MS,
+            chip=chip,
+            chip_sync=Counts(reads=0, programs=5, erases=0),
+            operations={"tree_create": 3},
+            at={"cache": "warm"},
+        ),
+        Phase(name="unmount", ns=MS, chip=chip),
+        Phase(name="find", ns=4 * MS, chip=chip, at={"cache": "cold"}),
+    ]
+    found = samples.trial("jffs2", seed=seed)
+    model = load("workloads", NAME, WorkloadModel)
+    values = {
+        "workload": NAME,
+        "parameters": {"files": "64"},
+        "phases": phases,
+        "operations": {"tree_create": 3, "tree_close": 3, "rest_create": 3},
+        "latency_ns": {"tree_create": waits, "tree_close": waits, "fill_create": waits},
+        "figures": {"tree_folders": 31, "tree_files": 1984},
+        "texts": {"tree_digest": digest},
+    }
+    told = found.model_copy(update=values)
+    return told.knowing({**found.sources, "workload": model.model_dump()})
+
+
+TRIALS = [listed(seed, str(seed) * 64) for seed in (1, 2, 3)]
+
+
+def test_every_phase_is_a_row_with_its_counts_and_the_cache() -> None:
+    (setting,) = groups.group(TRIALS)
+    table = steptable.table(setting)
+    assert table is not None
+    assert table.lead == ("step", "configuration")
+    assert [(row.subject, row.state) for row in table.rows] == [
+        *(("rest (prepares)", "JFFS2, fresh"), ("tree", "JFFS2, fresh")),
+        *(("unmount", "JFFS2, fresh"), ("find", "JFFS2, fresh")),
+    ]
+    cells = {row.subject: [c.middle.text for c in row.cells] for row in table.rows}
+    assert cells["tree"] == ["13 ms", "2 ms", "10", "22", "3", "warm"]
+    assert cells["find"][-1] == "cold"
+    assert cells["unmount"][1:] == ["—", "10", "22", "3", "—"]
+
+
+def test_texts_are_told_where_they_agree_and_where_they_do_not() -> None:
+    (setting,) = groups.group([listed(1, "a" * 64), listed(2, "a" * 64)])
+    (said,) = steptable.texts(setting)
+    assert (said.name, said.text) == ("tree digest", f"{'a' * 16}…, in all 2 trials")
+    (setting,) = groups.group(TRIALS)
+    (said,) = steptable.texts(setting)
+    assert said.text.startswith("3 different in 3 trials: 1111111111111111…, 2222")
+
+
+def test_latencies_are_drawn_of_calls_that_write_or_look() -> None:
+    (setting,) = groups.group(TRIALS)
+    drawn = latency.drawn(setting)
+    assert drawn is not None
+    assert [v["title"] for v in drawn.chart.wide["concat"]] == ["Tree: create"]
+    assert specs.flash(setting) is None
+    assert specs.throughput(setting) is None
+
+
+def test_an_operation_of_a_step_that_prepares_does_not_count() -> None:
+    phases = (
+        PhaseWords(name="fill", title="fill", timed=False),
+        PhaseWords(name="tree", title="tree"),
+    )
+    operations = tuple(OperationWords(name=n) for n in ("fill_fsync", "tree_write", "filled"))
+    (setting,) = groups.group(TRIALS)
+    words = replace(setting.words, phases=phases, operations=operations)
+    assert [o.name for o in words.counting] == ["tree_write", "filled"]
+
+
+def test_the_terminal_and_the_page_have_the_table(tmp_path: Path) -> None:
+    out = io.StringIO()
+    folder = samples.folder(tmp_path / "run", TRIALS)
+    show.print_table(folder, Console(file=out, width=80))
+    text = out.getvalue()
+    assert max(map(len, text.splitlines())) <= 80
+    flat = " ".join(text.split())
+    assert "time sync reads programs erases cache" in flat
+    assert "tree 13 ms 2 ms 10 22 3 warm" in flat
+    assert "tree digest: 3 different in 3 trials" in flat
+    assert "tree: folders tree: files" in flat
+    page = html.write(folder).read_text()
+    assert "<h3>Step by step</h3>" in page
+    assert "rest (prepares)" in page
+
+
+def test_other_workloads_have_no_such_table() -> None:
+    (setting,) = groups.group([samples.trial()])
+    assert steptable.table(setting) is None
+    assert steptable.texts(setting) == []
+    assert specs.flash(setting) is not None

@@ -1,0 +1,187 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Lists of steps of files on the board: counted to the last operation, and the same twice."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+import lock
+import pytest
+
+from nandlab.board.job import Job, Step
+from nandlab.board.qemu import QemuBoard
+from nandlab.chip import simulated
+from nandlab.plan import study
+from nandlab.plan.trialspec import TrialSpec
+from nandlab.results.record import Counts, Phase, Trial
+from nandlab.trial import one, steps
+
+pytestmark = pytest.mark.board
+
+S1, S2 = "fs-benchmarking-2012-s1", "fs-benchmarking-2012-s2"
+SMALL = {"depth": 3, "files": "norm(4,1)", "sync": True}
+PLACES = {
+    "jffs2": {"part": "apf27", "partition_mib": 16},
+    "ubifs": {"part": "apf27", "partition_mib": 16},
+    "yaffs2": {"part": "apf27", "partition_mib": 16},
+    "nftl-fat32": {"part": "nandsim-small", "partition_mib": 16},
+}
+
+
+def planned(board: QemuBoard, fs: str, name: str, **words: Any) -> TrialSpec:
+    told = {
+        "name": "t",
+        "question": "q",
+        "board": board.machine.model.name,
+        "matrix": {
+            "workloads": [{"name": name, **words}],
+            "filesystems": [{"name": fs}],
+            "chips": [PLACES[fs]],
+            "states": [{"name": "fresh"}],
+            "seeds": [3],
+        },
+    }
+    (spec,) = study.plan(study.Study.model_validate(told))
+    return spec
+
+
+def trial(board: QemuBoard, spec: TrialSpec) -> Trial:
+    found = asyncio.run(one.run(spec, board, "t"))
+    assert found.error is None
+    assert lock.doubts(found.warnings) == []
+    return found
+
+
+def phase(of: Trial, name: str) -> Phase:
+    found = of.phase(name)
+    assert found is not None
+    return found
+
+
+def chip(of: Phase | None) -> Counts:
+    assert of is not None
+    assert of.chip is not None
+    return of.chip
+
+
+@pytest.mark.parametrize("fs", PLACES)
+def test_scenario_2_is_counted_whole_and_repeats_to_the_nanosecond(
+    board: QemuBoard, fs: str
+) -> None:
+    spec = planned(board, fs, S2, **SMALL)
+    found = trial(board, spec)
+    assert [p.name for p in found.phases] == [p.name for p in spec.workload.phases]
+    check_sums(board, spec, found)
+    check_told(found)
+    again = trial(board, spec)
+    changes = {"host"}
+    assert again.model_dump(exclude=changes) == found.model_dump(exclude=changes)
+
+
+def check_sums(board: QemuBoard, spec: TrialSpec, found: Trial) -> None:
+    """Each step's counts sum to the chip's own, and each phase's to its steps'."""
+    job = steps.job(spec)
+    look = Step("look", f"cat {simulated.COUNTERS}")
+    record = asyncio.run(board.run(Job((*job.steps[:-1], look), job.files, job.start_offset_ns)))
+    totals = simulated.counts(record["look"].stdout)
+    for kind, total in totals.items():
+        beside = {s.name for s in job.steps if s.beside}
+        assert beside <= {"counters"}
+        assert sum(getattr(s.chip, kind) for s in found.steps) == total
+    taken = {s.name: s for s in found.steps}
+    for p in found.phases:
+        own = [taken[n] for n in (p.name, f"sync-after-{p.name}") if n in taken]
+        assert sum(s.ns for s in own) == (p.ns or 0) + (p.sync_ns or 0)
+        for kind in totals:
+            assert getattr(chip(p), kind) == sum(getattr(s.chip, kind) for s in own)
+
+
+def check_told(found: Trial) -> None:
+    """What filetree told is in the phase and, by the phase's name, in the trial."""
+    tree, deleted, find = (phase(found, name) for name in ("tree", "delete", "find"))
+    files, folders = found.figures["tree_files"], found.figures["tree_folders"]
+    assert folders == 7
+    assert tree.operations == {
+        **{"tree_mkdir": folders, "tree_create": files},
+        **{"tree_write": files, "tree_close": files},
+    }
+    assert tree.bytes["written"] == found.figures["tree_bytes"] == 750 * files
+    assert find.operations["find_lstat"] >= files + folders
+    assert deleted.operations["delete_unlink"] == files
+    assert deleted.operations["delete_rmdir"] == folders
+    unlinks = found.latency_ns["delete_unlink"]
+    assert unlinks is not None and unlinks.count == files
+    assert len(found.texts["tree_digest"]) == 64
+    assert [phase(found, n).at.get("cache") for n in ("find", "find_again", "delete", "mount")] == [
+        *("cold", "warm", "warm", None),
+    ]
+    assert chip(find).reads > chip(phase(found, "find_again")).reads
+    assert tree.sync_ns and deleted.sync_ns
+    assert phase(found, "mount").sync_ns is None
+
+
+@pytest.mark.parametrize("fs", ["jffs2", "nftl-fat32"])
+def test_scenario_1_by_the_paper_s_commands(board: QemuBoard, fs: str) -> None:
+    found = trial(board, planned(board, fs, S1, depth=2, settle="before_unmount"))
+    assert found.texts["first_tree_digest"] == found.texts["second_tree_digest"]
+    assert phase(found, "first_wait").ns
+    assert phase(found, "second_list").operations == {}
+    assert chip(phase(found, "second_list")).reads > chip(phase(found, "second_list_again")).reads
+
+
+@pytest.mark.parametrize("fs", ["ubifs", "yaffs2"])
+def test_a_partition_full_of_files_is_mounted(board: QemuBoard, fs: str) -> None:
+    """Files come until there is no room, which ends the step and not the trial."""
+    found = trial(board, planned(board, fs, "mounts", content="full", kind="files", size="65536"))
+    made = found.figures["fill_files"]
+    assert 100 < made < 256
+    assert phase(found, "fill").operations["fill_create"] >= made
+    assert phase(found, "mount_again").ns
+    half = trial(board, planned(board, fs, "mounts", kind="files", size="65536"))
+    assert made * 0.3 < half.figures["fill_files"] < made * 0.7
+
+
+@pytest.mark.parametrize("fs", PLACES)
+def test_an_update_leaves_the_new_version(board: QemuBoard, fs: str) -> None:
+    found = trial(board, planned(board, fs, "update", depth=2, size="9000"))
+    assert found.figures["old_files"] == found.figures["write_files"] == 40
+    assert found.figures["read_files"] == 40
+    assert found.texts["read_digest"] == found.texts["write_digest"]
+    assert found.texts["write_digest"] != found.texts["old_digest"]
+
+
+@pytest.mark.parametrize(
+    ("fs", "by", "left"),
+    [("jffs2", "filetree", []), ("ubifs", "busybox", []), ("yaffs2", "busybox", ["lost+found"])],
+)
+def test_all_that_is_in_the_mountpoint_is_deleted(
+    board: QemuBoard, fs: str, by: str, left: list[str]
+) -> None:
+    """But for what the file system itself keeps there."""
+    spec = changed(planned(board, fs, S2, depth=2, files="3", by=by), "delete", folder="")
+    job = steps.job(spec)
+    names = [s.name for s in job.steps]
+    look = Step("look", "ls -A /mnt")
+    record = asyncio.run(board.run(Job((*job.steps[: names.index("delete") + 1], look), job.files)))
+    assert record.failed() is None
+    assert record["look"].stdout.split() == left
+
+
+def changed(spec: TrialSpec, name: str, **how: object) -> TrialSpec:
+    """The trial with other words for one of its steps."""
+    listed = [s.model_copy(update=how) if s.phase == name else s for s in spec.workload.steps]
+    whole = spec.workload.model_copy(update={"steps": listed})
+    return spec.model_copy(update={"workload": whole})
+
+
+def test_a_name_that_is_there_and_a_tree_that_does_not_fit_fail_the_trial(
+    board: QemuBoard,
+) -> None:
+    spec = planned(board, "yaffs2", S2, depth=3, files="4")
+    found = asyncio.run(one.run(changed(spec, "find", target="tree"), board, "t"))
+    assert found.status == "trial_failed"
+    assert found.error is not None and "step find" in found.error and "tree" in found.error
+    found = asyncio.run(one.run(changed(spec, "tree", files="500", size="65536"), board, "t"))
+    assert found.status == "trial_failed"
+    assert found.error is not None and "No space left" in found.error

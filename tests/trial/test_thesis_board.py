@@ -1,0 +1,176 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The loads of the thesis of 2007 on the board, small: what was asked for is counted exactly."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import lock
+import pytest
+from native import native
+
+from nandlab.board.qemu import QemuBoard
+from nandlab.plan import study
+from nandlab.plan.trialspec import TrialSpec
+from nandlab.results.record import Phase, Trial
+from nandlab.trial import one
+
+pytestmark = pytest.mark.board
+
+ALL = ("jffs2", "ubifs", "yaffs2", "nftl-fat32")
+KIB = 1024
+
+
+def planned(board: QemuBoard, name: str, fs: str, mib: int = 8, **words: Any) -> TrialSpec:
+    told = {
+        "name": "t",
+        "question": "q",
+        "board": board.machine.model.name,
+        "matrix": {
+            "workloads": [{"name": f"thesis-2007-{name}", **words}],
+            "filesystems": [{"name": fs}],
+            "chips": [{"part": "nandsim-small", "partition_mib": mib}],
+            "states": [{"name": "fresh"}],
+            "seeds": [3],
+        },
+    }
+    (spec,) = study.plan(study.Study.model_validate(told))
+    return spec
+
+
+def trial(board: QemuBoard, name: str, fs: str, mib: int = 8, **words: Any) -> Trial:
+    found = asyncio.run(one.run(planned(board, name, fs, mib, **words), board, "t"))
+    assert found.error is None
+    assert lock.doubts(found.warnings) == []
+    return found
+
+
+def phase(of: Trial, name: str) -> Phase:
+    found = of.phase(name)
+    assert found is not None
+    return found
+
+
+@pytest.mark.parametrize("fs", ALL)
+def test_a_sample_is_there_after_the_unmount(board: QemuBoard, fs: str) -> None:
+    found = trial(
+        board, "space", fs, sample="own", depth=2, dirs="1", size="pow2(2,512)", files="50"
+    )
+    # 100 files, 11 turns of nine sizes and a 2
+    assert (found.figures["sample_files"], found.figures["sample_bytes"]) == (100, 11 * 1022 + 2)
+    assert phase(found, "unmount").ns
+    assert [p.name for p in found.phases] == ["first_mount", "rest", "sample", "unmount"]
+
+
+@pytest.mark.parametrize(("fs", "every"), [("jffs2", 0), ("nftl-fat32", 100)])
+def test_updates_leave_a_file_that_is_read_anew(board: QemuBoard, fs: str, every: int) -> None:
+    asked = {"file_bytes": 1_000_000, "updates": 500, "bytes": 10, "fsync_every": every}
+    found = trial(board, "ram", fs, **asked)
+    updating = phase(found, "updating")
+    synced = {"fsync": 5} if every else {}
+    assert updating.operations == {"open": 1, "write": 500, **synced, "close": 1}
+    assert updating.bytes == {"read": 0, "written": 5000}
+    # each fsync leaves a page on the chip at least, and JFFS2 writes each update as it comes
+    assert updating.chip is not None and updating.chip.programs >= 5
+    assert phase(found, "read").bytes["read"] == 1_000_000
+    assert found.texts["read_digest"] != found.texts["making_digest"]
+    assert found.per_block is not None
+    assert sum(found.per_block.programs) == updating.chip.programs
+
+
+def test_small_files_are_read_anew(board: QemuBoard) -> None:
+    found = trial(board, "ram", "yaffs2", load="files", files=2)
+    assert found.figures["making_files"] == found.figures["read_files"] == 200
+    assert found.texts["read_digest"] == found.texts["making_digest"]
+
+
+@pytest.mark.parametrize("fs", ["yaffs2", "ubifs"])
+def test_rounds_of_large_files_leave_nothing(board: QemuBoard, fs: str) -> None:
+    """Each file is synced: UBIFS never writes what was deleted before its turn came."""
+    asked: dict[str, Any] = {"files": 4, "size": "table(300000:1)", "rounds": 9, "fsync_every": 1}
+    found = trial(board, "gc-sequential", fs, **asked)
+    writing, deleting = phase(found, "writing"), phase(found, "deleting")
+    assert writing.operations == {"create": 36, "write": 36 * 5, "fsync": 36, "close": 36}
+    assert writing.bytes["written"] == found.bytes["written"] == 36 * 300_000
+    assert deleting.operations == {"unlink": 36}
+    # more than the partition was written
+    assert writing.chip is not None and found.per_block is not None
+    assert writing.chip.programs * 512 > 8 << 20
+    assert sum(found.per_block.erases) > 0
+
+
+@pytest.mark.parametrize("fs", ["jffs2", "yaffs2"])
+def test_hot_and_cold_are_written_by_turns(board: QemuBoard, fs: str) -> None:
+    found = trial(board, "gc-interleaved", fs, steps=300, rounds=3, open="each")
+    writing, updating = phase(found, "writing"), phase(found, "updating")
+    writes = {"writing_create": 2, "writing_open": 598, "writing_write": 600}
+    assert writing.operations == {**writes, "writing_close": 600}
+    assert updating.operations == {"open": 1800, "write": 1800, "close": 1800}
+    assert writing.bytes["written"] == 300 * 16 * KIB
+    assert updating.bytes["written"] == 3 * 300 * 16 * KIB
+    # 18 MiB into 8: the collector must have copied and erased
+    assert updating.chip is not None and updating.chip.erases > 300
+
+
+@pytest.mark.parametrize("fs", ALL)
+def test_static_files_stay_beside_those_that_change(board: QemuBoard, fs: str) -> None:
+    """Synced, or UBIFS and FAT would write next to nothing: the page cache has it all."""
+    static: dict[str, Any] = {"static_files": 4, "static_size": "1000000"}
+    asked = {"files": 10, "size": "pow2(1024,32768)", "total_bytes": 3_000_000, "fsync_every": 1}
+    found = trial(board, "wear", fs, 16 if fs == "ubifs" else 8, **static, **asked)
+    made, again = phase(found, "making"), phase(found, "rewriting")
+    assert found.figures["static_bytes"] == 4_000_000
+    # a turn of six sizes is 63 KiB; four more are 15
+    assert made.bytes["written"] == found.figures["file_bytes"] == 78 * KIB
+    assert 3_000_000 <= again.bytes["written"] < 3_000_000 + 32 * KIB
+    assert again.operations == dict.fromkeys(("open", "write", "fsync", "close"), 402)
+    assert made.operations["making_fsync"] == 10
+    assert found.per_block is not None
+    assert made.chip is not None and again.chip is not None
+    assert sum(found.per_block.erases) == made.chip.erases + again.chip.erases > 0
+
+
+def written_once(folder: Path, files: int, transactions: int, most: int, seed: int) -> int:
+    """The bytes that a run of FFSMark writes here."""
+    said = [f"location {folder}", f"number {files}", f"transactions {transactions}"]
+    said += [f"size 128 {most}", f"seed {seed}"]
+    commands = [word for each in said for word in ("--command", f"set {each}")]
+    argv = [str(native("ffsmark")), "--json", *commands, "--command", "run"]
+    done = subprocess.run(argv, check=True, capture_output=True)
+    return int(json.loads(done.stdout)["bytes"]["written"])
+
+
+def test_ffsmark_runs_ten_times_in_one_mount(board: QemuBoard, tmp_path: Path) -> None:
+    found = trial(board, "postmark", "jffs2", files=20, transactions=60, size_max=20_000)
+    for i in range(2, 11):
+        for name in ("creation", "transactions", "deletion"):
+            first, later = phase(found, f"run_1_{name}"), phase(found, f"run_{i}_{name}")
+            assert list(later.operations.values()) == list(first.operations.values())
+    assert found.bytes["written"] == 10 * written_once(tmp_path, 20, 60, 20_000, seed=3)
+    assert sum(p.name == "first_mount" for p in found.phases) == 1
+
+
+def test_no_room_is_told_with_what_was_done(board: QemuBoard) -> None:
+    asked: dict[str, Any] = {
+        "static_files": 4,
+        "static_size": "1000000",
+        "files": 500,
+        "size": "20000",
+    }
+    spec = planned(board, "wear", "jffs2", **asked)
+    found = asyncio.run(one.run(spec, board, "t"))
+    assert found.status == "trial_failed"
+    assert found.error is not None
+    assert "step dynamic" in found.error
+    assert "No space left on device" in found.error
+
+
+def test_an_update_above_the_file_is_told(board: QemuBoard) -> None:
+    spec = planned(board, "ram", "jffs2", file_bytes=100, bytes=101)
+    found = asyncio.run(one.run(spec, board, "t"))
+    assert found.status == "trial_failed"
+    assert found.error is not None and "has 100 bytes; give as many or fewer" in found.error

@@ -7,9 +7,12 @@ from collections.abc import Iterable, Sequence
 
 import pytest
 
+from nandlab.base.errors import UsageError
 from nandlab.board.opening import open_board
 from nandlab.catalog.board import BoardModel
 from nandlab.catalog.files import load
+from nandlab.catalog.tree import TreeModel
+from nandlab.kit import trees
 from nandlab.results.record import Doubt
 
 
@@ -28,3 +31,12 @@ def need_locked(name: str) -> None:
     board = open_board(load("boards", name, BoardModel))
     if board.moved:
         pytest.skip(f"the locked packages are not to be had: {board.moved[0]}")
+
+
+def need_locked_tree(name: str) -> None:
+    """The same of what begins from a root file system."""
+    tree = load(trees.KIND, name, TreeModel)
+    try:
+        trees.brought(tree, trees.locked(tree), strictly=True)
+    except UsageError as e:  # newer ones are of no use here, and a mirror may have none either
+        pytest.skip(str(e))

@@ -67,6 +67,15 @@ def row(of: PaperModel, fresh: list[float], aged: list[float]) -> claims.Row:
     return found
 
 
+def test_a_number_that_cannot_be_set_beside_ours_has_no_part_in_the_verdict() -> None:
+    lost = part(paper=9.0, direction="below 1", incomparable="a digit is lost in the table")
+    found = row(paper(part(paper=2.0), lost), [1, 10], [2, 20])
+    assert found.verdict == "reproduced"
+    assert found.numbers[1].text().endswith("; not comparable: a digit is lost in the table")
+    assert row(paper(lost), [1, 10], [2, 20]).verdict == "not comparable"
+    assert row(paper(lost), [], []).verdict == "not comparable"
+
+
 def test_quotients_are_taken_member_by_member() -> None:
     found = row(paper(part(paper=2.0)), [1, 10, 100], [2, 20, 200])
     (number,) = found.numbers
@@ -200,7 +209,9 @@ def test_a_paper_of_the_catalog_is_whole(name: str) -> None:
     ids = [c.id for c in found.claims]
     assert len(ids) == len(set(ids))
     told = claims.rows(found, [], lambda w: words.said(load("workloads", w, WorkloadModel)))
-    assert {r.verdict for r in told} == {"not measured"}
+    for r in told:
+        never = any(part.incomparable for part in r.claim.parts)
+        assert r.verdict == ("not comparable" if never else "not measured")
     assert all(r.claim.said and n.text() for r in told for n in r.numbers)
     for r in told:
         asked = {s.state for p in r.claim.parts for s in (p.of, p.over) if s is not None}

@@ -1,1 +1,3 @@
-../filetree/draw.c
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* filetree's, compiled into this program too. */
+#include "../filetree/draw.c"

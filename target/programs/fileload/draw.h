@@ -1,1 +1,3 @@
-../filetree/draw.h
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* filetree's, for what of it is compiled here. */
+#include "../filetree/draw.h"

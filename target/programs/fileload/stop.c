@@ -1,1 +1,3 @@
-../filetree/stop.c
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* filetree's, compiled into this program too. */
+#include "../filetree/stop.c"

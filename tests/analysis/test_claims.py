@@ -168,6 +168,10 @@ def test_a_claim_s_numbers_are_given_for_each_way_to_read_it() -> None:
         PaperModel.model_validate(asked.model_dump() | {"claims": [nowhere]})
     with pytest.raises(ValueError, match="must differ"):
         paper(part(), bases=[{"id": "b", "read_as": "So.", "other": "x"}])
+    for kind in ("claims", "bases"):
+        told = asked.model_dump()
+        with pytest.raises(ValueError, match=f"{kind}: two have the id"):
+            PaperModel.model_validate(told | {kind: [*told[kind], told[kind][0]]})
 
 
 def test_an_option_that_is_not_named_is_meant_at_its_default() -> None:

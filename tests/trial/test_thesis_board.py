@@ -25,7 +25,9 @@ ALL = ("jffs2", "ubifs", "yaffs2", "nftl-fat32")
 KIB = 1024
 
 
-def planned(board: QemuBoard, name: str, fs: str, mib: int = 8, **words: Any) -> TrialSpec:
+def planned(
+    board: QemuBoard, name: str, fs: str, mib: int = 8, part: str = "nandsim-small", **words: Any
+) -> TrialSpec:
     told = {
         "name": "t",
         "question": "q",
@@ -33,7 +35,7 @@ def planned(board: QemuBoard, name: str, fs: str, mib: int = 8, **words: Any) ->
         "matrix": {
             "workloads": [{"name": f"thesis-2007-{name}", **words}],
             "filesystems": [{"name": fs}],
-            "chips": [{"part": "nandsim-small", "partition_mib": mib}],
+            "chips": [{"part": part, "partition_mib": mib}],
             "states": [{"name": "fresh"}],
             "seeds": [3],
         },
@@ -42,8 +44,10 @@ def planned(board: QemuBoard, name: str, fs: str, mib: int = 8, **words: Any) ->
     return spec
 
 
-def trial(board: QemuBoard, name: str, fs: str, mib: int = 8, **words: Any) -> Trial:
-    found = asyncio.run(one.run(planned(board, name, fs, mib, **words), board, "t"))
+def trial(
+    board: QemuBoard, name: str, fs: str, mib: int = 8, part: str = "nandsim-small", **words: Any
+) -> Trial:
+    found = asyncio.run(one.run(planned(board, name, fs, mib, part, **words), board, "t"))
     assert found.error is None
     assert lock.doubts(found.warnings) == []
     return found
@@ -80,6 +84,24 @@ def test_updates_leave_a_file_that_is_read_anew(board: QemuBoard, fs: str, every
     assert found.texts["read_digest"] != found.texts["making_digest"]
     assert found.per_block is not None
     assert sum(found.per_block.programs) == updating.chip.programs
+
+
+@pytest.mark.parametrize(("fs", "pages", "besides"), [("ubifs", 3, 0.3), ("yaffs2", 2, 0.1)])
+def test_a_durable_update_costs_its_pages(
+    board: QemuBoard, fs: str, pages: int, besides: float
+) -> None:
+    """UBIFS writes the block of 4096 bytes anew, YAFFS2 the page and the file's header.
+
+    A block's node is 4144 bytes, so the third of its pages is padding but for 48. The inode has
+    whole seconds, and is written once in each. Besides: headers of UBI's blocks and commits;
+    summaries of YAFFS2's, and updates that lie across two pages.
+    """
+    asked: dict[str, Any] = {"file_bytes": 65536, "bytes": 10, "updates": 600, "fsync_every": 1}
+    found = trial(board, "ram", fs, 32, "apf27", **asked)
+    updating = phase(found, "updating")
+    assert updating.operations["fsync"] == 600
+    assert updating.chip is not None
+    assert pages <= updating.chip.programs / 600 < pages + besides
 
 
 def test_small_files_are_read_anew(board: QemuBoard) -> None:

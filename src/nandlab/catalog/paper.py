@@ -372,6 +372,14 @@ class PaperModel(Noun):
         return claim.workload or self.workload
 
     @model_validator(mode="after")
+    def _each_id_once(self) -> PaperModel:
+        for kind, entries in (("claims", self.claims), ("bases", self.bases)):
+            ids = [e.id for e in entries]
+            if twice := sorted({i for i in ids if ids.count(i) > 1}):
+                raise ValueError(f"{kind}: two have the id {', '.join(twice)}")
+        return self
+
+    @model_validator(mode="after")
     def _shows_what_there_is(self) -> PaperModel:
         known = {c.id for c in self.causes}
         lacking = [c.id for c in self.claims if c.shown and c.shown not in known]

@@ -97,6 +97,14 @@ def test_compare_exits_1_on_a_single_nanosecond(tmp_path: Path) -> None:
     assert str(old + 1) in done.stdout
 
 
+def test_compare_tells_that_no_trial_is_in_both_runs(tmp_path: Path) -> None:
+    a = samples.folder(tmp_path / "a", samples.study()[:3])
+    b = samples.folder(tmp_path / "b", samples.study()[3:6])
+    done = nandlab("compare", a.path, b.path)
+    assert done.returncode == 1
+    assert "no trial is in both runs" in done.stderr
+
+
 def test_a_full_disk_is_one_line(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -143,4 +151,4 @@ def test_an_interruption_is_told(
     with pytest.raises(SystemExit) as ended:
         main()
     assert ended.value.code == 130
-    assert "interrupted; run again to go on" in capsys.readouterr().err
+    assert capsys.readouterr().err.endswith("nandlab: interrupted\n")

@@ -206,6 +206,8 @@ def compare(
 
     folders = RunFolder(run_a), RunFolder(run_b)
     found = differences(*folders)
+    if not set(folders[0].head().trials) & set(folders[1].head().trials):
+        print("no trial is in both runs: their studies have none in common", file=sys.stderr)
     for folder in folders:
         for line in taken(folder):
             print(f"{folder.path}: {line}", file=sys.stderr)
@@ -261,7 +263,8 @@ def main() -> None:
         sys.exit(e.exit_code)
     except SystemExit as e:
         if e.code == INTERRUPTED:
-            print("nandlab: interrupted; run again to go on", file=sys.stderr)
+            resumes = "; run again to go on" if sys.argv[1:2] == ["run"] else ""
+            print(f"nandlab: interrupted{resumes}", file=sys.stderr)
         raise
     except BrokenPipeError:
         sys.exit(141)

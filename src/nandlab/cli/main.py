@@ -21,6 +21,7 @@ from nandlab.cli.advise import advise
 from nandlab.cli.board import Accel, AccelOption, Yaffs2Option, board_app
 from nandlab.cli.chip import chip_app
 from nandlab.cli.image import image_app
+from nandlab.cli.merge import merge
 from nandlab.cli.publish import publish
 from nandlab.cli.reproduce import reproduce
 from nandlab.cli.space import space
@@ -90,6 +91,12 @@ def run(  # noqa: PLR0913 - the command line's own options
         int | None,
         typer.Option(min=1, help="run only the first N members of the ensemble; default: all"),
     ] = None,
+    shard: Annotated[
+        str | None,
+        typer.Option(
+            metavar="I/N", help="run only every Nth trial, from the Ith on; nandlab merge joins"
+        ),
+    ] = None,
     accel: AccelOption = Accel.tcg,
     progress: Annotated[
         Style, typer.Option(help="auto: bar on a terminal, plain elsewhere")
@@ -112,6 +119,7 @@ def run(  # noqa: PLR0913 - the command line's own options
     from results/store, and its file names that run; --anew runs it again.
     A run goes member by member. A member is every configuration with one seed and phase offset.
     --members 1 runs the first member only; the same command without it goes on with the others.
+    --shard 1/3, 2/3 and 3/3 run a third each, on three machines; nandlab merge makes one run.
     The board is made of the packages that boards.lock names. Where these are not to be had, the
     newest are taken, and every result says so; --locked refuses instead.
     """
@@ -119,19 +127,21 @@ def run(  # noqa: PLR0913 - the command line's own options
     from nandlab.board.opening import open_board
     from nandlab.cli.progress import watcher
     from nandlab.image.begin import Maker, brought
+    from nandlab.plan.shard import Shard
     from nandlab.plan.study import find, read
     from nandlab.plan.study import plan as expand
     from nandlab.results.store import Store
     from nandlab.trial import run as runner
 
     read_study = read(find(study), board)
+    only = Shard.read(shard) if shard else Shard(1, 1)
     specs = brought(expand(read_study), strictly=locked)
     print("preparing the board", file=sys.stderr, flush=True)
     there = open_board(specs[0].board, accel.value, yaffs2_source, locked=locked)
     runner.refuse_what_the_kernel_lacks(specs, there.kernel_config, read_study.name)
     folder = runner.open_folder(runner.head(read_study, specs, there), out)
     store = None if anew else Store(RESULTS / "store")
-    wanted = runner.order(specs, read_study.members(members))
+    wanted = only.part(runner.order(specs, read_study.members(members)))
     with folder.held():
         wanted = runner.with_images(folder, wanted, there, Maker(there), store)
         asyncio.run(runner.execute(folder, wanted, there, jobs, watcher(progress), store))
@@ -191,6 +201,7 @@ def report(
 app.command()(advise)
 app.command()(reproduce)
 app.command()(publish)
+app.command()(merge)
 app.command()(space)
 
 

@@ -1,0 +1,77 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Brings the trials of several folders of one run into one: of shards, or of other machines.
+
+Everything is read and compared before a byte is written. A trial that is there twice must be the
+same to the nanosecond, but for what hangs on the host.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from nandlab.analysis.compare import compare_trials
+from nandlab.base.digest import file_digest
+from nandlab.base.errors import NandlabError, UsageError
+from nandlab.results.folder import RunFolder
+from nandlab.results.record import Trial
+
+
+class Contradiction(NandlabError):
+    """Two folders have one trial, and it is not the same."""
+
+
+def merge(out: Path, folders: Sequence[RunFolder]) -> RunFolder:
+    """Brings the finished trials of ``folders`` into the run's folder ``out``, made if need be.
+
+    Raises UsageError where a folder is of another run or is damaged, Contradiction with the first
+    difference where one trial is there twice and differs. Nothing is written then. Of a board that
+    does not repeat, no trial can be there twice.
+    """
+    head = folders[0].head()
+    there = [RunFolder(out)] if (out / "run.json").exists() else []
+    for folder in [*there, *folders]:
+        if folder.head().id != head.id:
+            raise UsageError(
+                f"{folder.path} is of another run ({folder.head().id}) than {folders[0].path} "
+                f"({head.id}): another study, board or nandlab"
+            )
+    found: dict[str, RunFolder] = {}
+    for folder in [*there, *folders]:
+        for trial in folder.trials():
+            first = found.setdefault(trial.id, folder)
+            if first is not folder:
+                _same(first, folder, trial)
+            _whole(folder, trial)
+    into = RunFolder.create(out, head)
+    with into.held():
+        for trial_id in into.missing():
+            if trial_id in found:
+                _copy(found[trial_id], into, trial_id)
+    return into
+
+
+def _same(first: RunFolder, folder: RunFolder, trial: Trial) -> None:
+    for difference in compare_trials(first.load(trial.id), trial, trial.id):
+        raise Contradiction(
+            f"{first.path} and {folder.path} have one trial with two results; the first "
+            f"difference is {difference}. Nothing is merged; nandlab compare tells all"
+        )
+
+
+def _whole(folder: RunFolder, trial: Trial) -> None:
+    """UsageError if a file that the trial left is not beside it, byte for byte."""
+    for artefact in trial.artefacts:
+        path = folder.artefact_path(artefact.sha256)
+        if not path.is_file() or file_digest(path) != artefact.sha256:
+            what = "is damaged" if path.is_file() else "is missing"
+            raise UsageError(
+                f"{path}: {artefact.name} of {trial.id} {what}: copy the whole folder of the run"
+            )
+
+
+def _copy(folder: RunFolder, into: RunFolder, trial_id: str) -> None:
+    trial = folder.load(trial_id)
+    assert trial is not None, "it was read a moment ago"
+    names = [artefact.sha256 for artefact in trial.artefacts]
+    into.save(trial.holding({name: folder.artefact_path(name).read_bytes() for name in names}))

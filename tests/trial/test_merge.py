@@ -1,0 +1,88 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Shards become one run, equal to a plain one; what contradicts is told, and nothing is written."""
+
+from __future__ import annotations
+
+import asyncio
+import shutil
+from pathlib import Path
+
+import pytest
+import samples
+from hypothesis import given
+from hypothesis import strategies as st
+from test_run import TEXT, fake
+
+from nandlab.analysis.compare import compare
+from nandlab.base.errors import UsageError
+from nandlab.cli.progress import Silent
+from nandlab.plan import study
+from nandlab.plan.shard import Shard
+from nandlab.results.folder import RunFolder
+from nandlab.trial import run as runner
+from nandlab.trial.merge import Contradiction, merge
+
+
+@given(st.lists(st.integers()), st.integers(1, 40))
+def test_shards_share_all_trials_out(trials: list[int], of: int) -> None:
+    parts = [Shard(i + 1, of).part(trials) for i in range(of)]
+    assert sorted(t for part in parts for t in part) == sorted(trials)
+    assert max(map(len, parts)) - min(map(len, parts)) <= 1
+
+
+@pytest.mark.parametrize("words", ["", "1", "0/2", "3/2", "-1/2", "1/0", "a/b", "1/2/3", "1.5/2"])
+def test_what_is_no_shard_is_refused(words: str) -> None:
+    with pytest.raises(UsageError, match="give I/N"):
+        Shard.read(words)
+
+
+def shard(home: Path, part: Shard) -> RunFolder:
+    path = home / "study.toml"
+    path.write_text(TEXT)
+    made, board = study.read(path), fake()
+    specs = study.plan(made)
+    folder = RunFolder.create(home / f"{part.number}-{part.of}", runner.head(made, specs, board))
+    wanted = part.part(runner.order(specs, made.members()))
+    asyncio.run(runner.execute(folder, wanted, board, 2, Silent()))
+    return folder
+
+
+def test_merged_shards_are_the_plain_run(tmp_path: Path) -> None:
+    plain = shard(tmp_path, Shard(1, 1))
+    parts = [shard(tmp_path, Shard(i, 3)) for i in (1, 2, 3)]
+    first = merge(tmp_path / "out", parts[:2])
+    assert first.missing()
+    whole = merge(tmp_path / "out", [parts[2], plain])
+    assert not whole.missing()
+    assert compare(whole, plain) == []
+
+
+def contents(folder: Path) -> dict[str, bytes]:
+    return {str(p.relative_to(folder)): p.read_bytes() for p in folder.rglob("*") if p.is_file()}
+
+
+def test_two_results_of_one_trial_are_told_and_nothing_is_written(tmp_path: Path) -> None:
+    trials = samples.study()
+    a = samples.folder(tmp_path / "a", trials[:4])
+    (tmp_path / "b").mkdir()
+    shutil.copytree(a.path, tmp_path / "b", dirs_exist_ok=True)
+    path = RunFolder(tmp_path / "b").trial_path(trials[3].id)
+    ns = trials[3].phases[2].ns
+    path.write_text(path.read_text().replace(str(ns), f"{ns}1", 1))
+    with pytest.raises(Contradiction, match=r"phases\.transactions\.ns"):
+        merge(tmp_path / "out", [a, RunFolder(tmp_path / "b")])
+    assert not (tmp_path / "out").exists()
+    before = contents(a.path)
+    with pytest.raises(Contradiction):
+        merge(a.path, [RunFolder(tmp_path / "b")])
+    assert contents(a.path) == before
+
+
+def test_another_run_is_refused(tmp_path: Path) -> None:
+    a = samples.folder(tmp_path / "a")
+    b = samples.folder(tmp_path / "b", id="another")
+    with pytest.raises(UsageError, match="is of another run"):
+        merge(tmp_path / "out", [a, b])
+    with pytest.raises(UsageError, match="not a run"):
+        merge(tmp_path / "out", [a, RunFolder(tmp_path / "nowhere")])
+    assert not (tmp_path / "out").exists()

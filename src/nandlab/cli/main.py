@@ -23,6 +23,7 @@ from nandlab.cli.chip import chip_app
 from nandlab.cli.image import image_app
 from nandlab.cli.merge import merge
 from nandlab.cli.publish import publish
+from nandlab.cli.reprice import reprice
 from nandlab.cli.reproduce import reproduce
 from nandlab.cli.space import space
 from nandlab.cli.trace import trace_app
@@ -202,6 +203,7 @@ app.command()(advise)
 app.command()(reproduce)
 app.command()(publish)
 app.command()(merge)
+app.command()(reprice)
 app.command()(space)
 
 

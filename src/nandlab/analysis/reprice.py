@@ -1,0 +1,178 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""A run's times on another part of the same geometry, foretold from the operations it counted.
+
+``T' = T + sum of n x (latency there - latency here)``: each read, program and erase of a phase, its
+command and address cycles, and its bytes over the bus. So it holds as far as the file system would
+do the same operations on the other part, in the same phases. It would not quite: a collector in
+the background does more in the same time where the chip is faster. docs/reprice.md has the errors
+that were seen. What is foretold is no result, and is never ranked with one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from nandlab.analysis import totals
+from nandlab.analysis.groups import Ensemble
+from nandlab.analysis.spread import Spread, spread
+from nandlab.base.errors import UsageError
+from nandlab.catalog.chip import ChipModel, Geometry, Timing
+from nandlab.results.record import Counts, Trial, Usage
+
+ALIKE = tuple(name for name in Geometry.model_fields if name != "bus_bits")
+"""Of the geometry, what must be the same: else the file system would write other pages."""
+READ_COMMANDS, PROGRAM_COMMANDS, ERASE_COMMANDS = 7, 9, 7
+"""Cycles at tWC of an operation, without its data: commands, addresses, and before a program or
+erase the command that reads the status. See docs/simnand.md, Time."""
+STATUSES = 2
+"""Cycles at tRC of a program or erase: its status, and the write-protect pin's before it."""
+
+
+@dataclass(frozen=True)
+class Part:
+    """A part's latencies as they are simulated, ns, and the width of its bus."""
+
+    name: str
+    t_r: int
+    t_prog: int
+    t_bers: int
+    t_rc: int
+    t_wc: int
+    bus_bits: int
+
+    @classmethod
+    def of(cls, name: str, geometry: Geometry, timing: Timing, latency: str) -> Part:
+        """latency: typical or maximum; UsageError names the maxima that are not known."""
+        which = "maximum" if latency == "maximum" else "typical"
+        try:
+            array = timing.array_ns(which)  # type: ignore[arg-type]
+        except UsageError as e:
+            raise UsageError(f"chip {name}: {e}") from None
+        three = array["t_r_ns"], array["t_prog_ns"], array["t_bers_ns"]
+        return cls(name, *three, timing.t_rc_ns, timing.t_wc_ns, geometry.bus_bits)
+
+    def ns(self, counts: Counts, bytes_read: int, bytes_written: int) -> float:
+        """What the chip takes for these operations and for these bytes over its bus."""
+        cycles_out, cycles_in = (8 * n / self.bus_bits for n in (bytes_read, bytes_written))
+        reads = counts.reads * (self.t_r + READ_COMMANDS * self.t_wc)
+        once = STATUSES * self.t_rc
+        programs = counts.programs * (self.t_prog + PROGRAM_COMMANDS * self.t_wc + once)
+        erases = counts.erases * (self.t_bers + ERASE_COMMANDS * self.t_wc + once)
+        return reads + programs + erases + cycles_out * self.t_rc + cycles_in * self.t_wc
+
+
+def geometry(trial: Trial) -> tuple[Geometry, Timing]:
+    """The trial's chip as the run keeps it; UsageError if it is not there."""
+    told: dict[str, Any] = trial.about("chip")
+    if "timing" not in told or "geometry" not in told:
+        raise UsageError(f"{trial.id}: the run does not keep its chip's timing; run it again")
+    return Geometry.model_validate(told["geometry"]), Timing.model_validate(told["timing"])
+
+
+def own(trial: Trial) -> Part:
+    """The part that the trial was run on."""
+    shape, timing = geometry(trial)
+    return Part.of(trial.chip.part, shape, timing, trial.chip.latency)
+
+
+def unlike(trial: Trial, part: ChipModel) -> str:
+    """How a part's geometry differs from the trial's chip's; empty: it does not."""
+    here, there = geometry(trial)[0], part.geometry
+    return ", ".join(
+        f"{key} {getattr(there, key)} and not {getattr(here, key)}"
+        for key in ALIKE
+        if getattr(here, key) != getattr(there, key)
+    )
+
+
+def changed(trial: Trial, values: Mapping[str, int]) -> Part:
+    """The trial's own part with these keys of ``[timing]`` at other values, ns.
+
+    UsageError names a key that no timing has. ``t_r_ns`` and the like are what is simulated,
+    typical or maximum.
+    """
+    here = own(trial)
+    known = {f"{key}_ns": key for key in ("t_r", "t_prog", "t_bers", "t_rc", "t_wc")}
+    if wrong := [key for key in values if key not in known]:
+        raise UsageError(f"{', '.join(wrong)}: no such latency; known are {', '.join(known)}")
+    new = {known[key]: value for key, value in values.items()}
+    words = ", ".join(f"{key}={value}" for key, value in values.items())
+    told = {k: getattr(here, k) for k in ("t_r", "t_prog", "t_bers", "t_rc", "t_wc", "bus_bits")}
+    return Part(f"{here.name} with {words}", **(told | new))
+
+
+def phase_ns(trial: Trial, phase: str, part: Part) -> float | None:
+    """The phase's time on another part, its sync included, ns; None: its counts are not known."""
+    found, measured = trial.phase(phase), totals.total_ns(trial, phase)
+    if found is None or found.chip is None or measured is None:
+        return None
+    moved = _bytes(trial, found.chip, found.usage)
+    return measured + part.ns(found.chip, *moved) - own(trial).ns(found.chip, *moved)
+
+
+def _bytes(trial: Trial, counts: Counts, usage: Usage | None) -> tuple[int, int]:
+    """Bytes out of the chip and into it; a page is moved whole where they were not counted."""
+    shape = geometry(trial)[0]
+    page = shape.writesize + shape.oobsize
+    out = usage.bytes_read if usage else None
+    into = usage.bytes_written if usage else None
+    return counts.reads * page if out is None else out, (
+        counts.programs * page if into is None else into
+    )
+
+
+def total_ns(trial: Trial, part: Part) -> float | None:
+    """All phases that count, on another part."""
+    return _sum([phase_ns(trial, name, part) for name in totals.timed(trial)])
+
+
+def measured_ns(trial: Trial) -> float | None:
+    """The same as it was measured."""
+    return _sum([totals.total_ns(trial, name) for name in totals.timed(trial)])
+
+
+def _sum(parts: Sequence[float | None]) -> float | None:
+    known = [p for p in parts if p is not None]
+    return sum(known) if known and len(known) == len(parts) else None
+
+
+@dataclass(frozen=True)
+class Foretold:
+    """A time of an ensemble, measured here and foretold for another part, ns."""
+
+    phase: str
+    """A phase's name; empty: all that count."""
+    measured: Spread
+    predicted: Spread
+
+    @property
+    def ratio(self) -> float | None:
+        """The medians' quotient; None where nothing was measured."""
+        here = self.measured.median
+        return self.predicted.median / here if here else None
+
+    @property
+    def doubt(self) -> str:
+        """Why the difference may be none; empty: the ranges lie apart."""
+        if self.measured.n < 2:
+            return "one trial: no range is known"
+        return "" if self.measured.told_apart(self.predicted) else "within the members' range"
+
+
+def foretold(ensemble: Ensemble, part: Part) -> list[Foretold]:
+    """Each phase that counts, then their sum; a time that is not known is left out."""
+    if not ensemble.ok:
+        return []
+    found = []
+    for name in [*totals.timed(ensemble.first), ""]:
+        if name:
+            here = spread(totals.total_ns(t, name) for t in ensemble.ok)
+            there = spread(phase_ns(t, name, part) for t in ensemble.ok)
+        else:
+            here = spread(measured_ns(t) for t in ensemble.ok)
+            there = spread(total_ns(t, part) for t in ensemble.ok)
+        if here is not None and there is not None:
+            found.append(Foretold(name, here, there))
+    return found

@@ -1,0 +1,137 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Times foretold for other parts: as text, as JSON, and as a chart of time over part."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from nandlab.analysis.groups import Setting
+from nandlab.analysis.reprice import Foretold
+from nandlab.analysis.spread import Spread
+from nandlab.base import units
+from nandlab.report import layout, looks
+from nandlab.report.charts import Chart, Spec
+
+Table = Mapping[str, Sequence[Sequence[Foretold]]]
+"""Part -> for each ensemble of the setting what is foretold: nothing if no trial ended well."""
+SAYS = "Predicted from the operations that were counted; nothing was run on another part."
+BY_PHASES = "Work that runs in the background moves between phases: the sum is surer than a phase."
+NO_LATENCY = "Percentiles are not foretold: what one call did on the flash is not counted."
+HEAD = ("", "measured", "predicted", "ratio", "")
+DRAWN = "Full points were measured. The line through a point is the range of the members."
+MARKS = ("min", "median", "max")
+NOTHING = (units.MISSING, units.MISSING, units.MISSING, "no trial ended well")
+
+
+def lines(setting: Setting, table: Table, *, phases: bool) -> Iterator[str]:
+    """A table for each ensemble; phases: each phase too, not only their sum."""
+    yield f"{setting.title}, measured on {setting.chip.part}"
+    for i, ensemble in enumerate(setting.ensembles):
+        rows: list[tuple[str, ...]] = [HEAD]
+        for part, found in table.items():
+            rows += [] if found[i] else [(part, *NOTHING)]
+            shown = [one for one in found[i] if phases or not one.phase]
+            rows += [_row(part, setting, one, phases=phases) for one in shown]
+        yield ""
+        yield ensemble.label
+        yield from _aligned(rows)
+
+
+def _row(part: str, setting: Setting, one: Foretold, *, phases: bool) -> tuple[str, ...]:
+    phase = setting.words.phase(one.phase).title if one.phase else "all"
+    times = one.measured.brief(units.time), one.predicted.brief(units.time)
+    return (f"{part}: {phase}" if phases else part, *times, units.ratio(one.ratio), one.doubt)
+
+
+def _aligned(rows: Sequence[tuple[str, ...]]) -> Iterator[str]:
+    widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
+    for row in rows:
+        first, *others = row
+        cells = [first.ljust(widths[0])]
+        cells += [cell.rjust(w) for cell, w in zip(others[:-1], widths[1:-1], strict=True)]
+        yield "  ".join([*cells, others[-1]]).rstrip()
+
+
+def as_json(setting: Setting, table: Table) -> Iterator[dict[str, Any]]:
+    """An object for each part, ensemble and phase; times in ns, ``phase`` null for their sum."""
+    for part, found in table.items():
+        for ensemble, of in zip(setting.ensembles, found, strict=True):
+            for one in of:
+                yield {
+                    "predicted": True,
+                    "setting": setting.title,
+                    "configuration": ensemble.label,
+                    "part": part,
+                    "phase": one.phase or None,
+                    "measured_ns": dict(zip(MARKS, one.measured.marks, strict=True)),
+                    "predicted_ns": dict(zip(MARKS, one.predicted.marks, strict=True)),
+                    "trials": one.measured.n,
+                    "ratio": one.ratio,
+                    "doubt": one.doubt or None,
+                }
+
+
+def chart(setting: Setting, table: Table, name: str) -> Chart:
+    """Time over part: full what was measured on its own part, hollow what is foretold."""
+    seen = looks.of([(e.first.filesystem, e.label) for e in setting.ensembles])
+    points = []
+    for i, (ensemble, look) in enumerate(zip(setting.ensembles, seen, strict=True)):
+        told = {"label": ensemble.label, "colour": look.colour, "shape": look.shape}
+        totals = {part: _total(found[i]) for part, found in table.items()}
+        there = {part: total for part, total in totals.items() if total is not None}
+        for total in list(there.values())[:1]:
+            points.append(told | _point(f"{setting.chip.part} (measured)", total.measured))
+        points += [told | _point(part, total.predicted) for part, total in there.items()]
+    title, caption = f"Time over part: {setting.title}", f"{SAYS} {DRAWN}"
+    wide, narrow = (_spec(width, points) for width in (layout.WIDE, layout.NARROW))
+    return Chart(name, title, caption, {"points": points}, wide, narrow)
+
+
+def _total(found: Sequence[Foretold]) -> Foretold | None:
+    return next((one for one in found if not one.phase), None)
+
+
+def _point(part: str, found: Spread) -> dict[str, Any]:
+    low, mid, high = (v / 1e9 for v in found.marks)
+    return {"part": part, "low": low, "mid": mid, "high": high}
+
+
+def _spec(width: float, points: Sequence[Mapping[str, Any]]) -> Spec:
+    labels = {p["label"]: p for p in points}
+    parts = [*dict.fromkeys(p["part"] for p in points)]
+    legend = {"title": None, "orient": "top", "columns": 1 if width == layout.NARROW else 3}
+
+    def by_label(of: str) -> dict[str, Any]:
+        scale = {"domain": list(labels), "range": [p[of] for p in labels.values()]}
+        return {"field": "label", "type": "nominal", "scale": scale, "legend": legend}
+
+    x = {"type": "quantitative", "scale": {"type": "log"}, "title": "Time, s"}
+    y = {"field": "part", "type": "nominal", "sort": parts, "title": None}
+    where = {
+        "y": y,
+        "yOffset": {"field": "label", "sort": list(labels)},
+        "color": by_label("colour"),
+    }
+    measured = {"condition": {"test": f"datum.part === {parts[0]!r}", **by_label("colour")}}
+    point = {
+        "mark": {"type": "point", "size": 50, "strokeWidth": 1.6},
+        "encoding": {
+            "x": {"field": "mid", **x},
+            "shape": by_label("shape"),
+            "fill": {**measured, "value": "transparent"},
+            **where,
+        },
+    }
+    rule = {
+        "mark": {"type": "rule", "strokeWidth": 1.2},
+        "encoding": {"x": {"field": "low", **x}, "x2": {"field": "high"}, **where},
+    }
+    return {
+        "$schema": "https://vega.github.io/schema/vega-lite/v5.json",
+        "data": {"name": "points"},
+        "width": width - 190,
+        "height": {"step": 9, "for": "offset"},
+        "layer": [rule, point],
+        "config": layout.CONFIG,
+    }

@@ -1,0 +1,168 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Times for another part are what a hand works out from counts and latencies."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+import samples
+from hypothesis import given
+from hypothesis import strategies as st
+
+from nandlab.analysis import reprice
+from nandlab.analysis.groups import group
+from nandlab.analysis.reprice import Part
+from nandlab.base.errors import UsageError
+from nandlab.catalog.chip import ChipModel
+from nandlab.catalog.files import load
+from nandlab.cli.main import main
+from nandlab.results.record import Counts, Phase, Trial, Usage
+
+CHIP = load("chips", "apf27", ChipModel)
+COUNTS = Counts(reads=1000, programs=100, erases=10)
+MOVED = Usage(bytes_read=2_000_000, bytes_written=200_000)
+PHASES = [
+    Phase(name="creation", ns=10**9, sync_ns=10**8, chip=COUNTS, usage=MOVED),
+    Phase(name="transactions", ns=10**9, chip=Counts(reads=10, programs=0, erases=0)),
+    Phase(name="deletion", ns=10**9, chip=Counts(reads=0, programs=0, erases=0)),
+]
+
+
+def trial(seed: int = 1, phases: list[Phase] = PHASES, **change: Any) -> Trial:
+    made = samples.trial(seed=seed).model_copy(update={"phases": phases, **change})
+    return made.knowing({**made.sources, "chip": CHIP.model_dump(mode="json")})
+
+
+def part(**values: int) -> Part:
+    return reprice.changed(trial(), values)
+
+
+def test_each_latency_is_paid_as_often_as_it_was_counted() -> None:
+    def more(**values: int) -> float | None:
+        found = reprice.phase_ns(trial(), "creation", part(**values))
+        return None if found is None else found - 1_100_000_000
+
+    assert more() == 0
+    assert more(t_r_ns=26_000) == 1000 * 1000
+    assert more(t_prog_ns=221_000) == 100 * 1000
+    assert more(t_bers_ns=501_000) == 10 * 1000
+    # a bus of 16 bits: a cycle for two bytes; two states for each program and erase
+    assert more(t_rc_ns=36) == 1_000_000 + 2 * 110
+    # 7 commands and addresses of a read, 9 of a program, 7 of an erase
+    assert more(t_wc_ns=36) == 100_000 + 7 * 1000 + 9 * 100 + 7 * 10
+
+
+def test_a_page_is_moved_whole_where_bytes_were_not_counted() -> None:
+    found = reprice.phase_ns(trial(), "transactions", part(t_rc_ns=36))
+    assert found == 10**9 + 10 * (2048 + 64) // 2
+
+
+TIMES = st.integers(0, 10**7)
+PARTS = st.builds(Part, st.just("p"), TIMES, TIMES, TIMES, TIMES, TIMES, st.sampled_from([8, 16]))
+
+
+@given(PARTS, st.integers(0, 10**5), st.integers(0, 10**5), st.integers(0, 10**3))
+def test_to_the_same_part_nothing_changes_and_the_way_back_ends_at_the_begin(
+    there: Part, reads: int, programs: int, erases: int
+) -> None:
+    counts = Counts(reads=reads, programs=programs, erases=erases)
+    made = trial(phases=[Phase(name="creation", ns=10**9, chip=counts)])
+    here = reprice.own(made)
+    assert reprice.total_ns(made, here) == 10**9
+    away = reprice.total_ns(made, there)
+    page = 2112
+    assert away is not None
+    back = away + here.ns(counts, reads * page, programs * page)
+    assert back - there.ns(counts, reads * page, programs * page) == pytest.approx(10**9, abs=1)
+
+
+def test_what_was_not_counted_is_not_foretold() -> None:
+    made = trial(phases=[PHASES[0], Phase(name="transactions", ns=5)])
+    assert reprice.phase_ns(made, "transactions", part(t_r_ns=1)) is None
+    assert reprice.total_ns(made, part(t_r_ns=1)) is None
+
+
+def test_a_change_within_the_members_range_is_told() -> None:
+    slower = [p.model_copy(update={"ns": p.ns + 10**7}) for p in PHASES if p.ns]
+    (setting,) = group([trial(1), trial(2, slower)])
+    (ensemble,) = setting.ensembles
+    small, large = (
+        reprice.foretold(ensemble, part(t_bers_ns=ns))[-1] for ns in (501_000, 500_000_000)
+    )
+    assert (small.phase, small.doubt) == ("", "within the members' range")
+    assert large.doubt == ""
+    (alone,) = group([trial()])
+    assert "no range" in reprice.foretold(alone.ensembles[0], part(t_r_ns=1))[-1].doubt
+
+
+def run(tmp_path: Path, *trials: Trial) -> Path:
+    return samples.folder(tmp_path / "run", list(trials)).path
+
+
+def nandlab(monkeypatch: pytest.MonkeyPatch, *words: object) -> int:
+    monkeypatch.setattr("sys.argv", ["nandlab", *map(str, words)])
+    try:
+        main()
+    except SystemExit as e:
+        return int(e.code or 0)
+    return 0
+
+
+def test_every_part_of_the_geometry_without_a_name(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = run(tmp_path, trial(1), trial(2))
+    assert nandlab(monkeypatch, "reprice", folder, "--chart", tmp_path / "c.svg") == 0
+    out = capsys.readouterr().out
+    assert "omap3evm" in out
+    assert "nandsim-small" not in out
+    assert "omap3evm" in (tmp_path / "c.svg").read_text()
+    assert nandlab(monkeypatch, "reprice", folder, "--to", "omap3evm", "--json") == 0
+    told = json.loads(capsys.readouterr().out)
+    assert [t["phase"] for t in told] == ["creation", "transactions", "deletion", None]
+    assert all(t["predicted"] is True for t in told)
+
+
+def test_a_trial_that_failed_is_a_dash(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    failed = samples.trial("yaffs2").model_copy(update={"status": "trial_failed", "error": "e"})
+    assert nandlab(monkeypatch, "reprice", run(tmp_path, trial(), failed)) == 0
+    assert "no trial ended well" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        (["--to", "nandsim-small"], "another geometry"),
+        (["--to", "nowhere"], "no 'nowhere' in catalog/chips"),
+        (["--set", "t_r_ns"], "expected NAME=VALUE"),
+        (["--set", "t_r_ns=-1"], "whole nanoseconds"),
+        (["--set", "t_r_ns=nan"], "whole nanoseconds"),
+        (["--set", "t_x_ns=1"], "t_x_ns: no such latency"),
+        (["--set", "t_r_ns=1", "--set", "t_r_ns=2"], "given twice"),
+        (["--chart", "c.pdf"], "ends in .svg or .png"),
+    ],
+)
+def test_bad_input_is_a_line(
+    words: list[str],
+    says: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert nandlab(monkeypatch, "reprice", run(tmp_path, trial()), *words) == 2
+    (line,) = capsys.readouterr().err.splitlines()
+    assert says in line
+
+
+def test_a_run_that_failed_whole_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    failed = trial().model_copy(update={"status": "trial_failed", "error": "e"})
+    assert nandlab(monkeypatch, "reprice", run(tmp_path, failed)) == 2
+    assert "no trial of this run has ended well" in capsys.readouterr().err
+    assert UsageError.exit_code == 2

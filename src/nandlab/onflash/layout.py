@@ -66,6 +66,8 @@ class Piece(NamedTuple):
     """Bytes of the plain form of what is stored that come before its first byte."""
     packing: str
     """The compressor; empty: stored as it is."""
+    plain: int
+    """Bytes of the plain form of all that is stored: newer pieces may hold parts of it."""
 
 
 @dataclass(frozen=True)
@@ -124,7 +126,7 @@ class Walk:
         """Notes ``count`` bytes of a file from ``offset``, stored as they are."""
         if count:
             self.extents.append(Extent(at, count, Kind.USER, "data", owner))
-            self.pieces.append(Piece(owner, offset, count, at, count, 0, ""))
+            self.pieces.append(Piece(owner, offset, count, at, count, 0, "", count))
 
     def done(self, partition_bytes: int) -> list[Extent]:
         """All extents in order; UsageError if a byte is missing or counted twice."""

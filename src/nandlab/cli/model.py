@@ -1,0 +1,294 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""``nandlab model``: what reading costs, foretold from what lies on flash."""
+
+from __future__ import annotations
+
+import csv
+import json
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+import typer
+
+from nandlab.base.errors import UsageError
+
+if TYPE_CHECKING:
+    from nandlab.model.fragments import FileMap
+    from nandlab.onflash.jffs2 import Dropped
+    from nandlab.onflash.layout import Layout
+
+model_app = typer.Typer(
+    no_args_is_help=True,
+    help="What reading a file costs, foretold from what lies on flash: JFFS2's flash pages call "
+    "by call, and their time. Nothing is run.",
+)
+ImageArgument = Annotated[
+    Path,
+    typer.Argument(
+        metavar="IMAGE",
+        help="an image from nandlab image make, a chip that a study kept, or chip.image of a "
+        "trace made with --image",
+    ),
+]
+PartitionOption = Annotated[
+    float | None,
+    typer.Option(min=0, help="MiB from the chip's start; default: what the image says, or all"),
+]
+JsonOption = Annotated[bool, typer.Option("--json", help="print JSON")]
+FILES_SHOWN = 40
+
+
+@model_app.command("map")
+def map_(
+    image: ImageArgument,
+    file: Annotated[
+        str | None, typer.Option(metavar="PATH", help="each page of this file; default: all files")
+    ] = None,
+    partition_mib: PartitionOption = None,
+    as_json: JsonOption = False,
+    out: Annotated[
+        Path | None, typer.Option("-o", "--out", metavar="FILE", help="draw --file as HTML")
+    ] = None,
+) -> None:
+    """Tell which nodes and flash pages each page of a file is read from, and how many: N.
+
+    N in sequence is with what the call before left in the NAND core's buffer, N alone without.
+    Nodes that cannot be read are dropped and told; the pages that they may touch are unknown.
+    """
+    from nandlab.model.fragments import file_map
+    from nandlab.model.reads import model_of, owner_of
+
+    layout, dropped = _layout(image, partition_mib)
+    model_of(layout.filesystem)
+    if out is not None and file is None:
+        raise UsageError(f"-o {out}: name the file that is to be drawn, with --file")
+    owners = [owner_of(layout, file)] if file else list(layout.sizes)
+    maps = [file_map(layout, owner, dropped) for owner in owners]
+    if out is not None:
+        _draw(out, maps[0])
+    if as_json:
+        print(json.dumps(_as_json(maps, dropped), indent=1))
+    elif file:
+        _print_pages(maps[0])
+    else:
+        _print_files(maps)
+    for node in dropped[:3]:
+        whose = f"of inode {node.number}" if node.number else "of a file that is not known"
+        print(f"nandlab: dropped, {whose}: {node.why}", file=sys.stderr)
+    if dropped:
+        print(
+            f"nandlab: {len(dropped)} nodes could not be read: damage, or a write buffer that was "
+            "not on the flash yet, as of a mounted file system",
+            file=sys.stderr,
+        )
+
+
+def _layout(image: Path, partition_mib: float | None) -> tuple[Layout, list[Dropped]]:
+    from nandlab.onflash import jffs2
+    from nandlab.onflash.every import decode, found
+    from nandlab.onflash.opened import opened
+
+    partition, told = opened(image, partition_mib)
+    try:
+        name = told or found(partition)
+        return jffs2.salvage(partition) if name == "jffs2" else (decode(partition, name), [])
+    except UsageError as e:
+        raise UsageError(f"{image}: {e}") from None
+
+
+def _as_json(maps: list[FileMap], dropped: list[Dropped]) -> dict[str, Any]:
+    return {
+        "files": [
+            {
+                "path": m.path,
+                "size": m.size,
+                "live_bytes": m.live_bytes,
+                "dead_bytes": m.dead_bytes,
+                "n_mean": m.mean,
+                "n_if_rewritten": m.rewritten,
+                "distribution": m.distribution(),
+                "pages": [
+                    {
+                        "page": r.page,
+                        "nodes": r.nodes,
+                        "flash": r.flash if r.known else None,
+                        "n_alone": r.alone if r.known else None,
+                        "n_in_sequence": r.in_sequence if r.known else None,
+                    }
+                    for r in m.rows
+                ],
+            }
+            for m in maps
+        ],
+        "dropped": [node._asdict() for node in dropped],
+    }
+
+
+def _print_pages(m: FileMap) -> None:
+    writer = csv.writer(sys.stdout)
+    writer.writerow(["page", "nodes", "n_alone", "n_in_sequence", "flash_pages"])
+    for r in m.rows:
+        told = [r.alone, r.in_sequence, " ".join(map(str, r.flash))] if r.known else ["", "", ""]
+        writer.writerow([r.page, r.nodes, *told])
+    print(
+        f"{m.path}: {m.size:,} bytes; N {m.mean:.2f} in sequence, {m.rewritten:.2f} if rewritten",
+        file=sys.stderr,
+    )
+
+
+def _print_files(maps: list[FileMap]) -> None:
+    print(f"{'bytes':>12} {'N':>7} {'rewritten':>9} {'dead':>12}  file")
+    for m in sorted(maps, key=lambda m: -m.mean)[:FILES_SHOWN]:
+        print(f"{m.size:>12,} {m.mean:>7.2f} {m.rewritten:>9.2f} {m.dead_bytes:>12,}  {m.path}")
+    if len(maps) > FILES_SHOWN:
+        print(f"... and {len(maps) - FILES_SHOWN} more files of less N; --json has them all")
+
+
+def _draw(to: Path, m: FileMap) -> None:
+    from nandlab.report.fragmap import page
+
+    try:
+        to.write_text(page(m))
+    except OSError as e:
+        raise UsageError(f"{to}: cannot be written: {e.strerror}") from None
+
+
+@model_app.command()
+def read(  # noqa: PLR0913, PLR0917 - the command line's own options
+    image: ImageArgument,
+    file: Annotated[str, typer.Option(metavar="PATH", help="the file that is read")],
+    order: Annotated[
+        str, typer.Option(help="sequential, random:SEED, or a trace's folder: its calls in order")
+    ] = "sequential",
+    chip: Annotated[str, typer.Option(metavar="PART", help="a part of the catalog")] = "apf27",
+    board: Annotated[str, typer.Option(help="a board of the catalog: its ns of an instruction")] = (
+        "apf27"
+    ),
+    kernel: Annotated[str, typer.Option(help="the kernel's series")] = "6.1",
+    formula: Annotated[
+        Literal["nandlab", "paper"],
+        typer.Option(help="paper: N pages and one overhead, --overhead-ns, for each call"),
+    ] = "nandlab",
+    overhead_ns: Annotated[
+        float, typer.Option(min=0, help="of the paper's formula; its own mean is 45060")
+    ] = 45060.0,
+    partition_mib: PartitionOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Foretell the flash pages and the time of each call that reads a page of a file.
+
+    Prints CSV: the page, N, hits in the NAND core's buffer, and ns. The first open is apart: it
+    reads the header of every live node of the file.
+    """
+    from nandlab.model import times
+    from nandlab.model.fragments import calls
+    from nandlab.model.reads import Pieces, owner_of
+
+    layout, dropped = _layout(image, partition_mib)
+    owner = owner_of(layout, file)
+    if any(node.number == owner for node in dropped):
+        raise UsageError(
+            f"{image}: nodes of {file} could not be read: nandlab model map tells which"
+        )
+    pieces = Pieces(layout, owner)
+    pages = _order(order, pieces.pages, owner)
+    t_page, instruction_ns = _costs(chip, board, layout)
+    by = times.instructions(kernel)
+    told = [
+        {
+            "page": call.page,
+            "n": len(call.flash),
+            "hits": call.hits,
+            "ns": round(
+                times.paper_ns(call, t_page, overhead_ns)
+                if formula == "paper"
+                else times.ns(call, by, t_page, instruction_ns)
+            ),
+        }
+        for call in calls(layout, pieces, pages)
+    ]
+    if as_json:
+        print(
+            json.dumps({"predicted": True, "calls": told, "total_ns": _sum(told, "ns")}, indent=1)
+        )
+        return
+    writer = csv.DictWriter(sys.stdout, ["page", "n", "hits", "ns"])
+    writer.writeheader()
+    writer.writerows(told)
+    print(
+        f"predicted: {len(told)} calls, N {_sum(told, 'n')}, {_sum(told, 'ns') / 1e6:.3f} ms",
+        file=sys.stderr,
+    )
+
+
+def _sum(told: list[dict[str, int]], key: str) -> int:
+    return sum(one[key] for one in told)
+
+
+def _order(order: str, pages: int, owner: int) -> list[int]:
+    from random import Random
+
+    from nandlab.model.score import pages_read
+    from nandlab.trace.folder import TraceFolder
+
+    if order == "sequential":
+        return list(range(pages))
+    kind, colon, seed = order.partition(":")
+    if kind == "random" and colon:
+        if not seed.isdecimal():
+            raise UsageError(f"--order {order}: the seed must be a whole number")
+        found = list(range(pages))
+        Random(int(seed)).shuffle(found)
+        return found
+    if not Path(order).is_dir():
+        raise UsageError(f"--order {order}: give sequential, random:SEED or a trace's folder")
+    found = pages_read(TraceFolder(Path(order)), owner)
+    if not found or max(found) >= pages:
+        raise UsageError(f"--order {order}: its calls are not of this file")
+    return found
+
+
+def _costs(chip: str, board: str, layout: Layout) -> tuple[float, float]:
+    """ns of a page read and of an instruction."""
+    from nandlab.analysis.reprice import Part
+    from nandlab.catalog.board import BoardModel
+    from nandlab.catalog.chip import ChipModel
+    from nandlab.catalog.files import load
+    from nandlab.model import times
+
+    part = load("chips", chip, ChipModel)
+    if part.geometry.writesize != layout.writesize:
+        raise UsageError(
+            f"--chip {chip}: pages of {part.geometry.writesize} bytes, the image's have "
+            f"{layout.writesize}"
+        )
+    of = Part.of(chip, part.geometry, part.timing, "typical")
+    shift = load("boards", board, BoardModel).icount_shift
+    return times.page_ns(of, part.geometry), float(1 << shift)
+
+
+@model_app.command()
+def score(
+    trace: Annotated[
+        Path, typer.Argument(metavar="TRACE", help="a trace's folder, made with --image")
+    ],
+    as_json: JsonOption = False,
+) -> None:
+    """Set a trace's reads beside what the model foretells: flash pages call by call, then times.
+
+    The model is given the chip as it was when the trace began, and from the trace which page of
+    the file each call reads. The exit status is 1 if N or the order of pages differs in any call.
+    """
+    from nandlab.model import score as scorer
+    from nandlab.trace.folder import TraceFolder
+
+    folder = TraceFolder(trace)
+    scored = scorer.calls(folder)
+    found = scorer.summary(folder, scored)
+    if as_json:
+        print(json.dumps(found, indent=1))
+    else:
+        print("\n".join(scorer.lines(found)))
+    if found["differ"]:
+        raise typer.Exit(1)

@@ -12,13 +12,14 @@ import re
 import struct
 import zlib
 from collections import defaultdict
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from nandlab.base.errors import UsageError
 from nandlab.onflash.cells import Partition
 from nandlab.onflash.covered import Covered
-from nandlab.onflash.layout import Kind, Layout, Piece, Walk, damaged, paths, text
+from nandlab.onflash.layout import HOLE, Kind, Layout, Piece, Walk, damaged, paths, text
 
 MAGIC, ACCURATE = 0x1985, 0x2000
 OTHER_ENDIAN = 0x8519
@@ -77,6 +78,20 @@ class Attribute(NamedTuple):
     bytes: int
 
 
+class Dropped(NamedTuple):
+    """A node that cannot be read, as the kernel would drop it too."""
+
+    at: int
+    bytes: int
+    why: str
+    number: int
+    """Of its file; 0: not known."""
+    offset: int
+    """Of its first byte in the file, where that is known."""
+    plain: int
+    """Bytes of the file that it may have held; 0: none, or not known."""
+
+
 class Reference(NamedTuple):
     at: int
     inode: int
@@ -93,6 +108,7 @@ class Found:
     attributes: list[Attribute] = field(default_factory=list)
     references: list[Reference] = field(default_factory=list)
     counts: dict[str, int] = field(default_factory=lambda: dict.fromkeys(NAMES.values(), 0))
+    dropped: list[Dropped] = field(default_factory=list)
 
 
 def crc(data: bytes) -> int:
@@ -102,7 +118,22 @@ def crc(data: bytes) -> int:
 
 def decode(partition: Partition) -> Layout:
     """Where everything is; UsageError says what is wrong with the image."""
-    walk, found = Walk(), Found()
+    return _decoded(partition, Found(), strict=True)
+
+
+def salvage(partition: Partition) -> tuple[Layout, list[Dropped]]:
+    """The same of a chip whose file system is mounted, or was cut off: nodes that cannot be read
+    are dropped and told. What they held is not known.
+
+    UsageError where what is left is no file system.
+    """
+    found = Found()
+    layout = _decoded(partition, found, strict=False)
+    return layout, found.dropped
+
+
+def _decoded(partition: Partition, found: Found, *, strict: bool) -> Layout:
+    walk = Walk()
     for block in range(partition.blocks):
         at = block * partition.erasesize
         if block in partition.bad:
@@ -110,11 +141,11 @@ def decode(partition: Partition) -> Layout:
         elif partition.erased(block):
             walk.add(at, partition.erasesize, Kind.FREE, "erased")
         else:
-            Scan(partition, block, walk, found).run()
+            Scan(partition, block, walk, found, strict=strict).run()
     names = _dirents(walk, found)
     reached = paths(((d.parent, d.number, text(d.name)) for d in names), ROOT)
     lost = next((n for n in reached if n != ROOT and n not in found.pieces), None)
-    if lost is not None:
+    if lost is not None and strict:
         raise UsageError(f"{reached[lost]}: no node of inode {lost} is there. Nothing is summed")
     for number, pieces in found.pieces.items():
         _inode(walk, number, pieces, number in reached)
@@ -128,34 +159,77 @@ def decode(partition: Partition) -> Layout:
 class Scan:
     """Finds the nodes of a block."""
 
-    def __init__(self, partition: Partition, block: int, walk: Walk, found: Found) -> None:
+    def __init__(
+        self, partition: Partition, block: int, walk: Walk, found: Found, *, strict: bool
+    ) -> None:
         self.data = partition.data(block)
         self.page = partition.writesize
         self.block, self.base = block, block * partition.erasesize
-        self.walk, self.found = walk, found
+        self.walk, self.found, self.strict = walk, found, strict
 
     def run(self) -> None:
-        data, end, at = self.data, len(self.data), 0
+        end, at = len(self.data), 0
         while at < end:
             if end - at < HEAD.size:
-                self._filled(at, end)
-                return
-            magic, kind, size, head_crc = HEAD.unpack_from(data, at)
-            if magic == 0xFFFF:
-                at = self._erased(at)
-            elif magic == 0:
-                at = self._zeroes(at)
-            elif magic == OTHER_ENDIAN:
-                damaged("a JFFS2 of the other byte order", self.block, at)
-            elif magic != MAGIC:
-                damaged("no JFFS2 node where one should be", self.block, at)
+                at = self._trying(at, end - at, lambda at: self._filled(at, end))
             else:
-                at = self._node(at, kind, size, head_crc)
+                at = self._trying(at, 4, self._next)
 
-    def _filled(self, at: int, end: int) -> None:
+    def _trying(self, at: int, least: int, part: Callable[[int], int]) -> int:
+        """A part that cannot be read is an error, or is dropped up to the next node."""
+        try:
+            return part(at)
+        except UsageError as e:
+            if self.strict:
+                raise
+            return self._drop(at, at + least, str(e))
+
+    def _drop(self, at: int, to: int, why: str) -> int:
+        """Gives what cannot be read up: to its own end if its header tells it, or to a header."""
+        end = len(self.data)
+        if at + HEAD.size <= end and self._is_head(at):
+            size = HEAD.unpack_from(self.data, at)[2]
+            to = max(to, min(at + (size + 3 & ~3), end))
+        while to + HEAD.size <= end and not self._is_head(to):
+            to += 4
+        to = to if to + HEAD.size <= end else end
+        self.walk.add(self.base + at, to - at, Kind.OBSOLETE, "dropped")
+        self.found.dropped.append(Dropped(self.base + at, to - at, why, *self._was(at)))
+        return to
+
+    def _is_head(self, at: int) -> bool:
+        """Whether a node begins here, by its header's checksum."""
+        magic, kind, size, head_crc = HEAD.unpack_from(self.data, at)
+        return bool(
+            magic == MAGIC and head_crc == crc(struct.pack("<HHI", MAGIC, kind | ACCURATE, size))
+        )
+
+    def _was(self, at: int) -> tuple[int, int, int]:
+        """File, offset and bytes of a node whose data alone cannot be read; else zeroes."""
+        if at + INODE_NODE.size > len(self.data) or not self._is_head(at):
+            return 0, 0, 0
+        node = INODE_NODE.unpack_from(self.data, at)
+        if node[1] != INODE or crc(self.data[at : at + 60]) != node[20]:
+            return 0, 0, 0
+        return node[4], node[13], node[15]
+
+    def _next(self, at: int) -> int:
+        magic, kind, size, head_crc = HEAD.unpack_from(self.data, at)
+        if magic == 0xFFFF:
+            return self._erased(at)
+        if magic == 0:
+            return self._zeroes(at)
+        if magic == OTHER_ENDIAN:
+            damaged("a JFFS2 of the other byte order", self.block, at)
+        if magic != MAGIC:
+            damaged("no JFFS2 node where one should be", self.block, at)
+        return self._node(at, kind, size, head_crc)
+
+    def _filled(self, at: int, end: int) -> int:
         if self.data[at:end].strip(b"\xff") and self.data[at:end].strip(b"\0"):
             damaged("no JFFS2 node where one should be", self.block, at)
         self.walk.add(self.base + at, end - at, Kind.SLACK, "block ends")
+        return end
 
     def _erased(self, at: int) -> int:
         """To the next node, or the end of the block, which is free from its next page on."""
@@ -188,18 +262,17 @@ class Scan:
         if size < LEAST[true_kind] or at + size > len(self.data):
             damaged("a node of impossible length", self.block, at)
         to = min(at + (size + 3 & ~3), len(self.data))
-        self.found.counts[NAMES[true_kind]] += 1
         if kind != true_kind:
             self.walk.add(self.base + at, to - at, Kind.OBSOLETE, "marked obsolete")
-            return to
-        if true_kind == PADDING:
+        elif true_kind == PADDING:
             self.walk.add(self.base + at, to - at, Kind.SLACK, "padding")
-            return to
-        self.walk.add(self.base + at + size, to - at - size, Kind.SLACK, "alignment")
-        if true_kind == CLEANMARKER:
-            self.walk.add(self.base + at, size, Kind.METADATA, "clean markers")
         else:
-            READ[true_kind](self, at, size)
+            if true_kind == CLEANMARKER:
+                self.walk.add(self.base + at, size, Kind.METADATA, "clean markers")
+            else:
+                READ[true_kind](self, at, size)
+            self.walk.add(self.base + at + size, to - at - size, Kind.SLACK, "alignment")
+        self.found.counts[NAMES[true_kind]] += 1
         return to
 
     def _sums(self, at: int, covered: int, node_crc: int) -> None:
@@ -344,6 +417,10 @@ def _piece(walk: Walk, number: int, piece: Data, covered: Covered, latest: bool)
     walk.add(piece.at, INODE_NODE.size, Kind.METADATA, "node headers", number)
     if piece.compressor == ZEROES:
         walk.add(start, piece.stored, Kind.OBSOLETE, "covered data")
+        walk.pieces += [
+            Piece(number, begin, to - begin, start, 0, begin - piece.offset, HOLE)
+            for begin, to in seen
+        ]
         return
     if piece.compressor != NO_COMPRESSION:
         kind = Kind.USER if visible else Kind.OBSOLETE
@@ -356,7 +433,9 @@ def _piece(walk: Walk, number: int, piece: Data, covered: Covered, latest: bool)
     done = piece.offset
     for begin, to in seen:
         walk.add(start + done - piece.offset, begin - done, Kind.OBSOLETE, "covered data", number)
-        walk.plain(start + begin - piece.offset, to - begin, number, begin)
+        skip = begin - piece.offset
+        walk.add(start + skip, to - begin, Kind.USER, "data", number)
+        walk.pieces.append(Piece(number, begin, to - begin, start, piece.stored, skip, ""))
         done = to
     rest = piece.offset + piece.plain - done
     walk.add(start + done - piece.offset, rest, Kind.OBSOLETE, "covered data", number)

@@ -1,0 +1,154 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The flash pages that a file system reads for a page of a file, in order.
+
+A page of a file is made of fragments, and each is read from the flash by itself. Source: Linux 6.1,
+fs/jffs2/read.c and drivers/mtd/nand/raw/nand_base.c; docs/model.md.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import NamedTuple
+
+from nandlab.base.errors import UsageError
+from nandlab.onflash.jffs2 import INODE_NODE
+from nandlab.onflash.layout import Layout, Piece
+
+PAGE = 4096
+"""Bytes of a page of the page cache."""
+
+
+class Read(NamedTuple):
+    """A read of the MTD device."""
+
+    at: int
+    """From the start of the partition."""
+    bytes: int
+
+
+class Access(NamedTuple):
+    """A flash page that a read asked for."""
+
+    page: int
+    """From the start of the partition."""
+    hit: bool
+    """Whether the NAND core had it in its buffer, so that the chip read nothing."""
+    whole: bool
+    """Whether it was read past the buffer, straight to its reader."""
+
+
+class PageBuffer:
+    """The NAND core's buffer of one page.
+
+    A read of a part of a page goes through it and leaves the page there. A read of a whole page
+    goes past it and leaves it as it was, unless it is that very page, which is then copied.
+    """
+
+    def __init__(self, writesize: int, page: int | None = None) -> None:
+        self.writesize = writesize
+        self.page = page
+
+    def read(self, read: Read) -> Iterator[Access]:
+        """The pages of a read, in order."""
+        at, end = read.at, read.at + read.bytes
+        while at < end:
+            page, column = divmod(at, self.writesize)
+            count = min(end - at, self.writesize - column)
+            hit, whole = page == self.page, count == self.writesize
+            if not hit and not whole:
+                self.page = page
+            yield Access(page, hit, whole and not hit)
+            at += count
+
+    def forget(self, first: int, last: int) -> None:
+        """After a program of a page, or the erase of its block: first to last, both of them."""
+        if self.page is not None and first <= self.page <= last:
+            self.page = None
+
+
+class Pieces:
+    """A file's content by page of the file."""
+
+    def __init__(self, layout: Layout, owner: int) -> None:
+        self.size = layout.sizes[owner]
+        of_file = (p for p in layout.pieces if p.owner == owner)
+        self._all = sorted(of_file, key=lambda p: p.offset)
+        self._ends = [p.offset + p.bytes for p in self._all]
+
+    @property
+    def pages(self) -> int:
+        """Pages of the file, the last one perhaps not full."""
+        return -(-self.size // PAGE)
+
+    def of(self, page: int) -> list[Piece]:
+        """What is stored of a page of the file, in order; a hole has nothing."""
+        first, found = bisect_right(self._ends, page * PAGE), []
+        for piece in self._all[first:]:
+            if piece.offset >= (page + 1) * PAGE:
+                break
+            found.append(piece)
+        return found
+
+
+def jffs2(pieces: Sequence[Piece]) -> Iterator[Read]:
+    """For each fragment its node's header, then all of the node's data, however little is live.
+
+    A node that stands for zeroes has a header alone.
+    """
+    for piece in pieces:
+        yield Read(piece.at - INODE_NODE.size, INODE_NODE.size)
+        if piece.stored:
+            yield Read(piece.at, piece.stored)
+
+
+READS: MappingProxyType[str, Callable[[Sequence[Piece]], Iterator[Read]]] = MappingProxyType(
+    {"jffs2": jffs2}
+)
+
+
+@dataclass(frozen=True)
+class Call:
+    """One call that reads a page of a file."""
+
+    page: int
+    """Of the file."""
+    pieces: Sequence[Piece] = field(repr=False)
+    accesses: Sequence[Access] = field(repr=False)
+
+    @property
+    def flash(self) -> list[int]:
+        """Pages that the chip reads, in order; as many are N."""
+        return [a.page for a in self.accesses if not a.hit]
+
+    @property
+    def hits(self) -> int:
+        """Pages that the buffer had."""
+        return sum(a.hit for a in self.accesses)
+
+
+def owner_of(layout: Layout, path: str) -> int:
+    """The number of a regular file; UsageError if there is none of this path."""
+    wanted = "/" + path.strip("/")
+    for owner in layout.sizes:
+        if layout.paths.get(owner) == wanted:
+            return owner
+    known = sorted(layout.paths[o] for o in layout.sizes if o in layout.paths)
+    near = ", ".join(known[:5]) + (", ..." if len(known) > 5 else "")
+    raise UsageError(f"{wanted}: no such file in the image; there are {near or 'none'}")
+
+
+def model_of(filesystem: str) -> Callable[[Sequence[Piece]], Iterator[Read]]:
+    """How a file system reads a page; UsageError if that is not known."""
+    if filesystem not in READS:
+        raise UsageError(f"{filesystem}: how it reads is not modelled; {', '.join(READS)} is")
+    return READS[filesystem]
+
+
+def call(filesystem: str, pieces: Pieces, page: int, buffer: PageBuffer) -> Call:
+    """Reads a page of a file; the buffer is left as the read leaves it."""
+    stored = pieces.of(page)
+    found = [a for read in model_of(filesystem)(stored) for a in buffer.read(read)]
+    return Call(page, stored, found)

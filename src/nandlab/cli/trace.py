@@ -107,6 +107,14 @@ AtOnceOption = Annotated[
         "the chip has come to rest after that",
     ),
 ]
+ImageOption = Annotated[
+    bool,
+    typer.Option(
+        "--image",
+        help="keep the chip as it is when the trace begins, as chip.image in the folder: the board "
+        "runs twice, and the trace is the same without it",
+    ),
+]
 OutOption = Annotated[
     Path | None,
     typer.Option("-o", "--out", help="the folder; default: trace-FS, else trace-FS-2, ..."),
@@ -128,6 +136,7 @@ def run(  # noqa: PLR0913, PLR0917 - the command line's own options
     before: BeforeOption = "",
     with_mount: WithMountOption = False,
     at_once: AtOnceOption = False,
+    image: ImageOption = False,
     seed: Annotated[int, typer.Option(help="seed of the workload and of the flash state")] = 1,
     board: Annotated[str, typer.Option(help="a board of the catalog")] = "apf27",
     out: OutOption = None,
@@ -154,7 +163,7 @@ def run(  # noqa: PLR0913, PLR0917 - the command line's own options
     )
     line = None if workload else job.shell_line(command)
     asked = (listed(tracers), listed(functions), records, before, with_mount, at_once)
-    _begin(job.Request(spec, line, *asked), out)
+    _begin(job.Request(spec, line, *asked), out, image=image)
 
 
 def _parameters(workload: str, given: dict[str, str]) -> dict[str, Any]:
@@ -167,7 +176,7 @@ def _parameters(workload: str, given: dict[str, str]) -> dict[str, Any]:
     return {name: value if name in texts else scalar(value) for name, value in given.items()}
 
 
-def _begin(request: Request, out: Path | None) -> None:
+def _begin(request: Request, out: Path | None, *, image: bool) -> None:
     """Refuses what cannot be traced before the board is prepared, then traces."""
     from nandlab.trace import writer
     from nandlab.traced.setup import tracer_commands
@@ -176,13 +185,13 @@ def _begin(request: Request, out: Path | None) -> None:
     tracer_commands(system, None, request.tracers, request.functions, request.records)
     path = out or _free(Path(f"trace-{system.name}"))
     writer.refuse_existing(path)
-    ok = _trace(request, path)
+    ok = _trace(request, path, image=image)
     print(path)
     if not ok:
         raise typer.Exit(1)
 
 
-def _trace(request: Request, path: Path) -> bool:
+def _trace(request: Request, path: Path, *, image: bool) -> bool:
     """Runs the command on a board and writes the folder; False if the command failed."""
     from nandlab.board.job import BoardLost
     from nandlab.board.opening import open_board
@@ -195,10 +204,13 @@ def _trace(request: Request, path: Path) -> bool:
     refuse_what_the_kernel_lacks([request.spec], there.kernel_config, "--set")
     try:
         record = asyncio.run(there.run(job.job(request)))
+        before = asyncio.run(there.run(job.image_job(request))) if image else None
     except BoardLost as e:
         tail = "\n".join(e.console_tail[-10:])
         raise NandlabError(f"nothing was traced: {e.reason}\n{tail}".rstrip()) from None
-    writer.write(path, request, record, job.outcome(request, record), there)
+    outcome = job.outcome(request, record)
+    kept = job.image(before, record) if before is not None else b""
+    writer.write(path, request, record, outcome, there, kept)
     for warning in TraceFolder(path).summary["warnings"]:
         print(f"nandlab: {warning}", file=sys.stderr)
     return record["command"].ok

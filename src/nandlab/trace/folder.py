@@ -15,7 +15,10 @@ from typing import Any
 from nandlab.base.errors import NandlabError, UsageError
 from nandlab.trace.summary import FORMAT
 
-__all__ = ["FORMAT", "TraceFolder"]
+__all__ = ["CHIP_IMAGE", "FORMAT", "TraceFolder"]
+
+CHIP_IMAGE = "chip.image"
+"""The chip as it was when the trace began, where it was asked for."""
 
 
 class TraceFolder:
@@ -36,6 +39,14 @@ class TraceFolder:
         if not isinstance(found, dict) or found.get("format") != FORMAT:
             raise UsageError(f"{self.path / name}: of another version; this reads {FORMAT}")
         return found
+
+    @property
+    def image(self) -> Path:
+        """The chip as it was when the trace began; UsageError if it was not kept."""
+        path = self.path / CHIP_IMAGE
+        if not path.is_file():
+            raise UsageError(f"{self.path}: no {CHIP_IMAGE} in it: trace again with --image")
+        return path
 
     @property
     def events(self) -> Path:

@@ -14,6 +14,7 @@ from nandlab.base.errors import NandlabError, UsageError
 from nandlab.board.cargo import Cargo, cargo
 from nandlab.board.job import Job, JobRecord, Step, printable
 from nandlab.catalog.filesystem import CAUSES
+from nandlab.chip import simulated
 from nandlab.chip.simulated import COUNTERS
 from nandlab.image import tree
 from nandlab.plan.medium import MOUNTPOINT
@@ -21,12 +22,13 @@ from nandlab.plan.trialspec import TrialSpec
 from nandlab.traced import cost, records
 from nandlab.traced.records import Names, Recording
 from nandlab.traced.setup import FOLDER, records_max, room, start_lines
-from nandlab.trial.medium import mount, rest, unmount
+from nandlab.trial.medium import image_bytes_max, mount, rest, unmount
 from nandlab.trial.steps import config, fill, fill_files, filled, setup
 
 DEADLINE_S = 24 * 3600
 ENDED = "mark command ended"
 SETTLED = "settle-after"
+BEFORE, RECORDS = "chip-before", "records"
 CHIP_COUNTS = (
     *("reads", "programs", "erases", "oob_reads", "oob_programs", "subpage_programs"),
     *(
@@ -79,33 +81,97 @@ class Request:
 
 def job(request: Request) -> Job:
     """The steps that set up, trace, and hand over."""
-    spec = request.spec
-    settle = rest(spec)
-    steps, files = [*setup(spec)], {"tracers.sh": _start(request).encode()}
-    if spec.aged:
-        files |= fill_files(spec)
-        steps.append(fill(spec))
-    if request.before:
-        files["before.sh"] = request.before.encode()
-        steps.append(Step("before", f"cd {MOUNTPOINT} && sh /job/before.sh", DEADLINE_S))
-    steps += [unmount(spec, "unmount-before")] if request.with_mount else []
-    if not request.at_once:
-        steps.append(Step("rest", f"sync; {settle.command}", settle.deadline_s))
-    steps += [Step("tracers", "sh ./tracers.sh"), Step("chip-before", f"cat {COUNTERS}")]
+    spec, files = request.spec, _files(request)
+    steps = list(_until_begin(request))
     if request.with_mount:
         steps.append(mount(spec, "mount-traced"))
     steps += [
-        _command(request, files),
+        _command(request),
         Step("ended", f"echo {ENDED} > {FOLDER}/control", always=True),
     ]
     if request.with_mount:
         steps.append(unmount(spec, "unmount-traced"))
     # what the command left to background threads belongs to it too; and once that is done,
     # nothing happens between the tracers' last record and the reading of the chip's counters
-    steps.append(replace(settle, name=SETTLED, always=True))
+    steps.append(replace(rest(spec), name=SETTLED, always=True))
     hold = _hold(request)
-    offset_ns = round(spec.phase_offset_ms * 1_000_000)
-    return Job((*steps, *_handed_over(hold)), files, offset_ns, hold)
+    return Job((*steps, *_handed_over(hold)), files, _offset_ns(request), hold)
+
+
+def image_job(request: Request) -> Job:
+    """The traced job, but that the chip is handed over where the trace would begin.
+
+    So the traced job is the same with and without an image. Every step keeps its place and its
+    length: the board's init holds them all, and other lengths would move the clock by some ns. The
+    board repeats, so the chip is the same; :func:`image` checks that by each step's ns and output.
+    """
+    spec, traced = request.spec, job(request)
+    hold = cargo(spec.board, spec.cells_bytes, back_bytes=image_bytes_max(spec))
+    begun = [step.name for step in traced.steps].index(BEFORE) + 1
+    program = _command(request).command.split()[0]
+    instead = {
+        RECORDS: f"cat {simulated.IMAGE} | {hold.put()}",
+        # a job brings the programs that its steps name
+        "paths": f"true # treelist {program}",
+    }
+    steps = [_as_long(step, instead.get(step.name, "true")) for step in traced.steps[begun:]]
+    return replace(traced, steps=(*traced.steps[:begun], *steps), cargo=hold)
+
+
+def _as_long(step: Step, command: str) -> Step:
+    """The step with another command, blanks after it so that it is as long."""
+    assert len(command) <= len(step.command), f"{step.name} is too short for {command}"
+    return replace(step, command=command.ljust(len(step.command)))
+
+
+def image(record: JobRecord, traced: JobRecord) -> bytes:
+    """The chip as it was when the trace began; NandlabError if it is not known to be that."""
+    step, before = record.get(RECORDS), record.get(BEFORE)
+    if step is None or before is None or not step.ok or record.cargo is None:
+        failed = record.failed()
+        raise NandlabError(f"no image: {failed.failure() if failed else 'none was brought'}")
+    if _to_begin(record) != _to_begin(traced):
+        raise NandlabError("no image: the board did not repeat what came before the trace")
+    return record.cargo
+
+
+def _to_begin(record: JobRecord) -> list[tuple[str, int, str]]:
+    """Name, ns and output of each step until the trace began."""
+    told = [(step.step, step.ns, step.stdout) for step in record.steps]
+    return told[: [name for name, *_ in told].index(BEFORE) + 1]
+
+
+def _until_begin(request: Request) -> Iterator[Step]:
+    spec = request.spec
+    settle = rest(spec)
+    yield from setup(spec)
+    if spec.aged:
+        yield fill(spec)
+    if request.before:
+        yield Step("before", f"cd {MOUNTPOINT} && sh /job/before.sh", DEADLINE_S)
+    if request.with_mount:
+        yield unmount(spec, "unmount-before")
+    if not request.at_once:
+        yield Step("rest", f"sync; {settle.command}", settle.deadline_s)
+    yield Step("tracers", "sh ./tracers.sh")
+    yield Step(BEFORE, f"cat {COUNTERS}")
+
+
+def _files(request: Request) -> dict[str, bytes]:
+    files = {"tracers.sh": _start(request).encode()}
+    if request.spec.aged:
+        files |= fill_files(request.spec)
+    if request.before:
+        files["before.sh"] = request.before.encode()
+    if request.command is not None:
+        files["command.sh"] = request.command.encode()
+    else:
+        files |= config(request.spec)
+    return files
+
+
+def _offset_ns(request: Request) -> int:
+    return round(request.spec.phase_offset_ms * 1_000_000)
 
 
 def _hold(request: Request) -> Cargo:
@@ -113,12 +179,10 @@ def _hold(request: Request) -> Cargo:
     return cargo(request.spec.board, request.spec.cells_bytes, back_bytes=room(request.records))
 
 
-def _command(request: Request, files: dict[str, bytes]) -> Step:
+def _command(request: Request) -> Step:
     spec = request.spec
     if request.command is not None:
-        files["command.sh"] = request.command.encode()
         return Step("command", f"cd {MOUNTPOINT} && exec sh /job/command.sh", DEADLINE_S)
-    files |= config(spec)
     return Step("command", filled(spec, spec.workload.command), DEADLINE_S)
 
 
@@ -137,7 +201,7 @@ def _handed_over(hold: Cargo) -> Iterator[Step]:
     yield Step("stop", f"echo stop > {FOLDER}/control", always=True)
     yield Step("names", f"cat {FOLDER}/names", always=True)
     brought = f"set -o pipefail; cat {FOLDER}/records | {hold.put()}"
-    yield Step("records", brought, DEADLINE_S, always=True)
+    yield Step(RECORDS, brought, DEADLINE_S, always=True)
     mounted = f"grep -q ' {MOUNTPOINT} ' /proc/mounts"
     yield Step("paths", f"! {mounted} || treelist {MOUNTPOINT}", DEADLINE_S, always=True)
     yield Step("kernel-log", "dmesg -r", always=True)
@@ -169,7 +233,7 @@ def outcome(request: Request, record: JobRecord) -> Outcome:
         raise error(f"nothing was traced: {failed.failure()}")
     status = record["status"].stdout
     recording = records.decode(_brought(record), "the board's trace")
-    before, after = (_numbers(record[s].stdout) for s in ("chip-before", "chip-after"))
+    before, after = (_numbers(record[s].stdout) for s in (BEFORE, "chip-after"))
     return Outcome(
         recording,
         records.names(printable(record["names"].stdout)),
@@ -185,7 +249,7 @@ def outcome(request: Request, record: JobRecord) -> Outcome:
 
 
 def _brought(record: JobRecord) -> bytes:
-    step = record["records"]
+    step = record[RECORDS]
     if not step.ok or record.cargo is None:
         said = "the board brought no records" if step.ok else step.failure()
         raise NandlabError(f"the trace is lost: {said}")

@@ -16,7 +16,7 @@ from nandlab import __version__
 from nandlab.base.errors import UsageError
 from nandlab.board.job import Board, JobRecord
 from nandlab.trace import summary, timeline
-from nandlab.trace.folder import FORMAT
+from nandlab.trace.folder import CHIP_IMAGE, FORMAT
 from nandlab.trace.job import SETTLED, Outcome, Request
 from nandlab.traced import cost, tables
 from nandlab.traced import tree as trees
@@ -43,14 +43,26 @@ def refuse_existing(path: Path) -> None:
         raise UsageError(f"{path}: is there already; name another folder with -o, or remove it")
 
 
-def write(path: Path, request: Request, record: JobRecord, outcome: Outcome, board: Board) -> None:
-    """Writes a trace's folder, whole or not at all; ``board`` made the record."""
+def write(
+    path: Path,
+    request: Request,
+    record: JobRecord,
+    outcome: Outcome,
+    board: Board,
+    image: bytes = b"",
+) -> None:
+    """Writes a trace's folder, whole or not at all; ``board`` made the record.
+
+    image: the chip as it was when the trace began, of ``job.image``; empty: it is not kept.
+    """
     refuse_existing(path)
     path.parent.mkdir(parents=True, exist_ok=True)
     work = Path(tempfile.mkdtemp(dir=path.parent, prefix=".part-"))
     try:
         work.chmod(0o755)
         _fill(work, request, record, outcome, board)
+        if image:
+            (work / CHIP_IMAGE).write_bytes(image)
         work.rename(path)
     except BaseException:
         shutil.rmtree(work, ignore_errors=True)

@@ -96,10 +96,14 @@ class Pieces:
 
 
 def jffs2(pieces: Sequence[Piece]) -> Iterator[Read]:
-    """For each fragment its node's header, then all of the node's data, however little is live."""
+    """For each fragment its node's header, then all of the node's data, however little is live.
+
+    A node that stands for zeroes has a header alone.
+    """
     for piece in pieces:
         yield Read(piece.at - INODE_NODE.size, INODE_NODE.size)
-        yield Read(piece.at, piece.stored)
+        if piece.stored:
+            yield Read(piece.at, piece.stored)
 
 
 READS: MappingProxyType[str, Callable[[Sequence[Piece]], Iterator[Read]]] = MappingProxyType(

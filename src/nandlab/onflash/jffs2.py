@@ -19,7 +19,7 @@ from typing import NamedTuple
 from nandlab.base.errors import UsageError
 from nandlab.onflash.cells import Partition
 from nandlab.onflash.covered import Covered
-from nandlab.onflash.layout import Kind, Layout, Piece, Walk, damaged, paths, text
+from nandlab.onflash.layout import HOLE, Kind, Layout, Piece, Walk, damaged, paths, text
 
 MAGIC, ACCURATE = 0x1985, 0x2000
 OTHER_ENDIAN = 0x8519
@@ -417,6 +417,10 @@ def _piece(walk: Walk, number: int, piece: Data, covered: Covered, latest: bool)
     walk.add(piece.at, INODE_NODE.size, Kind.METADATA, "node headers", number)
     if piece.compressor == ZEROES:
         walk.add(start, piece.stored, Kind.OBSOLETE, "covered data")
+        walk.pieces += [
+            Piece(number, begin, to - begin, start, 0, begin - piece.offset, HOLE, piece.plain)
+            for begin, to in seen
+        ]
         return
     if piece.compressor != NO_COMPRESSION:
         kind = Kind.USER if visible else Kind.OBSOLETE

@@ -19,6 +19,8 @@ PATH_MAX = 4096
 """Letters of a path that are kept: folders may lie in each other as deep as a chip has room."""
 NO_OWNER = 0
 """Owner of an extent that belongs to no file."""
+HOLE = "hole"
+"""Packing of a piece that is all zeroes, of which nothing is stored but that."""
 
 
 class Kind(StrEnum):
@@ -60,12 +62,13 @@ class Piece(NamedTuple):
     """Of its first byte in the file."""
     bytes: int
     at: int
-    """Of the first stored byte in the partition."""
+    """Of the first stored byte in the partition. Of JFFS2, the node's header is right before it."""
     stored: int
+    """All that must be read for the piece: of JFFS2 the whole node's data."""
     skip: int
     """Bytes of the plain form of what is stored that come before its first byte."""
     packing: str
-    """The compressor; empty: stored as it is."""
+    """The compressor; empty: stored as it is; HOLE."""
     plain: int
     """Bytes of the plain form of all that is stored: newer pieces may hold parts of it."""
 
@@ -92,7 +95,7 @@ class Layout:
     @property
     def logical_bytes(self) -> int:
         """Bytes of files that the stored ``user`` bytes stand for; holes are not counted."""
-        return sum(piece.bytes for piece in self.pieces)
+        return sum(piece.bytes for piece in self.pieces if piece.packing != HOLE)
 
     def sums(self) -> dict[Kind, int]:
         """Bytes of each kind."""

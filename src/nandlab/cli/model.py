@@ -74,7 +74,7 @@ def map_(
     else:
         _print_files(maps)
     for node in dropped[:3]:
-        whose = f"of inode {node.number}" if node.number else "of a file that is not known"
+        whose = f"of inode {node.number}" if node.number else node.kind or "of no known kind"
         print(f"nandlab: dropped, {whose}: {node.why}", file=sys.stderr)
     if dropped:
         print(
@@ -187,7 +187,7 @@ def read(  # noqa: PLR0913, PLR0917 - the command line's own options
 
     layout, dropped = _layout(image, partition_mib)
     owner = owner_of(layout, file)
-    if any(node.number == owner for node in dropped):
+    if any(node.may_hold(owner, 0, max(1, layout.sizes[owner])) for node in dropped):
         raise UsageError(
             f"{image}: nodes of {file} could not be read: nandlab model map tells which"
         )

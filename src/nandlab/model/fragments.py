@@ -74,7 +74,7 @@ def file_map(layout: Layout, owner: int, dropped: Sequence[Dropped] = ()) -> Fil
     pages = range(pieces.pages)
     alone = calls(layout, pieces, pages, carry=False)
     in_turn = calls(layout, pieces, pages)
-    unknown = {p for d in dropped if d.number == owner for p in _pages(d)}
+    unknown = {p for p in pages for d in dropped if d.may_hold(owner, p * PAGE, (p + 1) * PAGE)}
     rows = [
         PageRow(a.page, len(a.pieces), a.flash, len(b.flash), a.page not in unknown)
         for a, b in zip(alone, in_turn, strict=True)
@@ -90,10 +90,6 @@ def file_map(layout: Layout, owner: int, dropped: Sequence[Dropped] = ()) -> Fil
         sum(e.bytes for e in of_file),
         _rewritten(layout, pieces),
     )
-
-
-def _pages(node: Dropped) -> range:
-    return range(node.offset // PAGE, -(-(node.offset + node.plain) // PAGE))
 
 
 def _rewritten(layout: Layout, pieces: Pieces) -> float:

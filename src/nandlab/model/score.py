@@ -158,7 +158,7 @@ def _scored(
             of = pieces.setdefault(row.object, Pieces(layout, row.object))
             call = reads.call(filesystem, of, row.offset // PAGE, buffer)
             path = paths.get(row.object, "?")
-            known = not any(_touches(d, row) for d in dropped)
+            known = not any(d.may_hold(row.object, row.offset, row.offset + PAGE) for d in dropped)
             yield Scored(row, path, flash[row.seq], call, known, _disturbed(rows, i))
         elif row.event == "MTD_READ" and row.seq not in within:
             list(buffer.read(Read(row.offset, row.size)))
@@ -166,13 +166,6 @@ def _scored(
             buffer.forget(row.object, row.object)
         elif row.event == "FLASH_ERASE":
             buffer.forget(row.object * per_block, (row.object + 1) * per_block - 1)
-
-
-def _touches(node: Dropped, row: Row) -> bool:
-    """Whether a node may hold a part of the page that a call reads."""
-    if node.number != row.object:
-        return False
-    return node.offset < row.offset + PAGE and row.offset < node.offset + node.plain
 
 
 def _disturbed(rows: Sequence[Row], i: int) -> bool:

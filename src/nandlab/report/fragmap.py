@@ -43,7 +43,7 @@ def page(m: FileMap) -> str:
     about = (
         f"{m.size:,} bytes in {len(m.rows):,} pages. A page takes {m.mean:.2f} reads of the flash "
         f"in sequence; if the file were written anew, {m.rewritten:.2f}."
-        + (f" {unknown} pages are unknown: a node of theirs could not be read." if unknown else "")
+        + (f" {unknown} of the pages are unknown: a node could not be read." if unknown else "")
     )
     rows = (f"<tr><td>{n}</td><td>{count:,}</td></tr>" for n, count in m.distribution().items())
     return Template(TEMPLATE.read_text()).substitute(

@@ -81,6 +81,10 @@ class Partition:
         """All data bytes of a block that is not erased."""
         return self._pages(index)[:, : self.writesize].tobytes()
 
+    def begin(self, index: int, count: int) -> bytes:
+        """The first data bytes of a block that is not erased; count: at most a page's."""
+        return bytes(self._held[index].cells[:count])
+
     def spare(self, index: int) -> NDArray[np.uint8]:
         """Spare areas of a block that is not erased: a row a page."""
         return self._pages(index)[:, self.writesize :]

@@ -3,7 +3,7 @@
 
 Source: Linux, include/uapi/linux/jffs2.h (nodes), fs/jffs2/summary.h (summaries), and of
 fs/jffs2 scan.c, readinode.c, nodelist.c and wbuf.c for what a mount makes of them. Nodes are in
-the byte order of the machine that made them, here little-endian.
+the byte order of the machine that made them: either, and one for all.
 """
 
 from __future__ import annotations
@@ -22,7 +22,9 @@ from nandlab.onflash.covered import Covered
 from nandlab.onflash.layout import HOLE, Kind, Layout, Piece, Walk, damaged, paths, text
 
 MAGIC, ACCURATE = 0x1985, 0x2000
-OTHER_ENDIAN = 0x8519
+LITTLE, BIG = "<", ">"
+MARKS = {struct.pack(order + "H", MAGIC): order for order in (LITTLE, BIG)}
+"""First bytes of a node -> the byte order of all nodes."""
 DIRENT, INODE, CLEANMARKER, PADDING, SUMMARY, XATTR, XREF = (
     0xE001, 0xE002, 0x2003, 0x2004, 0x2006, 0xE008, 0xE009,
 )  # fmt: skip
@@ -36,6 +38,18 @@ INODE_NODE = struct.Struct("<HHIIIIIHHIIIIIIIBBHII")
 XATTR_NODE = struct.Struct("<HHIIIIBBHII")
 XREF_NODE = struct.Struct("<HHIIIIII")
 SUMMARY_NODE = struct.Struct("<HHIIIIIII")
+SEALED = struct.Struct("<HHI")
+"""What a header's checksum is of."""
+ENDING = struct.Struct("<II")
+"""The end of a summary: where it began, and its mark."""
+KIND_OF = struct.Struct("<H")
+BIG_ENDIAN = {
+    form: struct.Struct(BIG + form.format[1:])
+    for form in (
+        *(HEAD, DIRENT_NODE, INODE_NODE, XATTR_NODE, XREF_NODE, SUMMARY_NODE),
+        *(SEALED, ENDING, KIND_OF),
+    )
+}
 assert (HEAD.size, DIRENT_NODE.size, INODE_NODE.size) == (12, 40, 68)
 assert (XATTR_NODE.size, XREF_NODE.size, SUMMARY_NODE.size) == (32, 28, 32)
 LEAST = {DIRENT: 40, INODE: 68, CLEANMARKER: 12, PADDING: 12, SUMMARY: 40, XATTR: 32, XREF: 28}
@@ -120,6 +134,8 @@ class Found:
     references: list[Reference] = field(default_factory=list)
     counts: dict[str, int] = field(default_factory=lambda: dict.fromkeys(NAMES.values(), 0))
     dropped: list[Dropped] = field(default_factory=list)
+    order: str = LITTLE
+    """The byte order of all nodes."""
 
 
 def crc(data: bytes) -> int:
@@ -143,8 +159,18 @@ def salvage(partition: Partition) -> tuple[Layout, list[Dropped]]:
     return layout, found.dropped
 
 
+def order_of(partition: Partition) -> str | None:
+    """The byte order of the first node that a block begins with; None if no block begins so."""
+    for block in range(partition.blocks):
+        if block not in partition.bad and not partition.erased(block):
+            order = MARKS.get(partition.begin(block, 2))
+            if order is not None:
+                return order
+    return None
+
+
 def _decoded(partition: Partition, found: Found, *, strict: bool) -> Layout:
-    walk = Walk()
+    walk, found.order = Walk(), order_of(partition) or LITTLE
     for block in range(partition.blocks):
         at = block * partition.erasesize
         if block in partition.bad:
@@ -177,6 +203,17 @@ class Scan:
         self.page = partition.writesize
         self.block, self.base = block, block * partition.erasesize
         self.walk, self.found, self.strict = walk, found, strict
+        self.big = found.order == BIG
+
+    def _form(self, form: struct.Struct) -> struct.Struct:
+        return BIG_ENDIAN[form] if self.big else form
+
+    def _take(self, form: struct.Struct, at: int) -> tuple[int, ...]:
+        """The numbers of a form, in the byte order of the chip's nodes."""
+        return self._form(form).unpack_from(self.data, at)
+
+    def _head_sum(self, kind: int, size: int) -> int:
+        return crc(self._form(SEALED).pack(MAGIC, kind | ACCURATE, size))
 
     def run(self) -> None:
         end, at = len(self.data), 0
@@ -199,7 +236,7 @@ class Scan:
         """Gives what cannot be read up: to its own end if its header tells it, or to a header."""
         end = len(self.data)
         if at + HEAD.size <= end and self._is_head(at):
-            size = HEAD.unpack_from(self.data, at)[2]
+            size = self._take(HEAD, at)[2]
             to = max(to, min(at + (size + 3 & ~3), end))
         while to + HEAD.size <= end and not self._is_head(to):
             to += 4
@@ -210,10 +247,8 @@ class Scan:
 
     def _is_head(self, at: int) -> bool:
         """Whether a node begins here, by its header's checksum."""
-        magic, kind, size, head_crc = HEAD.unpack_from(self.data, at)
-        return bool(
-            magic == MAGIC and head_crc == crc(struct.pack("<HHI", MAGIC, kind | ACCURATE, size))
-        )
+        magic, kind, size, head_crc = self._take(HEAD, at)
+        return magic == MAGIC and head_crc == self._head_sum(kind, size)
 
     def _was(self, at: int) -> tuple[str, int, int, int]:
         """Kind, file, offset and bytes of a node, as far as they are sure.
@@ -223,11 +258,11 @@ class Scan:
         """
         if at + HEAD.size > len(self.data) or not self._is_head(at):
             return "", 0, 0, 0
-        _, kind, size, _ = HEAD.unpack_from(self.data, at)
+        _, kind, size, _ = self._take(HEAD, at)
         name = NAMES.get(kind | ACCURATE, "")
         if name != "inode" or at + INODE_NODE.size > len(self.data):
             return name, 0, 0, 0
-        node = INODE_NODE.unpack_from(self.data, at)
+        node = self._take(INODE_NODE, at)
         if crc(self.data[at : at + 60]) == node[20]:
             return name, node[4], node[13], node[15]
         written = self._written_to(at, at + size)
@@ -243,12 +278,12 @@ class Scan:
         return at
 
     def _next(self, at: int) -> int:
-        magic, kind, size, head_crc = HEAD.unpack_from(self.data, at)
+        magic, kind, size, head_crc = self._take(HEAD, at)
         if magic == 0xFFFF:
             return self._erased(at)
         if magic == 0:
             return self._zeroes(at)
-        if magic == OTHER_ENDIAN:
+        if bytes(self.data[at : at + 2]) in MARKS and magic != MAGIC:
             damaged("a JFFS2 of the other byte order", self.block, at)
         if magic != MAGIC:
             damaged("no JFFS2 node where one should be", self.block, at)
@@ -284,7 +319,7 @@ class Scan:
 
     def _node(self, at: int, kind: int, size: int, head_crc: int) -> int:
         true_kind = kind | ACCURATE
-        if crc(struct.pack("<HHI", MAGIC, true_kind, size)) != head_crc:
+        if self._head_sum(kind, size) != head_crc:
             damaged("a node's header has a wrong checksum", self.block, at)
         if true_kind not in NAMES:
             damaged(f"a node of unknown kind 0x{kind:04x}", self.block, at)
@@ -315,7 +350,7 @@ class Scan:
             damaged("a node's data have a wrong checksum", self.block, at)
 
     def dirent(self, at: int, size: int) -> None:
-        node = DIRENT_NODE.unpack_from(self.data, at)
+        node = self._take(DIRENT_NODE, at)
         parent, version, number, _, name_bytes, _, _, node_crc, name_crc = node[4:]
         self._sums(at, 32, node_crc)
         start = at + DIRENT_NODE.size
@@ -324,7 +359,7 @@ class Scan:
         self.found.dirents.append(Dirent(self.base + at, parent, version, number, name))
 
     def inode(self, at: int, size: int) -> None:
-        node = INODE_NODE.unpack_from(self.data, at)
+        node = self._take(INODE_NODE, at)
         number, version, mode, _, _, isize, _, _, _, offset, stored, plain = node[4:16]
         self._sums(at, 60, node[20])
         self._stored(at + INODE_NODE.size, stored, size, at, node[19])
@@ -336,7 +371,7 @@ class Scan:
         )
 
     def xattr(self, at: int, size: int) -> None:
-        node = XATTR_NODE.unpack_from(self.data, at)
+        node = self._take(XATTR_NODE, at)
         number, version, _, name_bytes, value_bytes, data_crc, node_crc = node[4:]
         self._sums(at, 28, node_crc)
         held = XATTR_NODE.size + name_bytes + 1 + value_bytes
@@ -347,24 +382,24 @@ class Scan:
         self.found.attributes.append(Attribute(self.base + at, number, version, held))
 
     def xref(self, at: int, size: int) -> None:
-        inode, attribute, version, node_crc = XREF_NODE.unpack_from(self.data, at)[4:]
+        inode, attribute, version, node_crc = self._take(XREF_NODE, at)[4:]
         self._sums(at, 24, node_crc)
         if size != XREF_NODE.size:
             damaged("a node of impossible length", self.block, at)
         self.found.references.append(Reference(self.base + at, inode, attribute, version))
 
     def summary(self, at: int, size: int) -> None:
-        entries, _, _, sum_crc, node_crc = SUMMARY_NODE.unpack_from(self.data, at)[4:]
+        entries, _, _, sum_crc, node_crc = self._take(SUMMARY_NODE, at)[4:]
         self._sums(at, 24, node_crc)
         start, end = at + SUMMARY_NODE.size, at + size
         if crc(self.data[start:end]) != sum_crc:
             damaged("a summary has a wrong checksum", self.block, at)
-        if struct.unpack_from("<II", self.data, end - 8) != (at, SUMMARY_MARK):
+        if self._take(ENDING, end - 8) != (at, SUMMARY_MARK):
             damaged("a summary without its mark", self.block, at)
         for _ in range(entries):
             if start + 24 > end:
                 damaged("a summary of more entries than it has room for", self.block, at)
-            (kind,) = struct.unpack_from("<H", self.data, start)
+            (kind,) = self._take(KIND_OF, start)
             if kind not in SUMMED:
                 damaged("a summary's entry of unknown kind", self.block, start)
             start += SUMMED[kind] + (self.data[start + 22] if kind == DIRENT else 0)

@@ -12,6 +12,15 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from nandlab.base.errors import UsageError
+from nandlab.cli.flashfile import (
+    EraseBlockOption,
+    ImageArgument,
+    JsonOption,
+    OobOption,
+    PageOption,
+    PartitionOption,
+    asked,
+)
 
 if TYPE_CHECKING:
     from nandlab.model.fragments import FileMap
@@ -23,29 +32,19 @@ model_app = typer.Typer(
     help="What reading a file costs, foretold from what lies on flash: JFFS2's flash pages call "
     "by call, and their time. Nothing is run.",
 )
-ImageArgument = Annotated[
-    Path,
-    typer.Argument(
-        metavar="IMAGE",
-        help="an image from nandlab image make, a chip that a study kept, or chip.image of a "
-        "trace made with --image",
-    ),
-]
-PartitionOption = Annotated[
-    float | None,
-    typer.Option(min=0, help="MiB from the chip's start; default: what the image says, or all"),
-]
-JsonOption = Annotated[bool, typer.Option("--json", help="print JSON")]
 FILES_SHOWN = 40
 
 
 @model_app.command("map")
-def map_(
+def map_(  # noqa: PLR0917 - the command line's own options
     image: ImageArgument,
     file: Annotated[
         str | None, typer.Option(metavar="PATH", help="each page of this file; default: all files")
     ] = None,
     partition_mib: PartitionOption = None,
+    page: PageOption = None,
+    oob: OobOption = 0,
+    erase_block: EraseBlockOption = None,
     as_json: JsonOption = False,
     out: Annotated[
         Path | None, typer.Option("-o", "--out", metavar="FILE", help="draw --file as HTML")
@@ -58,8 +57,11 @@ def map_(
     """
     from nandlab.model.fragments import file_map
     from nandlab.model.reads import model_of, owner_of
+    from nandlab.onflash.opened import read as read_layout
 
-    layout, dropped = _layout(image, partition_mib)
+    layout, dropped = read_layout(
+        image, asked(partition_mib, page, erase_block, oob), tolerant=True
+    )
     model_of(layout.filesystem)
     if out is not None and file is None:
         raise UsageError(f"-o {out}: name the file that is to be drawn, with --file")
@@ -82,19 +84,6 @@ def map_(
             "not on the flash yet, as of a mounted file system",
             file=sys.stderr,
         )
-
-
-def _layout(image: Path, partition_mib: float | None) -> tuple[Layout, list[Dropped]]:
-    from nandlab.onflash import jffs2
-    from nandlab.onflash.every import decode, found
-    from nandlab.onflash.opened import opened
-
-    partition, told = opened(image, partition_mib)
-    try:
-        name = told or found(partition)
-        return jffs2.salvage(partition) if name == "jffs2" else (decode(partition, name), [])
-    except UsageError as e:
-        raise UsageError(f"{image}: {e}") from None
 
 
 def _as_json(maps: list[FileMap], dropped: list[Dropped]) -> dict[str, Any]:
@@ -174,6 +163,9 @@ def read(  # noqa: PLR0913, PLR0917 - the command line's own options
         float, typer.Option(min=0, help="of the paper's formula; its own mean is 45060")
     ] = 45060.0,
     partition_mib: PartitionOption = None,
+    page: PageOption = None,
+    oob: OobOption = 0,
+    erase_block: EraseBlockOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """Foretell the flash pages and the time of each call that reads a page of a file.
@@ -184,8 +176,11 @@ def read(  # noqa: PLR0913, PLR0917 - the command line's own options
     from nandlab.model import times
     from nandlab.model.fragments import calls
     from nandlab.model.reads import Pieces, owner_of
+    from nandlab.onflash.opened import read as read_layout
 
-    layout, dropped = _layout(image, partition_mib)
+    layout, dropped = read_layout(
+        image, asked(partition_mib, page, erase_block, oob), tolerant=True
+    )
     owner = owner_of(layout, file)
     if any(node.may_hold(owner, 0, max(1, layout.sizes[owner])) for node in dropped):
         raise UsageError(

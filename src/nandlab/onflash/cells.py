@@ -42,7 +42,7 @@ class Partition:
             return False
         if block.flags & FACTORY_BAD:
             return True
-        if not block.cells:
+        if not block.cells or not self.oobsize:
             return False
         marker = 5 if self.writesize == SMALL_PAGE else 0
         return any(self.spare(index)[page, marker] == 0 for page in (0, 1))

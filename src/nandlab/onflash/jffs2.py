@@ -65,6 +65,18 @@ ROOT = 1
 NOT_ERASED = re.compile(b"[^\xff]")
 
 
+class Shaped(NamedTuple):
+    """The geometry of what nodes were found in, in bytes."""
+
+    bytes: int
+    erasesize: int
+    writesize: int
+
+    @classmethod
+    def of(cls, partition: Partition) -> Shaped:
+        return cls(partition.bytes, partition.erasesize, partition.writesize)
+
+
 class Dirent(NamedTuple):
     at: int
     parent: int
@@ -136,6 +148,17 @@ class Found:
     dropped: list[Dropped] = field(default_factory=list)
     order: str = LITTLE
     """The byte order of all nodes."""
+    walk: Walk = field(default_factory=Walk)
+    sound: int = 0
+    """Bytes of nodes that could be read."""
+    written: int = 0
+    """Blocks that are not erased."""
+    headless: int = 0
+    """Of these, blocks that do not begin with a node."""
+    crossing: int = 0
+    """Nodes that do not end in the block that they begin in."""
+    padded_to: list[int] = field(default_factory=list)
+    """Ends of padding nodes."""
 
 
 def crc(data: bytes) -> int:
@@ -143,20 +166,63 @@ def crc(data: bytes) -> int:
     return zlib.crc32(data, 0xFFFFFFFF) ^ 0xFFFFFFFF
 
 
+def form(little: struct.Struct, order: str) -> struct.Struct:
+    """A form of this file in a byte order."""
+    return BIG_ENDIAN[little] if order == BIG else little
+
+
 def decode(partition: Partition) -> Layout:
     """Where everything is; UsageError says what is wrong with the image."""
-    return _decoded(partition, Found(), strict=True)
+    return assembled(scanned(partition, strict=True), Shaped.of(partition))
 
 
 def salvage(partition: Partition) -> tuple[Layout, list[Dropped]]:
     """The same of a chip whose file system is mounted, or was cut off: nodes that cannot be read
     are dropped and told. What they held is not known.
 
-    UsageError where what is left is no file system.
+    UsageError where what is left is no file system, or cannot be of a chip of this geometry.
     """
-    found = Found()
-    layout = _decoded(partition, found, strict=False)
-    return layout, found.dropped
+    return salvaged(scanned(partition), Shaped.of(partition))
+
+
+def salvaged(found: Found, shape: Shaped) -> tuple[Layout, list[Dropped]]:
+    """What is made of all that was found; UsageError as for :func:`salvage`."""
+    if found.dropped:
+        why = _implausible(found)
+        if why:
+            raise UsageError(
+                f"no JFFS2 of a chip with pages of {shape.writesize} bytes in blocks of "
+                f"{shape.erasesize}: {why}; give the chip's own geometry, all of its blocks"
+            )
+    _right_page(found, shape.writesize)
+    return assembled(found, shape, strict=False), found.dropped
+
+
+def _implausible(found: Found) -> str | None:
+    """Why what was found is no damaged JFFS2 but something else; None if it may be one."""
+    if not found.sound:
+        return "no node can be read"
+    if found.crossing:
+        return f"{found.crossing} nodes end past their erase block"
+    if found.headless > 1 and found.headless * 4 > found.written:
+        return f"{found.headless} of {found.written} blocks do not begin with a node"
+    lost = sum(d.bytes for d in found.dropped)
+    if lost > found.sound // 2:
+        return f"{lost} bytes are no node, {found.sound} are"
+    return None
+
+
+def _right_page(found: Found, page: int) -> None:
+    """Refuses a page that is larger than the chip's: padding ends where a page does.
+
+    Source: Linux, fs/jffs2/wbuf.c.
+    """
+    within = sum(end % page != 0 for end in found.padded_to)
+    if within * 4 > len(found.padded_to):
+        raise UsageError(
+            f"{within} of {len(found.padded_to)} padding nodes end within a page of {page} bytes: "
+            "the chip's pages are smaller"
+        )
 
 
 def order_of(partition: Partition) -> str | None:
@@ -169,54 +235,59 @@ def order_of(partition: Partition) -> str | None:
     return None
 
 
-def _decoded(partition: Partition, found: Found, *, strict: bool) -> Layout:
-    walk, found.order = Walk(), order_of(partition) or LITTLE
+def scanned(partition: Partition, *, strict: bool = False) -> Found:
+    """All nodes of a partition; strict: UsageError for what cannot be read, else it is dropped."""
+    found = Found(order=order_of(partition) or LITTLE)
     for block in range(partition.blocks):
         at = block * partition.erasesize
         if block in partition.bad:
-            walk.add(at, partition.erasesize, Kind.BAD, "bad blocks")
+            found.walk.add(at, partition.erasesize, Kind.BAD, "bad blocks")
         elif partition.erased(block):
-            walk.add(at, partition.erasesize, Kind.FREE, "erased")
+            found.walk.add(at, partition.erasesize, Kind.FREE, "erased")
         else:
-            Scan(partition, block, walk, found, strict=strict).run()
+            Scan(partition, block, found, strict=strict).run()
+    return found
+
+
+def assembled(found: Found, shape: Shaped, *, strict: bool = True) -> Layout:
+    """Files put together from their nodes; strict: UsageError for a name that leads nowhere."""
+    walk = found.walk
     names = _dirents(walk, found)
     reached = paths(((d.parent, d.number, text(d.name)) for d in names), ROOT)
     lost = next((n for n in reached if n != ROOT and n not in found.pieces), None)
-    if lost is not None and strict:
+    if lost is not None and (strict or not found.dropped):
         raise UsageError(f"{reached[lost]}: no node of inode {lost} is there. Nothing is summed")
     for number, pieces in found.pieces.items():
         _inode(walk, number, pieces, number in reached)
     _attributes(walk, found, reached)
     return Layout(
-        "jffs2", partition.bytes, partition.erasesize, partition.writesize,
-        walk.done(partition.bytes), reached, walk.sizes, walk.pieces, found.counts,
+        "jffs2", shape.bytes, shape.erasesize, shape.writesize,
+        walk.done(shape.bytes), reached, walk.sizes, walk.pieces, found.counts,
     )  # fmt: skip
 
 
 class Scan:
     """Finds the nodes of a block."""
 
-    def __init__(
-        self, partition: Partition, block: int, walk: Walk, found: Found, *, strict: bool
-    ) -> None:
+    def __init__(self, partition: Partition, block: int, found: Found, *, strict: bool) -> None:
         self.data = partition.data(block)
         self.page = partition.writesize
         self.block, self.base = block, block * partition.erasesize
-        self.walk, self.found, self.strict = walk, found, strict
-        self.big = found.order == BIG
+        self.walk, self.found, self.strict = found.walk, found, strict
+        self.last = len(self.data.rstrip(b"\xff"))
 
-    def _form(self, form: struct.Struct) -> struct.Struct:
-        return BIG_ENDIAN[form] if self.big else form
-
-    def _take(self, form: struct.Struct, at: int) -> tuple[int, ...]:
+    def _take(self, little: struct.Struct, at: int) -> tuple[int, ...]:
         """The numbers of a form, in the byte order of the chip's nodes."""
-        return self._form(form).unpack_from(self.data, at)
+        return form(little, self.found.order).unpack_from(self.data, at)
 
     def _head_sum(self, kind: int, size: int) -> int:
-        return crc(self._form(SEALED).pack(MAGIC, kind | ACCURATE, size))
+        return crc(form(SEALED, self.found.order).pack(MAGIC, kind | ACCURATE, size))
 
     def run(self) -> None:
         end, at = len(self.data), 0
+        if self.last:
+            self.found.written += 1
+            self.found.headless += not self._is_head(0)
         while at < end:
             if end - at < HEAD.size:
                 at = self._trying(at, end - at, lambda at: self._filled(at, end))
@@ -235,18 +306,20 @@ class Scan:
     def _drop(self, at: int, to: int, why: str) -> int:
         """Gives what cannot be read up: to its own end if its header tells it, or to a header."""
         end = len(self.data)
-        if at + HEAD.size <= end and self._is_head(at):
+        if self._is_head(at):
             size = self._take(HEAD, at)[2]
             to = max(to, min(at + (size + 3 & ~3), end))
-        while to + HEAD.size <= end and not self._is_head(to):
+        last = min(self.last + 3 & ~3, end)
+        while to < last and not self._is_head(to):
             to += 4
-        to = to if to + HEAD.size <= end else end
         self.walk.add(self.base + at, to - at, Kind.OBSOLETE, "dropped")
         self.found.dropped.append(Dropped(self.base + at, to - at, why, *self._was(at)))
         return to
 
     def _is_head(self, at: int) -> bool:
         """Whether a node begins here, by its header's checksum."""
+        if at + HEAD.size > len(self.data):
+            return False
         magic, kind, size, head_crc = self._take(HEAD, at)
         return magic == MAGIC and head_crc == self._head_sum(kind, size)
 
@@ -256,7 +329,7 @@ class Scan:
         They are where the header's checksum is right, or where the node was torn: what comes after
         it in the page of its end was never written, so what comes before is as it was.
         """
-        if at + HEAD.size > len(self.data) or not self._is_head(at):
+        if not self._is_head(at):
             return "", 0, 0, 0
         _, kind, size, _ = self._take(HEAD, at)
         name = NAMES.get(kind | ACCURATE, "")
@@ -323,6 +396,7 @@ class Scan:
             damaged("a node's header has a wrong checksum", self.block, at)
         if true_kind not in NAMES:
             damaged(f"a node of unknown kind 0x{kind:04x}", self.block, at)
+        self.found.crossing += at + size > len(self.data)
         if size < LEAST[true_kind] or at + size > len(self.data):
             damaged("a node of impossible length", self.block, at)
         to = min(at + (size + 3 & ~3), len(self.data))
@@ -330,6 +404,7 @@ class Scan:
             self.walk.add(self.base + at, to - at, Kind.OBSOLETE, "marked obsolete")
         elif true_kind == PADDING:
             self.walk.add(self.base + at, to - at, Kind.SLACK, "padding")
+            self.found.padded_to.append(to)
         else:
             if true_kind == CLEANMARKER:
                 self.walk.add(self.base + at, size, Kind.METADATA, "clean markers")
@@ -337,6 +412,7 @@ class Scan:
                 READ[true_kind](self, at, size)
             self.walk.add(self.base + at + size, to - at - size, Kind.SLACK, "alignment")
         self.found.counts[NAMES[true_kind]] += 1
+        self.found.sound += to - at
         return to
 
     def _sums(self, at: int, covered: int, node_crc: int) -> None:

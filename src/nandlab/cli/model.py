@@ -33,6 +33,7 @@ model_app = typer.Typer(
     "by call, and their time. Nothing is run.",
 )
 FILES_SHOWN = 40
+DROPPED_SHOWN = 3
 
 
 @model_app.command("map")
@@ -75,13 +76,24 @@ def map_(  # noqa: PLR0917 - the command line's own options
         _print_pages(maps[0])
     else:
         _print_files(maps)
-    for node in dropped[:3]:
+    _warn(layout.filesystem, dropped, dumped=page is not None)
+
+
+def _warn(filesystem: str, dropped: list[Dropped], *, dumped: bool) -> None:
+    """Tells on standard error what of the chip could not be read, and what cannot be seen."""
+    for node in dropped[:DROPPED_SHOWN]:
         whose = f"of inode {node.number}" if node.number else node.kind or "of no known kind"
         print(f"nandlab: dropped, {whose}: {node.why}", file=sys.stderr)
     if dropped:
         print(
             f"nandlab: {len(dropped)} nodes could not be read: damage, or a write buffer that was "
-            "not on the flash yet, as of a mounted file system",
+            "not on the flash yet, as of a mounted file system; --json lists them all",
+            file=sys.stderr,
+        )
+    if dumped and filesystem == "jffs2":
+        print(
+            "nandlab: if the file system was mounted when it was dumped, its last writes may be "
+            "missing: JFFS2 keeps them in memory until a page is full",
             file=sys.stderr,
         )
 
@@ -92,6 +104,7 @@ def _as_json(maps: list[FileMap], dropped: list[Dropped]) -> dict[str, Any]:
             {
                 "path": m.path,
                 "size": m.size,
+                "pages_unknown": m.unknown,
                 "live_bytes": m.live_bytes,
                 "dead_bytes": m.dead_bytes,
                 "n_mean": m.mean,
@@ -103,7 +116,7 @@ def _as_json(maps: list[FileMap], dropped: list[Dropped]) -> dict[str, Any]:
                         "nodes": r.nodes,
                         "flash": r.flash if r.known else None,
                         "n_alone": r.alone if r.known else None,
-                        "n_in_sequence": r.in_sequence if r.known else None,
+                        "n_in_sequence": r.in_sequence,
                     }
                     for r in m.rows
                 ],
@@ -118,18 +131,35 @@ def _print_pages(m: FileMap) -> None:
     writer = csv.writer(sys.stdout)
     writer.writerow(["page", "nodes", "n_alone", "n_in_sequence", "flash_pages"])
     for r in m.rows:
-        told = [r.alone, r.in_sequence, " ".join(map(str, r.flash))] if r.known else ["", "", ""]
-        writer.writerow([r.page, r.nodes, *told])
+        alone, flash = (r.alone, " ".join(map(str, r.flash))) if r.known else ("unknown", "")
+        writer.writerow(
+            [r.page, r.nodes, alone, "unknown" if r.in_sequence is None else r.in_sequence, flash]
+        )
+    unknown = f"; {m.unknown} pages are unknown" if m.unknown else ""
     print(
-        f"{m.path}: {m.size:,} bytes; N {m.mean:.2f} in sequence, {m.rewritten:.2f} if rewritten",
+        f"{m.path}: {m.size:,} bytes, {m.live_bytes:,} live and {_count(m.dead_bytes)} dead on "
+        f"flash; N {_n(m.mean)} in sequence, {_n(m.rewritten)} if rewritten{unknown}",
         file=sys.stderr,
     )
 
 
+def _n(mean: float | None) -> str:
+    return "-" if mean is None else f"{mean:.2f}"
+
+
+def _count(count: int | None) -> str:
+    return "-" if count is None else f"{count:,}"
+
+
 def _print_files(maps: list[FileMap]) -> None:
-    print(f"{'bytes':>12} {'N':>7} {'rewritten':>9} {'dead':>12}  file")
-    for m in sorted(maps, key=lambda m: -m.mean)[:FILES_SHOWN]:
-        print(f"{m.size:>12,} {m.mean:>7.2f} {m.rewritten:>9.2f} {m.dead_bytes:>12,}  {m.path}")
+    heads = ("bytes", "live", "dead", "N", "rewritten", "unknown")
+    print("".join(f"{head:>12}" for head in heads) + "  file")
+    for m in sorted(maps, key=lambda m: -(m.mean or 0))[:FILES_SHOWN]:
+        row = (
+            *(_count(m.size), _count(m.live_bytes), _count(m.dead_bytes)),
+            *(_n(m.mean), _n(m.rewritten), _count(m.unknown)),
+        )
+        print("".join(f"{cell:>12}" for cell in row) + f"  {m.path}")
     if len(maps) > FILES_SHOWN:
         print(f"... and {len(maps) - FILES_SHOWN} more files of less N; --json has them all")
 
@@ -174,7 +204,7 @@ def read(  # noqa: PLR0913, PLR0917 - the command line's own options
     reads the header of every live node of the file.
     """
     from nandlab.model import times
-    from nandlab.model.fragments import calls
+    from nandlab.model.fragments import calls, unknown_pages
     from nandlab.model.reads import Pieces, owner_of
     from nandlab.onflash.opened import read as read_layout
 
@@ -182,11 +212,11 @@ def read(  # noqa: PLR0913, PLR0917 - the command line's own options
         image, asked(partition_mib, page, erase_block, oob), tolerant=True
     )
     owner = owner_of(layout, file)
-    if any(node.may_hold(owner, 0, max(1, layout.sizes[owner])) for node in dropped):
+    pieces = Pieces(layout, owner)
+    if unknown_pages(layout, pieces, owner, dropped):
         raise UsageError(
             f"{image}: nodes of {file} could not be read: nandlab model map tells which"
         )
-    pieces = Pieces(layout, owner)
     pages = _order(order, pieces.pages, owner)
     t_page, instruction_ns = _costs(chip, board, layout)
     by = times.instructions(kernel)

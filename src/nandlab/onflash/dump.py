@@ -70,8 +70,6 @@ def read(path: Path, shape: Shape) -> ChipImage:
 
 
 def _whole(path: Path, size: int, shape: Shape) -> None:
-    if not size:
-        raise UsageError(f"{path}: empty; {HOW}")
     if size % shape.block_bytes == 0:
         if size // shape.block_bytes > BLOCKS_MAX:
             raise UsageError(f"{path}: more blocks than a chip has with {shape}: give the chip's")

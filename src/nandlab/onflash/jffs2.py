@@ -262,7 +262,7 @@ def assembled(found: Found, shape: Shaped, *, strict: bool = True) -> Layout:
     _attributes(walk, found, reached)
     return Layout(
         "jffs2", shape.bytes, shape.erasesize, shape.writesize,
-        walk.done(shape.bytes), reached, walk.sizes, walk.pieces, found.counts,
+        walk.done(shape.bytes), reached, walk.sizes, walk.pieces, found.counts, walk.dead,
     )  # fmt: skip
 
 
@@ -524,6 +524,7 @@ def _inode(walk: Walk, number: int, pieces: list[Data], reached: bool) -> None:
         if held is not piece or not reached:
             part = "older copies of nodes" if reached else "nodes of deleted files"
             walk.add(piece.at, INODE_NODE.size + piece.stored, Kind.OBSOLETE, part)
+            walk.dead[number] += INODE_NODE.size + piece.stored
     if not reached:
         return
     order = sorted(by_version.values(), reverse=True)
@@ -550,6 +551,7 @@ def _piece(walk: Walk, number: int, piece: Data, covered: Covered, latest: bool)
     """One node of a regular file, of which newer nodes cover parts."""
     seen = covered.take(piece.offset, piece.offset + piece.plain)
     visible = sum(to - start for start, to in seen)
+    walk.dead[number] += _dead(piece, visible, latest=latest)
     start = piece.at + INODE_NODE.size
     if not visible and not latest:
         walk.add(piece.at, INODE_NODE.size + piece.stored, Kind.OBSOLETE, "covered nodes")
@@ -583,6 +585,13 @@ def _piece(walk: Walk, number: int, piece: Data, covered: Covered, latest: bool)
         done = to
     rest = piece.offset + piece.plain - done
     walk.add(start + done - piece.offset, rest, Kind.OBSOLETE, "covered data", number)
+
+
+def _dead(piece: Data, visible: int, *, latest: bool) -> int:
+    """Bytes of a node that newer ones cover: a node that is compressed is kept whole."""
+    if not visible:
+        return piece.stored if latest else INODE_NODE.size + piece.stored
+    return piece.plain - visible if piece.compressor == NO_COMPRESSION else 0
 
 
 def _attributes(walk: Walk, found: Found, reached: dict[int, str]) -> None:

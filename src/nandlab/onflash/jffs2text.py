@@ -141,7 +141,7 @@ class _Text:
         """Takes the name, in which there may be an end of line."""
         if self.data[at + count : at + count + 1] != b"\n" or self.node is None:
             raise self.refuse(begin, "the name has another length than is told: cut off?")
-        first, end, kind, numbers = self.node
+        first, _, kind, numbers = self.node
         name = self.data[at : at + count]
         if not kind.startswith(b"Obsolete"):
             self.found.dirents.append(Dirent(first, numbers[0], numbers[1], numbers[2], name))

@@ -11,6 +11,7 @@ from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from enum import StrEnum
+from functools import cached_property
 from typing import NamedTuple, NoReturn
 
 from nandlab.base.errors import UsageError
@@ -91,6 +92,16 @@ class Layout:
     """All that is stored of files, in no order; what no piece has is a hole."""
     counts: dict[str, int]
     """What the decoder counted: nodes, pages, chains."""
+    dead: dict[int, int] = field(default_factory=dict, repr=False)
+    """Owner -> written bytes of it that newer ones cover, not yet erased; of JFFS2's files."""
+
+    @cached_property
+    def pieces_of(self) -> dict[int, list[Piece]]:
+        """Owner -> its pieces in order of the file."""
+        found: dict[int, list[Piece]] = defaultdict(list)
+        for piece in sorted(self.pieces):
+            found[piece.owner].append(piece)
+        return found
 
     @property
     def logical_bytes(self) -> int:
@@ -119,6 +130,7 @@ class Walk:
         self.extents: list[Extent] = []
         self.sizes: dict[int, int] = {}
         self.pieces: list[Piece] = []
+        self.dead: dict[int, int] = defaultdict(int)
 
     def add(self, at: int, count: int, kind: Kind, part: str, owner: int = NO_OWNER) -> None:
         """Notes ``count`` bytes from ``at``; 0 bytes are no extent."""

@@ -52,10 +52,7 @@ def read(path: Path, asked: Asked, *, tolerant: bool = False) -> tuple[Layout, l
     tolerant: nodes of JFFS2 that cannot be read are dropped and told; else they are an error.
     UsageError names the file, what is wrong with it, and what to do.
     """
-    if not path.is_file():
-        raise UsageError(f"{path}: no such image")
-    with path.open("rb") as file:
-        begin = file.read(BEGIN)
+    begin = _begin(path)
     if jffs2text.is_text(begin):
         return _text(path, asked, tolerant=tolerant)
     partition, told = opened(path, asked.partition_mib, asked.shape)
@@ -71,6 +68,20 @@ def read(path: Path, asked: Asked, *, tolerant: bool = False) -> tuple[Layout, l
         return jffs2.salvaged(found, jffs2.Shaped.of(partition))
     except UsageError as e:
         raise _of(path, e) from None
+
+
+def _begin(path: Path) -> bytes:
+    """The first bytes of a file; UsageError if there are none."""
+    if not path.is_file():
+        raise UsageError(f"{path}: no such image")
+    try:
+        with path.open("rb") as file:
+            begin = file.read(BEGIN)
+    except OSError as e:
+        raise UsageError(f"{path}: cannot be read: {e.strerror}") from None
+    if not begin:
+        raise UsageError(f"{path}: empty: {dump.HOW}, or make it with nandlab image make")
+    return begin
 
 
 def _of(path: Path, e: NandlabError) -> UsageError:
@@ -101,10 +112,7 @@ def opened(
     partition_mib: MiB from the chip's start; None: what is told of it, or all. shape: of a dump.
     UsageError names the file.
     """
-    if not path.is_file():
-        raise UsageError(f"{path}: no such image")
-    with path.open("rb") as file:
-        own = file.read(4) == chipimage.MAGIC.to_bytes(4, "little")
+    own = _begin(path)[:4] == chipimage.MAGIC.to_bytes(4, "little")
     if shape is not None:
         return _dumped(path, partition_mib, shape, itself=own or chipfile.sidecar_of(path).exists())
     try:

@@ -7,7 +7,7 @@ import zlib
 from collections import defaultdict
 
 from nandlab.onflash.cells import Partition
-from nandlab.onflash.layout import Layout, Piece
+from nandlab.onflash.layout import HOLE, Layout, Piece
 
 DEFLATE = {"jffs2": zlib.MAX_WBITS, "ubifs": -zlib.MAX_WBITS}
 
@@ -46,6 +46,8 @@ def _crc(partition: Partition, layout: Layout, size: int, pieces: list[Piece]) -
             plain = zlib.decompressobj(DEFLATE[layout.filesystem]).decompress(stored)
         elif p.packing == "rtime":
             plain = rtime(stored, p.skip + p.bytes)
+        elif p.packing == HOLE:
+            plain = bytes(p.skip + p.bytes)
         elif p.packing:
             return None
         else:

@@ -11,6 +11,7 @@ from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from enum import StrEnum
+from functools import cached_property
 from typing import NamedTuple, NoReturn
 
 from nandlab.base.errors import UsageError
@@ -19,6 +20,8 @@ PATH_MAX = 4096
 """Letters of a path that are kept: folders may lie in each other as deep as a chip has room."""
 NO_OWNER = 0
 """Owner of an extent that belongs to no file."""
+HOLE = "hole"
+"""Packing of a piece that is all zeroes, of which nothing is stored but that."""
 
 
 class Kind(StrEnum):
@@ -60,12 +63,13 @@ class Piece(NamedTuple):
     """Of its first byte in the file."""
     bytes: int
     at: int
-    """Of the first stored byte in the partition."""
+    """Of the first stored byte in the partition. Of JFFS2, the node's header is right before it."""
     stored: int
+    """All that must be read for the piece: of JFFS2 the whole node's data."""
     skip: int
     """Bytes of the plain form of what is stored that come before its first byte."""
     packing: str
-    """The compressor; empty: stored as it is."""
+    """The compressor; empty: stored as it is; HOLE."""
     plain: int
     """Bytes of the plain form of all that is stored: newer pieces may hold parts of it."""
 
@@ -88,11 +92,21 @@ class Layout:
     """All that is stored of files, in no order; what no piece has is a hole."""
     counts: dict[str, int]
     """What the decoder counted: nodes, pages, chains."""
+    dead: dict[int, int] = field(default_factory=dict, repr=False)
+    """Owner -> written bytes of it that newer ones cover, not yet erased; of JFFS2's files."""
+
+    @cached_property
+    def pieces_of(self) -> dict[int, list[Piece]]:
+        """Owner -> its pieces in order of the file."""
+        found: dict[int, list[Piece]] = defaultdict(list)
+        for piece in sorted(self.pieces):
+            found[piece.owner].append(piece)
+        return found
 
     @property
     def logical_bytes(self) -> int:
         """Bytes of files that the stored ``user`` bytes stand for; holes are not counted."""
-        return sum(piece.bytes for piece in self.pieces)
+        return sum(piece.bytes for piece in self.pieces if piece.packing != HOLE)
 
     def sums(self) -> dict[Kind, int]:
         """Bytes of each kind."""
@@ -116,6 +130,7 @@ class Walk:
         self.extents: list[Extent] = []
         self.sizes: dict[int, int] = {}
         self.pieces: list[Piece] = []
+        self.dead: dict[int, int] = defaultdict(int)
 
     def add(self, at: int, count: int, kind: Kind, part: str, owner: int = NO_OWNER) -> None:
         """Notes ``count`` bytes from ``at``; 0 bytes are no extent."""

@@ -20,7 +20,8 @@ def layout(*pieces: Piece, size: int = 8192) -> Layout:
 
 
 def piece(offset: int, count: int, at: int, *, stored: int = -1, packing: str = "") -> Piece:
-    return Piece(2, offset, count, at, count if stored < 0 else stored, 0, packing)
+    whole = count if stored < 0 else stored
+    return Piece(2, offset, count, at, whole, 0, packing, whole)
 
 
 def pages(*accesses: Access) -> list[int]:

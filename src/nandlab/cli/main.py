@@ -22,6 +22,7 @@ from nandlab.cli.board import Accel, AccelOption, Yaffs2Option, board_app
 from nandlab.cli.chip import chip_app
 from nandlab.cli.image import image_app
 from nandlab.cli.merge import merge
+from nandlab.cli.model import model_app
 from nandlab.cli.publish import publish
 from nandlab.cli.reprice import reprice
 from nandlab.cli.reproduce import reproduce
@@ -43,6 +44,7 @@ app = typer.Typer(
 app.add_typer(board_app, name="board")
 app.add_typer(chip_app, name="chip")
 app.add_typer(image_app, name="image")
+app.add_typer(model_app, name="model")
 app.add_typer(trace_app, name="trace")
 app.add_typer(workload_app, name="workload")
 

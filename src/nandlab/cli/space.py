@@ -45,7 +45,7 @@ def space(
     """
     from nandlab.onflash.every import decode, found
 
-    partition, told = _opened(image, partition_mib)
+    partition, told = opened(image, partition_mib)
     try:
         layout = decode(partition, fs or told or found(partition))
     except UsageError as e:
@@ -67,7 +67,7 @@ def _write_map(to: Path, layout: Layout, name: str) -> None:
         raise UsageError(f"{to}: cannot be written: {e.strerror}") from None
 
 
-def _opened(path: Path, partition_mib: float | None) -> tuple[Partition, str | None]:
+def opened(path: Path, partition_mib: float | None) -> tuple[Partition, str | None]:
     """The partition in a file of either form, and its file system if it is told."""
     from nandlab.chip import file as chipfile
     from nandlab.chip import image as chipimage
@@ -75,8 +75,8 @@ def _opened(path: Path, partition_mib: float | None) -> tuple[Partition, str | N
 
     if not path.is_file():
         raise UsageError(f"{path}: no such image")
-    with path.open("rb") as opened:
-        own = opened.read(4) == chipimage.MAGIC.to_bytes(4, "little")
+    with path.open("rb") as file:
+        own = file.read(4) == chipimage.MAGIC.to_bytes(4, "little")
     try:
         if own:
             chip, told = chipimage.decode(path.read_bytes()), _kept_by(path)

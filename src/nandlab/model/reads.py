@@ -38,6 +38,8 @@ class Access(NamedTuple):
     """Whether the NAND core had it in its buffer, so that the chip read nothing."""
     whole: bool
     """Whether it was read past the buffer, straight to its reader."""
+    bytes: int
+    """That the read takes of it."""
 
 
 class PageBuffer:
@@ -60,7 +62,7 @@ class PageBuffer:
             hit, whole = page == self.page, count == self.writesize
             if not hit and not whole:
                 self.page = page
-            yield Access(page, hit, whole and not hit)
+            yield Access(page, hit, whole and not hit, count)
             at += count
 
     def forget(self, first: int, last: int) -> None:

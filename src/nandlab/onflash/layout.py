@@ -69,6 +69,8 @@ class Piece(NamedTuple):
     """Bytes of the plain form of what is stored that come before its first byte."""
     packing: str
     """The compressor; empty: stored as it is; HOLE."""
+    plain: int
+    """Bytes of the plain form of all that is stored."""
 
 
 @dataclass(frozen=True)
@@ -89,6 +91,8 @@ class Layout:
     """All that is stored of files, in no order; what no piece has is a hole."""
     counts: dict[str, int]
     """What the decoder counted: nodes, pages, chains."""
+    nodes: dict[int, list[int]] = field(default_factory=dict, repr=False)
+    """Owner -> first bytes of its nodes that hold, the newest first; of JFFS2's regular files."""
 
     @property
     def logical_bytes(self) -> int:
@@ -117,6 +121,7 @@ class Walk:
         self.extents: list[Extent] = []
         self.sizes: dict[int, int] = {}
         self.pieces: list[Piece] = []
+        self.nodes: dict[int, list[int]] = {}
 
     def add(self, at: int, count: int, kind: Kind, part: str, owner: int = NO_OWNER) -> None:
         """Notes ``count`` bytes from ``at``; 0 bytes are no extent."""
@@ -127,7 +132,7 @@ class Walk:
         """Notes ``count`` bytes of a file from ``offset``, stored as they are."""
         if count:
             self.extents.append(Extent(at, count, Kind.USER, "data", owner))
-            self.pieces.append(Piece(owner, offset, count, at, count, 0, ""))
+            self.pieces.append(Piece(owner, offset, count, at, count, 0, "", count))
 
     def done(self, partition_bytes: int) -> list[Extent]:
         """All extents in order; UsageError if a byte is missing or counted twice."""

@@ -314,7 +314,7 @@ class _Volume:
         self.walk.add(start, stored, Kind.USER, "data", owner)
         packing = COMPRESSORS.get(packer, f"compressor {packer}")
         offset = (block & KEY_BLOCK) * BLOCK
-        self.walk.pieces.append(Piece(owner, offset, size, start, stored, 0, packing))
+        self.walk.pieces.append(Piece(owner, offset, size, start, stored, 0, packing, size))
 
     def _inode(self, leb: bytes, base: int, node: Node, owner: int) -> None:
         """An inode that holds; an attribute's value is an inode too."""

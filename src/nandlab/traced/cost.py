@@ -98,7 +98,7 @@ def of(
         for (kind, price), count in sorted(counts.items(), key=lambda c: -c[1] * c[0][1])
     ]
     instructions = sum(count * price for (_, price), count in counts.items())
-    ns_each = _instruction_ns(board)
+    ns_each = instruction_ns(board)
     ns = None if ns_each is None else instructions * ns_each
     return {
         "kernel": kernel,
@@ -111,7 +111,7 @@ def of(
     }
 
 
-def _instruction_ns(board: Mapping[str, Any]) -> int | None:
+def instruction_ns(board: Mapping[str, Any]) -> int | None:
     """Board time of an instruction, ns; None: the board's clock does not count instructions."""
     if board.get("accel") != "tcg":
         return None

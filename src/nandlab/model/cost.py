@@ -8,7 +8,7 @@ times the prices of ``catalog/read-costs.toml``, which ``bench/read_model`` meas
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
@@ -44,6 +44,8 @@ UNPACKING = {
     "node": "nodes unpacked",
     "stored_byte": "their bytes as they are stored",
     "plain_byte": "their bytes unpacked",
+    "saved_byte": "their stored bytes, each times the share that compression saved of its node: "
+    "data that hardly shrink are few long copies, data that shrink to nothing are too",
 }
 PACKERS = ("lzo", "zlib")
 """Compressors whose unpacking is measured."""
@@ -133,7 +135,7 @@ def work(call: Call) -> dict[str, float]:
     """The work of a call by kind."""
     begin = call.page * PAGE
     seen = [_seen(piece, begin) for piece in call.pieces]
-    found = Counter[str](passed(call.accesses))
+    found: dict[str, float] = defaultdict(float, passed(call.accesses))
     found["call"] += 1
     found["node"] += len(seen)
     found["zero_byte"] += PAGE - sum(seen)
@@ -150,6 +152,8 @@ def work(call: Call) -> dict[str, float]:
             found[f"{piece.packing}_node"] += 1
             found[f"{piece.packing}_stored_byte"] += piece.stored
             found[f"{piece.packing}_plain_byte"] += piece.plain
+            saved = 1 - piece.stored / piece.plain
+            found[f"{piece.packing}_saved_byte"] += piece.stored * saved
     return dict(found)
 
 

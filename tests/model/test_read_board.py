@@ -13,7 +13,9 @@ from readtraces import AT_RANDOM, IN_ORDER, histories, packed, pieces, request, 
 from nandlab.board.qemu import QemuBoard, open_board
 from nandlab.catalog.board import BoardModel
 from nandlab.catalog.files import load
-from nandlab.model import foretell, reads, score
+from nandlab.model import score
+from nandlab.model.lookup import FirstOpen
+from nandlab.model.reads import Call
 from nandlab.model.score import Scored
 from nandlab.trace import job
 from nandlab.trace.folder import TraceFolder
@@ -26,10 +28,16 @@ SIZES = (300, 512, 1500)
 def foretold(trace: TraceFolder, files: int) -> list[Scored]:
     """All calls, every one of them and every first open as foretold."""
     found = score.calls(trace)
-    assert [(c.path, c.page, c.told, c.flash) for c in found if not c.same] == []
+    assert [(c.path, c.told, c.call.flash) for c in found if not c.same] == []
     assert all(call.known for call in found)
-    assert sum(call.page is None for call in found) == files
+    assert sum(isinstance(call.call, FirstOpen) for call in found) == files
     return found
+
+
+def errors(trace: TraceFolder, calls: list[Scored]) -> dict[str, float]:
+    """Of the time of calls that read a page, during which nothing else ran."""
+    told: dict[str, float] = score.summary(trace, calls)["undisturbed"]
+    return told
 
 
 def test_the_trace_is_the_same_with_and_without_its_image(board: QemuBoard) -> None:
@@ -48,20 +56,9 @@ def test_the_trace_is_the_same_with_and_without_its_image(board: QemuBoard) -> N
 @pytest.mark.parametrize("command", [IN_ORDER, AT_RANDOM])
 def test_files_in_one_piece_and_in_many(board: QemuBoard, tmp_path: Path, command: str) -> None:
     trace = traced(board, tmp_path / "t", pieces(*SIZES), command)
-    calls = foretold(trace, len(SIZES) + 2)
-    still = [call for call in calls if call.page is not None and not call.disturbed]
-    rates = score.rates_of(trace)
-    wrong = score.errors([c.ns for c in still], [c.foretold_ns(rates) for c in still])
-    assert abs(wrong.total) < 0.01
-    assert wrong.median < 0.001
-    if command == IN_ORDER:  # the model alone, from the image and the order
-        layout, dropped = score.opened(trace)
-        owner = reads.owner_of(layout, "/mixed")
-        order = foretell.order_of(str(trace.path), 32, "/mixed")
-        alone = list(foretell.calls(layout, dropped, owner, order, rates))
-        assert order == list(range(32))
-        told = [call.told for call in calls if call.path == "/mixed"]
-        assert [call.flash for call in alone][1:] == told[1:]
+    wrong = errors(trace, foretold(trace, len(SIZES) + 2))
+    assert abs(wrong["total"]) < 0.01
+    assert wrong["median"] < 0.001
 
 
 @pytest.mark.parametrize("compression", ["lzo", "zlib"])
@@ -74,10 +71,9 @@ def test_another_board_and_chip(tmp_path: Path) -> None:
     other = open_board(load("boards", "omap3evm", BoardModel))
     made = pieces(*SIZES)
     trace = traced(other, tmp_path / "t", made, part="omap3evm")
-    calls = [call for call in foretold(trace, len(SIZES) + 2) if not call.disturbed]
-    rates = score.rates_of(trace)
-    wrong = score.errors([c.ns for c in calls], [c.foretold_ns(rates) for c in calls])
-    assert abs(wrong.total) < 0.005
+    wrong = errors(trace, foretold(trace, len(SIZES) + 2))
+    assert abs(wrong["total"]) < 0.005
+    assert wrong["median"] < 0.001
 
 
 @pytest.mark.long
@@ -88,7 +84,6 @@ def test_random_histories(board: QemuBoard, tmp_path: Path, seed: int) -> None:
     command = chance.choice((IN_ORDER, AT_RANDOM))
     made = list(histories(seed, 25))
     trace = traced(board, tmp_path / "t", made, command, compression=compression)
-    found = score.calls(trace)
-    wrong = [(c.path, c.page, c.told, c.flash) for c in found if c.page is not None and not c.same]
-    assert wrong == []
+    found = [call for call in score.calls(trace) if isinstance(call.call, Call)]
+    assert [(c.path, c.told, c.call.flash) for c in found if not c.same] == []
     assert len(found) > 25

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The flash pages of a page of a file: fragments worked out by hand, and the buffer's rules."""
+"""The flash pages of a read are those that a hand works out, through the core's one buffer."""
 
 from __future__ import annotations
 
@@ -8,109 +8,119 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nandlab.base.errors import UsageError
-from nandlab.model.reads import Access, PageBuffer, Pieces, Read, call, owner_of
-from nandlab.onflash.layout import HOLE, Layout, Piece
+from nandlab.model import reads
+from nandlab.model.fragments import calls, file_map
+from nandlab.model.reads import PageBuffer, Pieces, Read
+from nandlab.onflash.jffs2 import Dropped
+from nandlab.onflash.layout import Layout, Piece
 
-FLASH = 2048
-HEADER = 68
-
-
-def layout(*pieces: Piece, size: int = 8192) -> Layout:
-    return Layout("jffs2", 1 << 20, 1 << 17, FLASH, [], {2: "/a"}, {2: size}, list(pieces), {})
+FILE, PAGE = 5, 2048
 
 
-def piece(offset: int, count: int, at: int, *, stored: int = -1, packing: str = "") -> Piece:
-    whole = count if stored < 0 else stored
-    return Piece(2, offset, count, at, whole, 0, packing, whole)
+def layout(*pieces: Piece, size: int = 8192, filesystem: str = "jffs2") -> Layout:
+    of = {FILE: "/a"}, {FILE: size}
+    return Layout(filesystem, 1 << 20, 1 << 17, PAGE, [], *of, list(pieces), {})
 
 
-def pages(*accesses: Access) -> list[int]:
-    return [a.page for a in accesses if not a.hit]
+def piece(offset: int, count: int, at: int, stored: int = 0, skip: int = 0) -> Piece:
+    stored = stored or count
+    return Piece(FILE, offset, count, at, stored, skip, "", stored)
 
 
-def test_header_and_data_are_two_reads_and_the_second_finds_the_buffer() -> None:
-    one = layout(piece(0, 4096, 10 * FLASH + HEADER))
-    found = call("jffs2", Pieces(one, 2), 0, PageBuffer(FLASH))
-    assert [a.page for a in found.accesses] == [10, 10, 11, 12]
-    assert (found.flash, found.hits) == ([10, 12 - 1, 12], 1)
+def pages(buffer: PageBuffer, *asked: tuple[int, int]) -> list[tuple[int, bool]]:
+    return [(a.page, a.hit) for read in asked for a in buffer.read(Read(*read))]
 
 
-def test_a_whole_page_is_read_past_the_buffer_and_leaves_it() -> None:
-    buffer = PageBuffer(FLASH, 5)
-    assert pages(*buffer.read(Read(7 * FLASH, FLASH))) == [7]
-    assert buffer.page == 5
-    assert pages(*buffer.read(Read(7 * FLASH, FLASH))) == [7]
-    assert pages(*buffer.read(Read(5 * FLASH, FLASH))) == []
+def test_a_part_stays_in_the_buffer_and_a_whole_page_goes_past_it() -> None:
+    buffer = PageBuffer(PAGE)
+    assert pages(buffer, (100, 68), (168, 10)) == [(0, False), (0, True)]
+    # page 1 whole, past the buffer; page 0 is still there
+    assert pages(buffer, (2048, 2048), (2048, 4), (0, 8)) == [(1, False), (1, False), (0, False)]
+    # a whole page that is in the buffer is copied from it
+    assert pages(buffer, (0, 2048), (2048, 2048)) == [(0, True), (1, False)]
+    assert buffer.page == 0
 
 
-def test_two_nodes_that_share_a_page_read_it_once() -> None:
-    half = 2048
-    start = 12 * FLASH + 500
-    second = start + HEADER + half + HEADER
-    two = layout(piece(0, half, start + HEADER), piece(half, half, second))
-    found = call("jffs2", Pieces(two, 2), 0, PageBuffer(FLASH))
-    assert found.flash == [12, 13, 14]
-
-
-def test_the_buffer_carries_over_from_one_call_to_the_next() -> None:
-    at, buffer = 10 * FLASH + HEADER, PageBuffer(FLASH)
-    two = Pieces(layout(piece(0, 4096, at), piece(4096, 4096, at + 4096 + HEADER)), 2)
-    assert call("jffs2", two, 0, buffer).flash == [10, 11, 12]
-    assert call("jffs2", two, 1, buffer).flash == [13, 14]
-    assert call("jffs2", two, 1, PageBuffer(FLASH)).flash == [12, 13, 14]
-
-
-def test_all_of_a_node_is_read_however_little_of_it_is_live() -> None:
-    little = layout(piece(100, 50, 3 * FLASH + HEADER, stored=4096))
-    assert call("jffs2", Pieces(little, 2), 0, PageBuffer(FLASH)).flash == [3, 4, 5]
-
-
-def test_a_node_of_zeroes_has_a_header_alone_and_a_gap_has_nothing() -> None:
-    hole = layout(piece(0, 4096, 3 * FLASH + HEADER, stored=0, packing=HOLE))
-    assert call("jffs2", Pieces(hole, 2), 0, PageBuffer(FLASH)).flash == [3]
-    assert call("jffs2", Pieces(hole, 2), 1, PageBuffer(FLASH)).flash == []
-
-
-def test_a_program_or_an_erase_of_the_page_empties_the_buffer() -> None:
-    buffer = PageBuffer(FLASH, 70)
-    buffer.forget(64, 69)
-    assert buffer.page == 70
-    buffer.forget(64, 127)
+def test_a_program_or_an_erase_empties_the_buffer() -> None:
+    buffer = PageBuffer(PAGE, 7)
+    buffer.forget(8, 9)
+    assert buffer.page == 7
+    buffer.forget(0, 63)
     assert buffer.page is None
 
 
-def test_a_page_that_two_pieces_share_has_both_in_order() -> None:
-    of = Pieces(layout(piece(4000, 200, 9000), piece(0, 4000, 100), size=4200), 2)
-    assert [p.offset for p in of.of(0)] == [0, 4000]
-    assert [p.offset for p in of.of(1)] == [4000]
-    assert of.pages == 2
+def test_a_node_is_read_as_header_and_data_and_state_carries_over() -> None:
+    # nodes of 4096 bytes one after the other: 68 + 4096
+    of = layout(piece(0, 4096, 68), piece(4096, 4096, 4164 + 68))
+    first, second = calls(of, Pieces(of, FILE), [0, 1])
+    # data: the rest of page 0 from the buffer, page 1 whole, the begin of page 2
+    assert (first.flash, first.hits) == ([0, 1, 2], 1)
+    # header and the first data are in page 2, which the call before left in the buffer
+    assert (second.flash, second.hits) == ([3, 4], 2)
+    alone = list(calls(of, Pieces(of, FILE), [0, 1], carry=False))
+    assert [len(c.flash) for c in alone] == [3, 3]
 
 
-def test_a_path_or_a_file_system_that_is_not_there_is_told() -> None:
-    one = layout()
-    assert owner_of(one, "a") == owner_of(one, "/a") == 2
-    with pytest.raises(UsageError, match="/b: no such file in the image; there are /a"):
-        owner_of(one, "b")
-    with pytest.raises(UsageError, match="nftl-fat32: how it reads is not modelled"):
-        call("nftl-fat32", Pieces(one, 2), 0, PageBuffer(FLASH))
+def test_all_of_a_node_is_read_though_a_part_of_it_lives() -> None:
+    of = layout(piece(0, 100, 68, stored=4096), piece(100, 1000, 8192 + 68), size=1100)
+    (call,) = calls(of, Pieces(of, FILE), [0])
+    assert call.flash == [0, 1, 2, 4]
+    assert sum(a.bytes for a in call.accesses) == 68 + 4096 + 68 + 1000
+
+
+def test_a_hole_reads_nothing() -> None:
+    of = layout(piece(4096, 4096, 68))
+    hole, stored = calls(of, Pieces(of, FILE), [0, 1])
+    assert hole.flash == []
+    assert stored.flash == [0, 1, 2]
+
+
+def test_the_map_knows_what_it_does_not_know() -> None:
+    of = layout(piece(0, 4096, 68), piece(4096, 4096, 4164 + 68))
+    lost = Dropped(0, 100, "torn", "inode", FILE, 4000, 50)
+    found = file_map(of, FILE, [lost])
+    assert [r.known for r in found.rows] == [False, True]
+    lost = Dropped(0, 100, "torn", "inode", FILE, 4000, 100)
+    assert [r.known for r in file_map(of, FILE, [lost]).rows] == [False, False]
+    of_another = Dropped(0, 100, "torn", "inode", FILE + 1, 0, 8192)
+    assert all(r.known for r in file_map(of, FILE, [of_another]).rows)
+    assert all(r.known for r in file_map(of, FILE, [Dropped(0, 40, "torn", "dirent")]).rows)
+    assert not any(r.known for r in file_map(of, FILE, [Dropped(0, 4, "not a node", "")]).rows)
+
+
+def test_a_file_written_in_order_gains_nothing_from_being_rewritten() -> None:
+    step = 4096 + 68
+    of = layout(*(piece(i * 4096, 4096, i * step + 68) for i in range(16)), size=16 * 4096)
+    found = file_map(of, FILE)
+    assert found.mean == found.rewritten
+    assert found.live_bytes == 16 * step
 
 
 @given(
-    st.lists(
-        st.tuples(st.integers(0, 20 * FLASH), st.integers(0, 3 * FLASH)).map(lambda r: Read(*r))
-    )
+    st.lists(st.tuples(st.integers(0, 10**5), st.integers(1, 5000)), max_size=30),
+    st.sampled_from([512, 2048, 4096]),
 )
-def test_the_buffer_misses_what_it_does_not_hold_and_covers_all_that_is_asked(
-    asked: list[Read],
+def test_the_buffer_gives_every_byte_once_and_hits_only_what_it_holds(
+    asked: list[tuple[int, int]], writesize: int
 ) -> None:
-    buffer, held = PageBuffer(FLASH), None
-    for read in asked:
-        found = list(buffer.read(read))
-        last = read.at + read.bytes - 1
-        wanted = range(read.at // FLASH, last // FLASH + 1) if read.bytes else range(0)
-        assert [a.page for a in found] == list(wanted)
+    buffer = PageBuffer(writesize)
+    for at, count in asked:
+        held = buffer.page
+        found = list(buffer.read(Read(at, count)))
+        assert sum(a.bytes for a in found) == count
+        assert [a.page for a in found] == list(
+            range(at // writesize, (at + count - 1) // writesize + 1)
+        )
         for a in found:
-            whole = read.at <= a.page * FLASH and (a.page + 1) * FLASH <= last + 1
             assert a.hit == (a.page == held)
-            held = held if whole or a.hit else a.page
+            if not a.hit and a.bytes < writesize:
+                held = a.page
         assert buffer.page == held
+
+
+def test_what_is_not_modelled_is_refused() -> None:
+    of = layout(filesystem="nftl-fat32")
+    with pytest.raises(UsageError, match="is not modelled"):
+        file_map(of, FILE)
+    with pytest.raises(UsageError, match="/b: no such file in the image; there are /a"):
+        reads.owner_of(layout(), "b")

@@ -44,8 +44,8 @@ app = typer.Typer(
 app.add_typer(board_app, name="board")
 app.add_typer(chip_app, name="chip")
 app.add_typer(image_app, name="image")
-app.add_typer(model_app, name="model")
 app.add_typer(trace_app, name="trace")
+app.add_typer(model_app, name="model")
 app.add_typer(workload_app, name="workload")
 
 StudyArgument = Annotated[

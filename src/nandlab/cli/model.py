@@ -1,12 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""``nandlab model``: what reading a file costs, foretold from a chip's image and from a trace."""
+"""``nandlab model``: what reading costs, foretold from what lies on flash."""
 
 from __future__ import annotations
 
 import csv
-import io
 import json
-from collections.abc import Iterable, Sequence
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -15,223 +14,300 @@ import typer
 from nandlab.base.errors import UsageError
 
 if TYPE_CHECKING:
-    from nandlab.model.cost import Rates
-    from nandlab.model.foretell import Foretold
-    from nandlab.model.score import Scored
+    from nandlab.model.fragments import FileMap
     from nandlab.onflash.jffs2 import Dropped
     from nandlab.onflash.layout import Layout
 
 model_app = typer.Typer(
     no_args_is_help=True,
-    help="Foretell what reading a file costs, from where its bytes lie on flash. docs/model.md",
+    help="What reading a file costs, foretold from what lies on flash: JFFS2's flash pages call "
+    "by call, and their time. Nothing is run.",
 )
 ImageArgument = Annotated[
-    Path, typer.Argument(metavar="IMAGE", help="a chip's image, as nandlab space takes it")
+    Path,
+    typer.Argument(
+        metavar="IMAGE",
+        help="an image from nandlab image make, a chip that a study kept, or chip.image of a "
+        "trace made with --image",
+    ),
 ]
-PathOption = Annotated[
-    str, typer.Option("--file", metavar="PATH", help="a file in the image, from its root")
+PartitionOption = Annotated[
+    float | None,
+    typer.Option(min=0, help="MiB from the chip's start; default: what the image says, or all"),
 ]
-JsonOption = Annotated[bool, typer.Option("--json", help="print JSON, times in ns")]
-CsvOption = Annotated[
-    Path | None, typer.Option("--csv", metavar="FILE", help="write a line for each call")
-]
-READ_HEAD = ("file", "page", "n", "hits", "nodes", "ns", "flash_pages")
-SCORE_HEAD = (
-    *("event", "file", "page", "n", "n_foretold", "same_pages", "known", "disturbed"),
-    *("ns", "foretold_ns", "paper_ns"),
-)
+JsonOption = Annotated[bool, typer.Option("--json", help="print JSON")]
+FILES_SHOWN = 40
+
+
+@model_app.command("map")
+def map_(
+    image: ImageArgument,
+    file: Annotated[
+        str | None, typer.Option(metavar="PATH", help="each page of this file; default: all files")
+    ] = None,
+    partition_mib: PartitionOption = None,
+    as_json: JsonOption = False,
+    out: Annotated[
+        Path | None, typer.Option("-o", "--out", metavar="FILE", help="draw --file as HTML")
+    ] = None,
+) -> None:
+    """Tell which nodes and flash pages each page of a file is read from, and how many: N.
+
+    N in sequence is with what the call before left in the NAND core's buffer, N alone without.
+    Nodes that cannot be read are dropped and told; the pages that they may touch are unknown.
+    """
+    from nandlab.model.fragments import file_map
+    from nandlab.model.reads import model_of, owner_of
+
+    layout, dropped = _layout(image, partition_mib)
+    model_of(layout.filesystem)
+    if out is not None and file is None:
+        raise UsageError(f"-o {out}: name the file that is to be drawn, with --file")
+    owners = [owner_of(layout, file)] if file else list(layout.sizes)
+    maps = [file_map(layout, owner, dropped) for owner in owners]
+    if out is not None:
+        _draw(out, maps[0])
+    if as_json:
+        print(json.dumps(_as_json(maps, dropped), indent=1))
+    elif file:
+        _print_pages(maps[0])
+    else:
+        _print_files(maps)
+    for node in dropped[:3]:
+        whose = f"of inode {node.number}" if node.number else node.kind or "of no known kind"
+        print(f"nandlab: dropped, {whose}: {node.why}", file=sys.stderr)
+    if dropped:
+        print(
+            f"nandlab: {len(dropped)} nodes could not be read: damage, or a write buffer that was "
+            "not on the flash yet, as of a mounted file system",
+            file=sys.stderr,
+        )
+
+
+def _layout(image: Path, partition_mib: float | None) -> tuple[Layout, list[Dropped]]:
+    from nandlab.onflash import jffs2
+    from nandlab.onflash.every import decode, found
+    from nandlab.onflash.opened import opened
+
+    partition, told = opened(image, partition_mib)
+    try:
+        name = told or found(partition)
+        return jffs2.salvage(partition) if name == "jffs2" else (decode(partition, name), [])
+    except UsageError as e:
+        raise UsageError(f"{image}: {e}") from None
+
+
+def _as_json(maps: list[FileMap], dropped: list[Dropped]) -> dict[str, Any]:
+    return {
+        "files": [
+            {
+                "path": m.path,
+                "size": m.size,
+                "live_bytes": m.live_bytes,
+                "dead_bytes": m.dead_bytes,
+                "n_mean": m.mean,
+                "n_if_rewritten": m.rewritten,
+                "distribution": m.distribution(),
+                "pages": [
+                    {
+                        "page": r.page,
+                        "nodes": r.nodes,
+                        "flash": r.flash if r.known else None,
+                        "n_alone": r.alone if r.known else None,
+                        "n_in_sequence": r.in_sequence if r.known else None,
+                    }
+                    for r in m.rows
+                ],
+            }
+            for m in maps
+        ],
+        "dropped": [node._asdict() for node in dropped],
+    }
+
+
+def _print_pages(m: FileMap) -> None:
+    writer = csv.writer(sys.stdout)
+    writer.writerow(["page", "nodes", "n_alone", "n_in_sequence", "flash_pages"])
+    for r in m.rows:
+        told = [r.alone, r.in_sequence, " ".join(map(str, r.flash))] if r.known else ["", "", ""]
+        writer.writerow([r.page, r.nodes, *told])
+    print(
+        f"{m.path}: {m.size:,} bytes; N {m.mean:.2f} in sequence, {m.rewritten:.2f} if rewritten",
+        file=sys.stderr,
+    )
+
+
+def _print_files(maps: list[FileMap]) -> None:
+    print(f"{'bytes':>12} {'N':>7} {'rewritten':>9} {'dead':>12}  file")
+    for m in sorted(maps, key=lambda m: -m.mean)[:FILES_SHOWN]:
+        print(f"{m.size:>12,} {m.mean:>7.2f} {m.rewritten:>9.2f} {m.dead_bytes:>12,}  {m.path}")
+    if len(maps) > FILES_SHOWN:
+        print(f"... and {len(maps) - FILES_SHOWN} more files of less N; --json has them all")
+
+
+def _draw(to: Path, m: FileMap) -> None:
+    from nandlab.report.fragmap import page
+
+    try:
+        to.write_text(page(m))
+    except OSError as e:
+        raise UsageError(f"{to}: cannot be written: {e.strerror}") from None
 
 
 @model_app.command()
 def read(  # noqa: PLR0913, PLR0917 - the command line's own options
     image: ImageArgument,
-    file: PathOption,
-    chip: Annotated[str, typer.Option(metavar="PART", help="a chip of the catalog")],
-    board: Annotated[str, typer.Option(metavar="NAME", help="a board of the catalog")],
+    file: Annotated[str, typer.Option(metavar="PATH", help="the file that is read")],
     order: Annotated[
-        str,
-        typer.Option(help="sequential; random:SEED, each page once; or a trace's folder"),
+        str, typer.Option(help="sequential, random:SEED, or a trace's folder: its calls in order")
     ] = "sequential",
+    chip: Annotated[str, typer.Option(metavar="PART", help="a part of the catalog")] = "apf27",
+    board: Annotated[str, typer.Option(help="a board of the catalog: its ns of an instruction")] = (
+        "apf27"
+    ),
+    kernel: Annotated[
+        str | None, typer.Option(help="the kernel's series; default: the board's")
+    ] = None,
     formula: Annotated[
         Literal["nandlab", "paper"],
-        typer.Option(help="paper: T = N T_page + T_overhead, of the tracing paper"),
+        typer.Option(help="paper: N pages and one overhead, --overhead-ns, for each call"),
     ] = "nandlab",
-    partition_mib: Annotated[
-        float | None,
-        typer.Option(min=0, help="MiB from the chip's start; default: what the image says, or all"),
-    ] = None,
-    to: CsvOption = None,
+    overhead_ns: Annotated[
+        float, typer.Option(min=0, help="of the paper's formula; its own mean is 45060")
+    ] = 45060.0,
+    partition_mib: PartitionOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Foretell flash pages and time of each call that reads a page of a file.
+    """Foretell the flash pages and the time of each call that reads a page of a file.
 
-    The first open is apart: the kernel then reads the header of each of the file's nodes.
+    Prints CSV: the page, N, hits in the NAND core's buffer, and ns. The first open is apart: it
+    reads the header of every live node of the file.
     """
-    from nandlab.model import foretell, reads
+    from nandlab.model import lookup, times
+    from nandlab.model.fragments import calls
+    from nandlab.model.reads import PageBuffer, Pieces, owner_of
 
-    layout, dropped = _jffs2(image, partition_mib, chip)
-    rates = _rates(chip, board)
-    path = "/" + file.strip("/")
-    owner = reads.owner_of(layout, path)
-    asked = foretell.order_of(order, reads.Pieces(layout, owner).pages, path)
-    calls = list(foretell.calls(layout, dropped, owner, asked, rates, formula))
-    if to is not None:
-        _write_csv(to, READ_HEAD, map(foretell.printer(path), calls))
-    told = _told(calls) | {"file": path, "order": order, "chip": chip, "board": board}
-    told |= {"formula": formula, "dropped_nodes": len(dropped)}
+    layout, dropped = _layout(image, partition_mib)
+    owner = owner_of(layout, file)
+    if any(node.may_hold(owner, 0, max(1, layout.sizes[owner])) for node in dropped):
+        raise UsageError(
+            f"{image}: nodes of {file} could not be read: nandlab model map tells which"
+        )
+    pieces = Pieces(layout, owner)
+    pages = _order(order, pieces.pages, owner)
+    t_page, instruction_ns = _costs(chip, board, layout)
+    by = times.instructions(kernel or _series(board))
+    buffer = PageBuffer(layout.writesize)
+    opened = lookup.first_open(layout, owner, buffer)
+    told = [
+        {
+            "page": call.page,
+            "n": len(call.flash),
+            "hits": call.hits,
+            "ns": round(
+                times.paper_ns(call, t_page, overhead_ns)
+                if formula == "paper"
+                else times.ns(call, by, t_page, instruction_ns)
+            ),
+        }
+        for call in calls(layout, pieces, pages, buffer)
+    ]
+    first = {
+        "n": len(opened.flash),
+        "hits": opened.hits,
+        "ns": round(times.ns(opened, by, t_page, instruction_ns)),
+    }
     if as_json:
-        print(json.dumps(told | {"calls": [_call(call) for call in calls[1:]]}, indent=1))
-    else:
-        print("\n".join(_read_lines(told)))
+        found = {"predicted": True, "first_open": first, "calls": told}
+        print(json.dumps(found | {"total_ns": _sum(told, "ns")}, indent=1))
+        return
+    writer = csv.DictWriter(sys.stdout, ["page", "n", "hits", "ns"])
+    writer.writeheader()
+    writer.writerows(told)
+    print(
+        f"predicted: {len(told)} calls, N {_sum(told, 'n')}, {_sum(told, 'ns') / 1e6:.3f} ms; "
+        f"the first open before them, N {first['n']}, {first['ns'] / 1e6:.3f} ms",
+        file=sys.stderr,
+    )
+
+
+def _sum(told: list[dict[str, int]], key: str) -> int:
+    return sum(one[key] for one in told)
+
+
+def _order(order: str, pages: int, owner: int) -> list[int]:
+    from random import Random
+
+    from nandlab.model.score import pages_read
+    from nandlab.trace.folder import TraceFolder
+
+    if order == "sequential":
+        return list(range(pages))
+    kind, colon, seed = order.partition(":")
+    if kind == "random" and colon:
+        if not seed.isdecimal():
+            raise UsageError(f"--order {order}: the seed must be a whole number")
+        found = list(range(pages))
+        Random(int(seed)).shuffle(found)
+        return found
+    if not Path(order).is_dir():
+        raise UsageError(f"--order {order}: give sequential, random:SEED or a trace's folder")
+    found = pages_read(TraceFolder(Path(order)), owner)
+    if not found or max(found) >= pages:
+        raise UsageError(f"--order {order}: its calls are not of this file")
+    return found
+
+
+def _series(board: str) -> str:
+    """The series of a board's locked kernel."""
+    from nandlab.catalog.board import BoardModel
+    from nandlab.catalog.files import load
+    from nandlab.kit.kit import kernel_release
+    from nandlab.traced.cost import series
+
+    return series(kernel_release(load("boards", board, BoardModel)))
+
+
+def _costs(chip: str, board: str, layout: Layout) -> tuple[float, float]:
+    """ns of a page read and of an instruction."""
+    from nandlab.analysis.reprice import Part
+    from nandlab.catalog.board import BoardModel
+    from nandlab.catalog.chip import ChipModel
+    from nandlab.catalog.files import load
+    from nandlab.model import times
+
+    part = load("chips", chip, ChipModel)
+    if part.geometry.writesize != layout.writesize:
+        raise UsageError(
+            f"--chip {chip}: pages of {part.geometry.writesize} bytes, the image's have "
+            f"{layout.writesize}"
+        )
+    of = Part.of(chip, part.geometry, part.timing, "typical")
+    shift = load("boards", board, BoardModel).icount_shift
+    return times.page_ns(of, part.geometry), float(1 << shift)
 
 
 @model_app.command()
 def score(
-    trace: Annotated[Path, typer.Argument(metavar="TRACE", help="a trace's folder")],
-    image: Annotated[
-        Path | None,
-        typer.Option(help="the chip when the trace began; default: what trace --image kept"),
-    ] = None,
-    to: CsvOption = None,
+    trace: Annotated[
+        Path, typer.Argument(metavar="TRACE", help="a trace's folder, made with --image")
+    ],
     as_json: JsonOption = False,
 ) -> None:
-    """Compare a trace with what the model foretells, call by call.
+    """Set a trace's reads beside what the model foretells: flash pages call by call, then times.
 
-    The exit status is 1 if N or the order of pages differs in a call that the image tells.
+    The model is given the chip as it was when the trace began, and from the trace which page of
+    the file each call reads. The exit status is 1 if N or the order of pages differs in any call.
     """
-    from nandlab.model import score as scoring
+    from nandlab.model import score as scorer
     from nandlab.trace.folder import TraceFolder
 
     folder = TraceFolder(trace)
-    calls, rates = scoring.calls(folder, image), scoring.rates_of(folder)
-    if to is not None:
-        _write_csv(to, SCORE_HEAD, (_score_row(call, rates) for call in calls))
-    told = scoring.summary(calls, rates)
-    print(json.dumps(told, indent=1) if as_json else "\n".join(_score_lines(told)))
-    if told["mismatches"]:
+    scored = scorer.calls(folder)
+    found = scorer.summary(folder, scored)
+    if as_json:
+        print(json.dumps(found, indent=1))
+    else:
+        print("\n".join(scorer.lines(found)))
+    if found["differ"]:
         raise typer.Exit(1)
-
-
-def _jffs2(image: Path, partition_mib: float | None, chip: str) -> tuple[Layout, Sequence[Dropped]]:
-    """What lies on a chip; UsageError if it is no JFFS2, or not of that part's geometry."""
-    from nandlab.catalog.chip import ChipModel
-    from nandlab.catalog.files import load
-    from nandlab.cli.space import opened
-    from nandlab.model import reads
-    from nandlab.onflash import jffs2
-    from nandlab.onflash.every import found
-
-    shape = load("chips", chip, ChipModel).geometry
-    partition, told = opened(image, partition_mib)
-    if (partition.writesize, partition.erasesize) != (shape.writesize, shape.erasesize):
-        raise UsageError(
-            f"{image}: pages of {partition.writesize} bytes in blocks of {partition.erasesize}, "
-            f"but {chip} has {shape.writesize} in {shape.erasesize}: name its own part with --chip"
-        )
-    try:
-        reads.model_of(told or found(partition))
-        return jffs2.salvage(partition)
-    except UsageError as e:
-        raise UsageError(f"{image}: {e}") from None
-
-
-def _rates(chip: str, board: str) -> Rates:
-    from nandlab.catalog.board import BoardModel
-    from nandlab.catalog.chip import ChipModel
-    from nandlab.catalog.files import load
-    from nandlab.kit.kit import kernel_release
-    from nandlab.model import cost
-    from nandlab.traced.cost import series
-
-    model, part = load("boards", board, BoardModel), load("chips", chip, ChipModel)
-    prices = cost.read().of(series(kernel_release(model)))
-    return cost.Rates(cost.page_ns(part), 1 << model.icount_shift, prices)
-
-
-def _write_csv(to: Path, head: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
-    from nandlab.base.files import write_whole
-
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(head)
-    writer.writerows(rows)
-    try:
-        write_whole(to, text.getvalue().encode())
-    except OSError as e:
-        raise UsageError(f"{to}: cannot be written: {e.strerror}") from None
-
-
-def _call(call: Foretold) -> dict[str, Any]:
-    n = len(call.flash) if call.known else None
-    ns = None if call.ns is None else round(call.ns)
-    hits, flash = (call.hits, call.flash) if call.known else (None, None)
-    return {"page": call.page, "n": n, "hits": hits, "nodes": call.nodes, "ns": ns, "flash": flash}
-
-
-def _told(calls: Sequence[Foretold]) -> dict[str, Any]:
-    known = [call for call in calls[1:] if call.known]
-    return {
-        "first_open": _call(calls[0]),
-        "pages": len(calls) - 1,
-        "unknown_pages": len(calls) - 1 - len(known),
-        "n": sum(len(call.flash) for call in known),
-        "hits": sum(call.hits for call in known),
-        "ns": round(sum(call.ns or 0 for call in known)),
-    }
-
-
-def _read_lines(told: dict[str, Any]) -> list[str]:
-    from nandlab.base.units import time
-
-    opened, known = told["first_open"], told["pages"] - told["unknown_pages"]
-    n = "not known" if opened["n"] is None else f"{opened['n']:,} flash pages"
-    lines = [
-        f"{told['file']}, {told['pages']:,} pages, {told['order']}, predicted",
-        f"first open  {n}, {time(opened['ns'])}",
-        f"reading     {told['n']:,} flash pages, {told['hits']:,} hits, {time(told['ns'])}",
-    ]
-    if known:
-        lines.append(f"a call      N {told['n'] / known:.3f}, {time(told['ns'] / known)}")
-    if told["dropped_nodes"]:
-        lines.append(
-            f"warning: {told['dropped_nodes']} nodes cannot be read; "
-            f"{told['unknown_pages']:,} pages that they may hold are not known and in no sum"
-        )
-    return lines
-
-
-def _score_row(call: Scored, rates: Rates) -> list[object]:
-    page = "" if call.page is None else call.page
-    paper = "" if call.page is None else round(rates.paper_ns(len(call.flash)))
-    told, foretold = len(call.told), len(call.flash)
-    marks = [int(call.same), int(call.known), int(call.disturbed)]
-    times = [round(call.ns), round(call.foretold_ns(rates)), paper]
-    return [call.event, call.path, page, told, foretold, *marks, *times]
-
-
-def _score_lines(told: dict[str, Any]) -> list[str]:
-    calls = told["calls"]
-    lines = [
-        f"{calls:,} calls that read a page; N {told['n']:,}, foretold {told['n_foretold']:,}",
-        f"{told['mismatches']:,} differ in N or the order of flash pages",
-        f"{told['unknown']:,} read what the image does not tell, and are not scored",
-        f"{told['disturbed']:,} had something else run before they ended",
-        f"{'error of time':30}{'total':>10}{'median':>10}{'p99':>10}{'max':>10}",
-    ]
-    for title, key in (
-        ("all calls", "errors"),
-        ("undisturbed calls", "errors_undisturbed"),
-        ("the paper's formula", "errors_paper"),
-    ):
-        if told[key]:
-            lines.append(f"{title:30}" + _errors(told[key]))
-    for opened in told["opens"]:
-        same = "as foretold" if opened["same"] else f"foretold {opened['n_foretold']:,}"
-        lines.append(f"first open of {opened['file']}: {opened['n']:,} flash pages, {same}; time "
-                     f"{opened['error']:+.3%}")  # fmt: skip
-    return lines
-
-
-def _errors(told: dict[str, Any]) -> str:
-    cells = (f"{told['total']:+.3%}", *(f"{told[k]:.3%}" for k in ("median", "p99", "most")))
-    return "".join(f"{cell:>10}" for cell in cells)

@@ -5,16 +5,14 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from nandlab.base.errors import NandlabError, UsageError
+from nandlab.base.errors import UsageError
 from nandlab.onflash.layout import Kind
 
 if TYPE_CHECKING:
-    from nandlab.chip.image import Geometry
-    from nandlab.onflash.cells import Partition
     from nandlab.onflash.layout import Layout
 
 
@@ -44,6 +42,7 @@ def space(
     image that is damaged, or was cut off by a loss of power, is refused, with the place.
     """
     from nandlab.onflash.every import decode, found
+    from nandlab.onflash.opened import opened
 
     partition, told = opened(image, partition_mib)
     try:
@@ -65,61 +64,6 @@ def _write_map(to: Path, layout: Layout, name: str) -> None:
         to.write_text(page(layout, name))
     except OSError as e:
         raise UsageError(f"{to}: cannot be written: {e.strerror}") from None
-
-
-def opened(path: Path, partition_mib: float | None) -> tuple[Partition, str | None]:
-    """The partition in a file of either form, and its file system if it is told."""
-    from nandlab.chip import file as chipfile
-    from nandlab.chip import image as chipimage
-    from nandlab.onflash.cells import Partition
-
-    if not path.is_file():
-        raise UsageError(f"{path}: no such image")
-    with path.open("rb") as file:
-        own = file.read(4) == chipimage.MAGIC.to_bytes(4, "little")
-    try:
-        if own:
-            chip, told = chipimage.decode(path.read_bytes()), _kept_by(path)
-        else:
-            made, chip = chipfile.read(path)
-            ecc = made.chip().ecc
-            told = _Told(made.filesystem, made.partition_blocks, ecc.strength, ecc.step)
-        blocks = _blocks(partition_mib, chip.geometry) if partition_mib else told.blocks
-        return Partition(chip, blocks, told.ecc_strength, told.ecc_step), told.filesystem
-    except NandlabError as e:
-        raise UsageError(str(e) if str(e).startswith(str(path)) else f"{path}: {e}") from None
-
-
-class _Told(NamedTuple):
-    """What is told of a chip beside its image."""
-
-    filesystem: str | None = None
-    blocks: int | None = None
-    """Of the partition."""
-    ecc_strength: int = 1
-    ecc_step: int = 512
-
-
-def _blocks(partition_mib: float, geometry: Geometry) -> int:
-    whole = partition_mib * (1 << 20) / geometry.erasesize
-    if whole != int(whole) or not 0 < whole <= geometry.blocks:
-        raise UsageError(f"--partition-mib {partition_mib:g}: not so many whole blocks of the chip")
-    return int(whole)
-
-
-def _kept_by(path: Path) -> _Told:
-    """What the trial tells that kept a chip, if it lies in a run's folder."""
-    from nandlab.results.folder import RunFolder
-
-    run = path.absolute().parents[1]
-    if path.absolute().parent.name != "artefacts" or not (run / "run.json").is_file():
-        return _Told()
-    for trial in RunFolder(run).trials():
-        if any(kept.sha256 == path.name for kept in trial.artefacts):
-            ecc = trial.about("chip").get("ecc", {})
-            strength, step = ecc.get("strength", 1), ecc.get("step", 512)
-            return _Told(trial.filesystem, trial.chip.blocks, strength, step)
-    return _Told()
 
 
 def summary(layout: Layout) -> dict[str, Any]:

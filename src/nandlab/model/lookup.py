@@ -15,6 +15,7 @@ system knows that they are dead; they are not foretold.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
 
 from nandlab.model.reads import Access, PageBuffer, Read
 from nandlab.onflash.jffs2 import DIRENT_NODE, INODE_NODE
@@ -35,16 +36,27 @@ def reads(nodes: Sequence[int], writesize: int) -> Iterator[Read]:
         yield Read(nodes[0], INODE_NODE.size)
 
 
-def first_open(layout: Layout, owner: int, buffer: PageBuffer) -> list[Access]:
-    """The flash pages of a first open, in order; the buffer is left as the reads leave it."""
-    asked = reads(layout.nodes.get(owner, []), layout.writesize)
-    return [access for read in asked for access in buffer.read(read)]
+@dataclass(frozen=True)
+class FirstOpen:
+    """The first open of a file."""
+
+    nodes: int
+    """That hold, each of whose headers is read."""
+    accesses: Sequence[Access] = field(repr=False)
+
+    @property
+    def flash(self) -> list[int]:
+        """Pages that the chip reads, in order."""
+        return [a.page for a in self.accesses if not a.hit]
+
+    @property
+    def hits(self) -> int:
+        """Pages that the buffer had."""
+        return sum(a.hit for a in self.accesses)
 
 
-def work(nodes: int, accesses: Sequence[Access]) -> dict[str, float]:
-    """The work of a first open by kind, as cost.WORK has it."""
-    return {
-        "open": 1,
-        "open_node": nodes,
-        "open_page": sum(not a.hit for a in accesses),
-    }
+def first_open(layout: Layout, owner: int, buffer: PageBuffer) -> FirstOpen:
+    """Opens a file that is not in memory; the buffer is left as the open leaves it."""
+    nodes = layout.nodes.get(owner, [])
+    asked = reads(nodes, layout.writesize)
+    return FirstOpen(len(nodes), [access for read in asked for access in buffer.read(read)])

@@ -39,7 +39,7 @@ class Access(NamedTuple):
     whole: bool
     """Whether it was read past the buffer, straight to its reader."""
     bytes: int
-    """That the read takes of it."""
+    """Of the page that were asked for."""
 
 
 class PageBuffer:

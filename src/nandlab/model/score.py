@@ -8,37 +8,37 @@ call is foretold.
 
 from __future__ import annotations
 
-from collections import defaultdict
+import statistics
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any, NamedTuple
 
-from nandlab.base.errors import NandlabError, UsageError
+from nandlab.analysis.reprice import Part
+from nandlab.base.errors import UsageError
 from nandlab.catalog.chip import ChipModel
 from nandlab.catalog.files import load
-from nandlab.chip import image as chipimage
-from nandlab.model import cost, lookup, reads
-from nandlab.model.cost import Rates
-from nandlab.model.reads import PAGE, Access, PageBuffer, Pieces, Read
+from nandlab.model import lookup, reads, times
+from nandlab.model.lookup import FirstOpen
+from nandlab.model.reads import PAGE, Call, PageBuffer, Pieces, Read
 from nandlab.onflash import jffs2
-from nandlab.onflash.cells import Partition
 from nandlab.onflash.jffs2 import Dropped
 from nandlab.onflash.layout import Layout
+from nandlab.onflash.opened import opened
 from nandlab.trace.folder import TraceFolder
-from nandlab.traced import cost as tracing
-from nandlab.traced import tables
+from nandlab.traced import cost, tables
 
 READ_PAGE, LOOK_UP = "FS_READ_PAGE", "FS_LOOK_UP"
-CALLS = (READ_PAGE, LOOK_UP)
-SEEN = (*CALLS, "MTD_READ", "FLASH_READ", "FLASH_HIT", "FLASH_PROGRAM", "FLASH_ERASE", "FUNC")
+PRICED = ("MTD_READ", "FLASH_READ", "FLASH_HIT")
+"""What a call does that tracing makes longer."""
 EVENTS = (
     'SELECT seq, parent, event, start_ns, latency_ns, pid, object, "offset", size FROM events '
-    f"WHERE event IN {SEEN} ORDER BY start_ns, seq"
+    f"WHERE event IN {(READ_PAGE, LOOK_UP, *PRICED, 'FLASH_PROGRAM', 'FLASH_ERASE')} "
+    "ORDER BY start_ns, seq"
 )
 SLACK = 100
-"""Instructions by which a read of a flash page may be longer than the shortest one of the trace,
-before it counts as one during which something else ran."""
+"""Instructions by which a read of a flash page may be longer than the shortest of the trace before
+it counts as one during which something else ran."""
 
 
 class Row(NamedTuple):
@@ -59,130 +59,93 @@ class Row(NamedTuple):
 class Scored:
     """A traced call beside the foretold one."""
 
-    event: str
+    row: Row
     path: str
-    page: int | None
-    """Of the file; None: a first open."""
     told: list[int]
     """Flash pages that the chip read, in order."""
-    foretold: list[Access] = field(repr=False)
-    work: Mapping[str, float] = field(repr=False)
-    """Foretold work by kind."""
+    call: Call | FirstOpen = field(repr=False)
     known: bool
-    """False where the image does not tell what the call reads: a node was not whole there, or the
-    file system has written since."""
+    """False where the image does not tell what the call reads: a node that may hold a part of it
+    could not be read, or the file system has written since the trace began."""
     disturbed: bool
-    """Whether something else ran before the call ended: an interrupt or another thread, while the
-    chip worked or with a use of the flash of its own."""
-    ns: float
-    """Of the board, less what tracing cost within the call."""
-
-    @property
-    def flash(self) -> list[int]:
-        """The foretold flash pages; as many are N."""
-        return [a.page for a in self.foretold if not a.hit]
+    """Whether something else ran before the call ended: another thread that used the flash, or
+    whatever made a read of a flash page longer than such reads are."""
+    events: Mapping[str, int] = field(repr=False)
+    """How many of PRICED lie in the call."""
 
     @property
     def same(self) -> bool:
         """Whether N and the order of pages are as foretold."""
-        return self.told == self.flash
-
-    def foretold_ns(self, rates: Rates) -> float:
-        return rates.ns(self.work, len(self.flash))
+        return self.told == self.call.flash
 
 
-class Errors(NamedTuple):
-    """Of foretold times, as shares of the measured ones; all but total without their sign."""
-
-    calls: int
-    total: float
-    median: float
-    p99: float
-    most: float
-
-
-def errors(told: Sequence[float], foretold: Sequence[float]) -> Errors:
-    """Percentiles are nearest ranks; there is at least one call, and none of no time."""
-    each = sorted(abs(f / t - 1) for t, f in zip(told, foretold, strict=True))
-    count = len(each)
-    median, p99 = (each[max(0, -(-count * share // 100) - 1)] for share in (50, 99))
-    return Errors(count, sum(foretold) / sum(told) - 1, median, p99, each[-1])
-
-
-def summary(calls: Sequence[Scored], rates: Rates) -> dict[str, Any]:
-    """What a comparison comes to; errors are of calls that the image tells, and null for none."""
-    pages = [call for call in calls if call.page is not None]
-    known = [call for call in pages if call.known]
-    still = [call for call in known if not call.disturbed]
-    return {
-        "calls": len(pages),
-        "unknown": len(pages) - len(known),
-        "mismatches": sum(not call.same for call in calls if call.known),
-        "disturbed": len(known) - len(still),
-        "n": sum(len(call.told) for call in known),
-        "n_foretold": sum(len(call.flash) for call in known),
-        "errors": _errors(known, [call.foretold_ns(rates) for call in known]),
-        "errors_undisturbed": _errors(still, [call.foretold_ns(rates) for call in still]),
-        "errors_paper": _errors(known, [rates.paper_ns(len(call.flash)) for call in known]),
-        "opens": [_opened(call, rates) for call in calls if call.page is None and call.known],
-    }
-
-
-def _errors(calls: Sequence[Scored], foretold: Sequence[float]) -> dict[str, Any] | None:
-    return errors([call.ns for call in calls], foretold)._asdict() if calls else None
-
-
-def _opened(call: Scored, rates: Rates) -> dict[str, Any]:
-    n, foretold = len(call.told), len(call.flash)
-    error = call.foretold_ns(rates) / call.ns - 1
-    return {"file": call.path, "n": n, "n_foretold": foretold, "same": call.same, "error": error}
-
-
-def rates_of(trace: TraceFolder) -> Rates:
-    """What the trace's chip and board take; UsageError if its kernel was not measured."""
-    board = trace.meta["board"]
-    instruction = tracing.instruction_ns(board)
-    if instruction is None:
-        raise UsageError(f"{trace.path}: its board ran by the host's clock: trace without --accel")
-    kernel = tracing.series(str(board["kernel"]))
-    page = cost.page_ns(load("chips", trace.meta["chip"], ChipModel))
-    return Rates(page, instruction, cost.read().of(kernel))
-
-
-def opened(trace: TraceFolder, image: Path | None = None) -> tuple[Layout, list[Dropped]]:
+def begun_with(trace: TraceFolder) -> tuple[Layout, list[Dropped]]:
     """What lay on the chip when the trace began, and the nodes that were not whole there.
 
     A mounted file system keeps its last nodes in memory: they are known to be missing, and what
     they hold is not. UsageError where no image is kept, or it cannot be read.
     """
-    path = image or trace.image
     try:
-        chip = chipimage.decode(path.read_bytes())
-        shape = trace.meta["geometry"]
-        if any(getattr(chip.geometry, k) != shape[k] for k in ("writesize", "erasesize")):
-            raise UsageError("the image is of another geometry than the trace's chip")
-        return jffs2.salvage(Partition(chip, trace.meta["partition_blocks"]))
-    except OSError as e:
-        raise UsageError(f"{path}: cannot be read: {e.strerror}") from None
-    except NandlabError as e:
-        raise UsageError(f"{path}: {e}") from None
+        return jffs2.salvage(opened(trace.image)[0])
+    except UsageError as e:
+        raise UsageError(f"{trace.path}: {e}") from None
 
 
-def calls(trace: TraceFolder, image: Path | None = None) -> list[Scored]:
-    """Every traced call that read a page of a file, or opened one first, of those that were there
-    when the trace began; UsageError if there are none, or the image is another's."""
+def calls(trace: TraceFolder) -> list[Scored]:
+    """Every traced call that read a page of a file that was there when the trace began, or opened
+    one first; UsageError if there are none, or the image is another's."""
     reads.model_of(trace.meta["filesystem"])
     if trace.summary["lost"]:
         raise UsageError(f"{trace.path}: the trace has lost records: trace again with more")
-    layout, dropped = opened(trace, image)
+    layout, dropped = begun_with(trace)
     rows = [Row(*row) for row in tables.query(trace.events, EVENTS)]
     if not any(row.event == READ_PAGE for row in rows):
-        raise UsageError(
-            f"{trace.path}: nothing in it reads a page of a file: drop the caches before the trace"
-        )
+        raise UsageError(f"{trace.path}: nothing in it reads a page of a file")
     found = list(_Walk(trace, layout, dropped, rows).all())
-    if not any(scored.same for scored in found if scored.told):
-        raise UsageError(f"{trace.path}: the image is not of this trace: no call reads what it has")
+    if not any(one.same for one in found if one.told):
+        raise UsageError(f"{trace.path}: no call reads what the image has: it is of another trace")
+    return found
+
+
+@dataclass(frozen=True)
+class Times:
+    """A traced call's time without the tracers' own, and what was foretold."""
+
+    scored: Scored
+    ns: float
+    """Measured, less what its events cost to trace."""
+    page_ns: float
+    """A page read of the part."""
+    instruction_ns: float
+
+    def foretold_ns(self, by: times.Instructions) -> float:
+        """The time that the model gives, ns."""
+        return times.ns(self.scored.call, by, self.page_ns, self.instruction_ns)
+
+    @property
+    def processor(self) -> float:
+        """What is left beside the chip's time, in instructions."""
+        return (self.ns - len(self.scored.told) * self.page_ns) / self.instruction_ns
+
+
+def times_of(trace: TraceFolder, scored: Sequence[Scored]) -> list[Times]:
+    """The times of the calls that are known; UsageError where the board counts no instructions.
+
+    The time for a call that failed in its order of pages is that of the pages it did read.
+    """
+    board = trace.meta["board"]
+    instruction_ns = cost.instruction_ns(board)
+    if instruction_ns is None:
+        raise UsageError(f"{trace.path}: on this board's clock no instruction has a time")
+    chip = load("chips", trace.meta["chip"], ChipModel)
+    part = Part.of(chip.name, chip.geometry, chip.timing, "typical")
+    page_ns = times.page_ns(part, chip.geometry)
+    costs, kernel = cost.read(), cost.series(str(board["kernel"]))
+    each = {event: costs.price(kernel, event, None) or 0 for event in PRICED}
+    found = []
+    for one in (s for s in scored if s.known):
+        tracing = instruction_ns * sum(n * each[event] for event, n in one.events.items())
+        found.append(Times(one, one.row.ns - tracing, page_ns, instruction_ns))
     return found
 
 
@@ -195,85 +158,68 @@ class _Walk:
         self.layout, self.dropped, self.rows = layout, dropped, rows
         self.filesystem = trace.meta["filesystem"]
         self.per_block = layout.erasesize // layout.writesize
-        self.instruction = tracing.instruction_ns(trace.meta["board"]) or 1
         named = f"SELECT DISTINCT object, path FROM events WHERE event = '{READ_PAGE}'"
         self.paths = {int(i): str(path) for i, path in tables.query(trace.events, named)}
         self.inside = _inside(rows)
         waits = (row.ns for row in rows if row.event == "FLASH_READ")
-        self.late_ns = min(waits, default=0) + SLACK * self.instruction
-        kernel, prices = tracing.series(str(trace.meta["board"]["kernel"])), tracing.read()
-        self.prices = {event: prices.price(kernel, event, None) or 0 for event in SEEN}
+        self.late_ns = min(waits, default=0)
+        self.late_ns += SLACK * (cost.instruction_ns(trace.meta["board"]) or 0)
         self.nodes = {at: owner for owner, places in layout.nodes.items() for at in places}
         self.files: dict[int, Pieces] = {}
+        self.written = False
 
     def all(self) -> Iterator[Scored]:
-        buffer, written = PageBuffer(self.layout.writesize), False
-        within = {row.seq for inside in self.inside.values() for row in inside}
+        buffer = PageBuffer(self.layout.writesize)
+        within = {row.seq for rows in self.inside.values() for row in rows}
         for i, row in enumerate(self.rows):
             if row.event == READ_PAGE and row.object in self.layout.sizes:
-                yield self._page(i, buffer, written=written)
-            elif row.event == LOOK_UP and (opened := self._open(i, buffer, written=written)):
-                yield opened
+                yield self._page(i, buffer)
+            elif row.event == LOOK_UP:
+                yield from self._open(i, buffer)
             elif row.event == "MTD_READ" and row.seq not in within:
                 list(buffer.read(Read(row.offset, row.size)))
             elif row.event == "FLASH_PROGRAM":
-                written = written or row.size >= self.layout.writesize
+                self.written |= row.size >= self.layout.writesize
                 buffer.forget(row.object, row.object)
             elif row.event == "FLASH_ERASE":
                 first = row.object * self.per_block
                 buffer.forget(first, first + self.per_block - 1)
 
-    def _page(self, i: int, buffer: PageBuffer, *, written: bool) -> Scored:
+    def _page(self, i: int, buffer: PageBuffer) -> Scored:
         row = self.rows[i]
         of = self.files.setdefault(row.object, Pieces(self.layout, row.object))
         call = reads.call(self.filesystem, of, row.offset // PAGE, buffer)
-        known = not written and not any(_touches(node, row) for node in self.dropped)
-        path = self.paths.get(row.object, "?")
-        return self._scored(i, path, call.page, call.accesses, cost.work(call), known=known)
+        held = self._held(row.object, row.offset, row.offset + PAGE)
+        return self._scored(i, self.paths.get(row.object, "?"), call, known=held)
 
-    def _open(self, i: int, buffer: PageBuffer, *, written: bool) -> Scored | None:
-        """A first open; None if no file of the image was opened. The buffer is left as the kernel's
-        own reads leave it, whose order may be another than the foretold one."""
-        inside = [row for row in self.inside[self.rows[i].seq] if row.event == "MTD_READ"]
-        owner = next((o for row in inside if (o := self.nodes.get(row.offset))), None)
+    def _open(self, i: int, buffer: PageBuffer) -> Iterator[Scored]:
+        """A first open, if it is one of a file of the image. The buffer is left as the kernel's own
+        reads leave it, whose order may be another than the foretold one."""
+        asked = [row for row in self.inside[self.rows[i].seq] if row.event == "MTD_READ"]
+        owner = next((o for row in asked if (o := self.nodes.get(row.offset))), None)
         before = PageBuffer(self.layout.writesize, buffer.page)
-        for row in inside:
+        for row in asked:
             list(buffer.read(Read(row.offset, row.size)))
-        if owner is None:
-            return None
-        foretold = lookup.first_open(self.layout, owner, before)
-        work = lookup.work(len(self.layout.nodes[owner]), foretold)
-        known = not written and not any(node.number in (0, owner) for node in self.dropped)
-        return self._scored(i, self.layout.paths[owner], None, foretold, work, known=known)
+        if owner is not None:
+            opened = lookup.first_open(self.layout, owner, before)
+            held = self._held(owner, 0, max(1, self.layout.sizes[owner]))
+            yield self._scored(i, self.layout.paths[owner], opened, known=held)
 
-    def _scored(
-        self,
-        i: int,
-        path: str,
-        page: int | None,
-        foretold: Sequence[Access],
-        work: Mapping[str, float],
-        *,
-        known: bool,
-    ) -> Scored:
-        row, inside = self.rows[i], self.inside[self.rows[i].seq]
-        told = [r.object for r in inside if r.event == "FLASH_READ"]
-        late = any(r.event == "FLASH_READ" and r.ns > self.late_ns for r in inside)
-        price = sum(self.prices[r.event] for r in inside) * self.instruction
-        return Scored(
-            row.event, path, page, told, list(foretold), work, known,
-            late or _others(self.rows, i), row.ns - price,
-        )  # fmt: skip
+    def _held(self, owner: int, begin: int, end: int) -> bool:
+        """Whether the image has all of a part of a file, as it still was when it was read."""
+        return not self.written and not any(d.may_hold(owner, begin, end) for d in self.dropped)
+
+    def _scored(self, i: int, path: str, call: Call | FirstOpen, *, known: bool) -> Scored:
+        inside = self.inside[self.rows[i].seq]
+        of_chip = [row for row in inside if row.event == "FLASH_READ"]
+        late = any(row.ns > self.late_ns for row in of_chip)
+        events = Counter(row.event for row in inside if row.event in PRICED)
+        told = [row.object for row in of_chip]
+        disturbed = late or _disturbed(self.rows, i)
+        return Scored(self.rows[i], path, told, call, known, disturbed, events)
 
 
-def _touches(node: Dropped, row: Row) -> bool:
-    """Whether a node may hold a part of the page that a call reads."""
-    if node.number != row.object:
-        return False
-    return node.offset < row.offset + PAGE and row.offset < node.offset + node.plain
-
-
-def _others(rows: Sequence[Row], i: int) -> bool:
+def _disturbed(rows: Sequence[Row], i: int) -> bool:
     """Whether another thread used MTD or the chip before the call ended."""
     end = rows[i].start_ns + rows[i].ns
     for row in rows[i + 1 :]:
@@ -290,8 +236,106 @@ def _inside(rows: Sequence[Row]) -> dict[int, list[Row]]:
     found: dict[int, list[Row]] = defaultdict(list)
     for row in rows:
         above = by_seq.get(row.parent)
-        while above is not None and above.event not in CALLS:
+        while above is not None and above.event not in {READ_PAGE, LOOK_UP}:
             above = by_seq.get(above.parent)
         if above is not None:
             found[above.seq].append(row)
     return found
+
+
+def pages_read(trace: TraceFolder, inode: int) -> list[int]:
+    """The pages of a file that a trace's calls read, in order."""
+    rows = (Row(*row) for row in tables.query(trace.events, EVENTS))
+    return [r.offset // PAGE for r in rows if r.event == READ_PAGE and r.object == inode]
+
+
+def summary(trace: TraceFolder, scored: Sequence[Scored]) -> dict[str, Any]:
+    """What ``nandlab model score --json`` prints; errors are shares of the measured time."""
+    pages = [s for s in scored if isinstance(s.call, Call)]
+    known = [s for s in pages if s.known]
+    wrong = [s for s in scored if s.known and not s.same]
+    found: dict[str, Any] = {
+        "calls": len(pages),
+        "unknown": len(pages) - len(known),
+        "differ": sum(not s.same for s in known),
+        "disturbed": sum(s.disturbed for s in known),
+        "first_that_differ": [
+            {"path": s.path, "page": _page(s), "traced": s.told, "foretold": s.call.flash}
+            for s in wrong
+        ][:5],
+    }
+    by = times.instructions(cost.series(str(trace.meta["board"]["kernel"])))
+    found["opens"] = [_opened(t, by) for t in times_of(trace, [s for s in scored if not _is(s)])]
+    told = times_of(trace, pages)
+    if not told:
+        return found
+    still = [t for t in told if not t.scored.disturbed]
+    overhead = statistics.fmean(t.ns - len(t.scored.told) * t.page_ns for t in told)
+    paper = [times.paper_ns(t.scored.call, t.page_ns, overhead) for t in told]
+    return found | {
+        "n": sum(len(t.scored.told) for t in told),
+        "measured_ns": round(sum(t.ns for t in told)),
+        "nandlab": _errors([t.foretold_ns(by) for t in told], told),
+        "undisturbed": _errors([t.foretold_ns(by) for t in still], still) if still else None,
+        "paper": _errors(paper, told) | {"overhead_ns": round(overhead)},
+    }
+
+
+def _is(scored: Scored) -> bool:
+    """Whether a call reads a page of a file; else it is a first open."""
+    return isinstance(scored.call, Call)
+
+
+def _page(scored: Scored) -> int | None:
+    return scored.call.page if isinstance(scored.call, Call) else None
+
+
+def _opened(of: Times, by: times.Instructions) -> dict[str, Any]:
+    """A first open beside the foretold one."""
+    return {
+        "path": of.scored.path,
+        "n": len(of.scored.told),
+        "same": of.scored.same,
+        "measured_ns": round(of.ns),
+        "error": round(of.foretold_ns(by) / of.ns - 1, 6),
+    }
+
+
+def _errors(told: Sequence[float], traced: Sequence[Times]) -> dict[str, float]:
+    measured = [t.ns for t in traced]
+    each = sorted(abs(a / b - 1) for a, b in zip(told, measured, strict=True))
+    return {
+        "total": round(sum(told) / sum(measured) - 1, 6),
+        "median": round(statistics.median(each), 6),
+        "p99": round(each[min(len(each) - 1, int(0.99 * len(each)))], 6),
+        "max": round(each[-1], 6),
+    }
+
+
+def lines(found: dict[str, Any]) -> Iterator[str]:
+    """The summary in words."""
+    known = found["calls"] - found["unknown"]
+    yield f"{found['calls']} calls read a page of a file; {found['unknown']} of pages not known"
+    yield f"N and the order of flash pages: equal in {known - found['differ']} of {known}"
+    for one in found["first_that_differ"]:
+        what = "first open" if one["page"] is None else f"page {one['page']}"
+        yield f"  {one['path']} {what}: {one['traced']}, foretold {one['foretold']}"
+    yield f"something else ran before the end of {found['disturbed']}"
+    for one in found["opens"]:
+        same = "as foretold" if one["same"] else "other flash pages than foretold"
+        took, off = one["measured_ns"] / 1e6, one["error"]
+        yield f"first open of {one['path']}: N {one['n']}, {same}; {took:.3f} ms, {off:+.3%}"
+    if "nandlab" not in found:
+        return
+    yield f"time: {found['measured_ns'] / 1e6:.3f} ms without the tracers' own, N {found['n']}"
+    for name, what in (
+        ("nandlab", "nothing fitted here"),
+        ("undisturbed", "those calls alone during which nothing else ran"),
+        ("paper", "its overhead fitted here"),
+    ):
+        if (e := found[name]) is None:
+            continue
+        yield (
+            f"  {name:11} total {e['total']:+.3%}, a call: median {e['median']:.3%}, "
+            f"p99 {e['p99']:.2%}, max {e['max']:.2%} ({what})"
+        )

@@ -47,6 +47,8 @@ PACKINGS = {
     NO_COMPRESSION: "", ZEROES: HOLE, 2: "rtime", 3: "rubinmips", 5: "dynrubin", 6: "zlib",
     7: "lzo",
 }  # fmt: skip
+ANY = 1 << 40
+"""Bytes of a file, where it may be any of them."""
 DIRECTORY, REGULAR = 0o040000, 0o100000
 ROOT = 1
 NOT_ERASED = re.compile(b"[^\xff]")
@@ -82,17 +84,26 @@ class Attribute(NamedTuple):
 
 
 class Dropped(NamedTuple):
-    """A node that cannot be read, as the kernel would drop it too."""
+    """What cannot be read of a block, as the kernel would drop it too."""
 
     at: int
     bytes: int
     why: str
-    number: int
+    kind: str
+    """Of node, by its header; empty: the header cannot be read either."""
+    number: int = 0
     """Of its file; 0: not known."""
-    offset: int
-    """Of its first byte in the file, where that is known."""
-    plain: int
-    """Bytes of the file that it may have held; 0: none, or not known."""
+    offset: int = 0
+    """Of its first byte in the file."""
+    plain: int = 0
+    """Bytes of the file that it held."""
+
+    def may_hold(self, number: int, begin: int, end: int) -> bool:
+        """Whether it may have held a part of a file's bytes from begin to end."""
+        if self.kind not in {"", "inode"}:
+            return False
+        within = self.offset < end and begin < self.offset + self.plain
+        return not self.number or (self.number == number and within)
 
 
 class Reference(NamedTuple):
@@ -185,7 +196,7 @@ class Scan:
         except UsageError as e:
             if self.strict:
                 raise
-            return self._drop(at, at + least, str(e))
+            return self._drop(at, at + least, str(e).partition(";")[0])
 
     def _drop(self, at: int, to: int, why: str) -> int:
         """Gives what cannot be read up: to its own end if its header tells it, or to a header."""
@@ -207,14 +218,32 @@ class Scan:
             magic == MAGIC and head_crc == crc(struct.pack("<HHI", MAGIC, kind | ACCURATE, size))
         )
 
-    def _was(self, at: int) -> tuple[int, int, int]:
-        """File, offset and bytes of a node whose data alone cannot be read; else zeroes."""
-        if at + INODE_NODE.size > len(self.data) or not self._is_head(at):
-            return 0, 0, 0
+    def _was(self, at: int) -> tuple[str, int, int, int]:
+        """Kind, file, offset and bytes of a node, as far as they are sure.
+
+        They are where the header's checksum is right, or where the node was torn: what comes after
+        it in the page of its end was never written, so what comes before is as it was.
+        """
+        if at + HEAD.size > len(self.data) or not self._is_head(at):
+            return "", 0, 0, 0
+        _, kind, size, _ = HEAD.unpack_from(self.data, at)
+        name = NAMES.get(kind | ACCURATE, "")
+        if name != "inode" or at + INODE_NODE.size > len(self.data):
+            return name, 0, 0, 0
         node = INODE_NODE.unpack_from(self.data, at)
-        if node[1] != INODE or crc(self.data[at : at + 60]) != node[20]:
-            return 0, 0, 0
-        return node[4], node[13], node[15]
+        if crc(self.data[at : at + 60]) == node[20]:
+            return name, node[4], node[13], node[15]
+        written = self._written_to(at, at + size)
+        if written >= at + 56:
+            return name, node[4], node[13], node[15]
+        return (name, node[4], 0, ANY) if written >= at + 16 else (name, 0, 0, 0)
+
+    def _written_to(self, at: int, end: int) -> int:
+        """The begin of the first page after ``at`` that was never written; at if there is none."""
+        for page in range(-(-at // self.page) * self.page, min(end, len(self.data)), self.page):
+            if not self.data[page : page + self.page].strip(b"\xff"):
+                return page
+        return at
 
     def _next(self, at: int) -> int:
         magic, kind, size, head_crc = HEAD.unpack_from(self.data, at)

@@ -62,15 +62,14 @@ class Piece(NamedTuple):
     """Of its first byte in the file."""
     bytes: int
     at: int
-    """Of the first stored byte in the partition. Of JFFS2, the node's header is right before it."""
+    """Of the first stored byte in the partition."""
     stored: int
-    """All that must be read for the piece: of JFFS2 the whole node's data."""
     skip: int
     """Bytes of the plain form of what is stored that come before its first byte."""
     packing: str
     """The compressor; empty: stored as it is; HOLE."""
     plain: int
-    """Bytes of the plain form of all that is stored."""
+    """Bytes of the plain form of all that is stored: newer pieces may hold parts of it."""
 
 
 @dataclass(frozen=True)

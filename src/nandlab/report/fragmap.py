@@ -1,0 +1,82 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""A file's pages against the flash pages that hold them: a page of HTML that needs nothing else."""
+
+from __future__ import annotations
+
+from html import escape
+from pathlib import Path
+from string import Template
+from typing import Any
+
+from nandlab.model.fragments import FileMap
+from nandlab.model.reads import PAGE
+from nandlab.report import layout
+from nandlab.report.charts import Chart, Spec
+
+TEMPLATE = Path(__file__).parent / "templates" / "fragmap.html"
+EDGE = 90
+"""Px beside the panels for the axis and its title."""
+CAPTION = (
+    "Above: each flash page that a read of a page of the file asks for; a file that was written "
+    "in order is one line. Below: N, the flash pages of a read in sequence."
+)
+MIB = 1 << 20
+
+
+def page(m: FileMap) -> str:
+    """The page of a file's map."""
+    data = {
+        "flash": [
+            {"at": r.page * PAGE / MIB, "flash": flash}
+            for r in m.rows
+            if r.known
+            for flash in r.flash
+        ],
+        "reads": [{"at": r.page * PAGE / MIB, "n": r.in_sequence} for r in m.rows if r.known],
+    }
+    charts = [
+        Chart(f"fragmap-{width}", m.path, CAPTION, data, _spec(width), _spec(width))
+        for width in (layout.WIDE, layout.NARROW)
+    ]
+    wide, narrow = (chart.svg() for chart in charts)
+    unknown = sum(not r.known for r in m.rows)
+    about = (
+        f"{m.size:,} bytes in {len(m.rows):,} pages. A page takes {m.mean:.2f} reads of the flash "
+        f"in sequence; if the file were written anew, {m.rewritten:.2f}."
+        + (f" {unknown} of the pages are unknown: a node could not be read." if unknown else "")
+    )
+    rows = (f"<tr><td>{n}</td><td>{count:,}</td></tr>" for n, count in m.distribution().items())
+    return Template(TEMPLATE.read_text()).substitute(
+        title=escape(f"{m.path}: where its pages lie"),
+        about=escape(about),
+        caption=escape(CAPTION),
+        wide=wide,
+        narrow=narrow,
+        rows="".join(rows),
+    )
+
+
+def _spec(width: float) -> Spec:
+    x = {"field": "at", "type": "quantitative", "title": "Offset in the file, MiB"}
+    inner = width - EDGE
+    flash = {"field": "flash", "type": "quantitative", "title": "Flash page"}
+    reads = {"field": "n", "type": "quantitative", "title": "N"}
+    return {
+        "$schema": "https://vega.github.io/schema/vega-lite/v5.json",
+        "vconcat": [
+            _panel("flash", inner, 300, {"x": x, "y": flash | {"scale": {"zero": False}}}),
+            _panel("reads", inner, 120, {"x": x, "y": reads}),
+        ],
+        "config": layout.CONFIG,
+    }
+
+
+def _panel(name: str, width: float, height: float, encoding: dict[str, Any]) -> Spec:
+    mark = {"type": "circle", "size": 9, "opacity": 0.7, "color": "#2b6cb0"}
+    return {
+        "data": {"name": name},
+        "width": width,
+        "height": height,
+        "mark": mark,
+        "encoding": encoding,
+    }

@@ -1,0 +1,105 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""nandlab model: what it prints of a chip, and a line for each mistake."""
+
+from __future__ import annotations
+
+import csv
+import json
+from pathlib import Path
+
+import pytest
+from flashsamples import chip
+
+from nandlab.chip import image as chipimage
+from nandlab.cli.main import main
+from nandlab.onflash import jffs2
+from nandlab.onflash.cells import Partition
+
+LAYOUT = jffs2.decode(Partition(chip("jffs2")))
+FILE, SIZE = next((LAYOUT.paths[o], s) for o, s in LAYOUT.sizes.items() if s > 4096)
+
+
+@pytest.fixture(scope="module")
+def image(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("chips") / "chip"
+    path.write_bytes(chipimage.encode(chip("jffs2")))
+    return path
+
+
+def nandlab(monkeypatch: pytest.MonkeyPatch, *words: object) -> int:
+    monkeypatch.setattr("sys.argv", ["nandlab", "model", *map(str, words)])
+    try:
+        main()
+    except SystemExit as e:
+        return int(e.code or 0)
+    return 0
+
+
+def test_a_map_and_a_read_agree(
+    image: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    drawn = tmp_path / "map.html"
+    assert nandlab(monkeypatch, "map", image, "--file", FILE, "--json", "-o", drawn) == 0
+    (told,) = json.loads(capsys.readouterr().out)["files"]
+    assert (told["path"], told["size"], len(told["pages"])) == (FILE, SIZE, -(-SIZE // 4096))
+    assert FILE in drawn.read_text()
+    asked = ["--file", FILE, "--chip", PART]
+    assert nandlab(monkeypatch, "read", image, *asked) == 0
+    rows = list(csv.DictReader(capsys.readouterr().out.splitlines()))
+    assert [int(r["n"]) for r in rows] == [p["n_in_sequence"] for p in told["pages"]]
+    assert nandlab(monkeypatch, "read", image, *asked, "--formula", "paper", "--json") == 0
+    paper = json.loads(capsys.readouterr().out)
+    each = {(c["n"], c["ns"]) for c in paper["calls"]}
+    per_page = {(ns - 45060) / n for n, ns in each if n}
+    assert max(per_page) - min(per_page) < 2
+    assert nandlab(monkeypatch, "read", image, *asked, "--order", "random:3") == 0
+    shuffled = list(csv.DictReader(capsys.readouterr().out.splitlines()))
+    assert sorted(int(r["page"]) for r in shuffled) == list(range(len(rows)))
+
+
+def test_all_files_are_listed(
+    image: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert nandlab(monkeypatch, "map", image) == 0
+    assert FILE in capsys.readouterr().out
+
+
+PART = "apf27" if LAYOUT.writesize == 2048 else "nandsim-small"
+OTHER = "nandsim-small" if PART == "apf27" else "apf27"
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        (["map", "nowhere"], "nowhere: no such image"),
+        (["map", "{image}", "--file", "no-such"], "/no-such: no such file in the image"),
+        (["map", "{image}", "-o", "x.html"], "name the file that is to be drawn"),
+        (["map", "{image}", "--file", FILE, "-o", "/no/such/x.html"], "cannot be written"),
+        (["map", "{nftl}"], "nftl-fat32: how it reads is not modelled"),
+        (["map", "{half}"], "image: truncated"),
+        (["map", "{empty}"], "no such image's sidecar"),
+        (["read", "{image}", "--file", FILE, "--chip", OTHER], f"--chip {OTHER}: pages of"),
+        (["read", "{image}", "--file", FILE, "--chip", "x"], "no 'x' in catalog/chips"),
+        (["read", "{image}", "--file", FILE, "--chip", PART, "--order", "x"], "--order x: give"),
+        (["read", "{image}", "--file", FILE, "--order", "random:a"], "--order random:a: the seed"),
+        (["read", "{image}", "--file", FILE, "--chip", PART, "--kernel", "2.4"], "Linux 2.4: not"),
+        (["score", "nowhere"], "not a trace's folder"),
+    ],
+)
+def test_a_mistake_is_a_line(
+    words: list[str],
+    says: str,
+    image: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    places = {"image": image, **{n: tmp_path / n for n in ("nftl", "half", "empty")}}
+    places["nftl"].write_bytes(chipimage.encode(chip("nftl-fat32")))
+    places["half"].write_bytes(image.read_bytes()[: 1 << 15])
+    places["empty"].write_bytes(b"")
+    monkeypatch.chdir(tmp_path)
+    assert nandlab(monkeypatch, *(w.format(**places) for w in words)) == 2
+    (line,) = capsys.readouterr().err.splitlines()
+    assert says in line
+    assert not (tmp_path / "x.html").exists()

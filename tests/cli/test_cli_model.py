@@ -77,7 +77,7 @@ OTHER = "nandsim-small" if PART == "apf27" else "apf27"
         (["map", "{image}", "--file", FILE, "-o", "/no/such/x.html"], "cannot be written"),
         (["map", "{nftl}"], "nftl-fat32: how it reads is not modelled"),
         (["map", "{half}"], "image: truncated"),
-        (["map", "{empty}"], "no such image's sidecar"),
+        (["map", "{empty}"], "empty: dump it with nanddump"),
         (["read", "{image}", "--file", FILE, "--chip", OTHER], f"--chip {OTHER}: pages of"),
         (["read", "{image}", "--file", FILE, "--chip", "x"], "no 'x' in catalog/chips"),
         (["read", "{image}", "--file", FILE, "--chip", PART, "--order", "x"], "--order x: give"),

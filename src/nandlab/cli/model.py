@@ -12,6 +12,15 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from nandlab.base.errors import UsageError
+from nandlab.cli.flashfile import (
+    EraseBlockOption,
+    ImageArgument,
+    JsonOption,
+    OobOption,
+    PageOption,
+    PartitionOption,
+    asked,
+)
 
 if TYPE_CHECKING:
     from nandlab.model.fragments import FileMap
@@ -23,29 +32,20 @@ model_app = typer.Typer(
     help="What reading a file costs, foretold from what lies on flash: JFFS2's flash pages call "
     "by call, and their time. Nothing is run.",
 )
-ImageArgument = Annotated[
-    Path,
-    typer.Argument(
-        metavar="IMAGE",
-        help="an image from nandlab image make, a chip that a study kept, or chip.image of a "
-        "trace made with --image",
-    ),
-]
-PartitionOption = Annotated[
-    float | None,
-    typer.Option(min=0, help="MiB from the chip's start; default: what the image says, or all"),
-]
-JsonOption = Annotated[bool, typer.Option("--json", help="print JSON")]
 FILES_SHOWN = 40
+DROPPED_SHOWN = 3
 
 
 @model_app.command("map")
-def map_(
+def map_(  # noqa: PLR0917 - the command line's own options
     image: ImageArgument,
     file: Annotated[
         str | None, typer.Option(metavar="PATH", help="each page of this file; default: all files")
     ] = None,
     partition_mib: PartitionOption = None,
+    page: PageOption = None,
+    oob: OobOption = 0,
+    erase_block: EraseBlockOption = None,
     as_json: JsonOption = False,
     out: Annotated[
         Path | None, typer.Option("-o", "--out", metavar="FILE", help="draw --file as HTML")
@@ -58,8 +58,11 @@ def map_(
     """
     from nandlab.model.fragments import file_map
     from nandlab.model.reads import model_of, owner_of
+    from nandlab.onflash.opened import read as read_layout
 
-    layout, dropped = _layout(image, partition_mib)
+    layout, dropped = read_layout(
+        image, asked(partition_mib, page, erase_block, oob), tolerant=True
+    )
     model_of(layout.filesystem)
     if out is not None and file is None:
         raise UsageError(f"-o {out}: name the file that is to be drawn, with --file")
@@ -73,28 +76,26 @@ def map_(
         _print_pages(maps[0])
     else:
         _print_files(maps)
-    for node in dropped[:3]:
+    _warn(layout.filesystem, dropped, dumped=page is not None)
+
+
+def _warn(filesystem: str, dropped: list[Dropped], *, dumped: bool) -> None:
+    """Tells on standard error what of the chip could not be read, and what cannot be seen."""
+    for node in dropped[:DROPPED_SHOWN]:
         whose = f"of inode {node.number}" if node.number else node.kind or "of no known kind"
         print(f"nandlab: dropped, {whose}: {node.why}", file=sys.stderr)
     if dropped:
         print(
             f"nandlab: {len(dropped)} nodes could not be read: damage, or a write buffer that was "
-            "not on the flash yet, as of a mounted file system",
+            "not on the flash yet, as of a mounted file system; --json lists them all",
             file=sys.stderr,
         )
-
-
-def _layout(image: Path, partition_mib: float | None) -> tuple[Layout, list[Dropped]]:
-    from nandlab.onflash import jffs2
-    from nandlab.onflash.every import decode, found
-    from nandlab.onflash.opened import opened
-
-    partition, told = opened(image, partition_mib)
-    try:
-        name = told or found(partition)
-        return jffs2.salvage(partition) if name == "jffs2" else (decode(partition, name), [])
-    except UsageError as e:
-        raise UsageError(f"{image}: {e}") from None
+    if dumped and filesystem == "jffs2":
+        print(
+            "nandlab: if the file system was mounted when it was dumped, its last writes may be "
+            "missing: JFFS2 keeps them in memory until a page is full",
+            file=sys.stderr,
+        )
 
 
 def _as_json(maps: list[FileMap], dropped: list[Dropped]) -> dict[str, Any]:
@@ -103,6 +104,7 @@ def _as_json(maps: list[FileMap], dropped: list[Dropped]) -> dict[str, Any]:
             {
                 "path": m.path,
                 "size": m.size,
+                "pages_unknown": m.unknown,
                 "live_bytes": m.live_bytes,
                 "dead_bytes": m.dead_bytes,
                 "n_mean": m.mean,
@@ -114,7 +116,7 @@ def _as_json(maps: list[FileMap], dropped: list[Dropped]) -> dict[str, Any]:
                         "nodes": r.nodes,
                         "flash": r.flash if r.known else None,
                         "n_alone": r.alone if r.known else None,
-                        "n_in_sequence": r.in_sequence if r.known else None,
+                        "n_in_sequence": r.in_sequence,
                     }
                     for r in m.rows
                 ],
@@ -129,18 +131,35 @@ def _print_pages(m: FileMap) -> None:
     writer = csv.writer(sys.stdout)
     writer.writerow(["page", "nodes", "n_alone", "n_in_sequence", "flash_pages"])
     for r in m.rows:
-        told = [r.alone, r.in_sequence, " ".join(map(str, r.flash))] if r.known else ["", "", ""]
-        writer.writerow([r.page, r.nodes, *told])
+        alone, flash = (r.alone, " ".join(map(str, r.flash))) if r.known else ("unknown", "")
+        writer.writerow(
+            [r.page, r.nodes, alone, "unknown" if r.in_sequence is None else r.in_sequence, flash]
+        )
+    unknown = f"; {m.unknown} pages are unknown" if m.unknown else ""
     print(
-        f"{m.path}: {m.size:,} bytes; N {m.mean:.2f} in sequence, {m.rewritten:.2f} if rewritten",
+        f"{m.path}: {m.size:,} bytes, {m.live_bytes:,} live and {_count(m.dead_bytes)} dead on "
+        f"flash; N {_n(m.mean)} in sequence, {_n(m.rewritten)} if rewritten{unknown}",
         file=sys.stderr,
     )
 
 
+def _n(mean: float | None) -> str:
+    return "-" if mean is None else f"{mean:.2f}"
+
+
+def _count(count: int | None) -> str:
+    return "-" if count is None else f"{count:,}"
+
+
 def _print_files(maps: list[FileMap]) -> None:
-    print(f"{'bytes':>12} {'N':>7} {'rewritten':>9} {'dead':>12}  file")
-    for m in sorted(maps, key=lambda m: -m.mean)[:FILES_SHOWN]:
-        print(f"{m.size:>12,} {m.mean:>7.2f} {m.rewritten:>9.2f} {m.dead_bytes:>12,}  {m.path}")
+    heads = ("bytes", "live", "dead", "N", "rewritten", "unknown")
+    print("".join(f"{head:>12}" for head in heads) + "  file")
+    for m in sorted(maps, key=lambda m: -(m.mean or 0))[:FILES_SHOWN]:
+        row = (
+            *(_count(m.size), _count(m.live_bytes), _count(m.dead_bytes)),
+            *(_n(m.mean), _n(m.rewritten), _count(m.unknown)),
+        )
+        print("".join(f"{cell:>12}" for cell in row) + f"  {m.path}")
     if len(maps) > FILES_SHOWN:
         print(f"... and {len(maps) - FILES_SHOWN} more files of less N; --json has them all")
 
@@ -176,6 +195,9 @@ def read(  # noqa: PLR0913, PLR0917 - the command line's own options
         float, typer.Option(min=0, help="of the paper's formula; its own mean is 45060")
     ] = 45060.0,
     partition_mib: PartitionOption = None,
+    page: PageOption = None,
+    oob: OobOption = 0,
+    erase_block: EraseBlockOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """Foretell the flash pages and the time of each call that reads a page of a file.
@@ -184,16 +206,19 @@ def read(  # noqa: PLR0913, PLR0917 - the command line's own options
     reads the header of every live node of the file.
     """
     from nandlab.model import lookup, times
-    from nandlab.model.fragments import calls
+    from nandlab.model.fragments import calls, unknown_pages
     from nandlab.model.reads import PageBuffer, Pieces, owner_of
+    from nandlab.onflash.opened import read as read_layout
 
-    layout, dropped = _layout(image, partition_mib)
+    layout, dropped = read_layout(
+        image, asked(partition_mib, page, erase_block, oob), tolerant=True
+    )
     owner = owner_of(layout, file)
-    if any(node.may_hold(owner, 0, max(1, layout.sizes[owner])) for node in dropped):
+    pieces = Pieces(layout, owner)
+    if unknown_pages(layout, pieces, owner, dropped):
         raise UsageError(
             f"{image}: nodes of {file} could not be read: nandlab model map tells which"
         )
-    pieces = Pieces(layout, owner)
     pages = _order(order, pieces.pages, owner)
     t_page, instruction_ns = _costs(chip, board, layout)
     by = times.instructions(kernel or _series(board))

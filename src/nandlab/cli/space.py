@@ -10,27 +10,31 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from nandlab.base.errors import UsageError
+from nandlab.cli.flashfile import (
+    EraseBlockOption,
+    ImageArgument,
+    JsonOption,
+    OobOption,
+    PageOption,
+    PartitionOption,
+    asked,
+)
 from nandlab.onflash.layout import Kind
 
 if TYPE_CHECKING:
     from nandlab.onflash.layout import Layout
 
 
-def space(
-    image: Annotated[
-        Path,
-        typer.Argument(
-            metavar="IMAGE", help="an image from nandlab image make, or a chip that a study kept"
-        ),
-    ],
+def space(  # noqa: PLR0917 - the command line's own options
+    image: ImageArgument,
     fs: Annotated[
         str | None, typer.Option(help="jffs2, ubifs, yaffs2 or nftl-fat32; default: what is on it")
     ] = None,
-    partition_mib: Annotated[
-        float | None,
-        typer.Option(min=0, help="MiB from the chip's start; default: what the image says, or all"),
-    ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="print JSON")] = False,
+    partition_mib: PartitionOption = None,
+    page: PageOption = None,
+    oob: OobOption = 0,
+    erase_block: EraseBlockOption = None,
+    as_json: JsonOption = False,
     as_map: Annotated[
         Path | None,
         typer.Option("--map", metavar="FILE", help="write the partition as a map (HTML)"),
@@ -41,14 +45,9 @@ def space(
     The parts add up to the partition, byte for byte. The file system must have been unmounted: an
     image that is damaged, or was cut off by a loss of power, is refused, with the place.
     """
-    from nandlab.onflash.every import decode, found
-    from nandlab.onflash.opened import opened
+    from nandlab.onflash.opened import read
 
-    partition, told = opened(image, partition_mib)
-    try:
-        layout = decode(partition, fs or told or found(partition))
-    except UsageError as e:
-        raise UsageError(f"{image}: {e}") from None
+    layout, _ = read(image, asked(partition_mib, page, erase_block, oob, fs))
     if as_map is not None:
         _write_map(as_map, layout, image.name)
     if as_json:

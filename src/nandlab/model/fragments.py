@@ -4,14 +4,17 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
 from nandlab.model import reads
 from nandlab.model.reads import PAGE, Call, PageBuffer, Pieces
-from nandlab.onflash.jffs2 import INODE_NODE, Dropped
-from nandlab.onflash.layout import Kind, Layout, Piece
+from nandlab.onflash.jffs2 import Dropped
+from nandlab.onflash.layout import Layout, Piece
+
+ALIGN = {"jffs2": 4, "ubifs": 8, "yaffs2": 0}
+"""Bytes that nodes are aligned to; 0: there are none."""
 
 
 class PageRow(NamedTuple):
@@ -21,8 +24,8 @@ class PageRow(NamedTuple):
     nodes: int
     flash: list[int]
     """Flash pages of a read of it alone, in order."""
-    in_sequence: int
-    """N where the pages before it have just been read."""
+    in_sequence: int | None
+    """N where the page before it has just been read; None: it, or the page before, is not known."""
     known: bool
     """False where a node that may hold a part of it could not be read."""
 
@@ -41,27 +44,46 @@ class FileMap:
     rows: list[PageRow]
     live_bytes: int
     """Stored bytes of nodes that the file needs, headers included."""
-    dead_bytes: int
-    """Of these, data that newer nodes cover."""
-    rewritten: float
-    """Mean N in sequence if the file were written anew, in order and compressed as it is."""
+    dead_bytes: int | None
+    """Bytes of nodes that newer ones cover, not yet erased; None: the layout does not tell."""
+    rewritten: float | None
+    """Mean N in sequence if the file's known pages were written anew, in order and compressed as
+    they are; None: none is stored."""
 
     @property
-    def mean(self) -> float:
-        """Mean N in sequence, of the pages that are known and stored."""
-        found = [r.in_sequence for r in self.rows if r.known and r.nodes]
-        return sum(found) / len(found) if found else 0.0
+    def mean(self) -> float | None:
+        """Mean N in sequence, of the pages that are known and stored; None: none is."""
+        return _mean([n for r in self.rows if r.nodes and (n := r.in_sequence) is not None])
+
+    @property
+    def unknown(self) -> int:
+        """Pages that are not known."""
+        return sum(not r.known for r in self.rows)
 
     def distribution(self) -> dict[int, int]:
         """Pages by N in sequence."""
-        return dict(sorted(Counter(r.in_sequence for r in self.rows if r.known).items()))
+        return dict(
+            sorted(Counter(n for r in self.rows if (n := r.in_sequence) is not None).items())
+        )
+
+
+def _mean(found: Sequence[int]) -> float | None:
+    return sum(found) / len(found) if found else None
 
 
 def calls(
-    layout: Layout, pieces: Pieces, pages: Sequence[int], *, carry: bool = True
+    layout: Layout,
+    pieces: Pieces,
+    pages: Sequence[int],
+    buffer: PageBuffer | None = None,
+    *,
+    carry: bool = True,
 ) -> Iterator[Call]:
-    """Reads pages of a file, in this order; carry: with what the call before left in the buffer."""
-    buffer = PageBuffer(layout.writesize)
+    """Reads pages of a file, in this order; carry: with what the call before left in the buffer.
+
+    buffer: as the first call finds it; None: empty.
+    """
+    buffer = buffer or PageBuffer(layout.writesize)
     for page in pages:
         yield reads.call(layout.filesystem, pieces, page, buffer)
         if not carry:
@@ -74,38 +96,71 @@ def file_map(layout: Layout, owner: int, dropped: Sequence[Dropped] = ()) -> Fil
     pages = range(pieces.pages)
     alone = calls(layout, pieces, pages, carry=False)
     in_turn = calls(layout, pieces, pages)
-    unknown = {p for p in pages for d in dropped if d.may_hold(owner, p * PAGE, (p + 1) * PAGE)}
+    unknown = unknown_pages(layout, pieces, owner, dropped)
     rows = [
-        PageRow(a.page, len(a.pieces), a.flash, len(b.flash), a.page not in unknown)
+        PageRow(
+            a.page,
+            len(a.pieces),
+            a.flash,
+            None if a.page in unknown or a.page - 1 in unknown else len(b.flash),
+            a.page not in unknown,
+        )
         for a, b in zip(alone, in_turn, strict=True)
     ]
-    nodes = {piece.at: piece for page in pages for piece in pieces.of(page)}
-    live = sum(INODE_NODE.size + piece.stored for piece in nodes.values())
-    of_file = (e for e in layout.extents if e.owner == owner and e.kind is Kind.OBSOLETE)
+    stored = {piece.at: piece.stored for piece in layout.pieces_of.get(owner, [])}
+    header = reads.HEADER[layout.filesystem]
     return FileMap(
         layout.paths.get(owner, f"inode {owner}"),
         pieces.size,
         rows,
-        live,
-        sum(e.bytes for e in of_file),
-        _rewritten(layout, pieces),
+        sum(header + count for count in stored.values()),
+        layout.dead.get(owner, 0) if layout.filesystem == "jffs2" else None,
+        _rewritten(layout, pieces, unknown),
     )
 
 
-def _rewritten(layout: Layout, pieces: Pieces) -> float:
-    """Mean N of nodes of a page each, one after the other: as far as a block's end."""
+def unknown_pages(
+    layout: Layout, pieces: Pieces, owner: int, dropped: Sequence[Dropped]
+) -> Collection[int]:
+    """Pages of which a node that could not be read, or is not there, may hold a part.
+
+    JFFS2 writes a node for each page of a hole too, so a page without any has lost its node.
+    """
+    size = max(1, pieces.size)
+    mine = [d for d in dropped if d.may_hold(owner, 0, size)]
+    if any(not d.number for d in mine):
+        return range(pieces.pages)
+    found = {
+        page
+        for d in mine
+        for page in range(d.offset // PAGE, -(-min(size, d.offset + d.plain) // PAGE))
+    }
+    if layout.filesystem == "jffs2":
+        found |= {page for page in range(pieces.pages) if not pieces.of(page)}
+    return found
+
+
+def _rewritten(layout: Layout, pieces: Pieces, unknown: Collection[int]) -> float | None:
+    """Mean N of nodes of a page each, one after the other: as far as a block's end.
+
+    Chunks of YAFFS2 are pages of the flash, wherever they lie.
+    """
     at, found, buffer = 0, [], PageBuffer(layout.writesize)
+    header, align = reads.HEADER[layout.filesystem], ALIGN[layout.filesystem]
     for page in range(pieces.pages):
         of = pieces.of(page)
-        if not of:
+        if not of or page in unknown:
+            continue
+        if not align:
+            found.append(len(of))
             continue
         plain = sum(p.bytes for p in of)
         stored = round(sum(p.bytes * p.stored / p.plain for p in of))
-        start = at + INODE_NODE.size
+        start = at + header
         node = Piece(0, page * PAGE, plain, start, stored, 0, of[0].packing, plain)
         accesses = [
             a for read in reads.model_of(layout.filesystem)([node]) for a in buffer.read(read)
         ]
         found.append(sum(not a.hit for a in accesses))
-        at = start + (stored + 3 & ~3)
-    return sum(found) / len(found) if found else 0.0
+        at = start + -(-stored // align) * align
+    return _mean(found)

@@ -19,6 +19,8 @@ from nandlab.onflash.layout import Layout, Piece
 
 PAGE = 4096
 """Bytes of a page of the page cache."""
+UBIFS_HEADER = 48
+"""Bytes of a data node of UBIFS before its data."""
 
 
 class Read(NamedTuple):
@@ -76,8 +78,7 @@ class Pieces:
 
     def __init__(self, layout: Layout, owner: int) -> None:
         self.size = layout.sizes[owner]
-        of_file = (p for p in layout.pieces if p.owner == owner)
-        self._all = sorted(of_file, key=lambda p: p.offset)
+        self._all = layout.pieces_of.get(owner, [])
         self._ends = [p.offset + p.bytes for p in self._all]
 
     @property
@@ -106,9 +107,25 @@ def jffs2(pieces: Sequence[Piece]) -> Iterator[Read]:
             yield Read(piece.at, piece.stored)
 
 
+def ubifs(pieces: Sequence[Piece]) -> Iterator[Read]:
+    """Each data node with its header at once. Index nodes on the way to it are not among them."""
+    for piece in pieces:
+        yield Read(piece.at - UBIFS_HEADER, UBIFS_HEADER + piece.stored)
+
+
+def yaffs2(pieces: Sequence[Piece]) -> Iterator[Read]:
+    """Each chunk: the part of its page that has data."""
+    for piece in pieces:
+        yield Read(piece.at, piece.stored)
+
+
 READS: MappingProxyType[str, Callable[[Sequence[Piece]], Iterator[Read]]] = MappingProxyType(
-    {"jffs2": jffs2}
+    {"jffs2": jffs2, "ubifs": ubifs, "yaffs2": yaffs2}
 )
+HEADER: MappingProxyType[str, int] = MappingProxyType(
+    {"jffs2": INODE_NODE.size, "ubifs": UBIFS_HEADER, "yaffs2": 0}
+)
+"""Bytes on flash before the data of a fragment."""
 
 
 @dataclass(frozen=True)

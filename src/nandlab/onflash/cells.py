@@ -42,7 +42,7 @@ class Partition:
             return False
         if block.flags & FACTORY_BAD:
             return True
-        if not block.cells:
+        if not block.cells or not self.oobsize:
             return False
         marker = 5 if self.writesize == SMALL_PAGE else 0
         return any(self.spare(index)[page, marker] == 0 for page in (0, 1))
@@ -80,6 +80,10 @@ class Partition:
     def data(self, index: int) -> bytes:
         """All data bytes of a block that is not erased."""
         return self._pages(index)[:, : self.writesize].tobytes()
+
+    def begin(self, index: int, count: int) -> bytes:
+        """The first data bytes of a block that is not erased; count: at most a page's."""
+        return bytes(self._held[index].cells[:count])
 
     def spare(self, index: int) -> NDArray[np.uint8]:
         """Spare areas of a block that is not erased: a row a page."""

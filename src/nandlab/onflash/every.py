@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import struct
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from types import MappingProxyType
 
 from nandlab.base.errors import UsageError
@@ -34,16 +34,32 @@ def decode(partition: Partition, filesystem: str) -> Layout:
 
 
 def found(partition: Partition) -> str:
-    """The file system on a partition, by the first bytes of its first written block."""
+    """The file system on a partition, by the first bytes of its written blocks.
+
+    The first of them tells. If it begins as none does, for damage, most of them must agree on
+    JFFS2; all else may be YAFFS2, whose blocks begin as its files do.
+    """
+    marks = list(_marks(partition))
+    if not marks:
+        raise UsageError("every block is erased: name the file system with --fs")
+    if marks[0] == "yaffs2" and marks.count("jffs2") * 2 > len(marks):
+        return "jffs2"
+    return marks[0]
+
+
+def _marks(partition: Partition) -> Iterator[str]:
+    """What each written block begins as."""
     for block in range(partition.blocks):
         if block in partition.bad or partition.erased(block):
             continue
-        data = partition.data(block)
-        if not data.strip(b"\xff"):
-            continue
-        if data[:4] == b"UBI#":
-            return "ubifs"
-        if data[:6] == nftl.MARK:
-            return "nftl-fat32"
-        return "jffs2" if data[:2] == b"\x85\x19" else "yaffs2"
-    raise UsageError("every block is erased: name the file system with --fs")
+        begin = partition.begin(block, len(nftl.MARK))
+        if begin.strip(b"\xff") or partition.data(block).strip(b"\xff"):
+            yield _mark(begin)
+
+
+def _mark(begin: bytes) -> str:
+    if begin[:4] == b"UBI#":
+        return "ubifs"
+    if begin == nftl.MARK:
+        return "nftl-fat32"
+    return "jffs2" if begin[:2] in jffs2.MARKS else "yaffs2"

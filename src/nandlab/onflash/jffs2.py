@@ -3,7 +3,7 @@
 
 Source: Linux, include/uapi/linux/jffs2.h (nodes), fs/jffs2/summary.h (summaries), and of
 fs/jffs2 scan.c, readinode.c, nodelist.c and wbuf.c for what a mount makes of them. Nodes are in
-the byte order of the machine that made them, here little-endian.
+the byte order of the machine that made them: either, and one for all.
 """
 
 from __future__ import annotations
@@ -22,7 +22,9 @@ from nandlab.onflash.covered import Covered
 from nandlab.onflash.layout import HOLE, Kind, Layout, Piece, Walk, damaged, paths, text
 
 MAGIC, ACCURATE = 0x1985, 0x2000
-OTHER_ENDIAN = 0x8519
+LITTLE, BIG = "<", ">"
+MARKS = {struct.pack(order + "H", MAGIC): order for order in (LITTLE, BIG)}
+"""First bytes of a node -> the byte order of all nodes."""
 DIRENT, INODE, CLEANMARKER, PADDING, SUMMARY, XATTR, XREF = (
     0xE001, 0xE002, 0x2003, 0x2004, 0x2006, 0xE008, 0xE009,
 )  # fmt: skip
@@ -36,6 +38,18 @@ INODE_NODE = struct.Struct("<HHIIIIIHHIIIIIIIBBHII")
 XATTR_NODE = struct.Struct("<HHIIIIBBHII")
 XREF_NODE = struct.Struct("<HHIIIIII")
 SUMMARY_NODE = struct.Struct("<HHIIIIIII")
+SEALED = struct.Struct("<HHI")
+"""What a header's checksum is of."""
+ENDING = struct.Struct("<II")
+"""The end of a summary: where it began, and its mark."""
+KIND_OF = struct.Struct("<H")
+BIG_ENDIAN = {
+    form: struct.Struct(BIG + form.format[1:])
+    for form in (
+        *(HEAD, DIRENT_NODE, INODE_NODE, XATTR_NODE, XREF_NODE, SUMMARY_NODE),
+        *(SEALED, ENDING, KIND_OF),
+    )
+}
 assert (HEAD.size, DIRENT_NODE.size, INODE_NODE.size) == (12, 40, 68)
 assert (XATTR_NODE.size, XREF_NODE.size, SUMMARY_NODE.size) == (32, 28, 32)
 LEAST = {DIRENT: 40, INODE: 68, CLEANMARKER: 12, PADDING: 12, SUMMARY: 40, XATTR: 32, XREF: 28}
@@ -52,6 +66,18 @@ ANY = 1 << 40
 DIRECTORY, REGULAR = 0o040000, 0o100000
 ROOT = 1
 NOT_ERASED = re.compile(b"[^\xff]")
+
+
+class Shaped(NamedTuple):
+    """The geometry of what nodes were found in, in bytes."""
+
+    bytes: int
+    erasesize: int
+    writesize: int
+
+    @classmethod
+    def of(cls, partition: Partition) -> Shaped:
+        return cls(partition.bytes, partition.erasesize, partition.writesize)
 
 
 class Dirent(NamedTuple):
@@ -123,6 +149,19 @@ class Found:
     references: list[Reference] = field(default_factory=list)
     counts: dict[str, int] = field(default_factory=lambda: dict.fromkeys(NAMES.values(), 0))
     dropped: list[Dropped] = field(default_factory=list)
+    order: str = LITTLE
+    """The byte order of all nodes."""
+    walk: Walk = field(default_factory=Walk)
+    sound: int = 0
+    """Bytes of nodes that could be read."""
+    written: int = 0
+    """Blocks that are not erased."""
+    headless: int = 0
+    """Of these, blocks that do not begin with a node."""
+    crossing: int = 0
+    """Nodes that do not end in the block that they begin in."""
+    padded_to: list[int] = field(default_factory=list)
+    """Ends of padding nodes."""
 
 
 def crc(data: bytes) -> int:
@@ -130,59 +169,129 @@ def crc(data: bytes) -> int:
     return zlib.crc32(data, 0xFFFFFFFF) ^ 0xFFFFFFFF
 
 
+def form(little: struct.Struct, order: str) -> struct.Struct:
+    """A form of this file in a byte order."""
+    return BIG_ENDIAN[little] if order == BIG else little
+
+
 def decode(partition: Partition) -> Layout:
     """Where everything is; UsageError says what is wrong with the image."""
-    return _decoded(partition, Found(), strict=True)
+    return assembled(scanned(partition, strict=True), Shaped.of(partition))
 
 
 def salvage(partition: Partition) -> tuple[Layout, list[Dropped]]:
     """The same of a chip whose file system is mounted, or was cut off: nodes that cannot be read
     are dropped and told. What they held is not known.
 
-    UsageError where what is left is no file system.
+    UsageError where what is left is no file system, or cannot be of a chip of this geometry.
     """
-    found = Found()
-    layout = _decoded(partition, found, strict=False)
-    return layout, found.dropped
+    return salvaged(scanned(partition), Shaped.of(partition))
 
 
-def _decoded(partition: Partition, found: Found, *, strict: bool) -> Layout:
-    walk = Walk()
+def salvaged(found: Found, shape: Shaped) -> tuple[Layout, list[Dropped]]:
+    """What is made of all that was found; UsageError as for :func:`salvage`."""
+    if found.dropped:
+        why = _implausible(found)
+        if why:
+            raise UsageError(
+                f"no JFFS2 of a chip with pages of {shape.writesize} bytes in blocks of "
+                f"{shape.erasesize}: {why}; give the chip's own geometry, all of its blocks"
+            )
+    _right_page(found, shape.writesize)
+    return assembled(found, shape, strict=False), found.dropped
+
+
+def _implausible(found: Found) -> str | None:
+    """Why what was found is no damaged JFFS2 but something else; None if it may be one."""
+    if not found.sound:
+        return "no node can be read"
+    if found.crossing:
+        return f"{found.crossing} nodes end past their erase block"
+    if found.headless > 1 and found.headless * 4 > found.written:
+        return f"{found.headless} of {found.written} blocks do not begin with a node"
+    lost = sum(d.bytes for d in found.dropped)
+    if lost > found.sound // 2:
+        return f"{lost} bytes are no node, {found.sound} are"
+    return None
+
+
+def _right_page(found: Found, page: int) -> None:
+    """Refuses a page that is larger than the chip's: padding ends where a page does.
+
+    Source: Linux, fs/jffs2/wbuf.c.
+    """
+    within = sum(end % page != 0 for end in found.padded_to)
+    if within * 4 > len(found.padded_to):
+        raise UsageError(
+            f"{within} of {len(found.padded_to)} padding nodes end within a page of {page} bytes: "
+            "the chip's pages are smaller"
+        )
+
+
+def order_of(partition: Partition) -> str | None:
+    """The byte order of the first node that a block begins with; None if no block begins so."""
+    for block in range(partition.blocks):
+        if block not in partition.bad and not partition.erased(block):
+            order = MARKS.get(partition.begin(block, 2))
+            if order is not None:
+                return order
+    return None
+
+
+def scanned(partition: Partition, *, strict: bool = False) -> Found:
+    """All nodes of a partition; strict: UsageError for what cannot be read, else it is dropped."""
+    found = Found(order=order_of(partition) or LITTLE)
     for block in range(partition.blocks):
         at = block * partition.erasesize
         if block in partition.bad:
-            walk.add(at, partition.erasesize, Kind.BAD, "bad blocks")
+            found.walk.add(at, partition.erasesize, Kind.BAD, "bad blocks")
         elif partition.erased(block):
-            walk.add(at, partition.erasesize, Kind.FREE, "erased")
+            found.walk.add(at, partition.erasesize, Kind.FREE, "erased")
         else:
-            Scan(partition, block, walk, found, strict=strict).run()
+            Scan(partition, block, found, strict=strict).run()
+    return found
+
+
+def assembled(found: Found, shape: Shaped, *, strict: bool = True) -> Layout:
+    """Files put together from their nodes; strict: UsageError for a name that leads nowhere."""
+    walk = found.walk
     names = _dirents(walk, found)
     reached = paths(((d.parent, d.number, text(d.name)) for d in names), ROOT)
     lost = next((n for n in reached if n != ROOT and n not in found.pieces), None)
-    if lost is not None and strict:
+    if lost is not None and (strict or not found.dropped):
         raise UsageError(f"{reached[lost]}: no node of inode {lost} is there. Nothing is summed")
     for number, pieces in found.pieces.items():
         _inode(walk, number, pieces, number in reached)
     _attributes(walk, found, reached)
     return Layout(
-        "jffs2", partition.bytes, partition.erasesize, partition.writesize,
-        walk.done(partition.bytes), reached, walk.sizes, walk.pieces, found.counts, walk.nodes,
+        "jffs2", shape.bytes, shape.erasesize, shape.writesize,
+        walk.done(shape.bytes), reached, walk.sizes, walk.pieces, found.counts, walk.nodes,
+        walk.dead,
     )  # fmt: skip
 
 
 class Scan:
     """Finds the nodes of a block."""
 
-    def __init__(
-        self, partition: Partition, block: int, walk: Walk, found: Found, *, strict: bool
-    ) -> None:
+    def __init__(self, partition: Partition, block: int, found: Found, *, strict: bool) -> None:
         self.data = partition.data(block)
         self.page = partition.writesize
         self.block, self.base = block, block * partition.erasesize
-        self.walk, self.found, self.strict = walk, found, strict
+        self.walk, self.found, self.strict = found.walk, found, strict
+        self.last = len(self.data.rstrip(b"\xff"))
+
+    def _take(self, little: struct.Struct, at: int) -> tuple[int, ...]:
+        """The numbers of a form, in the byte order of the chip's nodes."""
+        return form(little, self.found.order).unpack_from(self.data, at)
+
+    def _head_sum(self, kind: int, size: int) -> int:
+        return crc(form(SEALED, self.found.order).pack(MAGIC, kind | ACCURATE, size))
 
     def run(self) -> None:
         end, at = len(self.data), 0
+        if self.last:
+            self.found.written += 1
+            self.found.headless += not self._is_head(0)
         while at < end:
             if end - at < HEAD.size:
                 at = self._trying(at, end - at, lambda at: self._filled(at, end))
@@ -201,22 +310,22 @@ class Scan:
     def _drop(self, at: int, to: int, why: str) -> int:
         """Gives what cannot be read up: to its own end if its header tells it, or to a header."""
         end = len(self.data)
-        if at + HEAD.size <= end and self._is_head(at):
-            size = HEAD.unpack_from(self.data, at)[2]
+        if self._is_head(at):
+            size = self._take(HEAD, at)[2]
             to = max(to, min(at + (size + 3 & ~3), end))
-        while to + HEAD.size <= end and not self._is_head(to):
+        last = min(self.last + 3 & ~3, end)
+        while to < last and not self._is_head(to):
             to += 4
-        to = to if to + HEAD.size <= end else end
         self.walk.add(self.base + at, to - at, Kind.OBSOLETE, "dropped")
         self.found.dropped.append(Dropped(self.base + at, to - at, why, *self._was(at)))
         return to
 
     def _is_head(self, at: int) -> bool:
         """Whether a node begins here, by its header's checksum."""
-        magic, kind, size, head_crc = HEAD.unpack_from(self.data, at)
-        return bool(
-            magic == MAGIC and head_crc == crc(struct.pack("<HHI", MAGIC, kind | ACCURATE, size))
-        )
+        if at + HEAD.size > len(self.data):
+            return False
+        magic, kind, size, head_crc = self._take(HEAD, at)
+        return magic == MAGIC and head_crc == self._head_sum(kind, size)
 
     def _was(self, at: int) -> tuple[str, int, int, int]:
         """Kind, file, offset and bytes of a node, as far as they are sure.
@@ -224,13 +333,13 @@ class Scan:
         They are where the header's checksum is right, or where the node was torn: what comes after
         it in the page of its end was never written, so what comes before is as it was.
         """
-        if at + HEAD.size > len(self.data) or not self._is_head(at):
+        if not self._is_head(at):
             return "", 0, 0, 0
-        _, kind, size, _ = HEAD.unpack_from(self.data, at)
+        _, kind, size, _ = self._take(HEAD, at)
         name = NAMES.get(kind | ACCURATE, "")
         if name != "inode" or at + INODE_NODE.size > len(self.data):
             return name, 0, 0, 0
-        node = INODE_NODE.unpack_from(self.data, at)
+        node = self._take(INODE_NODE, at)
         if crc(self.data[at : at + 60]) == node[20]:
             return name, node[4], node[13], node[15]
         written = self._written_to(at, at + size)
@@ -246,12 +355,12 @@ class Scan:
         return at
 
     def _next(self, at: int) -> int:
-        magic, kind, size, head_crc = HEAD.unpack_from(self.data, at)
+        magic, kind, size, head_crc = self._take(HEAD, at)
         if magic == 0xFFFF:
             return self._erased(at)
         if magic == 0:
             return self._zeroes(at)
-        if magic == OTHER_ENDIAN:
+        if bytes(self.data[at : at + 2]) in MARKS and magic != MAGIC:
             damaged("a JFFS2 of the other byte order", self.block, at)
         if magic != MAGIC:
             damaged("no JFFS2 node where one should be", self.block, at)
@@ -287,10 +396,11 @@ class Scan:
 
     def _node(self, at: int, kind: int, size: int, head_crc: int) -> int:
         true_kind = kind | ACCURATE
-        if crc(struct.pack("<HHI", MAGIC, true_kind, size)) != head_crc:
+        if self._head_sum(kind, size) != head_crc:
             damaged("a node's header has a wrong checksum", self.block, at)
         if true_kind not in NAMES:
             damaged(f"a node of unknown kind 0x{kind:04x}", self.block, at)
+        self.found.crossing += at + size > len(self.data)
         if size < LEAST[true_kind] or at + size > len(self.data):
             damaged("a node of impossible length", self.block, at)
         to = min(at + (size + 3 & ~3), len(self.data))
@@ -298,6 +408,7 @@ class Scan:
             self.walk.add(self.base + at, to - at, Kind.OBSOLETE, "marked obsolete")
         elif true_kind == PADDING:
             self.walk.add(self.base + at, to - at, Kind.SLACK, "padding")
+            self.found.padded_to.append(to)
         else:
             if true_kind == CLEANMARKER:
                 self.walk.add(self.base + at, size, Kind.METADATA, "clean markers")
@@ -305,6 +416,7 @@ class Scan:
                 READ[true_kind](self, at, size)
             self.walk.add(self.base + at + size, to - at - size, Kind.SLACK, "alignment")
         self.found.counts[NAMES[true_kind]] += 1
+        self.found.sound += to - at
         return to
 
     def _sums(self, at: int, covered: int, node_crc: int) -> None:
@@ -318,7 +430,7 @@ class Scan:
             damaged("a node's data have a wrong checksum", self.block, at)
 
     def dirent(self, at: int, size: int) -> None:
-        node = DIRENT_NODE.unpack_from(self.data, at)
+        node = self._take(DIRENT_NODE, at)
         parent, version, number, _, name_bytes, _, _, node_crc, name_crc = node[4:]
         self._sums(at, 32, node_crc)
         start = at + DIRENT_NODE.size
@@ -327,7 +439,7 @@ class Scan:
         self.found.dirents.append(Dirent(self.base + at, parent, version, number, name))
 
     def inode(self, at: int, size: int) -> None:
-        node = INODE_NODE.unpack_from(self.data, at)
+        node = self._take(INODE_NODE, at)
         number, version, mode, _, _, isize, _, _, _, offset, stored, plain = node[4:16]
         self._sums(at, 60, node[20])
         self._stored(at + INODE_NODE.size, stored, size, at, node[19])
@@ -339,7 +451,7 @@ class Scan:
         )
 
     def xattr(self, at: int, size: int) -> None:
-        node = XATTR_NODE.unpack_from(self.data, at)
+        node = self._take(XATTR_NODE, at)
         number, version, _, name_bytes, value_bytes, data_crc, node_crc = node[4:]
         self._sums(at, 28, node_crc)
         held = XATTR_NODE.size + name_bytes + 1 + value_bytes
@@ -350,24 +462,24 @@ class Scan:
         self.found.attributes.append(Attribute(self.base + at, number, version, held))
 
     def xref(self, at: int, size: int) -> None:
-        inode, attribute, version, node_crc = XREF_NODE.unpack_from(self.data, at)[4:]
+        inode, attribute, version, node_crc = self._take(XREF_NODE, at)[4:]
         self._sums(at, 24, node_crc)
         if size != XREF_NODE.size:
             damaged("a node of impossible length", self.block, at)
         self.found.references.append(Reference(self.base + at, inode, attribute, version))
 
     def summary(self, at: int, size: int) -> None:
-        entries, _, _, sum_crc, node_crc = SUMMARY_NODE.unpack_from(self.data, at)[4:]
+        entries, _, _, sum_crc, node_crc = self._take(SUMMARY_NODE, at)[4:]
         self._sums(at, 24, node_crc)
         start, end = at + SUMMARY_NODE.size, at + size
         if crc(self.data[start:end]) != sum_crc:
             damaged("a summary has a wrong checksum", self.block, at)
-        if struct.unpack_from("<II", self.data, end - 8) != (at, SUMMARY_MARK):
+        if self._take(ENDING, end - 8) != (at, SUMMARY_MARK):
             damaged("a summary without its mark", self.block, at)
         for _ in range(entries):
             if start + 24 > end:
                 damaged("a summary of more entries than it has room for", self.block, at)
-            (kind,) = struct.unpack_from("<H", self.data, start)
+            (kind,) = self._take(KIND_OF, start)
             if kind not in SUMMED:
                 damaged("a summary's entry of unknown kind", self.block, start)
             start += SUMMED[kind] + (self.data[start + 22] if kind == DIRENT else 0)
@@ -416,6 +528,7 @@ def _inode(walk: Walk, number: int, pieces: list[Data], reached: bool) -> None:
         if held is not piece or not reached:
             part = "older copies of nodes" if reached else "nodes of deleted files"
             walk.add(piece.at, INODE_NODE.size + piece.stored, Kind.OBSOLETE, part)
+            walk.dead[number] += INODE_NODE.size + piece.stored
     if not reached:
         return
     order = sorted(by_version.values(), reverse=True)
@@ -442,6 +555,8 @@ def _special(walk: Walk, number: int, piece: Data, latest: bool) -> None:
 def _piece(walk: Walk, number: int, piece: Data, covered: Covered, latest: bool) -> bool:
     """One node of a regular file, of which newer nodes cover parts; False if they cover it all."""
     seen = covered.take(piece.offset, piece.offset + piece.plain)
+    visible = sum(to - at for at, to in seen)
+    walk.dead[number] += _dead(piece, visible, latest=latest)
     start = piece.at + INODE_NODE.size
     if not seen and not latest:
         walk.add(piece.at, INODE_NODE.size + piece.stored, Kind.OBSOLETE, "covered nodes")
@@ -473,6 +588,13 @@ def _uncompressed(walk: Walk, number: int, piece: Data, seen: list[tuple[int, in
         done = to
     rest = piece.offset + piece.plain - done
     walk.add(start + done - piece.offset, rest, Kind.OBSOLETE, "covered data", number)
+
+
+def _dead(piece: Data, visible: int, *, latest: bool) -> int:
+    """Bytes of a node that newer ones cover: a node that is compressed is kept whole."""
+    if not visible:
+        return piece.stored if latest else INODE_NODE.size + piece.stored
+    return piece.plain - visible if piece.compressor == NO_COMPRESSION else 0
 
 
 def _attributes(walk: Walk, found: Found, reached: dict[int, str]) -> None:

@@ -11,6 +11,7 @@ from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from enum import StrEnum
+from functools import cached_property
 from typing import NamedTuple, NoReturn
 
 from nandlab.base.errors import UsageError
@@ -92,6 +93,16 @@ class Layout:
     """What the decoder counted: nodes, pages, chains."""
     nodes: dict[int, list[int]] = field(default_factory=dict, repr=False)
     """Owner -> first bytes of its nodes that hold, the newest first; of JFFS2's regular files."""
+    dead: dict[int, int] = field(default_factory=dict, repr=False)
+    """Owner -> written bytes of it that newer ones cover, not yet erased; of JFFS2's files."""
+
+    @cached_property
+    def pieces_of(self) -> dict[int, list[Piece]]:
+        """Owner -> its pieces in order of the file."""
+        found: dict[int, list[Piece]] = defaultdict(list)
+        for piece in sorted(self.pieces):
+            found[piece.owner].append(piece)
+        return found
 
     @property
     def logical_bytes(self) -> int:
@@ -121,6 +132,7 @@ class Walk:
         self.sizes: dict[int, int] = {}
         self.pieces: list[Piece] = []
         self.nodes: dict[int, list[int]] = {}
+        self.dead: dict[int, int] = defaultdict(int)
 
     def add(self, at: int, count: int, kind: Kind, part: str, owner: int = NO_OWNER) -> None:
         """Notes ``count`` bytes from ``at``; 0 bytes are no extent."""

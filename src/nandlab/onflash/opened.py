@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The partition in a file: an image of nandlab, a chip that a study kept, or one of a trace."""
+"""What lies on flash, from a file: an image of nandlab, a chip that a study or a trace kept, a dump
+of the user's own chip, or what jffs2dump prints of one."""
 
 from __future__ import annotations
 
@@ -10,9 +11,19 @@ from typing import NamedTuple
 from nandlab.base.errors import NandlabError, UsageError
 from nandlab.chip import file as chipfile
 from nandlab.chip import image as chipimage
-from nandlab.chip.image import Geometry
+from nandlab.chip.image import ChipImage, Geometry
+from nandlab.onflash import dump, every, jffs2, jffs2text
 from nandlab.onflash.cells import Partition
+from nandlab.onflash.dump import Shape
+from nandlab.onflash.jffs2 import Dropped
+from nandlab.onflash.layout import Layout
+from nandlab.onflash.othershape import refuse_other
 from nandlab.results.folder import RunFolder
+
+SPARE_NEEDED = ("yaffs2", "nftl-fat32")
+"""File systems that keep in the spare areas what belongs to what."""
+BEGIN = 512
+"""Bytes of a file that tell its form."""
 
 
 class Told(NamedTuple):
@@ -25,19 +36,93 @@ class Told(NamedTuple):
     ecc_step: int = 512
 
 
-def opened(path: Path, partition_mib: float | None = None) -> tuple[Partition, str | None]:
-    """The partition in a file of either form, and its file system if it is told.
+class Asked(NamedTuple):
+    """What the user tells of a file."""
 
-    partition_mib: MiB from the chip's start; None: what is told of it, or all. UsageError names
-    the file.
+    filesystem: str | None = None
+    partition_mib: float | None = None
+    """MiB from the chip's start; None: what the image says, or all."""
+    shape: Shape | None = None
+    """Of a dump, or of the chip that jffs2dump was given; None: the file says it itself."""
+
+
+def read(path: Path, asked: Asked, *, tolerant: bool = False) -> tuple[Layout, list[Dropped]]:
+    """Where everything is, and what of it could not be read.
+
+    tolerant: nodes of JFFS2 that cannot be read are dropped and told; else they are an error.
+    UsageError names the file, what is wrong with it, and what to do.
     """
+    begin = _begin(path)
+    if jffs2text.is_text(begin):
+        return _text(path, asked, tolerant=tolerant)
+    partition, told = opened(path, asked.partition_mib, asked.shape)
+    try:
+        name = asked.filesystem or told or every.found(partition)
+        if asked.shape and not asked.shape.oob and name in SPARE_NEEDED:
+            raise UsageError(f"no file system that can be read without spare areas; {dump.HOW}")
+        if name != "jffs2" or not tolerant:
+            return every.decode(partition, name), []
+        found = jffs2.scanned(partition)
+        if asked.shape and found.dropped:
+            refuse_other(path, asked.shape, found.dropped, found.order)
+        return jffs2.salvaged(found, jffs2.Shaped.of(partition))
+    except UsageError as e:
+        raise _of(path, e) from None
+
+
+def _begin(path: Path) -> bytes:
+    """The first bytes of a file; UsageError if there are none."""
     if not path.is_file():
         raise UsageError(f"{path}: no such image")
-    with path.open("rb") as file:
-        own = file.read(4) == chipimage.MAGIC.to_bytes(4, "little")
+    try:
+        with path.open("rb") as file:
+            begin = file.read(BEGIN)
+    except OSError as e:
+        raise UsageError(f"{path}: cannot be read: {e.strerror}") from None
+    if not begin:
+        raise UsageError(f"{path}: empty: {dump.HOW}, or make it with nandlab image make")
+    return begin
+
+
+def _of(path: Path, e: NandlabError) -> UsageError:
+    return UsageError(str(e) if str(e).startswith(str(path)) else f"{path}: {e}")
+
+
+def _text(path: Path, asked: Asked, *, tolerant: bool) -> tuple[Layout, list[Dropped]]:
+    if asked.shape is None:
+        raise UsageError(f"{path}: a text of jffs2dump: give the chip's --page and --erase-block")
+    if asked.filesystem not in {None, "jffs2"}:
+        raise UsageError(f"{path}: a text of jffs2dump: no {asked.filesystem}")
+    if asked.partition_mib:
+        raise UsageError(f"{path}: a text of jffs2dump: --partition-mib is of images and dumps")
+    found, shaped = jffs2text.read(path, asked.shape)
+    if found.dropped and not tolerant:
+        raise UsageError(f"{path}: {found.dropped[0].why}: damaged. Nothing is summed")
+    try:
+        return jffs2.salvaged(found, shaped)
+    except UsageError as e:
+        raise _of(path, e) from None
+
+
+def opened(
+    path: Path, partition_mib: float | None = None, shape: Shape | None = None
+) -> tuple[Partition, str | None]:
+    """The partition in a file, and its file system if it is told.
+
+    partition_mib: MiB from the chip's start; None: what is told of it, or all. shape: of a dump.
+    UsageError names the file.
+    """
+    own = _begin(path)[:4] == chipimage.MAGIC.to_bytes(4, "little")
+    if shape is not None:
+        return _dumped(path, partition_mib, shape, itself=own or chipfile.sidecar_of(path).exists())
     try:
         if own:
             chip, told = chipimage.decode(path.read_bytes()), _kept_by(path)
+        elif not chipfile.sidecar_of(path).exists():
+            raise UsageError(
+                f"{path}: no image of nandlab's, for there is no {path.name}.json; of a dump of a "
+                "chip, give --page, --erase-block and --oob"
+            )
         else:
             made, chip = chipfile.read(path)
             ecc = made.chip().ecc
@@ -45,7 +130,40 @@ def opened(path: Path, partition_mib: float | None = None) -> tuple[Partition, s
         blocks = _blocks(partition_mib, chip.geometry) if partition_mib else told.blocks
         return Partition(chip, blocks, told.ecc_strength, told.ecc_step), told.filesystem
     except NandlabError as e:
-        raise UsageError(str(e) if str(e).startswith(str(path)) else f"{path}: {e}") from None
+        raise _of(path, e) from None
+
+
+def _dumped(
+    path: Path, partition_mib: float | None, shape: Shape, *, itself: bool
+) -> tuple[Partition, None]:
+    """The partition in a dump."""
+    if itself:
+        raise UsageError(f"{path}: tells its geometry itself: leave --page and the others out")
+    chip = dump.read(path, dump.checked(shape))
+    return Partition(chip, _all_dumped(path, partition_mib, chip)), None
+
+
+def _all_dumped(path: Path, partition_mib: float | None, chip: ChipImage) -> int:
+    """The partition's blocks; UsageError if some may have been left out of the dump.
+
+    nanddump skips bad blocks by itself, and the dump does not tell.
+    """
+    there = chip.geometry.blocks
+    if partition_mib is None and there & (there - 1):
+        size = there * chip.geometry.erasesize / (1 << 20)
+        raise UsageError(
+            f"{path}: {there} blocks are no whole chip: if nanddump skipped bad blocks, "
+            f"{dump.HOW}; if that is the partition, give --partition-mib {size:g}"
+        )
+    if partition_mib is None:
+        return there
+    blocks = partition_mib * (1 << 20) / chip.geometry.erasesize
+    if blocks > there:
+        raise UsageError(
+            f"{path}: {there} blocks, the partition has {blocks:g}: the dump was cut off, or "
+            f"nanddump skipped bad blocks: {dump.HOW}"
+        )
+    return _blocks(partition_mib, chip.geometry)
 
 
 def _blocks(partition_mib: float, geometry: Geometry) -> int:

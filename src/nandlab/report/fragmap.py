@@ -25,26 +25,32 @@ MIB = 1 << 20
 
 def page(m: FileMap) -> str:
     """The page of a file's map."""
-    data = {
+    data: dict[str, list[dict[str, Any]]] = {
         "flash": [
             {"at": r.page * PAGE / MIB, "flash": flash}
             for r in m.rows
             if r.known
             for flash in r.flash
         ],
-        "reads": [{"at": r.page * PAGE / MIB, "n": r.in_sequence} for r in m.rows if r.known],
+        "reads": [
+            {"at": r.page * PAGE / MIB, "n": r.in_sequence}
+            for r in m.rows
+            if r.in_sequence is not None
+        ],
     }
     charts = [
         Chart(f"fragmap-{width}", m.path, CAPTION, data, _spec(width), _spec(width))
         for width in (layout.WIDE, layout.NARROW)
     ]
     wide, narrow = (chart.svg() for chart in charts)
-    unknown = sum(not r.known for r in m.rows)
-    about = (
-        f"{m.size:,} bytes in {len(m.rows):,} pages. A page takes {m.mean:.2f} reads of the flash "
-        f"in sequence; if the file were written anew, {m.rewritten:.2f}."
-        + (f" {unknown} of the pages are unknown: a node could not be read." if unknown else "")
-    )
+    about = f"{m.size:,} bytes in {len(m.rows):,} pages."
+    if m.mean is not None and m.rewritten is not None:
+        about += (
+            f" A page takes {m.mean:.2f} reads of the flash in sequence; if the file were written "
+            f"anew, {m.rewritten:.2f}."
+        )
+    if m.unknown:
+        about += f" {m.unknown} of the pages are unknown: a node could not be read."
     rows = (f"<tr><td>{n}</td><td>{count:,}</td></tr>" for n, count in m.distribution().items())
     return Template(TEMPLATE.read_text()).substitute(
         title=escape(f"{m.path}: where its pages lie"),

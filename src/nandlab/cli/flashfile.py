@@ -1,0 +1,62 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The words by which a verb is told of a file that holds a chip: image, dump, or text of one."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from nandlab.base.errors import UsageError
+
+if TYPE_CHECKING:
+    from nandlab.onflash.opened import Asked
+
+ImageArgument = Annotated[
+    Path,
+    typer.Argument(
+        metavar="IMAGE",
+        help="an image from nandlab image make, a chip that a study kept, chip.image of a trace "
+        "made with --image; or, with --page and --erase-block, a dump by nanddump or what "
+        "jffs2dump -c printed of one",
+    ),
+]
+PartitionOption = Annotated[
+    float | None,
+    typer.Option(min=0, help="MiB from the chip's start; default: what the image says, or all"),
+]
+PageOption = Annotated[
+    str | None, typer.Option(metavar="BYTES", help="of a dump: data bytes of a page, such as 2048")
+]
+OobOption = Annotated[
+    int,
+    typer.Option(
+        metavar="BYTES", min=0, help="of a dump by nanddump --oob: bytes of a spare area; else 0"
+    ),
+]
+EraseBlockOption = Annotated[
+    str | None,
+    typer.Option(metavar="BYTES", help="of a dump: data bytes of an erase block, such as 128K"),
+]
+JsonOption = Annotated[bool, typer.Option("--json", help="print JSON")]
+
+
+def asked(
+    partition_mib: float | None,
+    page: str | None,
+    erase_block: str | None,
+    oob: int,
+    fs: str | None = None,
+) -> Asked:
+    """What the options tell of a file; UsageError if a dump's geometry is told in part."""
+    from nandlab.base import amounts
+    from nandlab.onflash.dump import Shape, checked
+    from nandlab.onflash.opened import Asked
+
+    if page is None and erase_block is None and not oob:
+        return Asked(fs, partition_mib)
+    if page is None or erase_block is None:
+        raise UsageError("of a dump give both --page and --erase-block; mtdinfo tells them")
+    shape = Shape(amounts.size(page, "--page"), amounts.size(erase_block, "--erase-block"), oob)
+    return Asked(fs, partition_mib, checked(shape))

@@ -1,0 +1,78 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Whether JFFS2 nodes of a dump that cannot be read can be read with other pages than were told.
+
+A wrong ``--page`` or ``--oob`` puts spare areas into data or cuts data out. A node that crosses
+such a place has a wrong checksum. It has the right one where the pages are the chip's own: no
+damage does that but by one chance in 2^32.
+"""
+
+from __future__ import annotations
+
+import mmap
+from collections.abc import Iterator, Sequence
+from itertools import islice
+from pathlib import Path
+
+from nandlab.base.errors import UsageError
+from nandlab.onflash import jffs2
+from nandlab.onflash.dump import USUAL_OOB, Shape
+
+PAGES = (512, 1024, 2048, 4096, 8192, 16384)
+TRIED_MAX = 100
+"""Nodes that are tried: enough, for most that cross a page have the fault."""
+
+
+def refuse_other(path: Path, shape: Shape, dropped: Sequence[jffs2.Dropped], order: str) -> None:
+    """UsageError if a node that was dropped is sound with other pages."""
+    nodes = [d for d in dropped if d.kind == "inode" and d.plain]
+    with path.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as cells:
+        for node in islice(nodes, TRIED_MAX):
+            at = _in_file(node.at, shape)
+            for other in _others(shape):
+                if _sound(cells, at, other, order):
+                    raise UsageError(
+                        f"{path}: nodes that cannot be read with {_words(shape)} can be with "
+                        f"{_words(other)}: give the chip's own geometry"
+                    )
+
+
+def _words(shape: Shape) -> str:
+    return f"--page {shape.page} --oob {shape.oob}"
+
+
+def _in_file(at: int, shape: Shape) -> int:
+    """Where a byte of data is in the file."""
+    page, column = divmod(at, shape.page)
+    return page * (shape.page + shape.oob) + column
+
+
+def _others(shape: Shape) -> Iterator[Shape]:
+    for page in PAGES:
+        for oob in (0, *USUAL_OOB):
+            other = Shape(page, shape.erase_block, oob)
+            if oob <= page // 2 and other != shape and (oob or shape.oob):
+                yield other
+
+
+def _sound(cells: mmap.mmap, at: int, shape: Shape, order: str) -> bool:
+    """Whether the data of the node at a byte of the file have their checksum."""
+    form = jffs2.form(jffs2.INODE_NODE, order)
+    head = _data(cells, at, form.size, shape)
+    if len(head) < form.size or jffs2.MARKS.get(head[:2]) != order:
+        return False
+    node = form.unpack(head)
+    stored = _data(cells, at, form.size + node[14], shape)[form.size :]
+    return bool(stored) and len(stored) == node[14] and bool(jffs2.crc(stored) == node[19])
+
+
+def _data(cells: mmap.mmap, at: int, count: int, shape: Shape) -> bytes:
+    """Data bytes from a byte of the file on; spare areas are left out."""
+    if count > shape.erase_block:
+        return b""
+    stride, found = shape.page + shape.oob, bytearray()
+    while len(found) < count and at < len(cells):
+        column = at % stride
+        if column < shape.page:
+            found += cells[at : at + min(count - len(found), shape.page - column)]
+        at += stride - column
+    return bytes(found)

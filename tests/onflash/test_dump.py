@@ -1,0 +1,229 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Dumps of the user's own chips: right ones are read to the byte, wrong ones make no file."""
+
+from __future__ import annotations
+
+import random
+from pathlib import Path
+
+import pytest
+from flashsamples import BLOCKS, chip
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from jffs2made import Made, made
+
+from nandlab.base.errors import UsageError
+from nandlab.chip.image import FACTORY_BAD
+from nandlab.model.fragments import file_map
+from nandlab.model.reads import PAGE, Pieces
+from nandlab.onflash.cells import Partition
+from nandlab.onflash.dump import Shape
+from nandlab.onflash.every import decode
+from nandlab.onflash.layout import HOLE, Kind
+from nandlab.onflash.opened import Asked, opened, read
+
+LARGE, SMALL = Shape(2048, 65536, 64), Shape(512, 16384, 16)
+SOUND = made(LARGE, 4)
+FINE = made(SMALL, 16, pieces=500)
+
+
+def as_file(path: Path, data: bytes) -> Path:
+    path.write_bytes(data)
+    return path
+
+
+def known_pages(path: Path, shape: Shape, truth: Made, mib: float | None = None) -> int:
+    """Pages that count as known, each of which must have the bytes that were written to it."""
+    asked = Asked(None, mib, shape)
+    layout, dropped = read(path, asked, tolerant=True)
+    partition, _ = opened(path, mib, shape)
+    found = 0
+    for number, path_of in layout.paths.items():
+        if number not in layout.sizes:
+            continue
+        assert path_of == f"/file{number}"
+        rows = file_map(layout, number, dropped).rows
+        pieces = Pieces(layout, number)
+        wanted = bytes(truth.files[number])
+        for row in (r for r in rows if r.known):
+            at = row.page * PAGE
+            content = bytearray(min(PAGE, pieces.size - at))
+            for p in pieces.of(row.page):
+                assert p.packing != HOLE
+                block, start = divmod(p.at + p.skip, partition.erasesize)
+                own = partition.data(block)[start : start + p.bytes]
+                content[p.offset - at : p.offset - at + p.bytes] = own
+            assert bytes(content) == wanted[at : at + len(content)], (path_of, row)
+            found += 1
+    return found
+
+
+@pytest.mark.parametrize("order", ["<", ">"])
+@pytest.mark.parametrize(("shape", "pieces"), [(LARGE, 4096), (LARGE, 700), (SMALL, 300)])
+def test_a_dump_is_read_to_the_byte(tmp_path: Path, shape: Shape, pieces: int, order: str) -> None:
+    of = made(shape, 32, order=order, pieces=pieces)
+    pages = 3 * (32768 // PAGE)
+    whole = as_file(tmp_path / "oob", of.dump())
+    assert known_pages(whole, shape, of) == pages
+    bare = as_file(tmp_path / "bare", of.dump(oob=False))
+    assert known_pages(bare, shape._replace(oob=0), of) == pages
+    space, _ = read(bare, Asked("jffs2", None, shape._replace(oob=0)))
+    assert sum(space.sums().values()) == 32 * shape.erase_block
+
+
+def test_a_bad_block_is_left_out_by_its_mark_or_by_padding(tmp_path: Path) -> None:
+    shape = LARGE
+    of = made(shape, 7)
+    marked = as_file(tmp_path / "marked", of.dump(mark=1))
+    layout, dropped = read(marked, Asked(None, None, shape), tolerant=True)
+    assert dropped == []
+    assert layout.sums()[Kind.BAD] == shape.erase_block
+    assert known_pages(marked, shape, of) == 24
+    per = shape.block_bytes
+    padded = bytearray(of.dump(mark=1))
+    padded[per : 2 * per] = b"\xff" * per
+    assert known_pages(as_file(tmp_path / "padded", bytes(padded)), shape, of) == 24
+
+
+@pytest.mark.parametrize("layout", ["jffs2", "ubifs", "yaffs2", "yaffs1"])
+def test_a_dump_of_each_file_system_has_what_the_chip_has(tmp_path: Path, layout: str) -> None:
+    image = chip(layout)
+    g = image.geometry
+    shape = Shape(g.writesize, g.erasesize, g.oobsize)
+    path = as_file(tmp_path / "dump", image.nanddump(BLOCKS[layout]))
+    name = "yaffs2" if layout == "yaffs1" else layout
+    assert not image.bad(FACTORY_BAD)
+    of_chip = decode(Partition(image, BLOCKS[layout]), name)
+    found, dropped = read(path, Asked(None, None, shape), tolerant=True)
+    assert (found, dropped) == (of_chip, [])
+    if layout in {"jffs2", "yaffs2", "ubifs"}:
+        for owner, size in found.sizes.items():
+            assert len(file_map(found, owner).rows) == -(-size // PAGE)
+    for other in others(shape):
+        try:
+            wrong, _ = read(path, Asked(None, None, other), tolerant=True)
+        except UsageError:
+            continue
+        # where half a block is erased, blocks may as well be half as large: no page moves
+        assert other == shape._replace(erase_block=g.erasesize // 2)
+        assert sorted(wrong.pieces) == sorted(found.pieces)
+
+
+def others(shape: Shape) -> list[Shape]:
+    """Geometries that are not the chip's."""
+    page, erase, oob = shape
+    return [
+        shape._replace(oob=0),
+        shape._replace(oob=oob * 2),
+        Shape(page // 4, erase // 4, oob // 4) if page > 1024 else Shape(page * 4, erase * 8, 64),
+        Shape(page * 2, erase, oob),
+        shape._replace(erase_block=erase // 2),
+    ]
+
+
+def wrongly(shape: Shape) -> st.SearchStrategy[Shape]:
+    return st.builds(
+        Shape,
+        st.sampled_from([512, 2048, 4096]),
+        st.sampled_from([4096, 8192, 16384, 32768, 65536, 131072, 262144]),
+        st.sampled_from([0, 16, 64, 128, 224]),
+    ).filter(lambda s: s != shape and s.oob <= s.page // 2)
+
+
+@settings(max_examples=150, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(
+    shape=st.sampled_from([LARGE, SMALL]),
+    pieces=st.sampled_from([40, 150, 300, 500, 1500, 4096]),
+    bare=st.booleans(),
+    ecc=st.booleans(),
+    data=st.data(),
+)
+def test_another_geometry_makes_no_page_up(
+    tmp_path: Path, shape: Shape, pieces: int, *, bare: bool, ecc: bool, data: st.DataObject
+) -> None:
+    of = made(shape, 64 if shape == SMALL else 16, pieces=pieces, kib=24)
+    own = shape._replace(oob=0) if bare else shape
+    path = as_file(tmp_path / "dump", of.dump(oob=not bare, ecc=ecc))
+    other = data.draw(wrongly(own))
+    try:
+        known_pages(path, other, of, data.draw(st.sampled_from([None, 1.0])))
+    except UsageError as e:
+        assert "\n" not in str(e)
+
+
+@settings(max_examples=100, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(st.data())
+def test_damage_makes_no_page_up(tmp_path: Path, data: st.DataObject) -> None:
+    of, shape = data.draw(st.sampled_from([(SOUND, LARGE), (FINE, SMALL)]))
+    cells = bytearray(of.dump())
+    for at in data.draw(st.lists(st.integers(0, len(of.data) - 1), max_size=12)):
+        page, column = divmod(at, shape.page)
+        cells[page * (shape.page + shape.oob) + column] ^= 1 << data.draw(st.integers(0, 7))
+    cut = data.draw(st.one_of(st.none(), st.integers(0, len(cells))))
+    try:
+        known_pages(as_file(tmp_path / "dump", bytes(cells[:cut])), shape, of, None)
+    except UsageError as e:
+        assert "\n" not in str(e)
+
+
+def flipped(of: Made, times: int) -> bytes:
+    cells, chance = bytearray(of.dump()), random.Random(3)
+    for _ in range(times):
+        cells[chance.randrange(len(cells) // 2)] ^= 1 << chance.randrange(8)
+    return bytes(cells)
+
+
+def test_some_wrong_bits_leave_the_rest_known(tmp_path: Path) -> None:
+    # four blocks, a third of which is written
+    known = known_pages(as_file(tmp_path / "dump", flipped(SOUND, 3)), LARGE, SOUND)
+    assert 10 < known < 24
+
+
+MISTAKES = {
+    "empty": (b"", LARGE, "empty: dump it"),
+    "cut": (SOUND.dump()[:-5], LARGE, "truncated, or of another geometry"),
+    "erased": (b"\xff" * 4 * LARGE.block_bytes, LARGE, "every block is erased or bad"),
+    "bare": (SOUND.dump(oob=False), LARGE, "--oob 0 would fit"),
+    "spare": (SOUND.dump(), LARGE._replace(oob=0), "--oob 64 would fit"),
+    "noise": (
+        random.Random(2).randbytes(4 * LARGE.block_bytes),
+        LARGE,
+        "4 of 4 blocks would be marked bad",
+    ),
+    "zeroes": (bytes(4 * LARGE.block_bytes), LARGE, "would be marked bad"),
+    "skipped": (SOUND.dump()[LARGE.block_bytes :], LARGE, "nanddump --bb=dumpbad --oob"),
+}
+
+
+@pytest.mark.parametrize("which", MISTAKES)
+def test_what_is_no_dump_is_refused_in_a_line(tmp_path: Path, which: str) -> None:
+    data, shape, says = MISTAKES[which]
+    path = as_file(tmp_path / which, data)
+    for tolerant in (True, False):
+        with pytest.raises(UsageError) as e:
+            read(path, Asked(None, None, shape), tolerant=tolerant)
+        assert str(e.value).startswith(str(path))
+        assert says in str(e.value)
+        assert "\n" not in str(e.value)
+
+
+@pytest.mark.parametrize(
+    ("of", "other", "says"),
+    [
+        (made(LARGE, 32), Shape(2048, 65536), "can be with --page 2048 --oob 64"),
+        (SOUND, Shape(512, 65536, 16), "3 of 4 blocks would be marked bad"),
+        (SOUND, Shape(2048, 32768, 64), "end past their erase block"),
+        (FINE, Shape(2048, 16384), "padding nodes end within a page of 2048"),
+    ],
+)
+def test_why_a_geometry_is_not_the_chips(tmp_path: Path, of: Made, other: Shape, says: str) -> None:
+    dump = of.dump(oob=bool(other.oob) or of.shape == LARGE)
+    path = as_file(tmp_path / "dump", dump)
+    with pytest.raises(UsageError, match=says):
+        read(path, Asked(None, None if other.oob or of is FINE else 2.0, other), tolerant=True)
+
+
+def test_a_dump_shorter_than_its_partition_is_refused(tmp_path: Path) -> None:
+    path = as_file(tmp_path / "dump", SOUND.dump())
+    with pytest.raises(UsageError, match="4 blocks, the partition has 8"):
+        read(path, Asked(None, 0.5, LARGE), tolerant=True)

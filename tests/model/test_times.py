@@ -105,3 +105,9 @@ def test_what_a_first_open_does() -> None:
     assert [(a.page, a.hit) for a in opened.accesses] == [(0, False), (0, True), (0, True)]
     assert (opened.flash, opened.hits) == ([0], 2)
     assert times.opening(opened) == {"open": 1, "open_read": 1, "open_node": 2}
+
+
+def test_times_of_another_file_system_are_refused() -> None:
+    times.refuse_others("jffs2", "t")
+    with pytest.raises(UsageError, match="t: ubifs: how long its reads take is known of jffs2"):
+        times.refuse_others("ubifs", "t")

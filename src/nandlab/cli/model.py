@@ -213,6 +213,7 @@ def read(  # noqa: PLR0913, PLR0917 - the command line's own options
     layout, dropped = read_layout(
         image, asked(partition_mib, page, erase_block, oob), tolerant=True
     )
+    times.refuse_others(layout.filesystem, image)
     owner = owner_of(layout, file)
     pieces = Pieces(layout, owner)
     if unknown_pages(layout, pieces, owner, dropped):

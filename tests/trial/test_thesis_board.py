@@ -26,7 +26,7 @@ KIB = 1024
 
 
 def planned(
-    board: QemuBoard, name: str, fs: str, mib: int = 8, part: str = "nandsim-small", **words: Any
+    board: QemuBoard, name: str, fs: str, mib: int = 8, part: Any = "nandsim-small", **words: Any
 ) -> TrialSpec:
     told = {
         "name": "t",
@@ -45,7 +45,7 @@ def planned(
 
 
 def trial(
-    board: QemuBoard, name: str, fs: str, mib: int = 8, part: str = "nandsim-small", **words: Any
+    board: QemuBoard, name: str, fs: str, mib: int = 8, part: Any = "nandsim-small", **words: Any
 ) -> Trial:
     found = asyncio.run(one.run(planned(board, name, fs, mib, part, **words), board, "t"))
     assert found.error is None

@@ -201,6 +201,24 @@ def salvaged(found: Found, shape: Shaped) -> tuple[Layout, list[Dropped]]:
     return assembled(found, shape, strict=False), found.dropped
 
 
+def missing(layout: Layout) -> list[Dropped]:
+    """Parts of files that no node holds, as nodes that are not there.
+
+    JFFS2 writes nodes for a hole too, but for one within a page. So a dump that may lack blocks
+    does not show that there is a hole where no node is.
+    """
+    found = []
+    for number, size in layout.sizes.items():
+        done = 0
+        for piece in [*layout.pieces_of.get(number, []), None]:
+            begin = size if piece is None else piece.offset
+            if begin > done:
+                why = f"no node is there of {layout.paths[number]}, bytes {done} to {begin}"
+                found.append(Dropped(0, 0, why, "inode", number, done, begin - done))
+            done = begin + (piece.bytes if piece else 0)
+    return found
+
+
 def _implausible(found: Found) -> str | None:
     """Why what was found is no damaged JFFS2 but something else; None if it may be one."""
     if not found.sound:

@@ -83,7 +83,10 @@ def _warn(filesystem: str, dropped: list[Dropped], *, dumped: bool) -> None:
     """Tells on standard error what of the chip could not be read, and what cannot be seen."""
     for node in dropped[:DROPPED_SHOWN]:
         whose = f"of inode {node.number}" if node.number else node.kind or "of no known kind"
-        print(f"nandlab: dropped, {whose}: {node.why}", file=sys.stderr)
+        print(
+            f"nandlab: {'dropped' if node.bytes else 'missing'}, {whose}: {node.why}",
+            file=sys.stderr,
+        )
     if dropped:
         print(
             f"nandlab: {len(dropped)} nodes could not be read: damage, or a write buffer that was "
@@ -216,7 +219,7 @@ def read(  # noqa: PLR0913, PLR0917 - the command line's own options
     times.refuse_others(layout.filesystem, image)
     owner = owner_of(layout, file)
     pieces = Pieces(layout, owner)
-    if unknown_pages(layout, pieces, owner, dropped):
+    if unknown_pages(pieces, owner, dropped):
         raise UsageError(
             f"{image}: nodes of {file} could not be read: nandlab model map tells which"
         )

@@ -201,6 +201,24 @@ def salvaged(found: Found, shape: Shaped) -> tuple[Layout, list[Dropped]]:
     return assembled(found, shape, strict=False), found.dropped
 
 
+def missing(layout: Layout) -> list[Dropped]:
+    """Parts of files that no node holds, as nodes that are not there.
+
+    JFFS2 writes nodes for a hole too, but for one within a page. So a dump that may lack blocks
+    does not show that there is a hole where no node is.
+    """
+    found = []
+    for number, size in layout.sizes.items():
+        done = 0
+        for piece in [*layout.pieces_of.get(number, []), None]:
+            begin = size if piece is None else piece.offset
+            if begin > done:
+                why = f"no node is there of {layout.paths[number]}, bytes {done} to {begin}"
+                found.append(Dropped(0, 0, why, "inode", number, done, begin - done))
+            done = begin + (piece.bytes if piece else 0)
+    return found
+
+
 def _implausible(found: Found) -> str | None:
     """Why what was found is no damaged JFFS2 but something else; None if it may be one."""
     if not found.sound:
@@ -265,8 +283,8 @@ def assembled(found: Found, shape: Shaped, *, strict: bool = True) -> Layout:
     _attributes(walk, found, reached)
     return Layout(
         "jffs2", shape.bytes, shape.erasesize, shape.writesize,
-        walk.done(shape.bytes), reached, walk.sizes, walk.pieces, found.counts, walk.nodes,
-        walk.dead,
+        walk.done(shape.bytes), reached, walk.sizes, walk.pieces, found.counts,
+        walk.nodes, walk.dead,
     )  # fmt: skip
 
 
@@ -555,7 +573,7 @@ def _special(walk: Walk, number: int, piece: Data, latest: bool) -> None:
 def _piece(walk: Walk, number: int, piece: Data, covered: Covered, latest: bool) -> bool:
     """One node of a regular file, of which newer nodes cover parts; False if they cover it all."""
     seen = covered.take(piece.offset, piece.offset + piece.plain)
-    visible = sum(to - at for at, to in seen)
+    visible = sum(to - start for start, to in seen)
     walk.dead[number] += _dead(piece, visible, latest=latest)
     start = piece.at + INODE_NODE.size
     if not seen and not latest:

@@ -131,8 +131,8 @@ class Walk:
         self.extents: list[Extent] = []
         self.sizes: dict[int, int] = {}
         self.pieces: list[Piece] = []
-        self.nodes: dict[int, list[int]] = {}
         self.dead: dict[int, int] = defaultdict(int)
+        self.nodes: dict[int, list[int]] = {}
 
     def add(self, at: int, count: int, kind: Kind, part: str, owner: int = NO_OWNER) -> None:
         """Notes ``count`` bytes from ``at``; 0 bytes are no extent."""

@@ -208,12 +208,13 @@ def read(  # noqa: PLR0913, PLR0917 - the command line's own options
     """
     from nandlab.model import times
     from nandlab.model.fragments import calls, unknown_pages
-    from nandlab.model.reads import Pieces, owner_of
+    from nandlab.model.reads import Pieces, owner_of, refuse_untimed
     from nandlab.onflash.opened import read as read_layout
 
     layout, dropped = read_layout(
         image, asked(partition_mib, page, erase_block, oob), tolerant=True
     )
+    refuse_untimed(layout.filesystem)
     owner = owner_of(layout, file)
     pieces = Pieces(layout, owner)
     if unknown_pages(pieces, owner, dropped):

@@ -83,7 +83,7 @@ def begun_with(trace: TraceFolder) -> tuple[Layout, list[Dropped]]:
 
 def calls(trace: TraceFolder) -> list[Scored]:
     """Every traced call that read a page of a file that was there when the trace began."""
-    reads.model_of(trace.meta["filesystem"])
+    reads.refuse_untimed(trace.meta["filesystem"])
     if trace.summary["lost"]:
         raise UsageError(f"{trace.path}: the trace has lost records: trace again with more")
     layout, dropped = begun_with(trace)

@@ -418,6 +418,8 @@ class Scan:
         if size < LEAST[true_kind] or at + size > len(self.data):
             damaged("a node of impossible length", self.block, at)
         to = min(at + (size + 3 & ~3), len(self.data))
+        if kind != true_kind and not self.strict:
+            damaged("a node is marked obsolete, which JFFS2 does not do on NAND", self.block, at)
         if kind != true_kind:
             self.walk.add(self.base + at, to - at, Kind.OBSOLETE, "marked obsolete")
         elif true_kind == PADDING:

@@ -278,6 +278,10 @@ def assembled(found: Found, shape: Shaped, *, strict: bool = True) -> Layout:
     for number, pieces in found.pieces.items():
         _inode(walk, number, pieces, number in reached)
     _attributes(walk, found, reached)
+    for node in found.dropped:
+        if node.number in walk.sizes and node.plain < ANY:
+            # the file may have been as long: what of it is not known is not left out
+            walk.sizes[node.number] = max(walk.sizes[node.number], node.offset + node.plain)
     return Layout(
         "jffs2", shape.bytes, shape.erasesize, shape.writesize,
         walk.done(shape.bytes), reached, walk.sizes, walk.pieces, found.counts, walk.dead,

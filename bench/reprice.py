@@ -4,23 +4,26 @@
 
 Measures: FFSMark on apf27's chip and on five chips that differ from it in latencies alone, on three
 file systems, fresh and aged; from the first chip's trials the times on the others are foretold.
-The error is predicted / run - 1; beside it the error as a share of the change that was foretold.
+The error is predicted / run - 1, of each member's total and of the members' medians, which are what
+the command prints; beside it the largest error as a share of the change that was run.
 Needs: a board (the virtual one of catalog/boards).
-Costs: a boot if the board is not in the cache, then 36 trials a member.
+Costs: a boot if the board is not in the cache, then 12 trials a file system and member.
 
-The last line is one JSON object: the worst error of the total, fresh and aged, over all targets.
+The last line is one JSON object: the worst error of a total, fresh and aged, over all targets.
 """
 
 from __future__ import annotations
 
 import argparse
+import csv
 import json
 import re
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
+from statistics import median
 from typing import NamedTuple
 
 from nandlab.analysis import reprice, totals
@@ -47,18 +50,23 @@ name = "reprice"
 question = "How far off is a figure that is foretold from counts?"
 board = "apf27"
 [matrix]
-workloads = [{{ name = "ffsmark", files = 200, transactions = 400 }}]
-filesystems = [
-    {{ name = "jffs2", compression = "none" }},
-    {{ name = "ubifs", compression = "none" }},
-    {{ name = "yaffs2" }},
-]
+workloads = [{{ name = "ffsmark", files = 200, transactions = 400{more} }}]
+filesystems = [{filesystems}]
 chips = [{chips}]
 states = [{{ name = "fresh" }}, {{ name = "aged", valid = 0.5, invalid = 0.25 }}]
 ensemble = "paired"
 seeds = [1, 2, 3]
 phase_offsets_ms = [0, 97, 193]
 """
+FILESYSTEMS = {
+    "jffs2": '{ name = "jffs2", compression = "none" }',
+    "ubifs": '{ name = "ubifs", compression = "none" }',
+    "yaffs2": '{ name = "yaffs2" }',
+}
+HEAD = (
+    *("", "", "target", "run there / here", "error of each total", "largest, of the change"),
+    *("of the median", "worst phase"),
+)
 
 
 class Error(NamedTuple):
@@ -70,15 +78,25 @@ class Error(NamedTuple):
     seed: int
     phase: str
     """Empty: the total."""
-    change: float
-    """Run there / measured here."""
-    error: float
-    of_change: float | None
-    """The error as a share of the change in time; None: there was no change."""
+    here_ns: int
+    """Measured on apf27."""
+    there_ns: int
+    """Run on the target."""
+    predicted_ns: int
+
+    @property
+    def error(self) -> float:
+        return self.predicted_ns / self.there_ns - 1
+
+    @property
+    def of_change(self) -> float | None:
+        """The error as a share of the change in time; None: there was no change."""
+        change = abs(self.there_ns - self.here_ns)
+        return abs(self.predicted_ns - self.there_ns) / change if change else None
 
 
-def project(folder: Path) -> Path:
-    """A study with its chips beside it."""
+def project(folder: Path, filesystems: Sequence[str], parameters: Sequence[str]) -> Path:
+    """A study with its chips beside it; parameters: NAME=VALUE of the load, as in TOML."""
     chips = folder / "catalog" / "chips"
     chips.mkdir(parents=True)
     text = (ROOT / "catalog/chips/apf27.toml").read_text()
@@ -91,7 +109,9 @@ def project(folder: Path) -> Path:
     parts = ["apf27", *(f"apf27-{t}" for t in TARGETS)]
     named = ", ".join(f'{{ part = "{part}", partition_mib = 32 }}' for part in parts)
     study = folder / "reprice.toml"
-    study.write_text(STUDY.format(chips=named))
+    more = "".join(f", {parameter}" for parameter in parameters)
+    mounted = ", ".join(FILESYSTEMS[name] for name in filesystems)
+    study.write_text(STUDY.format(chips=named, filesystems=mounted, more=more))
     return study
 
 
@@ -110,39 +130,73 @@ def errors(trials: list[Trial]) -> Iterator[Error]:
                 for t in (base, there)
             )
             assert told is not None and was and run
-            off = abs(told - run) / abs(run - was) if run != was else None
             name, state = there.filesystem, there.state.name
             target = there.chip.part.removeprefix("apf27-")
-            yield Error(name, state, target, there.seed, phase, run / was, told / run - 1, off)
+            times = round(was), round(run), round(told)
+            yield Error(name, state, target, there.seed, phase, *times)
 
 
 def _member(trial: Trial) -> tuple[str, str, int]:
     return trial.filesystem, trial.state.name, trial.seed
 
 
+def row(found: Sequence[Error]) -> list[str]:
+    """A line of the table: one file system, state and target."""
+    first = found[0]
+    totals = [e for e in found if not e.phase]
+    here, there, told = (median(t) for t in zip(*(e[5:] for e in totals), strict=True))
+    worst = max(totals, key=lambda e: abs(e.error))
+    phase = max((e for e in found if e.phase), key=lambda e: abs(e.error))
+    return [
+        *(first.filesystem, first.state, first.target, f"{there / here:.2f}"),
+        ", ".join(f"{e.error:+.2%}" for e in totals),
+        "" if worst.of_change is None else f"{worst.of_change:.1%}",
+        f"{told / there - 1:+.2%}",
+        f"{phase.phase} {phase.error:+.1%}",
+    ]
+
+
+def show(found: Sequence[Error]) -> None:
+    """The table, then the worst errors as JSON."""
+    for cells in (HEAD, ["---"] * len(HEAD)):
+        print(f"| {' | '.join(cells)} |")
+    for of in dict.fromkeys(e[:3] for e in found):
+        print(f"| {' | '.join(row([e for e in found if e[:3] == of]))} |")
+    totals = [e for e in found if not e.phase]
+    worst = {
+        f"worst_{state}": round(max(abs(e.error) for e in totals if e.state == state), 5)
+        for state in dict.fromkeys(e.state for e in totals)
+    }
+    print(json.dumps(worst))
+
+
+def keep(found: Sequence[Error], to: Path) -> None:
+    """All errors, of each phase too, as CSV."""
+    with to.open("w", newline="") as file:
+        rows = csv.writer(file)
+        rows.writerow([*Error._fields, "error", "of_change"])
+        rows.writerows([*e, e.error, e.of_change] for e in found)
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--out", type=Path, help="keep the run here, and go on with it")
+    parser.add_argument("--csv", type=Path, help="write all errors here, of each phase too")
     parser.add_argument("--members", type=int, default=3)
+    parser.add_argument("--jobs", type=int, default=2, help="boards at once")
+    parser.add_argument("--filesystem", action="append", choices=FILESYSTEMS, help="default: all")
+    parser.add_argument("--param", action="append", default=[], help="NAME=VALUE of the load")
     given = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="nandlab-") as made:
-        study = project(Path(made))
+        study = project(Path(made), given.filesystem or list(FILESYSTEMS), given.param)
         out = given.out or Path(made) / "run"
-        words = ["run", str(study), "--out", str(out), "--members", str(given.members)]
-        subprocess.run([sys.executable, "-m", "nandlab", *words], check=True)
+        words = ["run", str(study), "--out", str(out)]
+        scale = ["--members", str(given.members), "--jobs", str(given.jobs)]
+        subprocess.run([sys.executable, "-m", "nandlab", *words, *scale], check=True)
         found = list(errors(list(RunFolder(out).trials())))
-    worst: dict[str, float] = {}
-    print("| | | target | run there / here | error of the total | of the change | worst phase |")
-    print("|---|---|---|---|---|---|---|")
-    for filesystem, state, target in dict.fromkeys(e[:3] for e in found):
-        of = [e for e in found if e[:3] == (filesystem, state, target)]
-        whole = max((e for e in of if not e.phase), key=lambda e: abs(e.error))
-        phase = max((e for e in of if e.phase), key=lambda e: abs(e.error))
-        share = "" if whole.of_change is None else f"{whole.of_change:.2%}"
-        cells = [filesystem, state, target, f"{whole.change:.2f}", f"{whole.error:+.2%}", share]
-        print(f"| {' | '.join(cells)} | {phase.phase} {phase.error:+.1%} |")
-        worst[state] = max(worst.get(state, 0), abs(whole.error))
-    print(json.dumps({f"worst_{state}": round(error, 5) for state, error in worst.items()}))
+    show(found)
+    if given.csv:
+        keep(found, given.csv)
 
 
 if __name__ == "__main__":

@@ -19,7 +19,7 @@ from nandlab.base.errors import UsageError
 from nandlab.catalog.chip import ChipModel
 from nandlab.catalog.files import load
 from nandlab.cli.main import main
-from nandlab.results.record import Counts, Phase, Trial, Usage
+from nandlab.results.record import Counts, Phase, StepTaken, Trial, Usage
 
 CHIP = load("chips", "apf27", ChipModel)
 COUNTS = Counts(reads=1000, programs=100, erases=10)
@@ -58,6 +58,20 @@ def test_each_latency_is_paid_as_often_as_it_was_counted() -> None:
 def test_a_page_is_moved_whole_where_bytes_were_not_counted() -> None:
     found = reprice.phase_ns(trial(), "transactions", part(t_rc_ns=36))
     assert found == 10**9 + 10 * (2048 + 64) // 2
+
+
+def test_where_the_step_told_its_bytes_an_operation_moved_their_mean() -> None:
+    counts = Counts(reads=20, programs=4, erases=0)
+    usage = Usage(bytes_read=20 * 2200, bytes_written=4 * 1000)
+    step = StepTaken(name="workload", ns=1, chip=counts, usage=usage)
+    made = trial(steps=[step])
+    found = reprice.phase_ns(made, "transactions", part(t_rc_ns=36))
+    assert found == 10**9 + 10 * 2200 // 2
+    programs = [Phase(name="creation", ns=10**9, chip=Counts(reads=0, programs=2, erases=0))]
+    found = reprice.phase_ns(trial(phases=programs, steps=[step]), "creation", part(t_wc_ns=36))
+    assert found == 10**9 + 2 * 1000 // 2 + 2 * 9
+    # what the phase itself told comes first
+    assert reprice.phase_ns(made, "creation", part(t_rc_ns=36)) == 1_101_000_220
 
 
 TIMES = st.integers(0, 10**7)

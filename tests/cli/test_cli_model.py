@@ -98,7 +98,7 @@ OTHER = "nandsim-small" if PART == "apf27" else "apf27"
         (["map", "{dump}", "--page", "2048", "--erase-block", "5000"], "--erase-block 5000: give"),
         (["map", "{dump}", *GEOMETRY[:-1], "9999"], "--oob 9999: give the spare area's bytes"),
         (["map", "{dump}", *GEOMETRY, "--partition-mib", "2"], "the partition has 16: the dump"),
-        (["read", "{ubifs}", "--file", "a"], "ubifs: the time of its reads is not modelled"),
+        (["read", "{ubifs}", "--file", "a"], "ubifs: how long its reads take is known of jffs2"),
         (["read", "{image}", "--file", FILE, "--chip", OTHER], f"--chip {OTHER}: pages of"),
         (["read", "{image}", "--file", FILE, "--chip", "x"], "no 'x' in catalog/chips"),
         (["read", "{image}", "--file", FILE, "--chip", PART, "--order", "x"], "--order x: give"),

@@ -17,6 +17,7 @@ from typing import Any
 from nandlab.analysis import totals
 from nandlab.analysis.groups import Ensemble
 from nandlab.analysis.spread import Spread, spread
+from nandlab.analysis.timeparts import LOAD
 from nandlab.base.errors import UsageError
 from nandlab.catalog.chip import ChipModel, Geometry, Timing
 from nandlab.results.record import Counts, Trial, Usage
@@ -53,7 +54,7 @@ class Part:
         three = array["t_r_ns"], array["t_prog_ns"], array["t_bers_ns"]
         return cls(name, *three, timing.t_rc_ns, timing.t_wc_ns, geometry.bus_bits)
 
-    def ns(self, counts: Counts, bytes_read: int, bytes_written: int) -> float:
+    def ns(self, counts: Counts, bytes_read: float, bytes_written: float) -> float:
         """What the chip takes for these operations and for these bytes over its bus."""
         cycles_out, cycles_in = (8 * n / self.bus_bits for n in (bytes_read, bytes_written))
         reads = counts.reads * (self.t_r + READ_COMMANDS * self.t_wc)
@@ -108,19 +109,31 @@ def phase_ns(trial: Trial, phase: str, part: Part) -> float | None:
     found, measured = trial.phase(phase), totals.total_ns(trial, phase)
     if found is None or found.chip is None or measured is None:
         return None
-    moved = _bytes(trial, found.chip, found.usage)
+    moved = _moved(trial, found.chip, found.usage)
     return measured + part.ns(found.chip, *moved) - own(trial).ns(found.chip, *moved)
 
 
-def _bytes(trial: Trial, counts: Counts, usage: Usage | None) -> tuple[int, int]:
-    """Bytes out of the chip and into it; a page is moved whole where they were not counted."""
-    shape = geometry(trial)[0]
+def _moved(trial: Trial, counts: Counts, usage: Usage | None) -> tuple[float, float]:
+    """Bytes out of the chip and into it, of a phase with these operations.
+
+    Where the phase does not tell them, each operation moved what it did on average in the step of
+    the load: a program of a part of a page moves less than a page, and a page that the chip's
+    register had is moved without a read. Where the step does not tell either: whole pages.
+    """
+    step, shape = trial.step(LOAD), geometry(trial)[0]
     page = shape.writesize + shape.oobsize
-    out = usage.bytes_read if usage else None
-    into = usage.bytes_written if usage else None
-    return counts.reads * page if out is None else out, (
-        counts.programs * page if into is None else into
+    of, moved = (step.chip, step.usage) if step and step.chip and step.usage else (None, None)
+    each_out = _mean(moved.bytes_read, of.reads, page) if of and moved else page
+    each_in = _mean(moved.bytes_written, of.programs, page) if of and moved else page
+    out, into = (usage.bytes_read, usage.bytes_written) if usage else (None, None)
+    return (
+        counts.reads * each_out if out is None else out,
+        counts.programs * each_in if into is None else into,
     )
+
+
+def _mean(amount: int | None, number: int, unknown: float) -> float:
+    return amount / number if amount is not None and number else unknown
 
 
 def total_ns(trial: Trial, part: Part) -> float | None:

@@ -187,7 +187,9 @@ def read(  # noqa: PLR0913, PLR0917 - the command line's own options
     board: Annotated[str, typer.Option(help="a board of the catalog: its ns of an instruction")] = (
         "apf27"
     ),
-    kernel: Annotated[str, typer.Option(help="the kernel's series")] = "6.1",
+    kernel: Annotated[
+        str | None, typer.Option(help="the kernel's series; default: the board's")
+    ] = None,
     formula: Annotated[
         Literal["nandlab", "paper"],
         typer.Option(help="paper: N pages and one overhead, --overhead-ns, for each call"),
@@ -206,15 +208,15 @@ def read(  # noqa: PLR0913, PLR0917 - the command line's own options
     Prints CSV: the page, N, hits in the NAND core's buffer, and ns. The first open is apart: it
     reads the header of every live node of the file.
     """
-    from nandlab.model import times
+    from nandlab.model import lookup, times
     from nandlab.model.fragments import calls, unknown_pages
-    from nandlab.model.reads import Pieces, owner_of, refuse_untimed
+    from nandlab.model.reads import PageBuffer, Pieces, owner_of
     from nandlab.onflash.opened import read as read_layout
 
     layout, dropped = read_layout(
         image, asked(partition_mib, page, erase_block, oob), tolerant=True
     )
-    refuse_untimed(layout.filesystem)
+    times.refuse_others(layout.filesystem, image)
     owner = owner_of(layout, file)
     pieces = Pieces(layout, owner)
     if unknown_pages(pieces, owner, dropped):
@@ -223,7 +225,9 @@ def read(  # noqa: PLR0913, PLR0917 - the command line's own options
         )
     pages = _order(order, pieces.pages, owner)
     t_page, instruction_ns = _costs(chip, board, layout)
-    by = times.instructions(kernel)
+    by = times.instructions(kernel or _series(board))
+    buffer = PageBuffer(layout.writesize)
+    opened = lookup.first_open(layout, owner, buffer)
     told = [
         {
             "page": call.page,
@@ -235,18 +239,23 @@ def read(  # noqa: PLR0913, PLR0917 - the command line's own options
                 else times.ns(call, by, t_page, instruction_ns)
             ),
         }
-        for call in calls(layout, pieces, pages)
+        for call in calls(layout, pieces, pages, buffer)
     ]
+    first = {
+        "n": len(opened.flash),
+        "hits": opened.hits,
+        "ns": round(times.ns(opened, by, t_page, instruction_ns)),
+    }
     if as_json:
-        print(
-            json.dumps({"predicted": True, "calls": told, "total_ns": _sum(told, "ns")}, indent=1)
-        )
+        found = {"predicted": True, "first_open": first, "calls": told}
+        print(json.dumps(found | {"total_ns": _sum(told, "ns")}, indent=1))
         return
     writer = csv.DictWriter(sys.stdout, ["page", "n", "hits", "ns"])
     writer.writeheader()
     writer.writerows(told)
     print(
-        f"predicted: {len(told)} calls, N {_sum(told, 'n')}, {_sum(told, 'ns') / 1e6:.3f} ms",
+        f"predicted: {len(told)} calls, N {_sum(told, 'n')}, {_sum(told, 'ns') / 1e6:.3f} ms; "
+        f"the first open before them, N {first['n']}, {first['ns'] / 1e6:.3f} ms",
         file=sys.stderr,
     )
 
@@ -276,6 +285,16 @@ def _order(order: str, pages: int, owner: int) -> list[int]:
     if not found or max(found) >= pages:
         raise UsageError(f"--order {order}: its calls are not of this file")
     return found
+
+
+def _series(board: str) -> str:
+    """The series of a board's locked kernel."""
+    from nandlab.catalog.board import BoardModel
+    from nandlab.catalog.files import load
+    from nandlab.kit.kit import kernel_release
+    from nandlab.traced.cost import series
+
+    return series(kernel_release(load("boards", board, BoardModel)))
 
 
 def _costs(chip: str, board: str, layout: Layout) -> tuple[float, float]:

@@ -25,6 +25,7 @@ from nandlab.kit.wanted import ImageSet, KernelSet, SourceSet, ToolSet, Wanted
 SHIPPED = CATALOG / "boards"
 YAFFS2 = SourceSet(Suite("bookworm", "amd64"), "u-boot")
 """Has the core of YAFFS2. All boards take the same, so that kernels can be compared."""
+KERNEL_IMAGE = "linux-image-"
 WAYS = (
     "import a board file (`nandlab board import`), name a folder of packages or a board file in "
     f"{packages.VARIABLE}, or configure a mirror of Debian for apt"
@@ -255,6 +256,18 @@ def tools_here(model: BoardModel) -> Root | None:
     """The locked tools of a board if they are unpacked already; fetches nothing."""
     files = lock_of(model).get(tool_set(model).name)
     return root_here(files) if files else None
+
+
+def kernel_release(model: BoardModel) -> str:
+    """The release of a board's locked kernel, as 6.1.0-50-amd64; fetches nothing.
+
+    UsageError if the board has no lock.
+    """
+    files = lock_of(model).get(kernel_set(model).name, {})
+    image = next((name for name in files if name.startswith(KERNEL_IMAGE)), None)
+    if image is None:
+        raise UsageError(f"board {model.name}: no kernel is locked: nandlab board update")
+    return image.removeprefix(KERNEL_IMAGE).partition("_")[0]
 
 
 def kernel_here(model: BoardModel) -> Kernel | None:

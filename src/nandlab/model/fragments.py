@@ -72,10 +72,18 @@ def _mean(found: Sequence[int]) -> float | None:
 
 
 def calls(
-    layout: Layout, pieces: Pieces, pages: Sequence[int], *, carry: bool = True
+    layout: Layout,
+    pieces: Pieces,
+    pages: Sequence[int],
+    buffer: PageBuffer | None = None,
+    *,
+    carry: bool = True,
 ) -> Iterator[Call]:
-    """Reads pages of a file, in this order; carry: with what the call before left in the buffer."""
-    buffer = PageBuffer(layout.writesize)
+    """Reads pages of a file, in this order; carry: with what the call before left in the buffer.
+
+    buffer: as it is before the first call; None: empty.
+    """
+    buffer = buffer or PageBuffer(layout.writesize)
     for page in pages:
         yield reads.call(layout.filesystem, pieces, page, buffer)
         if not carry:

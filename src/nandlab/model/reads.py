@@ -166,12 +166,6 @@ def model_of(filesystem: str) -> Callable[[Sequence[Piece]], Iterator[Read]]:
     return READS[filesystem]
 
 
-def refuse_untimed(filesystem: str) -> None:
-    """UsageError for a file system whose reads are not known to the last one, nor their times."""
-    if filesystem != "jffs2":
-        raise UsageError(f"{filesystem}: the time of its reads is not modelled; that of jffs2 is")
-
-
 def call(filesystem: str, pieces: Pieces, page: int, buffer: PageBuffer) -> Call:
     """Reads a page of a file; the buffer is left as the read leaves it."""
     stored = pieces.of(page)

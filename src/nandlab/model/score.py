@@ -9,17 +9,17 @@ call is foretold.
 from __future__ import annotations
 
 import statistics
-from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any, NamedTuple
 
 from nandlab.analysis.reprice import Part
 from nandlab.base.errors import UsageError
 from nandlab.catalog.chip import ChipModel
 from nandlab.catalog.files import load
-from nandlab.model import reads, times
+from nandlab.model import lookup, reads, times
+from nandlab.model.lookup import FirstOpen
 from nandlab.model.reads import PAGE, Call, PageBuffer, Pieces, Read
 from nandlab.onflash import jffs2
 from nandlab.onflash.jffs2 import Dropped
@@ -28,18 +28,24 @@ from nandlab.onflash.opened import opened
 from nandlab.trace.folder import TraceFolder
 from nandlab.traced import cost, tables
 
-READ_PAGE = "FS_READ_PAGE"
+READ_PAGE, LOOK_UP = "FS_READ_PAGE", "FS_LOOK_UP"
+PRICED = ("MTD_READ", "FLASH_READ", "FLASH_HIT")
+"""What a call does that tracing makes longer."""
 EVENTS = (
-    'SELECT seq, event, start_ns, latency_ns, pid, object, "offset", size FROM events WHERE '
-    f"event IN ('{READ_PAGE}', 'MTD_READ', 'FLASH_READ', 'FLASH_PROGRAM', 'FLASH_ERASE') "
+    'SELECT seq, parent, event, start_ns, latency_ns, pid, object, "offset", size FROM events '
+    f"WHERE event IN {(READ_PAGE, LOOK_UP, *PRICED, 'FLASH_PROGRAM', 'FLASH_ERASE')} "
     "ORDER BY start_ns, seq"
 )
+SLACK = 100
+"""Instructions by which a read of a flash page may be longer than the shortest of the trace before
+it counts as one during which something else ran."""
 
 
 class Row(NamedTuple):
     """An event of the trace."""
 
     seq: int
+    parent: int
     event: str
     start_ns: int
     ns: int
@@ -57,11 +63,15 @@ class Scored:
     path: str
     told: list[int]
     """Flash pages that the chip read, in order."""
-    call: Call = field(repr=False)
+    call: Call | FirstOpen = field(repr=False)
     known: bool
-    """False where a node that may hold a part of the page could not be read."""
+    """False where the image does not tell what the call reads: a node that may hold a part of it
+    could not be read, or the file system has written since the trace began."""
     disturbed: bool
-    """Whether another thread used the flash before the call ended."""
+    """Whether something else ran before the call ended: another thread that used the flash, or
+    whatever made a read of a flash page longer than such reads are."""
+    events: Mapping[str, int] = field(repr=False)
+    """How many of PRICED lie in the call."""
 
     @property
     def same(self) -> bool:
@@ -82,17 +92,19 @@ def begun_with(trace: TraceFolder) -> tuple[Layout, list[Dropped]]:
 
 
 def calls(trace: TraceFolder) -> list[Scored]:
-    """Every traced call that read a page of a file that was there when the trace began."""
-    reads.refuse_untimed(trace.meta["filesystem"])
+    """Every traced call that read a page of a file that was there when the trace began, or opened
+    one first; UsageError if there are none, or the image is another's."""
+    times.refuse_others(trace.meta["filesystem"], trace.path)
     if trace.summary["lost"]:
         raise UsageError(f"{trace.path}: the trace has lost records: trace again with more")
     layout, dropped = begun_with(trace)
     rows = [Row(*row) for row in tables.query(trace.events, EVENTS)]
     if not any(row.event == READ_PAGE for row in rows):
         raise UsageError(f"{trace.path}: nothing in it reads a page of a file")
-    named = f"SELECT DISTINCT object, path FROM events WHERE event = '{READ_PAGE}'"
-    paths = {int(inode): str(path) for inode, path in tables.query(trace.events, named)}
-    return list(_scored(rows, layout, dropped, paths, trace))
+    found = list(_Walk(trace, layout, dropped, rows).all())
+    if not any(one.same for one in found if one.told):
+        raise UsageError(f"{trace.path}: no call reads what the image has: it is of another trace")
+    return found
 
 
 @dataclass(frozen=True)
@@ -105,6 +117,10 @@ class Times:
     page_ns: float
     """A page read of the part."""
     instruction_ns: float
+
+    def foretold_ns(self, by: times.Instructions) -> float:
+        """The time that the model gives, ns."""
+        return times.ns(self.scored.call, by, self.page_ns, self.instruction_ns)
 
     @property
     def processor(self) -> float:
@@ -125,47 +141,82 @@ def times_of(trace: TraceFolder, scored: Sequence[Scored]) -> list[Times]:
     part = Part.of(chip.name, chip.geometry, chip.timing, "typical")
     page_ns = times.page_ns(part, chip.geometry)
     costs, kernel = cost.read(), cost.series(str(board["kernel"]))
-    each = {e: costs.price(kernel, e, None) or 0 for e in ("MTD_READ", "FLASH_READ", "FLASH_HIT")}
+    each = {event: costs.price(kernel, event, None) or 0 for event in PRICED}
     found = []
     for one in (s for s in scored if s.known):
-        events = {
-            "MTD_READ": 2 * len(one.call.pieces),
-            "FLASH_READ": len(one.told),
-            "FLASH_HIT": one.call.hits,
-        }
-        tracing = instruction_ns * sum(n * each[event] for event, n in events.items())
+        tracing = instruction_ns * sum(n * each[event] for event, n in one.events.items())
         found.append(Times(one, one.row.ns - tracing, page_ns, instruction_ns))
     return found
 
 
-def _scored(
-    rows: Sequence[Row],
-    layout: Layout,
-    dropped: Sequence[Dropped],
-    paths: dict[int, str],
-    trace: TraceFolder,
-) -> Iterator[Scored]:
-    shape, filesystem = trace.meta["geometry"], trace.meta["filesystem"]
-    per_block = shape["erasesize"] // shape["writesize"]
-    buffer, pieces = PageBuffer(shape["writesize"]), dict[int, Pieces]()
-    within = _within(trace.events, rows)
-    flash: dict[int, list[int]] = defaultdict(list)
-    for row in rows:
-        if row.event == "FLASH_READ" and row.seq in within:
-            flash[within[row.seq]].append(row.object)
-    for i, row in enumerate(rows):
-        if row.event == READ_PAGE and row.object in layout.sizes:
-            of = pieces.setdefault(row.object, Pieces(layout, row.object))
-            call = reads.call(filesystem, of, row.offset // PAGE, buffer)
-            path = paths.get(row.object, "?")
-            known = not any(d.may_hold(row.object, row.offset, row.offset + PAGE) for d in dropped)
-            yield Scored(row, path, flash[row.seq], call, known, _disturbed(rows, i))
-        elif row.event == "MTD_READ" and row.seq not in within:
+class _Walk:
+    """Goes through a trace with the NAND core's buffer in hand."""
+
+    def __init__(
+        self, trace: TraceFolder, layout: Layout, dropped: Sequence[Dropped], rows: Sequence[Row]
+    ) -> None:
+        self.layout, self.dropped, self.rows = layout, dropped, rows
+        self.filesystem = trace.meta["filesystem"]
+        self.per_block = layout.erasesize // layout.writesize
+        named = f"SELECT DISTINCT object, path FROM events WHERE event = '{READ_PAGE}'"
+        self.paths = {int(i): str(path) for i, path in tables.query(trace.events, named)}
+        self.inside = _inside(rows)
+        waits = (row.ns for row in rows if row.event == "FLASH_READ")
+        self.late_ns = min(waits, default=0)
+        self.late_ns += SLACK * (cost.instruction_ns(trace.meta["board"]) or 0)
+        self.nodes = {at: owner for owner, places in layout.nodes.items() for at in places}
+        self.files: dict[int, Pieces] = {}
+        self.written = False
+
+    def all(self) -> Iterator[Scored]:
+        buffer = PageBuffer(self.layout.writesize)
+        within = {row.seq for rows in self.inside.values() for row in rows}
+        for i, row in enumerate(self.rows):
+            if row.event == READ_PAGE and row.object in self.layout.sizes:
+                yield self._page(i, buffer)
+            elif row.event == LOOK_UP:
+                yield from self._open(i, buffer)
+            elif row.event == "MTD_READ" and row.seq not in within:
+                list(buffer.read(Read(row.offset, row.size)))
+            elif row.event == "FLASH_PROGRAM":
+                self.written |= row.size >= self.layout.writesize
+                buffer.forget(row.object, row.object)
+            elif row.event == "FLASH_ERASE":
+                first = row.object * self.per_block
+                buffer.forget(first, first + self.per_block - 1)
+
+    def _page(self, i: int, buffer: PageBuffer) -> Scored:
+        row = self.rows[i]
+        of = self.files.setdefault(row.object, Pieces(self.layout, row.object))
+        call = reads.call(self.filesystem, of, row.offset // PAGE, buffer)
+        held = self._held(row.object, row.offset, row.offset + PAGE)
+        return self._scored(i, self.paths.get(row.object, "?"), call, known=held)
+
+    def _open(self, i: int, buffer: PageBuffer) -> Iterator[Scored]:
+        """A first open, if it is one of a file of the image. The buffer is left as the kernel's own
+        reads leave it, whose order may be another than the foretold one."""
+        asked = [row for row in self.inside[self.rows[i].seq] if row.event == "MTD_READ"]
+        owner = next((o for row in asked if (o := self.nodes.get(row.offset))), None)
+        before = PageBuffer(self.layout.writesize, buffer.page)
+        for row in asked:
             list(buffer.read(Read(row.offset, row.size)))
-        elif row.event == "FLASH_PROGRAM":
-            buffer.forget(row.object, row.object)
-        elif row.event == "FLASH_ERASE":
-            buffer.forget(row.object * per_block, (row.object + 1) * per_block - 1)
+        if owner is not None:
+            opened = lookup.first_open(self.layout, owner, before)
+            held = self._held(owner, 0, max(1, self.layout.sizes[owner]))
+            yield self._scored(i, self.layout.paths[owner], opened, known=held)
+
+    def _held(self, owner: int, begin: int, end: int) -> bool:
+        """Whether the image has all of a part of a file, as it still was when it was read."""
+        return not self.written and not any(d.may_hold(owner, begin, end) for d in self.dropped)
+
+    def _scored(self, i: int, path: str, call: Call | FirstOpen, *, known: bool) -> Scored:
+        inside = self.inside[self.rows[i].seq]
+        of_chip = [row for row in inside if row.event == "FLASH_READ"]
+        late = any(row.ns > self.late_ns for row in of_chip)
+        events = Counter(row.event for row in inside if row.event in PRICED)
+        told = [row.object for row in of_chip]
+        disturbed = late or _disturbed(self.rows, i)
+        return Scored(self.rows[i], path, told, call, known, disturbed, events)
 
 
 def _disturbed(rows: Sequence[Row], i: int) -> bool:
@@ -179,18 +230,16 @@ def _disturbed(rows: Sequence[Row], i: int) -> bool:
     return False
 
 
-def _within(events: Path, rows: Sequence[Row]) -> dict[int, int]:
-    """Event -> the call that reads a page of a file and made it, for those that have one."""
-    told = tables.query(events, "SELECT seq, parent FROM events WHERE parent <> 0")
-    parent = {int(seq): int(above) for seq, above in told}
-    reading = {row.seq for row in rows if row.event == READ_PAGE}
-    found: dict[int, int] = {}
+def _inside(rows: Sequence[Row]) -> dict[int, list[Row]]:
+    """Number of a call that reads a page or looks a name up -> what it did, in order."""
+    by_seq = {row.seq: row for row in rows}
+    found: dict[int, list[Row]] = defaultdict(list)
     for row in rows:
-        at = row.seq
-        while at := parent.get(at, 0):
-            if at in reading:
-                found[row.seq] = at
-                break
+        above = by_seq.get(row.parent)
+        while above is not None and above.event not in {READ_PAGE, LOOK_UP}:
+            above = by_seq.get(above.parent)
+        if above is not None:
+            found[above.seq].append(row)
     return found
 
 
@@ -202,36 +251,58 @@ def pages_read(trace: TraceFolder, inode: int) -> list[int]:
 
 def summary(trace: TraceFolder, scored: Sequence[Scored]) -> dict[str, Any]:
     """What ``nandlab model score --json`` prints; errors are shares of the measured time."""
-    known = [s for s in scored if s.known]
+    pages = [s for s in scored if isinstance(s.call, Call)]
+    known = [s for s in pages if s.known]
+    wrong = [s for s in scored if s.known and not s.same]
     found: dict[str, Any] = {
-        "calls": len(scored),
-        "unknown": len(scored) - len(known),
+        "calls": len(pages),
+        "unknown": len(pages) - len(known),
         "differ": sum(not s.same for s in known),
         "disturbed": sum(s.disturbed for s in known),
         "first_that_differ": [
-            {"path": s.path, "page": s.call.page, "traced": s.told, "foretold": s.call.flash}
-            for s in known
-            if not s.same
+            {"path": s.path, "page": _page(s), "traced": s.told, "foretold": s.call.flash}
+            for s in wrong
         ][:5],
     }
-    told, kernel = times_of(trace, scored), cost.series(str(trace.meta["board"]["kernel"]))
+    by = times.instructions(cost.series(str(trace.meta["board"]["kernel"])))
+    found["opens"] = [_opened(t, by) for t in times_of(trace, [s for s in scored if not _is(s)])]
+    told = times_of(trace, pages)
     if not told:
         return found
-    by = times.instructions(kernel)
-    measured = [t.ns for t in told]
-    ours = [times.ns(t.scored.call, by, t.page_ns, t.instruction_ns) for t in told]
-    overheads = [t.ns - len(t.scored.told) * t.page_ns for t in told]
-    overhead = statistics.fmean(overheads)
+    still = [t for t in told if not t.scored.disturbed]
+    overhead = statistics.fmean(t.ns - len(t.scored.told) * t.page_ns for t in told)
     paper = [times.paper_ns(t.scored.call, t.page_ns, overhead) for t in told]
     return found | {
         "n": sum(len(t.scored.told) for t in told),
-        "measured_ns": round(sum(measured)),
-        "nandlab": _errors(ours, measured),
-        "paper": _errors(paper, measured) | {"overhead_ns": round(overhead)},
+        "measured_ns": round(sum(t.ns for t in told)),
+        "nandlab": _errors([t.foretold_ns(by) for t in told], told),
+        "undisturbed": _errors([t.foretold_ns(by) for t in still], still) if still else None,
+        "paper": _errors(paper, told) | {"overhead_ns": round(overhead)},
     }
 
 
-def _errors(told: Sequence[float], measured: Sequence[float]) -> dict[str, float]:
+def _is(scored: Scored) -> bool:
+    """Whether a call reads a page of a file; else it is a first open."""
+    return isinstance(scored.call, Call)
+
+
+def _page(scored: Scored) -> int | None:
+    return scored.call.page if isinstance(scored.call, Call) else None
+
+
+def _opened(of: Times, by: times.Instructions) -> dict[str, Any]:
+    """A first open beside the foretold one."""
+    return {
+        "path": of.scored.path,
+        "n": len(of.scored.told),
+        "same": of.scored.same,
+        "measured_ns": round(of.ns),
+        "error": round(of.foretold_ns(by) / of.ns - 1, 6),
+    }
+
+
+def _errors(told: Sequence[float], traced: Sequence[Times]) -> dict[str, float]:
+    measured = [t.ns for t in traced]
     each = sorted(abs(a / b - 1) for a, b in zip(told, measured, strict=True))
     return {
         "total": round(sum(told) / sum(measured) - 1, 6),
@@ -247,14 +318,24 @@ def lines(found: dict[str, Any]) -> Iterator[str]:
     yield f"{found['calls']} calls read a page of a file; {found['unknown']} of pages not known"
     yield f"N and the order of flash pages: equal in {known - found['differ']} of {known}"
     for one in found["first_that_differ"]:
-        yield f"  {one['path']} page {one['page']}: {one['traced']}, foretold {one['foretold']}"
-    yield f"another thread used the flash during {found['disturbed']}"
+        what = "first open" if one["page"] is None else f"page {one['page']}"
+        yield f"  {one['path']} {what}: {one['traced']}, foretold {one['foretold']}"
+    yield f"something else ran before the end of {found['disturbed']}"
+    for one in found["opens"]:
+        same = "as foretold" if one["same"] else "other flash pages than foretold"
+        took, off = one["measured_ns"] / 1e6, one["error"]
+        yield f"first open of {one['path']}: N {one['n']}, {same}; {took:.3f} ms, {off:+.3%}"
     if "nandlab" not in found:
         return
     yield f"time: {found['measured_ns'] / 1e6:.3f} ms without the tracers' own, N {found['n']}"
-    for name, fitted in (("nandlab", "nothing fitted here"), ("paper", "its overhead fitted here")):
-        e = found[name]
+    for name, what in (
+        ("nandlab", "nothing fitted here"),
+        ("undisturbed", "those calls alone during which nothing else ran"),
+        ("paper", "its overhead fitted here"),
+    ):
+        if (e := found[name]) is None:
+            continue
         yield (
-            f"  {name:8} total {e['total']:+.3%}, a call: median {e['median']:.3%}, "
-            f"p99 {e['p99']:.2%}, max {e['max']:.2%} ({fitted})"
+            f"  {name:11} total {e['total']:+.3%}, a call: median {e['median']:.3%}, "
+            f"p99 {e['p99']:.2%}, max {e['max']:.2%} ({what})"
         )

@@ -9,7 +9,7 @@ overhead for all calls.
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import defaultdict
 from collections.abc import Mapping
 from functools import cache
 
@@ -21,7 +21,9 @@ from nandlab.base.paths import CATALOG
 from nandlab.catalog.chip import Geometry
 from nandlab.catalog.files import read_toml, validate
 from nandlab.catalog.noun import Strict
-from nandlab.model.reads import Call
+from nandlab.model.lookup import FirstOpen
+from nandlab.model.reads import PAGE, Call
+from nandlab.onflash.layout import HOLE, Piece
 from nandlab.results.record import Counts
 
 SOURCE = CATALOG / "read-model.toml"
@@ -32,11 +34,14 @@ class Instructions(Strict):
 
     call: float = Field(description="a call, without anything below")
     read: float = Field(description="a page that the chip reads, without the chip's time")
-    node: float = Field(description="a fragment's header and data, two reads of MTD")
+    hit: float = Field(description="a page that the NAND core's buffer has")
+    node: float = Field(description="a fragment's header, a read of MTD")
+    data: float = Field(description="a fragment's data, another; a node of zeroes has none")
     stored: float = Field(description="a byte of a node's data: its checksum")
     copied: float = Field(description="a byte that goes through the NAND core's buffer")
     part: float = Field(description="a fragment that is a part of its node")
     part_byte: float = Field(description="a byte of such a fragment, which is copied")
+    zero: float = Field(description="a byte that is set to zero")
     unpacked: dict[str, float] = Field(
         default={}, description="a byte of a compressed node's plain form, by compressor"
     )
@@ -46,6 +51,14 @@ class Instructions(Strict):
     packed_byte: dict[str, float] = Field(
         default={}, description="a byte of a compressed node as it is stored, by compressor"
     )
+    saved: dict[str, float] = Field(
+        default={},
+        description="the same times the share that compression saved of the node: data that hardly "
+        "shrink unpack by few long copies, and so do data that shrink to nothing",
+    )
+    open: float = Field(description="the first open of a file, without what follows")
+    open_read: float = Field(description="a page that the chip reads then")
+    open_node: float = Field(description="a node whose header is read then, and put in order")
 
 
 class ReadModel(Strict):
@@ -59,6 +72,12 @@ HEAD = """\
 # by what it does. bench/read_model fits them to traces of the board apf27 and its other kernels,
 # with the chip's time and the tracers' own taken off. The chip's time is in the part's file."""
 """The begin of the catalog's file."""
+
+
+def refuse_others(filesystem: str, where: object) -> None:
+    """UsageError if what the calls of a file system take is not known."""
+    if filesystem != "jffs2":
+        raise UsageError(f"{where}: {filesystem}: how long its reads take is known of jffs2 alone")
 
 
 @cache
@@ -77,21 +96,45 @@ def instructions(kernel: str) -> Instructions:
 
 def amounts(call: Call) -> dict[str, float]:
     """What a call does, by the keys of :class:`Instructions`; ``unpacked.lzo`` for a compressor."""
-    found: Counter[str] = Counter()
+    found: dict[str, float] = defaultdict(float)
     found["call"] += 1
     found["read"] += len(call.flash)
+    found["hit"] += call.hits
     found["copied"] += sum(a.bytes for a in call.accesses if not a.whole)
+    begin, zeroes = call.page * PAGE, PAGE
     for piece in call.pieces:
+        end = piece.offset + piece.bytes
+        seen = min(end, begin + PAGE) - max(piece.offset, begin)
         found["node"] += 1
-        found["stored"] += piece.stored
-        if piece.packing:
-            found[f"packed.{piece.packing}"] += 1
-            found[f"packed_byte.{piece.packing}"] += piece.stored
-            found[f"unpacked.{piece.packing}"] += piece.plain
-        if piece.bytes < piece.plain:
-            found["part"] += 1
-            found["part_byte"] += piece.bytes
+        if piece.packing != HOLE:
+            zeroes -= seen
+            _node(found, piece, seen)
+    found["zero"] += zeroes
     return dict(found)
+
+
+def _node(found: dict[str, float], piece: Piece, seen: int) -> None:
+    """A node with data, of which a call wants so many bytes."""
+    found["data"] += 1
+    found["stored"] += piece.stored
+    if seen < piece.plain:
+        found["part"] += 1
+        found["part_byte"] += seen
+    if piece.packing:
+        found[f"packed.{piece.packing}"] += 1
+        found[f"packed_byte.{piece.packing}"] += piece.stored
+        found[f"unpacked.{piece.packing}"] += piece.plain
+        found[f"saved.{piece.packing}"] += piece.stored * (1 - piece.stored / piece.plain)
+
+
+def amounts_of(call: Call | FirstOpen) -> dict[str, float]:
+    """What either of them does."""
+    return amounts(call) if isinstance(call, Call) else opening(call)
+
+
+def opening(opened: FirstOpen) -> dict[str, float]:
+    """What the first open of a file does, by the same keys."""
+    return {"open": 1, "open_read": len(opened.flash), "open_node": opened.nodes}
 
 
 def page_ns(part: Part, geometry: Geometry) -> float:
@@ -100,18 +143,18 @@ def page_ns(part: Part, geometry: Geometry) -> float:
     return part.ns(one, geometry.writesize + geometry.oobsize, 0)
 
 
-def ns(call: Call, by: Instructions, t_page: float, instruction_ns: float) -> float:
+def ns(call: Call | FirstOpen, by: Instructions, t_page: float, instruction_ns: float) -> float:
     """The time of a call, ns; UsageError for a compressor that was not measured."""
     told = _flat(by)
     total = 0.0
-    for key, amount in amounts(call).items():
+    for key, amount in amounts_of(call).items():
         if key not in told:
             raise UsageError(f"{key.partition('.')[2]}: what it takes to unpack was not measured")
         total += amount * told[key]
     return len(call.flash) * t_page + instruction_ns * total
 
 
-def paper_ns(call: Call, t_page: float, overhead_ns: float) -> float:
+def paper_ns(call: Call | FirstOpen, t_page: float, overhead_ns: float) -> float:
     """The tracing paper's formula (2014, section 5.1)."""
     return len(call.flash) * t_page + overhead_ns
 

@@ -57,7 +57,10 @@ SUMMED = {INODE: 18, DIRENT: 24, XATTR: 18, XREF: 6}
 """Bytes of an entry of a summary; a name's entry has the name after it."""
 SUMMARY_MARK = 0x02851885
 NO_COMPRESSION, ZEROES = 0, 1
-COMPRESSORS = {2: "rtime", 3: "rubinmips", 5: "dynrubin", 6: "zlib", 7: "lzo"}
+PACKINGS = {
+    NO_COMPRESSION: "", ZEROES: HOLE, 2: "rtime", 3: "rubinmips", 5: "dynrubin", 6: "zlib",
+    7: "lzo",
+}  # fmt: skip
 ANY = 1 << 40
 """Bytes of a file, where it may be any of them."""
 DIRECTORY, REGULAR = 0o040000, 0o100000
@@ -284,7 +287,8 @@ def assembled(found: Found, shape: Shaped, *, strict: bool = True) -> Layout:
             walk.sizes[node.number] = max(walk.sizes[node.number], node.offset + node.plain)
     return Layout(
         "jffs2", shape.bytes, shape.erasesize, shape.writesize,
-        walk.done(shape.bytes), reached, walk.sizes, walk.pieces, found.counts, walk.dead,
+        walk.done(shape.bytes), reached, walk.sizes, walk.pieces, found.counts,
+        walk.nodes, walk.dead,
     )  # fmt: skip
 
 
@@ -559,8 +563,9 @@ def _inode(walk: Walk, number: int, pieces: list[Data], reached: bool) -> None:
         return
     walk.sizes[number] = latest.isize
     covered = Covered(latest.isize)
-    for piece in order:
-        _piece(walk, number, piece, covered, piece is latest)
+    walk.nodes[number] = [
+        piece.at for piece in order if _piece(walk, number, piece, covered, piece is latest)
+    ]
 
 
 def _special(walk: Walk, number: int, piece: Data, latest: bool) -> None:
@@ -571,41 +576,39 @@ def _special(walk: Walk, number: int, piece: Data, latest: bool) -> None:
     walk.add(piece.at + INODE_NODE.size, piece.stored, Kind.METADATA, "link targets", number)
 
 
-def _piece(walk: Walk, number: int, piece: Data, covered: Covered, latest: bool) -> None:
-    """One node of a regular file, of which newer nodes cover parts."""
+def _piece(walk: Walk, number: int, piece: Data, covered: Covered, latest: bool) -> bool:
+    """One node of a regular file, of which newer nodes cover parts; False if they cover it all."""
     seen = covered.take(piece.offset, piece.offset + piece.plain)
     visible = sum(to - start for start, to in seen)
     walk.dead[number] += _dead(piece, visible, latest=latest)
     start = piece.at + INODE_NODE.size
-    if not visible and not latest:
+    if not seen and not latest:
         walk.add(piece.at, INODE_NODE.size + piece.stored, Kind.OBSOLETE, "covered nodes")
-        return
+        return False
     walk.add(piece.at, INODE_NODE.size, Kind.METADATA, "node headers", number)
+    stored = 0 if piece.compressor == ZEROES else piece.stored
+    packing = PACKINGS.get(piece.compressor, f"compressor {piece.compressor}")
+    walk.pieces += [
+        Piece(number, at, to - at, start, stored, at - piece.offset, packing, piece.plain)
+        for at, to in seen
+    ]
     if piece.compressor == ZEROES:
         walk.add(start, piece.stored, Kind.OBSOLETE, "covered data")
-        walk.pieces += [
-            Piece(number, begin, to - begin, start, 0, begin - piece.offset, HOLE, piece.plain)
-            for begin, to in seen
-        ]
-        return
-    if piece.compressor != NO_COMPRESSION:
-        kind = Kind.USER if visible else Kind.OBSOLETE
-        walk.add(start, piece.stored, kind, "data" if visible else "covered data", number)
-        packing = COMPRESSORS.get(piece.compressor, f"compressor {piece.compressor}")
-        for begin, to in seen:
-            skip = begin - piece.offset
-            walk.pieces.append(
-                Piece(number, begin, to - begin, start, piece.stored, skip, packing, piece.plain)
-            )
-        return
+    elif piece.compressor != NO_COMPRESSION:
+        kind, part = (Kind.USER, "data") if seen else (Kind.OBSOLETE, "covered data")
+        walk.add(start, piece.stored, kind, part, number)
+    else:
+        _uncompressed(walk, number, piece, seen)
+    return True
+
+
+def _uncompressed(walk: Walk, number: int, piece: Data, seen: list[tuple[int, int]]) -> None:
+    """The data of a node byte for byte: what is seen of it, and what newer nodes cover."""
+    start = piece.at + INODE_NODE.size
     done = piece.offset
-    for begin, to in seen:
-        walk.add(start + done - piece.offset, begin - done, Kind.OBSOLETE, "covered data", number)
-        skip = begin - piece.offset
-        walk.add(start + skip, to - begin, Kind.USER, "data", number)
-        walk.pieces.append(
-            Piece(number, begin, to - begin, start, piece.stored, skip, "", piece.plain)
-        )
+    for at, to in seen:
+        walk.add(start + done - piece.offset, at - done, Kind.OBSOLETE, "covered data", number)
+        walk.add(start + at - piece.offset, to - at, Kind.USER, "data", number)
         done = to
     rest = piece.offset + piece.plain - done
     walk.add(start + done - piece.offset, rest, Kind.OBSOLETE, "covered data", number)

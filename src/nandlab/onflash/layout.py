@@ -63,9 +63,8 @@ class Piece(NamedTuple):
     """Of its first byte in the file."""
     bytes: int
     at: int
-    """Of the first stored byte in the partition. Of JFFS2, the node's header is right before it."""
+    """Of the first stored byte in the partition."""
     stored: int
-    """All that must be read for the piece: of JFFS2 the whole node's data."""
     skip: int
     """Bytes of the plain form of what is stored that come before its first byte."""
     packing: str
@@ -92,6 +91,8 @@ class Layout:
     """All that is stored of files, in no order; what no piece has is a hole."""
     counts: dict[str, int]
     """What the decoder counted: nodes, pages, chains."""
+    nodes: dict[int, list[int]] = field(default_factory=dict, repr=False)
+    """Owner -> first bytes of its nodes that hold, the newest first; of JFFS2's regular files."""
     dead: dict[int, int] = field(default_factory=dict, repr=False)
     """Owner -> written bytes of it that newer ones cover, not yet erased; of JFFS2's files."""
 
@@ -131,6 +132,7 @@ class Walk:
         self.sizes: dict[int, int] = {}
         self.pieces: list[Piece] = []
         self.dead: dict[int, int] = defaultdict(int)
+        self.nodes: dict[int, list[int]] = {}
 
     def add(self, at: int, count: int, kind: Kind, part: str, owner: int = NO_OWNER) -> None:
         """Notes ``count`` bytes from ``at``; 0 bytes are no extent."""

@@ -21,6 +21,8 @@ NO_LATENCY = "Percentiles are not foretold: what one call did on the flash is no
 HEAD = ("", "measured", "predicted", "ratio", "")
 DRAWN = "Full points were measured. The line through a point is the range of the members."
 MARKS = ("min", "median", "max")
+SHAPES = tuple(dict.fromkeys(shape for shape, _ in looks.MARKS))
+"""They tell the configurations of one file system apart: fill tells what was measured."""
 NOTHING = (units.MISSING, units.MISSING, units.MISSING, "no trial ended well")
 
 
@@ -77,7 +79,9 @@ def chart(setting: Setting, table: Table, name: str) -> Chart:
     seen = looks.of([(e.first.filesystem, e.label) for e in setting.ensembles])
     points = []
     for i, (ensemble, look) in enumerate(zip(setting.ensembles, seen, strict=True)):
-        told = {"label": ensemble.label, "colour": look.colour, "shape": look.shape}
+        before = sum(other.colour == look.colour for other in seen[:i])
+        shape = SHAPES[before % len(SHAPES)]
+        told = {"label": ensemble.label, "colour": look.colour, "shape": shape}
         totals = {part: _total(found[i]) for part, found in table.items()}
         there = {part: total for part, total in totals.items() if total is not None}
         for total in list(there.values())[:1]:
@@ -106,8 +110,11 @@ def _spec(width: float, points: Sequence[Mapping[str, Any]]) -> Spec:
         scale = {"domain": list(labels), "range": [p[of] for p in labels.values()]}
         return {"field": "label", "type": "nominal", "scale": scale, "legend": legend}
 
-    x = {"type": "quantitative", "scale": {"type": "log"}, "title": "Time, s"}
-    y = {"field": "part", "type": "nominal", "sort": parts, "title": None}
+    scale = {"type": "log", "nice": False, "padding": 12}
+    title = ["Time, s", "full: measured; hollow: predicted"]
+    x = {"type": "quantitative", "scale": scale, "title": title}
+    lines_of = {"labelExpr": "split(datum.label, / with |, /)", "labelLimit": 185}
+    y = {"field": "part", "type": "nominal", "sort": parts, "title": None, "axis": lines_of}
     where = {
         "y": y,
         "yOffset": {"field": "label", "sort": list(labels)},

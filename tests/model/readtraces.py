@@ -1,0 +1,107 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Files written and read on a board, traced with the chip as it was before they were read."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from nandlab.board.qemu import QemuBoard
+from nandlab.cli import trace as cli_trace
+from nandlab.trace import job, writer
+from nandlab.trace.folder import TraceFolder
+from nandlab.trace.job import Request
+
+DROP = "echo 3 > /proc/sys/vm/drop_caches"
+COLD = f"sync; settle --quiet-ms 1500 --limit-s 120 > /dev/null; sync; {DROP}; {DROP}"
+"""Once the collector rests, for it fills the page cache; twice, since an inode whose pages are
+dropped is kept the first time."""
+IN_ORDER = "for f in *; do cat $f > /dev/null; done"
+PAGES = 32
+"""Of each file."""
+AT_RANDOM = (
+    f"i=0; while [ $i -lt {PAGES} ]; do for f in *; do "
+    f"dd if=$f of=/dev/null bs=4k count=1 skip=$(((i * 13 + 5) % {PAGES})); done; "
+    "i=$((i + 1)); done 2> /dev/null"
+)
+
+
+def request(
+    board: QemuBoard, before: Sequence[str], command: str, compression: str, part: str
+) -> Request:
+    spec = cli_trace._spec(
+        board=board.machine.model.name,
+        workload={"name": "ffsmark"},
+        filesystem={"name": "jffs2", "compression": compression},
+        chip={"part": part, "partition_mib": 8},
+        state={"name": "fresh"},
+        seed=1,
+    )
+    return Request(spec, command, ("vfs", "flash"), before="; ".join((*before, COLD)))
+
+
+def traced(
+    board: QemuBoard,
+    path: Path,
+    before: Sequence[str],
+    command: str = IN_ORDER,
+    *,
+    compression: str = "none",
+    part: str = "apf27",
+) -> TraceFolder:
+    """What a command reads of files that were made before."""
+    wanted = request(board, before, command, compression, part)
+    record = asyncio.run(board.run(job.job(wanted)))
+    chip = job.image(asyncio.run(board.run(job.image_job(wanted))), record)
+    writer.write(path, wanted, record, job.outcome(wanted, record), board, chip)
+    return TraceFolder(path)
+
+
+def pieces(*sizes: int) -> list[str]:
+    """A file for each size, of which half is written anew in pieces of that size; and one in all
+    sizes by turns."""
+    made = []
+    for name, each in (("seq", ()), *((f"p{s}", (s,)) for s in sizes), ("mixed", sizes)):
+        made.append(f"dd if=/dev/urandom of={name} bs=4k count={PAGES} 2> /dev/null")
+        for size in each:
+            count = PAGES * 4096 // size // 2 // len(each)
+            made.append(f"fileload update {name} --count {count} --bytes {size} > /dev/null")
+    return made
+
+
+def packed(*skips: int) -> list[str]:
+    """Files of what compresses, each a part of one program, with pieces written anew."""
+    made = []
+    for skip in skips:
+        made += [
+            f"dd if=/bin/busybox of=b{skip} bs=4k count={PAGES} skip={skip} 2> /dev/null",
+            f"fileload update b{skip} --count 20 --bytes 700 > /dev/null",
+        ]
+    return made
+
+
+def histories(seed: int, files: int) -> Iterator[str]:
+    """Files with a random history each: written, appended to, cut off, with holes, synced."""
+    chance = random.Random(seed)
+    for number in range(files):
+        name = f"h{number:02}"
+        yield f"dd if=/dev/urandom of={name} bs=1k count={chance.randint(1, 60)} 2> /dev/null"
+        for _ in range(chance.randint(2, 20)):
+            yield _event(chance, name)
+
+
+def _event(chance: random.Random, name: str) -> str:
+    size = chance.choice((chance.randint(1, 300), chance.randint(300, 9000)))
+    source = chance.choice(("/dev/urandom", "/dev/zero", "/bin/busybox"))
+    place = chance.randint(0, 70_000 // size)
+    return chance.choice(
+        (
+            f"dd if={source} of={name} bs={size} count=1 seek={place} conv=notrunc 2> /dev/null",
+            f"dd if={source} bs={size} count=1 2> /dev/null >> {name}",
+            f"fileload update {name} --count 5 --bytes 100 --seed {place} > /dev/null || true",
+            f"truncate -s {chance.randint(0, 60_000)} {name}",
+            "sync",
+        )
+    )

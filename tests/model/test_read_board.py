@@ -1,0 +1,89 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Reads on the board, foretold from the chip: every call's flash pages, in order."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+from pathlib import Path
+
+import pytest
+from readtraces import AT_RANDOM, IN_ORDER, histories, packed, pieces, request, traced
+
+from nandlab.board.qemu import QemuBoard, open_board
+from nandlab.catalog.board import BoardModel
+from nandlab.catalog.files import load
+from nandlab.model import score
+from nandlab.model.lookup import FirstOpen
+from nandlab.model.reads import Call
+from nandlab.model.score import Scored
+from nandlab.trace import job
+from nandlab.trace.folder import TraceFolder
+
+pytestmark = pytest.mark.board
+
+SIZES = (300, 512, 1500)
+
+
+def foretold(trace: TraceFolder, files: int) -> list[Scored]:
+    """All calls, every one of them and every first open as foretold."""
+    found = score.calls(trace)
+    assert [(c.path, c.told, c.call.flash) for c in found if not c.same] == []
+    assert all(call.known for call in found)
+    assert sum(isinstance(call.call, FirstOpen) for call in found) == files
+    return found
+
+
+def errors(trace: TraceFolder, calls: list[Scored]) -> dict[str, float]:
+    """Of the time of calls that read a page, during which nothing else ran."""
+    told: dict[str, float] = score.summary(trace, calls)["undisturbed"]
+    return told
+
+
+def test_the_trace_is_the_same_with_and_without_its_image(board: QemuBoard) -> None:
+    asked = request(board, pieces(512), IN_ORDER, "none", "apf27")
+    first, image, again = (
+        asyncio.run(board.run(each))
+        for each in (job.job(asked), job.image_job(asked), job.job(asked))
+    )
+    assert job.image(image, first)
+    assert [(s.step, s.ns, s.stdout) for s in first.steps] == [
+        (s.step, s.ns, s.stdout) for s in again.steps
+    ]
+    assert first.cargo == again.cargo
+
+
+@pytest.mark.parametrize("command", [IN_ORDER, AT_RANDOM])
+def test_files_in_one_piece_and_in_many(board: QemuBoard, tmp_path: Path, command: str) -> None:
+    trace = traced(board, tmp_path / "t", pieces(*SIZES), command)
+    wrong = errors(trace, foretold(trace, len(SIZES) + 2))
+    assert abs(wrong["total"]) < 0.01
+    assert wrong["median"] < 0.001
+
+
+@pytest.mark.parametrize("compression", ["lzo", "zlib"])
+def test_compressed_files(board: QemuBoard, tmp_path: Path, compression: str) -> None:
+    made = packed(10, 200, 300)
+    foretold(traced(board, tmp_path / "t", made, compression=compression), 3)
+
+
+def test_another_board_and_chip(tmp_path: Path) -> None:
+    other = open_board(load("boards", "omap3evm", BoardModel))
+    made = pieces(*SIZES)
+    trace = traced(other, tmp_path / "t", made, part="omap3evm")
+    wrong = errors(trace, foretold(trace, len(SIZES) + 2))
+    assert abs(wrong["total"]) < 0.005
+    assert wrong["median"] < 0.001
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("seed", range(8))
+def test_random_histories(board: QemuBoard, tmp_path: Path, seed: int) -> None:
+    chance = random.Random(seed)
+    compression = chance.choice(("none", "lzo", "zlib"))
+    command = chance.choice((IN_ORDER, AT_RANDOM))
+    made = list(histories(seed, 25))
+    trace = traced(board, tmp_path / "t", made, command, compression=compression)
+    found = [call for call in score.calls(trace) if isinstance(call.call, Call)]
+    assert [(c.path, c.told, c.call.flash) for c in found if not c.same] == []
+    assert len(found) > 25

@@ -1,0 +1,113 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""What a call and a first open do, counted by hand; and what that takes."""
+
+from __future__ import annotations
+
+import pytest
+
+from nandlab.base.errors import UsageError
+from nandlab.catalog.board import BoardModel
+from nandlab.catalog.files import load, names
+from nandlab.kit.kit import kernel_release
+from nandlab.model import lookup, times
+from nandlab.model.reads import PageBuffer, Pieces, Read, call
+from nandlab.onflash.layout import HOLE, Layout, Piece
+from nandlab.traced.cost import series
+
+FLASH, HEADER = 2048, 68
+TABLES = ("unpacked", "packed", "packed_byte", "saved")
+
+
+def layout(*pieces: Piece, nodes: tuple[int, ...] = ()) -> Layout:
+    told = {2: list(nodes)}
+    return Layout(
+        "jffs2", 1 << 20, 1 << 17, FLASH, [], {2: "/a"}, {2: 4096}, list(pieces), {}, nodes=told
+    )
+
+
+def done(*pieces: Piece) -> dict[str, float]:
+    found = times.amounts(call("jffs2", Pieces(layout(*pieces), 2), 0, PageBuffer(FLASH)))
+    return {key: amount for key, amount in found.items() if amount}
+
+
+def test_a_page_in_one_node() -> None:
+    # header, then 1980 bytes of its page, a whole page, and 68 bytes of the next
+    assert done(Piece(2, 0, 4096, HEADER, 4096, 0, "", 4096)) == {
+        "call": 1, "node": 1, "data": 1, "read": 3, "hit": 1,
+        "copied": HEADER + 1980 + 68, "stored": 4096,
+    }  # fmt: skip
+
+
+def test_a_part_of_a_node_and_a_gap() -> None:
+    assert done(Piece(2, 100, 50, HEADER, 500, 0, "", 500)) == {
+        "call": 1, "node": 1, "data": 1, "read": 1, "hit": 1, "copied": HEADER + 500,
+        "stored": 500, "part": 1, "part_byte": 50, "zero": 4046,
+    }  # fmt: skip
+
+
+def test_a_piece_that_goes_on_in_the_next_page_is_a_part() -> None:
+    found = done(Piece(2, 0, 6000, HEADER, 6000, 0, "", 6000))
+    assert (found["part"], found["part_byte"]) == (1, 4096)
+
+
+def test_zeroes_and_what_is_packed() -> None:
+    zeroes = Piece(2, 0, 1000, HEADER, 0, 0, HOLE, 1000)
+    packed = Piece(2, 1000, 3096, 8 * FLASH + HEADER, 774, 0, "lzo", 3096)
+    assert done(zeroes, packed) == {
+        "call": 1, "node": 2, "data": 1, "read": 2, "hit": 1, "zero": 1000,
+        "copied": 2 * HEADER + 774, "stored": 774,
+        "packed.lzo": 1, "packed_byte.lzo": 774, "unpacked.lzo": 3096, "saved.lzo": 774 * 0.75,
+    }  # fmt: skip
+
+
+def test_time_is_the_chips_and_the_instructions() -> None:
+    plain = dict.fromkeys(set(times.Instructions.model_fields) - set(TABLES), 0.0)
+    told = plain | {"call": 10.0, "node": 2.5, "open_node": 3.0}
+    by = times.Instructions.model_validate(told)
+    one = call(
+        "jffs2", Pieces(layout(Piece(2, 0, 9, HEADER, 9, 0, "", 9)), 2), 0, PageBuffer(FLASH)
+    )
+    assert times.ns(one, by, 1000, 4) == 1000 + 4 * 12.5
+    opened = lookup.first_open(layout(nodes=(300, 9000)), 2, PageBuffer(FLASH))
+    assert times.ns(opened, by, 1000, 4) == 3 * 1000 + 4 * 6
+    packed = layout(Piece(2, 0, 9, HEADER, 9, 0, "rtime", 20))
+    with pytest.raises(UsageError, match="rtime: what it takes to unpack was not measured"):
+        times.ns(call("jffs2", Pieces(packed, 2), 0, PageBuffer(FLASH)), by, 1000, 4)
+
+
+def test_the_catalog_has_the_kernel_of_each_board() -> None:
+    for board in names("boards"):
+        by = times.instructions(series(kernel_release(load("boards", board, BoardModel))))
+        assert set(by.packed) == set(by.saved) == {"lzo", "zlib"}
+
+
+def test_a_first_open_reads_each_node_to_the_end_of_its_page() -> None:
+    far = 5 * FLASH + 100
+    assert list(lookup.reads([far, 300], FLASH)) == [
+        Read(far, FLASH - 100), Read(300, FLASH - 300), Read(far, HEADER),
+    ]  # fmt: skip
+
+
+def test_a_header_that_goes_on_in_the_next_page_is_read_there() -> None:
+    # 50 bytes left: enough for what is read of an unknown node, not for an inode's
+    assert list(lookup.reads([FLASH - 50], FLASH)) == [
+        Read(FLASH - 50, 50), Read(FLASH, FLASH), Read(FLASH - 50, HEADER),
+    ]  # fmt: skip
+    # 39 bytes left: read to the end of the next page at once
+    assert list(lookup.reads([FLASH - 39], FLASH)) == [
+        Read(FLASH - 39, 39 + FLASH), Read(FLASH - 39, HEADER),
+    ]  # fmt: skip
+    assert list(lookup.reads([], FLASH)) == []
+
+
+def test_what_a_first_open_does() -> None:
+    opened = lookup.first_open(layout(nodes=(900, 300)), 2, PageBuffer(FLASH))
+    assert [(a.page, a.hit) for a in opened.accesses] == [(0, False), (0, True), (0, True)]
+    assert (opened.flash, opened.hits) == ([0], 2)
+    assert times.opening(opened) == {"open": 1, "open_read": 1, "open_node": 2}
+
+
+def test_times_of_another_file_system_are_refused() -> None:
+    times.refuse_others("jffs2", "t")
+    with pytest.raises(UsageError, match="t: ubifs: how long its reads take is known of jffs2"):
+        times.refuse_others("ubifs", "t")

@@ -281,6 +281,10 @@ def assembled(found: Found, shape: Shaped, *, strict: bool = True) -> Layout:
     for number, pieces in found.pieces.items():
         _inode(walk, number, pieces, number in reached)
     _attributes(walk, found, reached)
+    for node in found.dropped:
+        if node.number in walk.sizes and node.plain < ANY:
+            # the file may have been as long: what of it is not known is not left out
+            walk.sizes[node.number] = max(walk.sizes[node.number], node.offset + node.plain)
     return Layout(
         "jffs2", shape.bytes, shape.erasesize, shape.writesize,
         walk.done(shape.bytes), reached, walk.sizes, walk.pieces, found.counts,
@@ -422,6 +426,8 @@ class Scan:
         if size < LEAST[true_kind] or at + size > len(self.data):
             damaged("a node of impossible length", self.block, at)
         to = min(at + (size + 3 & ~3), len(self.data))
+        if kind != true_kind and not self.strict:
+            damaged("a node is marked obsolete, which JFFS2 does not do on NAND", self.block, at)
         if kind != true_kind:
             self.walk.add(self.base + at, to - at, Kind.OBSOLETE, "marked obsolete")
         elif true_kind == PADDING:

@@ -282,9 +282,10 @@ def assembled(found: Found, shape: Shaped, *, strict: bool = True) -> Layout:
         _inode(walk, number, pieces, number in reached)
     _attributes(walk, found, reached)
     for node in found.dropped:
-        if node.number in walk.sizes and node.plain < ANY:
-            # the file may have been as long: what of it is not known is not left out
-            walk.sizes[node.number] = max(walk.sizes[node.number], node.offset + node.plain)
+        size, end = walk.sizes.get(node.number), node.offset + node.plain
+        # the file may have been as long; a number that is damaged itself may say anything
+        if size is not None and size < end <= size + shape.bytes:
+            walk.sizes[node.number] = end
     return Layout(
         "jffs2", shape.bytes, shape.erasesize, shape.writesize,
         walk.done(shape.bytes), reached, walk.sizes, walk.pieces, found.counts,

@@ -19,6 +19,7 @@ from nandlab.base.errors import UsageError
 from nandlab.catalog.chip import ChipModel
 from nandlab.catalog.files import load
 from nandlab.cli.main import main
+from nandlab.report import repriced
 from nandlab.results.record import Counts, Phase, StepTaken, Trial, Usage
 
 CHIP = load("chips", "apf27", ChipModel)
@@ -70,6 +71,9 @@ def test_where_the_step_told_its_bytes_an_operation_moved_their_mean() -> None:
     programs = [Phase(name="creation", ns=10**9, chip=Counts(reads=0, programs=2, erases=0))]
     found = reprice.phase_ns(trial(phases=programs, steps=[step]), "creation", part(t_wc_ns=36))
     assert found == 10**9 + 2 * 1000 // 2 + 2 * 9
+    # the steps of a list have their phases' names
+    listed = trial(steps=[step.model_copy(update={"name": "transactions"})])
+    assert reprice.phase_ns(listed, "transactions", part(t_rc_ns=36)) == 10**9 + 10 * 2200 // 2
     # what the phase itself told comes first
     assert reprice.phase_ns(made, "creation", part(t_rc_ns=36)) == 1_101_000_220
 
@@ -133,11 +137,22 @@ def test_every_part_of_the_geometry_without_a_name(
     out = capsys.readouterr().out
     assert "omap3evm" in out
     assert "nandsim-small" not in out
-    assert "omap3evm" in (tmp_path / "c.svg").read_text()
+    drawn = (tmp_path / "c.svg").read_text()
+    assert "omap3evm" in drawn
+    assert "hollow: predicted" in drawn
     assert nandlab(monkeypatch, "reprice", folder, "--to", "omap3evm", "--json") == 0
     told = json.loads(capsys.readouterr().out)
     assert [t["phase"] for t in told] == ["creation", "transactions", "deletion", None]
     assert all(t["predicted"] is True for t in told)
+
+
+def test_the_chart_tells_two_states_of_one_file_system_apart() -> None:
+    (setting,) = group([trial(), trial(state=samples.AGED)])
+    omap = Part.of("omap3evm", CHIP.geometry, CHIP.timing, "typical")
+    table = {omap.name: [reprice.foretold(e, omap) for e in setting.ensembles]}
+    points = repriced.chart(setting, table, "c").datasets["points"]
+    looks = {p["label"]: (p["colour"], p["shape"]) for p in points}
+    assert len(looks) == len(set(looks.values())) == 2
 
 
 def test_a_trial_that_failed_is_a_dash(
@@ -171,6 +186,18 @@ def test_bad_input_is_a_line(
     assert nandlab(monkeypatch, "reprice", run(tmp_path, trial()), *words) == 2
     (line,) = capsys.readouterr().err.splitlines()
     assert says in line
+
+
+def test_a_chart_of_two_settings_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    other = trial().model_copy(update={"workload": "other", "id": "other"})
+    folder, chart = run(tmp_path, trial(), other), tmp_path / "c.svg"
+    assert nandlab(monkeypatch, "reprice", folder, "--chart", chart) == 2
+    told = capsys.readouterr()
+    assert "2 settings, and a chart shows one" in told.err
+    assert not told.out
+    assert not chart.exists()
 
 
 def test_a_run_that_failed_whole_is_refused(

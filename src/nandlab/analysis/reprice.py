@@ -20,7 +20,7 @@ from nandlab.analysis.spread import Spread, spread
 from nandlab.analysis.timeparts import LOAD
 from nandlab.base.errors import UsageError
 from nandlab.catalog.chip import ChipModel, Geometry, Timing
-from nandlab.results.record import Counts, Trial, Usage
+from nandlab.results.record import Counts, StepTaken, Trial, Usage
 
 ALIKE = tuple(name for name in Geometry.model_fields if name != "bus_bits")
 """Of the geometry, what must be the same: else the file system would write other pages."""
@@ -109,18 +109,18 @@ def phase_ns(trial: Trial, phase: str, part: Part) -> float | None:
     found, measured = trial.phase(phase), totals.total_ns(trial, phase)
     if found is None or found.chip is None or measured is None:
         return None
-    moved = _moved(trial, found.chip, found.usage)
+    moved = _moved(trial, phase, found.chip, found.usage)
     return measured + part.ns(found.chip, *moved) - own(trial).ns(found.chip, *moved)
 
 
-def _moved(trial: Trial, counts: Counts, usage: Usage | None) -> tuple[float, float]:
+def _moved(trial: Trial, phase: str, counts: Counts, usage: Usage | None) -> tuple[float, float]:
     """Bytes out of the chip and into it, of a phase with these operations.
 
-    Where the phase does not tell them, each operation moved what it did on average in the step of
-    the load: a program of a part of a page moves less than a page, and a page that the chip's
+    Where the phase does not tell them, each operation moved what it did on average in the phase's
+    step: a program of a part of a page moves less than a page, and a page that the chip's
     register had is moved without a read. Where the step does not tell either: whole pages.
     """
-    step, shape = trial.step(LOAD), geometry(trial)[0]
+    step, shape = _step(trial, phase), geometry(trial)[0]
     page = shape.writesize + shape.oobsize
     of, moved = (step.chip, step.usage) if step and step.chip and step.usage else (None, None)
     each_out = _mean(moved.bytes_read, of.reads, page) if of and moved else page
@@ -130,6 +130,12 @@ def _moved(trial: Trial, counts: Counts, usage: Usage | None) -> tuple[float, fl
         counts.reads * each_out if out is None else out,
         counts.programs * each_in if into is None else into,
     )
+
+
+def _step(trial: Trial, phase: str) -> StepTaken | None:
+    """The step that the phase is part of: the load's one, or that of a list with its name."""
+    named = (s for s in trial.steps if phase == s.name or phase.startswith(f"{s.name}_"))
+    return trial.step(LOAD) or next(named, None)
 
 
 def _mean(amount: int | None, number: int, unknown: float) -> float:

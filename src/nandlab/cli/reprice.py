@@ -58,7 +58,8 @@ def reprice(
     if not tables:
         raise UsageError(f"{run}: no other part of the catalog has the geometry of its chip")
     if chart is not None and len(tables) > 1:
-        raise UsageError(f"--chart {chart}: the run has {len(tables)} settings; it draws one")
+        many = f"the run has {len(tables)} settings, and a chart shows one"
+        raise UsageError(f"--chart {chart}: {many}; give a run of one setting")
     if as_json:
         print(json.dumps([told for one in tables for told in repriced.as_json(*one)], indent=1))
     else:

@@ -64,6 +64,19 @@ def test_all_files_are_listed(
     assert FILE in capsys.readouterr().out
 
 
+def test_a_dump_has_the_map_of_the_chip(
+    image: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    assert nandlab(monkeypatch, "map", image, "--file", FILE, "--json") == 0
+    of_chip = json.loads(capsys.readouterr().out)
+    (tmp_path / "dump").write_bytes(chip("jffs2").nanddump(8))
+    assert nandlab(monkeypatch, "map", tmp_path / "dump", *GEOMETRY, "--file", FILE, "--json") == 0
+    told = capsys.readouterr()
+    assert json.loads(told.out) == of_chip
+    assert "if the file system was mounted when it was dumped" in told.err
+
+
+GEOMETRY = ["--page", "2048", "--erase-block", "128K", "--oob", "64"]
 PART = "apf27" if LAYOUT.writesize == 2048 else "nandsim-small"
 OTHER = "nandsim-small" if PART == "apf27" else "apf27"
 
@@ -78,6 +91,14 @@ OTHER = "nandsim-small" if PART == "apf27" else "apf27"
         (["map", "{nftl}"], "nftl-fat32: how it reads is not modelled"),
         (["map", "{half}"], "image: truncated"),
         (["map", "{empty}"], "empty: dump it with nanddump"),
+        (["map", "{image}", *GEOMETRY], "tells its geometry itself: leave --page"),
+        (["map", "{dump}"], "of a dump of a chip, give --page, --erase-block and --oob"),
+        (["map", "{dump}", "--page", "2048"], "give both --page and --erase-block"),
+        (["map", "{dump}", "--page", "2000", "--erase-block", "128K"], "--page 2000: give a power"),
+        (["map", "{dump}", "--page", "2048", "--erase-block", "5000"], "--erase-block 5000: give"),
+        (["map", "{dump}", *GEOMETRY[:-1], "9999"], "--oob 9999: give the spare area's bytes"),
+        (["map", "{dump}", *GEOMETRY, "--partition-mib", "2"], "the partition has 16: the dump"),
+        (["read", "{ubifs}", "--file", "a"], "ubifs: how long its reads take is known of jffs2"),
         (["read", "{image}", "--file", FILE, "--chip", OTHER], f"--chip {OTHER}: pages of"),
         (["read", "{image}", "--file", FILE, "--chip", "x"], "no 'x' in catalog/chips"),
         (["read", "{image}", "--file", FILE, "--chip", PART, "--order", "x"], "--order x: give"),
@@ -94,7 +115,12 @@ def test_a_mistake_is_a_line(
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    places = {"image": image, **{n: tmp_path / n for n in ("nftl", "half", "empty")}}
+    places = {
+        "image": image,
+        **{n: tmp_path / n for n in ("nftl", "ubifs", "dump", "half", "empty")},
+    }
+    places["ubifs"].write_bytes(chipimage.encode(chip("ubifs")))
+    places["dump"].write_bytes(chip("jffs2").nanddump(8))
     places["nftl"].write_bytes(chipimage.encode(chip("nftl-fat32")))
     places["half"].write_bytes(image.read_bytes()[: 1 << 15])
     places["empty"].write_bytes(b"")

@@ -3,8 +3,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import pytest
 
 from nandlab.base.errors import UsageError
@@ -17,15 +15,13 @@ from nandlab.onflash.layout import HOLE, Layout, Piece
 from nandlab.traced.cost import series
 
 FLASH, HEADER = 2048, 68
-ALL: dict[str, Any] = dict.fromkeys(times.Instructions.model_fields, 0.0) | {
-    name: {} for name in ("unpacked", "packed", "packed_byte", "saved")
-}
+TABLES = ("unpacked", "packed", "packed_byte", "saved")
 
 
 def layout(*pieces: Piece, nodes: tuple[int, ...] = ()) -> Layout:
     told = {2: list(nodes)}
     return Layout(
-        "jffs2", 1 << 20, 1 << 17, FLASH, [], {2: "/a"}, {2: 4096}, list(pieces), {}, told
+        "jffs2", 1 << 20, 1 << 17, FLASH, [], {2: "/a"}, {2: 4096}, list(pieces), {}, nodes=told
     )
 
 
@@ -65,7 +61,9 @@ def test_zeroes_and_what_is_packed() -> None:
 
 
 def test_time_is_the_chips_and_the_instructions() -> None:
-    by = times.Instructions(**{**ALL, "call": 10.0, "node": 2.5, "open_node": 3.0})
+    plain = dict.fromkeys(set(times.Instructions.model_fields) - set(TABLES), 0.0)
+    told = plain | {"call": 10.0, "node": 2.5, "open_node": 3.0}
+    by = times.Instructions.model_validate(told)
     one = call(
         "jffs2", Pieces(layout(Piece(2, 0, 9, HEADER, 9, 0, "", 9)), 2), 0, PageBuffer(FLASH)
     )
@@ -107,3 +105,9 @@ def test_what_a_first_open_does() -> None:
     assert [(a.page, a.hit) for a in opened.accesses] == [(0, False), (0, True), (0, True)]
     assert (opened.flash, opened.hits) == ([0], 2)
     assert times.opening(opened) == {"open": 1, "open_read": 1, "open_node": 2}
+
+
+def test_times_of_another_file_system_are_refused() -> None:
+    times.refuse_others("jffs2", "t")
+    with pytest.raises(UsageError, match="t: ubifs: how long its reads take is known of jffs2"):
+        times.refuse_others("ubifs", "t")

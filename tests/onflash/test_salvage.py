@@ -13,6 +13,7 @@ from test_space import chip as chip_of
 
 from nandlab.base.errors import UsageError
 from nandlab.chip.image import ChipImage
+from nandlab.model.fragments import file_map
 from nandlab.onflash import jffs2
 from nandlab.onflash.cells import Partition
 from nandlab.onflash.layout import Layout, Piece
@@ -80,6 +81,23 @@ def test_no_page_is_made_up(data: st.DataObject) -> None:
         if number not in before.sizes or any(d.may_hold(number, 0, max(1, size)) for d in dropped):
             continue
         assert of(after, number) == of(before, number)
+
+
+def test_a_file_whose_last_node_is_lost_is_as_long_as_that_node_says() -> None:
+    torn = bytearray(inode(2, 2, 4096, b"n" * 500, 4596))
+    torn[60] ^= 1
+    whole = dirent(1, 2, b"a") + inode(2, 1, 0, b"o" * 4096, 4096) + bytes(torn)
+    layout, (lost,) = salvaged(chip_of({0: whole}))
+    assert layout.sizes == {2: 4596}
+    assert [r.known for r in file_map(layout, 2, [lost]).rows] == [True, False]
+
+
+def test_a_node_that_is_marked_obsolete_is_damage_on_nand() -> None:
+    marked = bytearray(inode(2, 2, 0, b"n" * 500, 4096))
+    marked[3] &= 0xDF
+    whole = dirent(1, 2, b"a") + inode(2, 1, 0, b"o" * 4096, 4096) + bytes(marked)
+    layout, (lost,) = salvaged(chip_of({0: whole}))
+    assert not any(r.known for r in file_map(layout, 2, [lost]).rows)
 
 
 def of(layout: Layout, number: int) -> list[Piece]:

@@ -105,6 +105,8 @@ def test_a_file_written_over_and_a_file_deleted() -> None:
     }  # fmt: skip
     assert layout.paths == {1: "/", 2: "/a"}
     assert layout.counts["inode"] == 3 and layout.counts["dirent"] == 3
+    first = 44  # after the name's node
+    assert layout.nodes == {2: [first + 68 + 3000, first]}
 
 
 def test_a_truncation_ends_what_older_nodes_hold() -> None:

@@ -24,6 +24,7 @@ from nandlab.cli.flashfile import (
 
 if TYPE_CHECKING:
     from nandlab.model.fragments import FileMap
+    from nandlab.model.reads import Call
     from nandlab.onflash.jffs2 import Dropped
     from nandlab.onflash.layout import Layout
 
@@ -83,7 +84,10 @@ def _warn(filesystem: str, dropped: list[Dropped], *, dumped: bool) -> None:
     """Tells on standard error what of the chip could not be read, and what cannot be seen."""
     for node in dropped[:DROPPED_SHOWN]:
         whose = f"of inode {node.number}" if node.number else node.kind or "of no known kind"
-        print(f"nandlab: dropped, {whose}: {node.why}", file=sys.stderr)
+        print(
+            f"nandlab: {'dropped' if node.bytes else 'missing'}, {whose}: {node.why}",
+            file=sys.stderr,
+        )
     if dropped:
         print(
             f"nandlab: {len(dropped)} nodes could not be read: damage, or a write buffer that was "
@@ -213,9 +217,10 @@ def read(  # noqa: PLR0913, PLR0917 - the command line's own options
     layout, dropped = read_layout(
         image, asked(partition_mib, page, erase_block, oob), tolerant=True
     )
+    times.refuse_others(layout.filesystem, image)
     owner = owner_of(layout, file)
     pieces = Pieces(layout, owner)
-    if unknown_pages(layout, pieces, owner, dropped):
+    if unknown_pages(pieces, owner, dropped):
         raise UsageError(
             f"{image}: nodes of {file} could not be read: nandlab model map tells which"
         )
@@ -224,24 +229,21 @@ def read(  # noqa: PLR0913, PLR0917 - the command line's own options
     by = times.instructions(kernel or _series(board))
     buffer = PageBuffer(layout.writesize)
     opened = lookup.first_open(layout, owner, buffer)
-    told = [
-        {
-            "page": call.page,
-            "n": len(call.flash),
-            "hits": call.hits,
-            "ns": round(
-                times.paper_ns(call, t_page, overhead_ns)
-                if formula == "paper"
-                else times.ns(call, by, t_page, instruction_ns)
-            ),
-        }
-        for call in calls(layout, pieces, pages, buffer)
-    ]
-    first = {
-        "n": len(opened.flash),
-        "hits": opened.hits,
-        "ns": round(times.ns(opened, by, t_page, instruction_ns)),
-    }
+    each = calls(layout, pieces, pages, buffer)
+
+    def ns(call: Call) -> int:
+        if formula == "paper":
+            return round(times.paper_ns(call, t_page, overhead_ns))
+        return round(times.ns(call, by, t_page, instruction_ns))
+
+    told = [{"page": c.page, "n": len(c.flash), "hits": c.hits, "ns": ns(c)} for c in each]
+    first_ns = round(times.ns(opened, by, t_page, instruction_ns))
+    first = {"n": len(opened.flash), "hits": opened.hits, "ns": first_ns}
+    _tell(first, told, as_json=as_json)
+
+
+def _tell(first: dict[str, int], told: list[dict[str, int]], *, as_json: bool) -> None:
+    """Prints the calls, and the first open apart from them."""
     if as_json:
         found = {"predicted": True, "first_open": first, "calls": told}
         print(json.dumps(found | {"total_ns": _sum(told, "ns")}, indent=1))

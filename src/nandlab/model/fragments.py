@@ -96,7 +96,7 @@ def file_map(layout: Layout, owner: int, dropped: Sequence[Dropped] = ()) -> Fil
     pages = range(pieces.pages)
     alone = calls(layout, pieces, pages, carry=False)
     in_turn = calls(layout, pieces, pages)
-    unknown = unknown_pages(layout, pieces, owner, dropped)
+    unknown = unknown_pages(pieces, owner, dropped)
     rows = [
         PageRow(
             a.page,
@@ -119,25 +119,17 @@ def file_map(layout: Layout, owner: int, dropped: Sequence[Dropped] = ()) -> Fil
     )
 
 
-def unknown_pages(
-    layout: Layout, pieces: Pieces, owner: int, dropped: Sequence[Dropped]
-) -> Collection[int]:
-    """Pages of which a node that could not be read, or is not there, may hold a part.
-
-    JFFS2 writes a node for each page of a hole too, so a page without any has lost its node.
-    """
+def unknown_pages(pieces: Pieces, owner: int, dropped: Sequence[Dropped]) -> Collection[int]:
+    """Pages of which a node that could not be read, or is not there, may hold a part."""
     size = max(1, pieces.size)
     mine = [d for d in dropped if d.may_hold(owner, 0, size)]
     if any(not d.number for d in mine):
         return range(pieces.pages)
-    found = {
+    return {
         page
         for d in mine
         for page in range(d.offset // PAGE, -(-min(size, d.offset + d.plain) // PAGE))
     }
-    if layout.filesystem == "jffs2":
-        found |= {page for page in range(pieces.pages) if not pieces.of(page)}
-    return found
 
 
 def _rewritten(layout: Layout, pieces: Pieces, unknown: Collection[int]) -> float | None:

@@ -94,7 +94,7 @@ def begun_with(trace: TraceFolder) -> tuple[Layout, list[Dropped]]:
 def calls(trace: TraceFolder) -> list[Scored]:
     """Every traced call that read a page of a file that was there when the trace began, or opened
     one first; UsageError if there are none, or the image is another's."""
-    reads.model_of(trace.meta["filesystem"])
+    times.refuse_others(trace.meta["filesystem"], trace.path)
     if trace.summary["lost"]:
         raise UsageError(f"{trace.path}: the trace has lost records: trace again with more")
     layout, dropped = begun_with(trace)

@@ -74,6 +74,12 @@ HEAD = """\
 """The begin of the catalog's file."""
 
 
+def refuse_others(filesystem: str, where: object) -> None:
+    """UsageError if what the calls of a file system take is not known."""
+    if filesystem != "jffs2":
+        raise UsageError(f"{where}: {filesystem}: how long its reads take is known of jffs2 alone")
+
+
 @cache
 def kernels() -> dict[str, Instructions]:
     """The file, checked; empty where it has no kernel yet."""

@@ -201,6 +201,24 @@ def salvaged(found: Found, shape: Shaped) -> tuple[Layout, list[Dropped]]:
     return assembled(found, shape, strict=False), found.dropped
 
 
+def missing(layout: Layout) -> list[Dropped]:
+    """Parts of files that no node holds, as nodes that are not there.
+
+    JFFS2 writes nodes for a hole too, but for one within a page. So a dump that may lack blocks
+    does not show that there is a hole where no node is.
+    """
+    found = []
+    for number, size in layout.sizes.items():
+        done = 0
+        for piece in [*layout.pieces_of.get(number, []), None]:
+            begin = size if piece is None else piece.offset
+            if begin > done:
+                why = f"no node is there of {layout.paths[number]}, bytes {done} to {begin}"
+                found.append(Dropped(0, 0, why, "inode", number, done, begin - done))
+            done = begin + (piece.bytes if piece else 0)
+    return found
+
+
 def _implausible(found: Found) -> str | None:
     """Why what was found is no damaged JFFS2 but something else; None if it may be one."""
     if not found.sound:
@@ -263,6 +281,11 @@ def assembled(found: Found, shape: Shaped, *, strict: bool = True) -> Layout:
     for number, pieces in found.pieces.items():
         _inode(walk, number, pieces, number in reached)
     _attributes(walk, found, reached)
+    for node in found.dropped:
+        size, end = walk.sizes.get(node.number), node.offset + node.plain
+        # the file may have been as long; a number that is damaged itself may say anything
+        if size is not None and size < end <= size + shape.bytes:
+            walk.sizes[node.number] = end
     return Layout(
         "jffs2", shape.bytes, shape.erasesize, shape.writesize,
         walk.done(shape.bytes), reached, walk.sizes, walk.pieces, found.counts,
@@ -404,6 +427,8 @@ class Scan:
         if size < LEAST[true_kind] or at + size > len(self.data):
             damaged("a node of impossible length", self.block, at)
         to = min(at + (size + 3 & ~3), len(self.data))
+        if kind != true_kind and not self.strict:
+            damaged("a node is marked obsolete, which JFFS2 does not do on NAND", self.block, at)
         if kind != true_kind:
             self.walk.add(self.base + at, to - at, Kind.OBSOLETE, "marked obsolete")
         elif true_kind == PADDING:

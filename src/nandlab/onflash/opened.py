@@ -65,7 +65,8 @@ def read(path: Path, asked: Asked, *, tolerant: bool = False) -> tuple[Layout, l
         found = jffs2.scanned(partition)
         if asked.shape and found.dropped:
             refuse_other(path, asked.shape, found.dropped, found.order)
-        return jffs2.salvaged(found, jffs2.Shaped.of(partition))
+        layout, dropped = jffs2.salvaged(found, jffs2.Shaped.of(partition))
+        return layout, dropped + (jffs2.missing(layout) if asked.shape else [])
     except UsageError as e:
         raise _of(path, e) from None
 
@@ -99,7 +100,8 @@ def _text(path: Path, asked: Asked, *, tolerant: bool) -> tuple[Layout, list[Dro
     if found.dropped and not tolerant:
         raise UsageError(f"{path}: {found.dropped[0].why}: damaged. Nothing is summed")
     try:
-        return jffs2.salvaged(found, shaped)
+        layout, dropped = jffs2.salvaged(found, shaped)
+        return layout, dropped + (jffs2.missing(layout) if tolerant else [])
     except UsageError as e:
         raise _of(path, e) from None
 

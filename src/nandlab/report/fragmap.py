@@ -21,23 +21,13 @@ CAPTION = (
     "in order is one line. Below: N, the flash pages of a read in sequence."
 )
 MIB = 1 << 20
+DOTS_WIDE, DOTS_HIGH = 400, 200
+"""Dots beside and above each other that can be told apart."""
 
 
 def page(m: FileMap) -> str:
     """The page of a file's map."""
-    data: dict[str, list[dict[str, Any]]] = {
-        "flash": [
-            {"at": r.page * PAGE / MIB, "flash": flash}
-            for r in m.rows
-            if r.known
-            for flash in r.flash
-        ],
-        "reads": [
-            {"at": r.page * PAGE / MIB, "n": r.in_sequence}
-            for r in m.rows
-            if r.in_sequence is not None
-        ],
-    }
+    data = _points(m)
     charts = [
         Chart(f"fragmap-{width}", m.path, CAPTION, data, _spec(width), _spec(width))
         for width in (layout.WIDE, layout.NARROW)
@@ -60,6 +50,27 @@ def page(m: FileMap) -> str:
         narrow=narrow,
         rows="".join(rows),
     )
+
+
+def _points(m: FileMap) -> dict[str, list[dict[str, Any]]]:
+    """What is drawn: of dots that would lie on each other, one."""
+    flash = {(r.page, page) for r in m.rows if r.known for page in r.flash}
+    reads = {(r.page, n) for r in m.rows if (n := r.in_sequence) is not None}
+    return {
+        "flash": [{"at": x * PAGE / MIB, "flash": y} for x, y in _apart(flash, DOTS_HIGH)],
+        "reads": [{"at": x * PAGE / MIB, "n": y} for x, y in _apart(reads, DOTS_HIGH)],
+    }
+
+
+def _apart(points: set[tuple[int, int]], high: int) -> list[tuple[int, int]]:
+    """One of all points that fall into the same cell of a grid over them."""
+    if not points:
+        return []
+    columns, rows = zip(*points, strict=True)
+    wide = max(1, max(columns) / DOTS_WIDE)
+    first, tall = min(rows), max(1, (max(rows) - min(rows)) / high)
+    cells = {(int(x / wide), int((y - first) / tall)): (x, y) for x, y in sorted(points)}
+    return sorted(cells.values())
 
 
 def _spec(width: float) -> Spec:

@@ -27,8 +27,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nandlab.model import score, times
+from nandlab.model.score import Traced
 from nandlab.trace.folder import TraceFolder
-from nandlab.traced import cost
+from nandlab.trace.reads import traced
 
 RANDOM = "dd if=/dev/urandom of={} bs=4k count={}"
 PACKED = "dd if=/bin/busybox of={} bs=4k count={} skip={}"
@@ -64,7 +65,7 @@ ROUNDS, LEAST = 60, 1e-5
 """Of the fit, and the relative error below which all errors count alike."""
 
 
-def traced(board: str, compression: str, to: Path) -> TraceFolder:
+def made(board: str, compression: str, to: Path) -> Traced:
     """The trace of a load, made if it is not there."""
     if not to.exists():
         before = f"{{ {'; '.join((*LOADS[compression], COLD))}; }} > /dev/null 2>&1"
@@ -73,7 +74,7 @@ def traced(board: str, compression: str, to: Path) -> TraceFolder:
         argv = [sys.executable, "-m", "nandlab", "trace", *words]
         read = "for f in *; do cat $f > /dev/null; done"
         subprocess.run([*argv, "--", read], check=True, stdout=subprocess.DEVNULL)
-    return TraceFolder(to)
+    return traced(TraceFolder(to))
 
 
 def fitted(trace_times: list[score.Times]) -> tuple[dict[str, float], NDArray[Any]]:
@@ -97,11 +98,11 @@ def main() -> None:
     parser.add_argument("--keep", type=Path, help="keep the traces here, and take those there")
     parser.add_argument("--write", action="store_true", help="put the numbers into the catalog")
     given = parser.parse_args()
-    with tempfile.TemporaryDirectory(prefix="nandlab-") as made:
-        kept = given.keep or Path(made)
-        traces = [traced(given.board, name, kept / f"{given.board}-{name}") for name in LOADS]
+    with tempfile.TemporaryDirectory(prefix="nandlab-") as scratch:
+        kept = given.keep or Path(scratch)
+        traces = [made(given.board, name, kept / f"{given.board}-{name}") for name in LOADS]
         each = [t for trace in traces for t in score.times_of(trace, score.calls(trace))]
-        kernel = cost.series(str(traces[0].meta["board"]["kernel"]))
+        kernel = traces[0].kernel
     found, error = fitted(each)
     off = abs(error)
     for key, value in found.items():

@@ -17,7 +17,7 @@ from nandlab.model import score
 from nandlab.model.lookup import FirstOpen
 from nandlab.model.reads import Call
 from nandlab.model.score import Scored
-from nandlab.trace import job
+from nandlab.trace import job, reads
 from nandlab.trace.folder import TraceFolder
 
 pytestmark = pytest.mark.board
@@ -27,7 +27,7 @@ SIZES = (300, 512, 1500)
 
 def foretold(trace: TraceFolder, files: int) -> list[Scored]:
     """All calls, every one of them and every first open as foretold."""
-    found = score.calls(trace)
+    found = score.calls(reads.traced(trace))
     assert [(c.path, c.told, c.call.flash) for c in found if not c.same] == []
     assert all(call.known for call in found)
     assert sum(isinstance(call.call, FirstOpen) for call in found) == files
@@ -36,7 +36,7 @@ def foretold(trace: TraceFolder, files: int) -> list[Scored]:
 
 def errors(trace: TraceFolder, calls: list[Scored]) -> dict[str, float]:
     """Of the time of calls that read a page, during which nothing else ran."""
-    told: dict[str, float] = score.summary(trace, calls)["undisturbed"]
+    told: dict[str, float] = score.summary(reads.traced(trace), calls)["undisturbed"]
     return told
 
 
@@ -84,6 +84,6 @@ def test_random_histories(board: QemuBoard, tmp_path: Path, seed: int) -> None:
     command = chance.choice((IN_ORDER, AT_RANDOM))
     made = list(histories(seed, 25))
     trace = traced(board, tmp_path / "t", made, command, compression=compression)
-    found = [call for call in score.calls(trace) if isinstance(call.call, Call)]
+    found = [call for call in score.calls(reads.traced(trace)) if isinstance(call.call, Call)]
     assert [(c.path, c.told, c.call.flash) for c in found if not c.same] == []
     assert len(found) > 25

@@ -279,7 +279,7 @@ def _order(order: str, pages: int, owner: int) -> list[int]:
         return found
     if not Path(order).is_dir():
         raise UsageError(f"--order {order}: give sequential, random:SEED or a trace's folder")
-    found = pages_read(TraceFolder(Path(order)), owner)
+    found = pages_read(TraceFolder(Path(order)).events, owner)
     if not found or max(found) >= pages:
         raise UsageError(f"--order {order}: its calls are not of this file")
     return found
@@ -328,10 +328,10 @@ def score(
     """
     from nandlab.model import score as scorer
     from nandlab.trace.folder import TraceFolder
+    from nandlab.trace.reads import traced
 
-    folder = TraceFolder(trace)
-    scored = scorer.calls(folder)
-    found = scorer.summary(folder, scored)
+    of = traced(TraceFolder(trace))
+    found = scorer.summary(of, scorer.calls(of))
     if as_json:
         print(json.dumps(found, indent=1))
     else:

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """A trace of reads against the model: flash pages call by call, then times.
 
-The model is given the chip as it was when the trace began. From the trace it takes which page of
-the file each call reads, and what else passed the NAND core's buffer between calls. All within a
-call is foretold.
+The model is given the chip as it was when the trace began, or when it had ended. From the trace it
+takes which page of the file each call reads, and what else passed the NAND core's buffer between
+calls. All within a call is foretold.
 """
 
 from __future__ import annotations
@@ -12,20 +12,17 @@ import statistics
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any, NamedTuple
 
 from nandlab.analysis.reprice import Part
 from nandlab.base.errors import UsageError
 from nandlab.catalog.chip import ChipModel
-from nandlab.catalog.files import load
 from nandlab.model import lookup, reads, times
 from nandlab.model.lookup import FirstOpen
 from nandlab.model.reads import PAGE, Call, PageBuffer, Pieces, Read
-from nandlab.onflash import jffs2
 from nandlab.onflash.jffs2 import Dropped
 from nandlab.onflash.layout import Layout
-from nandlab.onflash.opened import opened
-from nandlab.trace.folder import TraceFolder
 from nandlab.traced import cost, tables
 
 READ_PAGE, LOOK_UP = "FS_READ_PAGE", "FS_LOOK_UP"
@@ -39,6 +36,32 @@ EVENTS = (
 SLACK = 100
 """Instructions by which a read of a flash page may be longer than the shortest of the trace before
 it counts as one during which something else ran."""
+
+
+@dataclass(frozen=True)
+class Traced:
+    """A trace, and the chip that it was made on."""
+
+    where: str
+    """What messages call it."""
+    filesystem: str
+    chip: ChipModel
+    board: Mapping[str, Any]
+    """Its ``kernel``, and what ``traced.cost`` needs to know."""
+    events: Path
+    """The table of events, as ``traced.tables`` writes it, with causes and parents."""
+    layout: Layout
+    """What lay on the chip."""
+    dropped: Sequence[Dropped] = ()
+    """Nodes that were not whole there: a mounted file system keeps its last ones in memory. They
+    are known to be missing, and what they hold is not."""
+    at_end: bool = False
+    """Whether the layout is that of the trace's end; else it is that of its begin."""
+
+    @property
+    def kernel(self) -> str:
+        """The kernel's series, such as 6.1."""
+        return cost.series(str(self.board["kernel"]))
 
 
 class Row(NamedTuple):
@@ -66,7 +89,7 @@ class Scored:
     call: Call | FirstOpen = field(repr=False)
     known: bool
     """False where the image does not tell what the call reads: a node that may hold a part of it
-    could not be read, or the file system has written since the trace began."""
+    could not be read, or the file system wrote between the call and the image."""
     disturbed: bool
     """Whether something else ran before the call ended: another thread that used the flash, or
     whatever made a read of a flash page longer than such reads are."""
@@ -79,31 +102,16 @@ class Scored:
         return self.told == self.call.flash
 
 
-def begun_with(trace: TraceFolder) -> tuple[Layout, list[Dropped]]:
-    """What lay on the chip when the trace began, and the nodes that were not whole there.
-
-    A mounted file system keeps its last nodes in memory: they are known to be missing, and what
-    they hold is not. UsageError where no image is kept, or it cannot be read.
-    """
-    try:
-        return jffs2.salvage(opened(trace.image)[0])
-    except UsageError as e:
-        raise UsageError(f"{trace.path}: {e}") from None
-
-
-def calls(trace: TraceFolder) -> list[Scored]:
-    """Every traced call that read a page of a file that was there when the trace began, or opened
-    one first; UsageError if there are none, or the image is another's."""
-    times.refuse_others(trace.meta["filesystem"], trace.path)
-    if trace.summary["lost"]:
-        raise UsageError(f"{trace.path}: the trace has lost records: trace again with more")
-    layout, dropped = begun_with(trace)
+def calls(trace: Traced) -> list[Scored]:
+    """Every traced call that read a page of a file of the layout, or opened one first; UsageError
+    if there are none, or the layout is another's."""
+    times.refuse_others(trace.filesystem, trace.where)
     rows = [Row(*row) for row in tables.query(trace.events, EVENTS)]
     if not any(row.event == READ_PAGE for row in rows):
-        raise UsageError(f"{trace.path}: nothing in it reads a page of a file")
-    found = list(_Walk(trace, layout, dropped, rows).all())
+        raise UsageError(f"{trace.where}: nothing in it reads a page of a file")
+    found = list(_Walk(trace, rows).all())
     if not any(one.same for one in found if one.told):
-        raise UsageError(f"{trace.path}: no call reads what the image has: it is of another trace")
+        raise UsageError(f"{trace.where}: no call reads what the image has: it is of another trace")
     return found
 
 
@@ -128,20 +136,19 @@ class Times:
         return (self.ns - len(self.scored.told) * self.page_ns) / self.instruction_ns
 
 
-def times_of(trace: TraceFolder, scored: Sequence[Scored]) -> list[Times]:
+def times_of(trace: Traced, scored: Sequence[Scored]) -> list[Times]:
     """The times of the calls that are known; UsageError where the board counts no instructions.
 
     The time for a call that failed in its order of pages is that of the pages it did read.
     """
-    board = trace.meta["board"]
-    instruction_ns = cost.instruction_ns(board)
+    instruction_ns = cost.instruction_ns(trace.board)
     if instruction_ns is None:
-        raise UsageError(f"{trace.path}: on this board's clock no instruction has a time")
-    chip = load("chips", trace.meta["chip"], ChipModel)
+        raise UsageError(f"{trace.where}: on this board's clock no instruction has a time")
+    chip = trace.chip
     part = Part.of(chip.name, chip.geometry, chip.timing, "typical")
     page_ns = times.page_ns(part, chip.geometry)
-    costs, kernel = cost.read(), cost.series(str(board["kernel"]))
-    each = {event: costs.price(kernel, event, None) or 0 for event in PRICED}
+    costs = cost.read()
+    each = {event: costs.price(trace.kernel, event, None) or 0 for event in PRICED}
     found = []
     for one in (s for s in scored if s.known):
         tracing = instruction_ns * sum(n * each[event] for event, n in one.events.items())
@@ -152,21 +159,29 @@ def times_of(trace: TraceFolder, scored: Sequence[Scored]) -> list[Times]:
 class _Walk:
     """Goes through a trace with the NAND core's buffer in hand."""
 
-    def __init__(
-        self, trace: TraceFolder, layout: Layout, dropped: Sequence[Dropped], rows: Sequence[Row]
-    ) -> None:
-        self.layout, self.dropped, self.rows = layout, dropped, rows
-        self.filesystem = trace.meta["filesystem"]
-        self.per_block = layout.erasesize // layout.writesize
+    def __init__(self, trace: Traced, rows: Sequence[Row]) -> None:
+        self.layout, self.dropped, self.rows = trace.layout, trace.dropped, rows
+        self.filesystem = trace.filesystem
+        self.per_block = self.layout.erasesize // self.layout.writesize
         named = f"SELECT DISTINCT object, path FROM events WHERE event = '{READ_PAGE}'"
         self.paths = {int(i): str(path) for i, path in tables.query(trace.events, named)}
         self.inside = _inside(rows)
         waits = (row.ns for row in rows if row.event == "FLASH_READ")
         self.late_ns = min(waits, default=0)
-        self.late_ns += SLACK * (cost.instruction_ns(trace.meta["board"]) or 0)
-        self.nodes = {at: owner for owner, places in layout.nodes.items() for at in places}
+        self.late_ns += SLACK * (cost.instruction_ns(trace.board) or 0)
+        self.nodes = {at: owner for owner, places in self.layout.nodes.items() for at in places}
         self.files: dict[int, Pieces] = {}
-        self.written = False
+        writes = [i for i, row in enumerate(rows) if self._writes(row)]
+        whole = range(len(rows))
+        before, after = (
+            whole[: min(writes, default=len(rows))],
+            whole[max(writes, default=-1) + 1 :],
+        )
+        self.sound = after if trace.at_end else before
+        """Indices of the rows at which the chip was as the layout has it."""
+
+    def _writes(self, row: Row) -> bool:
+        return row.event == "FLASH_PROGRAM" and row.size >= self.layout.writesize
 
     def all(self) -> Iterator[Scored]:
         buffer = PageBuffer(self.layout.writesize)
@@ -179,7 +194,6 @@ class _Walk:
             elif row.event == "MTD_READ" and row.seq not in within:
                 list(buffer.read(Read(row.offset, row.size)))
             elif row.event == "FLASH_PROGRAM":
-                self.written |= row.size >= self.layout.writesize
                 buffer.forget(row.object, row.object)
             elif row.event == "FLASH_ERASE":
                 first = row.object * self.per_block
@@ -189,7 +203,7 @@ class _Walk:
         row = self.rows[i]
         of = self.files.setdefault(row.object, Pieces(self.layout, row.object))
         call = reads.call(self.filesystem, of, row.offset // PAGE, buffer)
-        held = self._held(row.object, row.offset, row.offset + PAGE)
+        held = self._held(i, row.object, row.offset, row.offset + PAGE)
         return self._scored(i, self.paths.get(row.object, "?"), call, known=held)
 
     def _open(self, i: int, buffer: PageBuffer) -> Iterator[Scored]:
@@ -202,12 +216,12 @@ class _Walk:
             list(buffer.read(Read(row.offset, row.size)))
         if owner is not None:
             opened = lookup.first_open(self.layout, owner, before)
-            held = self._held(owner, 0, max(1, self.layout.sizes[owner]))
+            held = self._held(i, owner, 0, max(1, self.layout.sizes[owner]))
             yield self._scored(i, self.layout.paths[owner], opened, known=held)
 
-    def _held(self, owner: int, begin: int, end: int) -> bool:
-        """Whether the image has all of a part of a file, as it still was when it was read."""
-        return not self.written and not any(d.may_hold(owner, begin, end) for d in self.dropped)
+    def _held(self, i: int, owner: int, begin: int, end: int) -> bool:
+        """Whether the image has all of a part of a file, as it was when it was read."""
+        return i in self.sound and not any(d.may_hold(owner, begin, end) for d in self.dropped)
 
     def _scored(self, i: int, path: str, call: Call | FirstOpen, *, known: bool) -> Scored:
         inside = self.inside[self.rows[i].seq]
@@ -243,13 +257,13 @@ def _inside(rows: Sequence[Row]) -> dict[int, list[Row]]:
     return found
 
 
-def pages_read(trace: TraceFolder, inode: int) -> list[int]:
-    """The pages of a file that a trace's calls read, in order."""
-    rows = (Row(*row) for row in tables.query(trace.events, EVENTS))
+def pages_read(events: Path, inode: int) -> list[int]:
+    """The pages of a file that the calls of a trace's table read, in order."""
+    rows = (Row(*row) for row in tables.query(events, EVENTS))
     return [r.offset // PAGE for r in rows if r.event == READ_PAGE and r.object == inode]
 
 
-def summary(trace: TraceFolder, scored: Sequence[Scored]) -> dict[str, Any]:
+def summary(trace: Traced, scored: Sequence[Scored]) -> dict[str, Any]:
     """What ``nandlab model score --json`` prints; errors are shares of the measured time."""
     pages = [s for s in scored if isinstance(s.call, Call)]
     known = [s for s in pages if s.known]
@@ -264,7 +278,7 @@ def summary(trace: TraceFolder, scored: Sequence[Scored]) -> dict[str, Any]:
             for s in wrong
         ][:5],
     }
-    by = times.instructions(cost.series(str(trace.meta["board"]["kernel"])))
+    by = times.instructions(trace.kernel)
     found["opens"] = [_opened(t, by) for t in times_of(trace, [s for s in scored if not _is(s)])]
     told = times_of(trace, pages)
     if not told:

@@ -1,0 +1,29 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""A trace's folder as the model of reads scores it: with the chip as it was when it began."""
+
+from __future__ import annotations
+
+from nandlab.base.errors import UsageError
+from nandlab.catalog.chip import ChipModel
+from nandlab.catalog.files import load
+from nandlab.model import times
+from nandlab.model.score import Traced
+from nandlab.onflash import jffs2
+from nandlab.onflash.opened import opened
+from nandlab.trace.folder import TraceFolder
+
+
+def traced(folder: TraceFolder) -> Traced:
+    """UsageError where no image is kept or it cannot be read, of a file system whose reads are not
+    known, and of a trace that lost records."""
+    filesystem, meta = folder.meta["filesystem"], folder.meta
+    times.refuse_others(filesystem, folder.path)
+    if folder.summary["lost"]:
+        raise UsageError(f"{folder.path}: the trace has lost records: trace again with more")
+    try:
+        layout, dropped = jffs2.salvage(opened(folder.image)[0])
+    except UsageError as e:
+        raise UsageError(f"{folder.path}: {e}") from None
+    chip = load("chips", meta["chip"], ChipModel)
+    where = str(folder.path)
+    return Traced(where, filesystem, chip, meta["board"], folder.events, layout, dropped)

@@ -22,6 +22,7 @@ Kind = Literal["times", "counts", "memory"]
 TOUCHES: dict[str, Kind] = {
     "memory_measured": "times",
     "parts_measured": "times",
+    "reads_measured": "times",
     "memory_lost": "memory",
     "memory_series_lost": "memory",
 }

@@ -60,8 +60,11 @@ INSTRUMENTS = {
     "cpu": "count",
     "space": "bytes",
     "parts": "count",
+    "reads": "count",
 }
 """Instruments, whose figures a name may begin with, and the quantity of these figures."""
+ENDINGS = {"ns": "time", "off": "share", "mean": "ratio"}
+"""What the quantity of an instrument's figure is where its name ends so, after an underscore."""
 CHOSEN = {"read_ahead"}
 """Instruments whose figures tell what was chosen: neither end is better."""
 BETTER = {"space.free": "more", **dict.fromkeys(("space.user", "space.user_logical"), "")}
@@ -396,7 +399,7 @@ def _measured(instrument: str, key: str) -> Figure | None:
     def read(trial: Trial) -> float | None:
         return trial.measured.get(instrument, {}).get(key)
 
-    quantity = "time" if key.endswith("_ns") else INSTRUMENTS.get(instrument, "count")
+    quantity = ENDINGS.get(key.rpartition("_")[2], INSTRUMENTS.get(instrument, "count"))
     name, title = f"{instrument}.{key}", f"{instrument}, {key}"
     better = "" if instrument in CHOSEN else BETTER.get(name, "less")
     return (

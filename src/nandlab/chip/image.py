@@ -123,6 +123,14 @@ def _sealed(packed: bytes, payload: bytes = b"") -> bytes:
 
 def decode(data: bytes) -> ChipImage:
     """The chip in an image; NandlabError says what is wrong with it."""
+    image, beyond = decode_first(data)
+    if beyond:
+        raise NandlabError("image: longer than its end")
+    return image
+
+
+def decode_first(data: bytes) -> tuple[ChipImage, bytes]:
+    """The chip in an image that data begins with, and what comes after it."""
     reader = _Reader(data)
     head = reader.take(HEADER.size)
     magic, version, size, *rest = HEADER.unpack(head)
@@ -145,9 +153,7 @@ def decode(data: bytes) -> ChipImage:
     _, records, op_seq, _, _ = END.unpack(end)
     if (records, op_seq) != (len(blocks), rest[4]):
         raise NandlabError("image: the chip was written while it was saved")
-    if reader.at != len(data):
-        raise NandlabError("image: longer than its end")
-    return ChipImage(geometry, rest[4], rest[5], rest[6], blocks)
+    return ChipImage(geometry, rest[4], rest[5], rest[6], blocks), data[reader.at :]
 
 
 def _decode_block(reader: _Reader, geometry: Geometry) -> Block:

@@ -29,7 +29,7 @@ from nandlab.chip.simulated import IMAGE
 from nandlab.image import tree
 from nandlab.image.tree import Tree
 from nandlab.plan.medium import MOUNTPOINT, Medium
-from nandlab.trial.medium import formats, image_bytes_max, load, modules, mount, unmount
+from nandlab.trial.medium import formats, load, modules, mount, unmount
 
 DEADLINE_S = 24 * 3600
 FULL = re.compile("No space left on device|does not fit|partially written")
@@ -139,7 +139,7 @@ def _probed(on: Medium, board: Board) -> dict[str, str]:
 
 def _flashed(on: Medium, blob: bytes, board: Board) -> ChipImage:
     """The chip after the board has flashed what the tools made."""
-    hold = beside(on, blob, image_bytes_max(on))
+    hold = beside(on, blob, on.image_bytes)
     flash = on.filesystem.image.flash.replace("{out_bytes}", str(len(blob)))
     return _saved(on, hold, [_piped("write", hold.get(), on.commands(flash))], board)
 
@@ -147,7 +147,7 @@ def _flashed(on: Medium, blob: bytes, board: Board) -> ChipImage:
 def _unpacked(on: Medium, archives: bytes, first_bytes: int, board: Board) -> ChipImage:
     """The chip after the board has made the file system and unpacked what tree.packed made."""
     fs = on.filesystem
-    hold = beside(on, archives, image_bytes_max(on))
+    hold = beside(on, archives, on.image_bytes)
     unpack = f"tar -x -C {MOUNTPOINT}{' -o' if 'modes' in fs.differs else ''}"
     first = f"dd bs={tarfile.RECORDSIZE} count={first_bytes // tarfile.RECORDSIZE} iflag=fullblock"
     steps = [

@@ -12,7 +12,6 @@ one that is the sum of several rounds is not told.
 
 from __future__ import annotations
 
-import re
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -21,6 +20,7 @@ from typing import TYPE_CHECKING, Any
 from nandlab.base.errors import NandlabError
 from nandlab.board.job import JobRecord, Step, StepRecord, printable
 from nandlab.chip import simulated
+from nandlab.measure import tracing
 from nandlab.measure.instrument import Instrument, Moment, NotKnown, Unreadable
 from nandlab.plan.medium import MOUNTPOINT
 from nandlab.plan.trialspec import TrialSpec
@@ -36,8 +36,8 @@ BEGIN, END = "parts-begin", "parts-end"
 LOOKS = "simnand:counters_show"
 """The function that a program's reading of the chip's counters calls."""
 FUNCTIONS = ("schedule", LOOKS)
-COUNTERS, STATUS, NAMES = "--counters--\n", "--status--\n", "--names--\n"
-"""What parts the outputs of the two steps."""
+COUNTERS = "--counters--\n"
+"""What the chip's counters follow in the outputs of the two steps."""
 LOOK_NS = 1_000_000
 """The most that a phase lacks of the time between the readings around it: what follows the one and
 comes before the other, some 0.1 ms on apf27."""
@@ -47,7 +47,6 @@ FOR_WHOM = (
     "other_threads",
 )
 """Whose time is in MTD and in the chip; an application is in neither by itself."""
-KERNEL = re.compile(r"kernel (\S+)")
 SYNCED = "sync-after-"
 
 
@@ -65,29 +64,14 @@ def _steps(spec: TrialSpec) -> Mapping[Moment, Step]:
     where = None if spec.workload.steps else MOUNTPOINT
     begin = start_lines(spec.filesystem, where, functions=FUNCTIONS, records=_records(spec))
     look = f"echo {COUNTERS.strip()}; cat {simulated.COUNTERS}"
-    end = (
-        f"{look} && echo pause > {FOLDER}/control && echo {STATUS.strip()} && "
-        f"echo kernel $(uname -r) && cat {FOLDER}/status && echo stop > {FOLDER}/control && "
-        f"echo {NAMES.strip()} && cat {FOLDER}/names"
-    )
     return {
         "ready": Step(BEGIN, "; ".join([*begin, look]), beside=True),
-        "worked": Step(END, end, beside=True),
+        "worked": tracing.end(END, look),
     }
 
 
 def _room(spec: TrialSpec) -> int:
     return room(_records(spec))
-
-
-def _status(record: JobRecord) -> str:
-    return printable(record[END].stdout).partition(STATUS)[2].partition(NAMES)[0]
-
-
-def _names(record: JobRecord) -> Names:
-    from nandlab.traced import records
-
-    return records.names(printable(record[END].stdout).partition(NAMES)[2])
 
 
 def _recording(record: JobRecord) -> Recording:
@@ -113,7 +97,7 @@ def _read(spec: TrialSpec, record: JobRecord, phases: Sequence[Phase]) -> dict[s
     """
     from nandlab.traced import parts
 
-    recording, names = _recording(record), _names(record)
+    recording, names = _recording(record), tracing.names(record, END)
     _refuse_what_is_not_whole(spec, record, recording)
     events = _events(spec, recording, names)
     begin, end = record[BEGIN].end_ns, record[END].start_ns
@@ -143,7 +127,9 @@ def _refuse_what_is_not_whole(spec: TrialSpec, record: JobRecord, recording: Rec
         raise NotKnown(_lost(f"{recording.missed} events were seen by no probe"))
     symbols: Mapping[str, Sequence[str]] = spec.filesystem.symbols  # type: ignore[assignment]
     listed = symbols.get("garbage_collection", [])
-    probed = {w[2] for w in map(str.split, _status(record).splitlines()) if w[:2] == PROBED}
+    probed = {
+        w[2] for w in map(str.split, tracing.status(record, END).splitlines()) if w[:2] == PROBED
+    }
     if listed and not probed & set(listed):
         text = f"the kernel has none of {', '.join(listed)}, so no collector is seen"
         raise NotKnown(_lost(text))
@@ -154,18 +140,12 @@ PROBED = ["probe", "FUNC"]
 
 def _events(spec: TrialSpec, recording: Recording, names: Names) -> Events:
     """The trace's events by way of its table, which is what ``nandlab trace parts`` reads too."""
-    import numpy as np
-
-    from nandlab.traced import parts, tables, tree
+    from nandlab.traced import parts
 
     symbols: Mapping[str, Sequence[str]] = spec.filesystem.symbols  # type: ignore[assignment]
-    made = tree.of(recording, names, symbols)
-    seq = recording.records["seq"]
-    parent = np.where(made.parent == tree.NONE, 0, seq[made.parent])
-    more = {"parent": parent, "cause": made.cause}
     with tempfile.TemporaryDirectory() as folder:
         table = Path(folder) / "events.parquet"
-        tables.write(recording, names, table, more=more, words={"cause": made.causes})
+        tracing.table(recording, names, spec.filesystem, table)
         try:
             return parts.read(table, symbols, names.kernel_threads())
         except parts.NotOne as e:
@@ -253,7 +233,7 @@ def _check_chip(record: JobRecord, events: Events, looks: list[Window]) -> None:
 
 def _told(step: StepRecord) -> str:
     """The chip's counters that a step printed."""
-    return printable(step.stdout).partition(COUNTERS)[2].partition(STATUS)[0]
+    return printable(step.stdout).partition(COUNTERS)[2].partition(tracing.STATUS)[0]
 
 
 def _cost(spec: TrialSpec, record: JobRecord) -> dict[str, Any]:
@@ -266,15 +246,9 @@ def _cost(spec: TrialSpec, record: JobRecord) -> dict[str, Any]:
     types = _recording(record).records["type"]
     counts = np.bincount(types, minlength=256)
     rows = [{"event": t.name, "count": int(counts[t.value])} for t in Type if counts[t.value]]
-    status = _status(record)
-    kernel = KERNEL.search(status)
-    board = {
-        "kernel": kernel[1] if kernel else "?",
-        "accel": "tcg",
-        "board": {"icount_shift": spec.board.icount_shift},
-    }
     span = record[END].start_ns - record[BEGIN].end_ns
-    return cost.of(rows, cost.probe_kinds(status), board, span)
+    probes = cost.probe_kinds(tracing.status(record, END))
+    return cost.of(rows, probes, tracing.board(spec, record, END), span)
 
 
 def _doubts(spec: TrialSpec, record: JobRecord) -> list[Doubt]:

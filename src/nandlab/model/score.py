@@ -130,6 +130,10 @@ class Times:
         """The time that the model gives, ns."""
         return times.ns(self.scored.call, by, self.page_ns, self.instruction_ns)
 
+    def paper_ns(self, overhead_ns: float) -> float:
+        """The time that the tracing paper's formula gives with this overhead, ns."""
+        return times.paper_ns(self.scored.call, self.page_ns, overhead_ns)
+
     @property
     def processor(self) -> float:
         """What is left beside the chip's time, in instructions."""
@@ -163,8 +167,6 @@ class _Walk:
         self.layout, self.dropped, self.rows = trace.layout, trace.dropped, rows
         self.filesystem = trace.filesystem
         self.per_block = self.layout.erasesize // self.layout.writesize
-        named = f"SELECT DISTINCT object, path FROM events WHERE event = '{READ_PAGE}'"
-        self.paths = {int(i): str(path) for i, path in tables.query(trace.events, named)}
         self.inside = _inside(rows)
         waits = (row.ns for row in rows if row.event == "FLASH_READ")
         self.late_ns = min(waits, default=0)
@@ -204,7 +206,7 @@ class _Walk:
         of = self.files.setdefault(row.object, Pieces(self.layout, row.object))
         call = reads.call(self.filesystem, of, row.offset // PAGE, buffer)
         held = self._held(i, row.object, row.offset, row.offset + PAGE)
-        return self._scored(i, self.paths.get(row.object, "?"), call, known=held)
+        return self._scored(i, self.layout.paths[row.object], call, known=held)
 
     def _open(self, i: int, buffer: PageBuffer) -> Iterator[Scored]:
         """A first open, if it is one of a file of the image. The buffer is left as the kernel's own
@@ -285,13 +287,13 @@ def summary(trace: Traced, scored: Sequence[Scored]) -> dict[str, Any]:
         return found
     still = [t for t in told if not t.scored.disturbed]
     overhead = statistics.fmean(t.ns - len(t.scored.told) * t.page_ns for t in told)
-    paper = [times.paper_ns(t.scored.call, t.page_ns, overhead) for t in told]
+    paper = [t.paper_ns(overhead) for t in told]
     return found | {
         "n": sum(len(t.scored.told) for t in told),
         "measured_ns": round(sum(t.ns for t in told)),
-        "nandlab": _errors([t.foretold_ns(by) for t in told], told),
-        "undisturbed": _errors([t.foretold_ns(by) for t in still], still) if still else None,
-        "paper": _errors(paper, told) | {"overhead_ns": round(overhead)},
+        "nandlab": errors([t.foretold_ns(by) for t in told], told),
+        "undisturbed": errors([t.foretold_ns(by) for t in still], still) if still else None,
+        "paper": errors(paper, told) | {"overhead_ns": round(overhead)},
     }
 
 
@@ -315,7 +317,9 @@ def _opened(of: Times, by: times.Instructions) -> dict[str, Any]:
     }
 
 
-def _errors(told: Sequence[float], traced: Sequence[Times]) -> dict[str, float]:
+def errors(told: Sequence[float], traced: Sequence[Times]) -> dict[str, float]:
+    """How far foretold times are off, as shares: their sum, and the median, the 99th percentile and
+    the most of single calls."""
     measured = [t.ns for t in traced]
     each = sorted(abs(a / b - 1) for a, b in zip(told, measured, strict=True))
     return {

@@ -12,7 +12,7 @@ from nandlab.plan.fit import refused, without_room
 from nandlab.plan.lookup import Lookup, Place, System
 from nandlab.plan.matrix import Matrix
 from nandlab.plan.start import cannot_begin, tree_cannot_begin
-from nandlab.plan.trialspec import Measure, MemorySeries, PartsTrace, TrialSpec
+from nandlab.plan.trialspec import Measure, MemorySeries, PartsTrace, ReadsTrace, TrialSpec
 
 
 @dataclass(frozen=True)
@@ -22,6 +22,7 @@ class Measured:
     measure: list[Measure]
     memory_series: MemorySeries | None
     parts: PartsTrace | None
+    reads: ReadsTrace | None
 
 
 def expand(
@@ -63,6 +64,7 @@ def expand(
             measure=measured.measure,
             memory_series=measured.memory_series,
             parts=measured.parts,
+            reads=measured.reads,
         )
         for workload, parameters in filter(None, workloads)
         for system, place in pairs

@@ -9,6 +9,7 @@ from nandlab.catalog.board import BoardModel
 from nandlab.catalog.chip import MIB, ChipModel, Latency
 from nandlab.catalog.filesystem import FilesystemModel
 from nandlab.catalog.noun import Strict
+from nandlab.chip import image
 from nandlab.plan.matrix import Faults
 
 MOUNTPOINT = "/mnt"
@@ -44,6 +45,13 @@ class Medium(Strict):
     def cells_bytes(self) -> int:
         """Bytes of the partition's cells, spare areas included."""
         return self.chip.cells_bytes(self.partition_blocks)
+
+    @property
+    def image_bytes(self) -> int:
+        """The most bytes that an image of the chip takes."""
+        pages = self.partition_blocks * self.chip.pages_per_block()
+        blocks = self.chip.geometry.blocks * image.BLOCK.size
+        return self.cells_bytes + 2 * pages + blocks + MIB
 
     def figures(self) -> dict[str, int]:
         """Figures of the chip and partition that a file system may set bounds on."""

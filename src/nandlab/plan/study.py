@@ -27,13 +27,12 @@ from nandlab.catalog.board import BoardModel
 from nandlab.catalog.files import beside, names, read_toml, validate
 from nandlab.catalog.noun import Strict
 from nandlab.kit.lock import Lock
-from nandlab.plan import curves
+from nandlab.plan import curves, traced
 from nandlab.plan.expand import Measured, expand
 from nandlab.plan.lookup import Lookup
 from nandlab.plan.matrix import Beside, Matrix, Member
-from nandlab.plan.parts import untraceable
 from nandlab.plan.product import Product, within
-from nandlab.plan.trialspec import Measure, MemorySeries, PartsTrace, TrialSpec
+from nandlab.plan.trialspec import Measure, MemorySeries, PartsTrace, ReadsTrace, TrialSpec
 
 
 class Study(Strict):
@@ -56,6 +55,9 @@ class Study(Strict):
     )
     parts: PartsTrace | None = Field(
         default=None, description='with measure = ["parts"]; null: its defaults'
+    )
+    reads: ReadsTrace | None = Field(
+        default=None, description='with measure = ["reads"]; null: its defaults'
     )
     limits: dict[str, Any] = Field(
         default={},
@@ -85,7 +87,7 @@ class Study(Strict):
     def _without_what_is_not_asked(self, dump: SerializerFunctionWrapHandler) -> dict[str, Any]:
         """A study without one of these is written as before it could have it: its runs keep ids."""
         told: dict[str, Any] = dump(self)
-        unasked = ("limits", "product", "curves", "memory_series", "parts")
+        unasked = ("limits", "product", "curves", "memory_series", "parts", "reads")
         return {k: v for k, v in told.items() if v or k not in unasked}
 
     @model_validator(mode="after")
@@ -98,10 +100,13 @@ class Study(Strict):
 
     @model_validator(mode="after")
     def _brings_one_thing_back(self) -> Study:
-        if {"parts", "space"} <= set(self.measure):
-            raise ValueError("measure: parts and space each bring something back: name one of them")
-        if self.parts and "parts" not in self.measure:
-            raise ValueError('parts: it is for measure = ["parts"]')
+        bringing = [name for name in ("parts", "reads", "space") if name in self.measure]
+        if len(bringing) > 1:
+            both = " and ".join(bringing)
+            raise ValueError(f"measure: {both} each bring something back: name one of them")
+        for name in ("parts", "reads"):
+            if getattr(self, name) and name not in self.measure:
+                raise ValueError(f'{name}: it is for measure = ["{name}"]')
         return self
 
     @property
@@ -110,7 +115,8 @@ class Study(Strict):
         asked = "memory-series" in self.measure
         parts = (self.parts or PartsTrace()) if "parts" in self.measure else None
         series = (self.memory_series or MemorySeries()) if asked else None
-        return Measured(self.measure, series, parts)
+        reads = (self.reads or ReadsTrace()) if "reads" in self.measure else None
+        return Measured(self.measure, series, parts, reads)
 
     def members(self, first: int | None = None) -> list[Member]:
         """The ensemble's first members, as many as ``first``; None: all."""
@@ -173,7 +179,7 @@ def _planned(study: Study, c: Lookup, board: BoardModel | None) -> list[TrialSpe
     trials = []
     for at, matrix in matrices.items():
         trials += expand(c, matrix, board, study.measured, at)
-    c.refuse("measure", *dict.fromkeys(text for t in trials for text in untraceable(t)))
+    c.refuse("measure", *dict.fromkeys(text for t in trials for text in traced.refused(t)))
     _check_limits(c, study, trials)
     if not c.wrong:
         c.wrong += [f"{c.where}: {text}" for text in curves.mistakes(study.curves, trials)]

@@ -14,13 +14,15 @@ from nandlab.plan.matrix import Member, StateChoice
 from nandlab.plan.medium import Medium
 from nandlab.plan.start import Start, TreeStart
 
-Measure = Literal["memory", "memory-series", "cpu", "space", "wear", "parts"]
+Measure = Literal["memory", "memory-series", "cpu", "space", "wear", "parts", "reads"]
 """memory: the RAM that the file system's modules hold when mounted, at the peak, at the end.
 memory-series: that, and over the time of the load, and by the function that allocated it.
 cpu: how long the processor idled in the load.
 space: what each byte of the partition is good for after the last unmount.
 wear: the erases of each block, step by step.
-parts: where the load's time went, in parts that add up to it, by the tracers."""
+parts: where the load's time went, in parts that add up to it, by the tracers.
+reads: flash pages and time of each call that reads a page of a file, beside what the model of reads
+foretells from the chip."""
 
 
 class MemorySeries(Strict):
@@ -53,6 +55,16 @@ class PartsTrace(Strict):
     )
 
 
+class ReadsTrace(PartsTrace):
+    """That, and by which steps the tracing paper's overhead is found."""
+
+    calibrate: dict[str, list[str]] = Field(
+        default={},
+        description="by a name of yours: steps whose mean overheads' mean is that of the paper's "
+        "formula for all steps",
+    )
+
+
 class TrialSpec(Medium):
     """All that a trial is. Two trials with equal specs are the same trial."""
 
@@ -67,6 +79,8 @@ class TrialSpec(Medium):
     """None: no series is measured."""
     parts: PartsTrace | None = None
     """None: time in parts is not measured."""
+    reads: ReadsTrace | None = None
+    """None: reads are not scored."""
 
     @property
     def member(self) -> Member:
@@ -101,6 +115,7 @@ class TrialSpec(Medium):
             *([["measure", self.measure]] if self.measure else []),
             *([self.memory_series.model_dump()] if self.memory_series else []),
             *([["parts", self.parts.model_dump()]] if self.parts else []),
+            *([["reads", self.reads.model_dump()]] if self.reads else []),
         ]
         return f"{self.filesystem.name}-{self.state.name}-{digest(key)[:10]}"
 

@@ -49,6 +49,8 @@ WARNINGS: dict[str, str] = {
     "memory_series_lost": "The series lacks its begin: raise memory_series.samples or interval_ms.",
     "space_unread": "Space is not told; look at the chip that the trial kept with nandlab space.",
     "parts_measured": "Its times include the tracers' own; take times from another study.",
+    "reads_measured": "The tracers ran beside it; take times of its phases from another study.",
+    "reads_lost": "Reads are not scored; its text says why.",
     "parts_lost": "Time in parts is not told; its text says how much of the trace is lost.",
     "workload": "The workload program itself warns; its text says what to do.",
 }

@@ -22,7 +22,7 @@ from nandlab.plan.trialspec import TrialSpec
 from nandlab.traced import cost, records
 from nandlab.traced.records import Names, Recording
 from nandlab.traced.setup import FOLDER, records_max, room, start_lines
-from nandlab.trial.medium import image_bytes_max, mount, rest, unmount
+from nandlab.trial.medium import mount, rest, unmount
 from nandlab.trial.steps import config, fill, fill_files, filled, setup
 
 DEADLINE_S = 24 * 3600
@@ -106,7 +106,7 @@ def image_job(request: Request) -> Job:
     board repeats, so the chip is the same; :func:`image` checks that by each step's ns and output.
     """
     spec, traced = request.spec, job(request)
-    hold = cargo(spec.board, spec.cells_bytes, back_bytes=image_bytes_max(spec))
+    hold = cargo(spec.board, spec.cells_bytes, back_bytes=spec.image_bytes)
     begun = [step.name for step in traced.steps].index(BEFORE) + 1
     program = _command(request).command.split()[0]
     instead = {

@@ -4,8 +4,6 @@
 from __future__ import annotations
 
 from nandlab.board.job import Step
-from nandlab.catalog.chip import MIB
-from nandlab.chip import image as chipimage
 from nandlab.chip.simulated import chip_parameters, load_step
 from nandlab.plan.medium import Medium
 
@@ -52,9 +50,3 @@ def rest(on: Medium, name: str = "settle", limit_s: int = 0) -> Step:
     most_s = limit_s or settle.limit_s
     command = f"settle --quiet-ms {settle.quiet_ms} --limit-s {most_s}"
     return Step(name, command, deadline_s=most_s + 60)
-
-
-def image_bytes_max(on: Medium) -> int:
-    """The most bytes that an image of the chip takes."""
-    pages = on.partition_blocks * on.chip.pages_per_block()
-    return on.cells_bytes + 2 * pages + on.chip.geometry.blocks * chipimage.BLOCK.size + MIB

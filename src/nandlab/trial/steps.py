@@ -21,7 +21,7 @@ from nandlab.measure.instrument import Moment
 from nandlab.plan.medium import MOUNTPOINT
 from nandlab.plan.trialspec import TrialSpec
 from nandlab.trial import filesteps
-from nandlab.trial.medium import formats, image_bytes_max, load, modules, mount, rest, unmount
+from nandlab.trial.medium import formats, load, modules, mount, rest, unmount
 
 NS_PER_MS = 1_000_000
 WORK_DEADLINE_S = 24 * 3600
@@ -59,7 +59,7 @@ def _cargo(spec: TrialSpec) -> Cargo | None:
     if spec.image is not None:
         _, image = chipfile.read(spec.image.head().path)
         contents.append(chipimage.encode(image))
-    back_bytes = image_bytes_max(spec) if _saves(spec) or _saved_beside(spec) else 0
+    back_bytes = spec.image_bytes if _saves(spec) or _saved_beside(spec) else 0
     back_bytes = max([back_bytes, *(i.room(spec) for i in wanted(spec))])
     if not contents and not back_bytes:
         return None

@@ -1,0 +1,174 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Each call that reads a page of a file: its flash pages and its time, beside what the model of
+reads foretells from what lies on the chip.
+
+The tracers run from the list's first ``drop`` to the end of the load. Then the chip comes back with
+their records. It is as it was since the last write, so the calls after that are scored, step by
+step. All times are without the tracers' own.
+"""
+
+from __future__ import annotations
+
+import statistics
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from nandlab.base.errors import NandlabError, UsageError
+from nandlab.board.job import JobRecord, Step
+from nandlab.chip import image, simulated
+from nandlab.measure import tracing
+from nandlab.measure.instrument import Instrument, Moment, NotKnown
+from nandlab.onflash import jffs2
+from nandlab.onflash.cells import Partition
+from nandlab.plan.medium import MOUNTPOINT
+from nandlab.plan.trialspec import TrialSpec
+from nandlab.results.record import Doubt
+from nandlab.traced.setup import FOLDER, room, start_lines
+
+if TYPE_CHECKING:
+    from nandlab.model.score import Times
+
+NAME = "reads"
+BEGIN, END = "reads-begin", "reads-end"
+TRACERS = ("vfs", "flash")
+
+
+def _wanted(spec: TrialSpec) -> bool:
+    return NAME in spec.measure
+
+
+def _after(spec: TrialSpec, name: str) -> Step | None:
+    first = next((s.phase for s in spec.workload.steps if s.do == "drop"), None)
+    if spec.reads is None or name != first:
+        return None
+    lines = start_lines(spec.filesystem, MOUNTPOINT, TRACERS, records=spec.reads.records)
+    return Step(BEGIN, "; ".join(lines), beside=True)
+
+
+def _steps(spec: TrialSpec) -> Mapping[Moment, Step]:
+    return {"worked": tracing.end(END)}
+
+
+def _room(spec: TrialSpec) -> int:
+    return room(spec.reads.records) + spec.image_bytes if spec.reads else 0
+
+
+def _read(spec: TrialSpec, record: JobRecord) -> dict[str, int | float]:
+    """Of each step that read: how many calls, their flash pages, their time, ns, and how far the
+    model is off, as a share of the time. NotKnown where the trace or the chip is not whole."""
+    times = _times(spec, record)
+    steps = {
+        name: [t for t in times if record[name].start_ns <= t.scored.row.start_ns < end]
+        for name, end in _traced_steps(spec, record)
+    }
+    known = {name: found for name, found in steps.items() if found}
+    found: dict[str, int | float] = {"calls": len(times)}
+    for name, each in known.items():
+        found |= {f"step.{name}.{key}": value for key, value in _figures(each, spec, record)}
+    assert spec.reads is not None
+    for calibration, named in spec.reads.calibrate.items():
+        if not set(named) <= set(known):
+            raise NotKnown(_lost(f"{calibration}: no call of {', '.join(named)} is known"))
+        overhead = statistics.fmean(_overhead(known[name]) for name in named)
+        found[f"overhead_ns.{calibration}"] = round(overhead)
+        for name, each in known.items():
+            told = [t.paper_ns(overhead) for t in each]
+            found[f"step.{name}.{calibration}_mean_ns"] = round(statistics.fmean(told))
+            found[f"step.{name}.{calibration}_off"] = _off(told, each)
+    return found
+
+
+def _traced_steps(spec: TrialSpec, record: JobRecord) -> Iterator[tuple[str, int]]:
+    """Name and end of each of the list's steps that ran after the tracers began."""
+    for step in spec.workload.steps:
+        of = record.get(step.phase)
+        if of is not None and of.start_ns >= record[BEGIN].end_ns:
+            yield step.phase, of.end_ns
+
+
+def _times(spec: TrialSpec, record: JobRecord) -> list[Times]:
+    """The calls that read a page and are known."""
+    from nandlab.model import score
+    from nandlab.model.reads import Call
+    from nandlab.traced import records
+
+    if record.cargo is None:
+        raise NotKnown(_lost("the records did not come back: no unmount ends the trial"))
+    try:
+        chip, rest = image.decode_first(record.cargo)
+        recording = records.decode(rest, "the trial's trace")
+        partition = Partition(chip, spec.partition_blocks, spec.chip.ecc.strength)
+        layout, dropped = jffs2.salvage(partition)
+    except NandlabError as e:
+        raise NotKnown(_lost(str(e))) from None
+    if recording.lost:
+        text = f"{recording.lost} records were overwritten: raise records of reads"
+        raise NotKnown(_lost(text))
+    with tempfile.TemporaryDirectory() as folder:
+        events = Path(folder) / "events.parquet"
+        tracing.table(recording, tracing.names(record, END), spec.filesystem, events)
+        told = tracing.board(spec, record, END)
+        fs = spec.filesystem.name
+        of = score.Traced("reads", fs, spec.chip, told, events, layout, dropped, at_end=True)
+        try:
+            found = [one for one in score.calls(of) if isinstance(one.call, Call)]
+            return score.times_of(of, found)
+        except UsageError as e:
+            raise NotKnown(_lost(str(e))) from None
+
+
+def _figures(
+    of: Sequence[Times], spec: TrialSpec, record: JobRecord
+) -> Iterator[tuple[str, int | float]]:
+    from nandlab.model import times
+    from nandlab.model.score import errors
+    from nandlab.traced import cost
+
+    measured = [t.ns for t in of]
+    yield "calls", len(of)
+    yield "differ", sum(not t.scored.same for t in of)
+    yield "disturbed", sum(t.scored.disturbed for t in of)
+    yield "n", sum(len(t.scored.told) for t in of)
+    yield "n_mean", round(statistics.fmean(len(t.scored.told) for t in of), 4)
+    yield "mean_ns", round(statistics.fmean(measured))
+    yield "sd_ns", round(statistics.pstdev(measured))
+    yield "least_ns", round(min(measured))
+    yield "most_ns", round(max(measured))
+    yield "overhead_ns", round(_overhead(of))
+    kernel = cost.series(str(tracing.board(spec, record, END)["kernel"]))
+    by = times.instructions(kernel)
+    for name, share in errors([t.foretold_ns(by) for t in of], of).items():
+        yield f"{name}_off", abs(share)
+
+
+def _overhead(of: Sequence[Times]) -> float:
+    """The mean of what a call takes beside the chip, ns: the paper's overhead."""
+    return statistics.fmean(t.ns - len(t.scored.told) * t.page_ns for t in of)
+
+
+def _off(told: Sequence[float], of: Sequence[Times]) -> float:
+    """By which share the sum of the times is foretold wrong, either way."""
+    return round(abs(sum(told) / sum(t.ns for t in of) - 1), 6)
+
+
+def _lost(text: str) -> Doubt:
+    return Doubt(code="reads_lost", text=text)
+
+
+def _doubts(record: JobRecord) -> list[Doubt]:
+    text = "the tracers ran while files were read; the times of reads are without theirs"
+    return [Doubt(code="reads_measured", text=text)]
+
+
+READS = Instrument(
+    NAME,
+    _wanted,
+    _steps,
+    _read,
+    _doubts,
+    brings=f"{{ cat {simulated.IMAGE} && cat {FOLDER}/records; }}",
+    room=_room,
+    after=_after,
+)

@@ -31,3 +31,14 @@ def dynamic(program: str) -> Path:
     make = ["make", "-s", "-C", str(TARGET / "programs"), f"OUT={out}", "CC=gcc", "STATIC="]
     subprocess.run([*make, f"{out}/{program}"], check=True)
     return Path(out) / program
+
+
+@cache
+def preload(source: Path) -> Path:
+    """A library that stands before the C library's for a program of :func:`dynamic`."""
+    out = tempfile.mkdtemp(prefix="nandlab-preload-")
+    atexit.register(shutil.rmtree, out, ignore_errors=True)
+    library = Path(out) / source.with_suffix(".so").name
+    flags = ["-shared", "-fPIC", "-O1", "-D_FILE_OFFSET_BITS=64"]
+    subprocess.run(["gcc", *flags, "-o", str(library), str(source), "-ldl"], check=True)
+    return library

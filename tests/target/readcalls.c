@@ -123,9 +123,21 @@ int madvise(void *at, size_t size, int advice)
 	return REAL(madvise)(at, size, advice);
 }
 
-int nanosleep(const struct timespec *wanted, struct timespec *left)
+static void note_sleep(const struct timespec *wanted)
 {
 	note("sleep %lld\n",
 	     (long long)wanted->tv_sec * 1000000 + wanted->tv_nsec / 1000);
+}
+
+int nanosleep(const struct timespec *wanted, struct timespec *left)
+{
+	note_sleep(wanted);
 	return REAL(nanosleep)(wanted, left);
+}
+
+int clock_nanosleep(clockid_t id, int flags, const struct timespec *wanted,
+		    struct timespec *left)
+{
+	note_sleep(wanted);
+	return REAL(clock_nanosleep)(id, flags, wanted, left);
 }

@@ -11,10 +11,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from native import dynamic, native
+from native import dynamic, native, preload
 
 from nandlab.catalog import points
 
+SHIM = Path(__file__).with_name("readcalls.c")
 K64 = ("--file-bytes", "65536")
 
 
@@ -48,21 +49,19 @@ def folder(tmp_path: Path) -> Path:
     return made
 
 
-@pytest.fixture(scope="session")
-def shim(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    library = tmp_path_factory.mktemp("shim") / "readcalls.so"
-    source = Path(__file__).with_name("readcalls.c")
-    flags = ["-shared", "-fPIC", "-O1", "-D_FILE_OFFSET_BITS=64"]
-    subprocess.run(["gcc", *flags, "-o", str(library), str(source), "-ldl"], check=True)
-    return library
-
-
-def calls(folder: Path, shim: Path, text: str, *more: str) -> list[str]:
+def calls(folder: Path, text: str, *more: str) -> list[str]:
     """What the points ask of the kernel, after the files are written."""
     log = folder.parent / "calls"
     log.unlink(missing_ok=True)
     words = ("--rest-ms=0", *(more or K64))
-    told(folder, text, *words, program=dynamic("readbench"), LD_PRELOAD=str(shim), CALLS=str(log))
+    told(
+        folder,
+        text,
+        *words,
+        program=dynamic("readbench"),
+        LD_PRELOAD=str(preload(SHIM)),
+        CALLS=str(log),
+    )
     lines = log.read_text().splitlines()
     return lines[lines.index("drop 1") if "drop 1" in lines else 0 :]
 
@@ -108,8 +107,8 @@ def test_a_point_is_a_phase_with_its_requests_bytes_and_attributes(folder: Path)
     assert 8 * latency["min"] <= first["ns"] <= 8 * latency["max"]
 
 
-def test_a_file_is_dropped_opened_read_and_closed(folder: Path, shim: Path) -> None:
-    made = calls(folder, shim, "2x4K seq; 2x1K backward drop=3")
+def test_a_file_is_dropped_opened_read_and_closed(folder: Path) -> None:
+    made = calls(folder, "2x4K seq; 2x1K backward drop=3")
     opened = f"open {os.O_RDONLY}"
     assert made == [
         *("drop 1", opened, "read 4096", "read 4096", "close"),
@@ -117,8 +116,8 @@ def test_a_file_is_dropped_opened_read_and_closed(folder: Path, shim: Path) -> N
     ]
 
 
-def test_pauses_are_slept_between_requests_and_in_no_time(folder: Path, shim: Path) -> None:
-    made = calls(folder, shim, "3x4K seq pause=20ms")
+def test_pauses_are_slept_between_requests_and_in_no_time(folder: Path) -> None:
+    made = calls(folder, "3x4K seq pause=20ms")
     assert [m for m in made if m.startswith(("read", "sleep"))] == [
         *("read 4096", "sleep 20000", "read 4096", "sleep 20000", "read 4096"),
     ]
@@ -127,29 +126,27 @@ def test_pauses_are_slept_between_requests_and_in_no_time(folder: Path, shim: Pa
 
 
 @pytest.mark.parametrize("pattern", ["random", "random-replace", "random-unaligned"])
-def test_random_places_come_from_the_seed_alone(folder: Path, shim: Path, pattern: str) -> None:
+def test_random_places_come_from_the_seed_alone(folder: Path, pattern: str) -> None:
     text = f"8x1K {pattern} pread"
-    eight = offsets(calls(folder, shim, text))
-    assert eight == offsets(calls(folder, shim, f"4x2K seq pread; {text}"))[4:]
-    assert eight == offsets(calls(folder, shim, f"16x1K {pattern} pread"))[:8]
-    assert eight != offsets(calls(folder, shim, text, *K64, "--seed=2"))
+    eight = offsets(calls(folder, text))
+    assert eight == offsets(calls(folder, f"4x2K seq pread; {text}"))[4:]
+    assert eight == offsets(calls(folder, f"16x1K {pattern} pread"))[:8]
+    assert eight != offsets(calls(folder, text, *K64, "--seed=2"))
     assert all(0 <= offset <= 65536 - 1024 for offset in eight)
     assert all(offset % 1024 == 0 for offset in eight) == (pattern != "random-unaligned")
 
 
-def test_random_takes_each_place_once_and_with_replacement_some_twice(
-    folder: Path, shim: Path
-) -> None:
+def test_random_takes_each_place_once_and_with_replacement_some_twice(folder: Path) -> None:
     every = list(range(0, 65536, 1024))
-    once = offsets(calls(folder, shim, "64x1K random pread"))
+    once = offsets(calls(folder, "64x1K random pread"))
     assert once != every
     assert sorted(once) == every
-    again = offsets(calls(folder, shim, "64x1K random-replace pread"))
+    again = offsets(calls(folder, "64x1K random-replace pread"))
     assert len(again) == 64 > len(set(again))
 
 
-def test_a_stride_leaves_places_out(folder: Path, shim: Path) -> None:
-    assert offsets(calls(folder, shim, "4x1K stride=5 pread")) == [0, 5120, 10240, 15360]
+def test_a_stride_leaves_places_out(folder: Path) -> None:
+    assert offsets(calls(folder, "4x1K stride=5 pread")) == [0, 5120, 10240, 15360]
 
 
 @pytest.mark.parametrize(
@@ -161,18 +158,16 @@ def test_a_stride_leaves_places_out(folder: Path, shim: Path) -> None:
         ("willneed", os.POSIX_FADV_WILLNEED),
     ],
 )
-def test_advice_is_given_before_the_first_request(
-    folder: Path, shim: Path, word: str, number: int
-) -> None:
-    made = calls(folder, shim, f"1x4K seq fadv={word}")
+def test_advice_is_given_before_the_first_request(folder: Path, word: str, number: int) -> None:
+    made = calls(folder, f"1x4K seq fadv={word}")
     assert made[1:4] == [f"open {os.O_RDONLY}", f"fadvise {number}", "read 4096"]
     asked = getattr(mmap, f"MADV_{word.upper()}")
     mapped = f"map 65536 {mmap.PROT_READ} {mmap.MAP_SHARED}"
-    made = calls(folder, shim, f"1x4K seq mmap madv={word}")
+    made = calls(folder, f"1x4K seq mmap madv={word}")
     assert made[1:] == [f"open {os.O_RDONLY}", mapped, f"madvise {asked}", "close"]
 
 
-def test_a_head_is_whole_requests_of_each_file_and_all_its_tail(folder: Path, shim: Path) -> None:
+def test_a_head_is_whole_requests_of_each_file_and_all_its_tail(folder: Path) -> None:
     pool = ("--files=3", "--file-bytes=10000")
     found = told(folder, "4K,1K head=25; 4K head=100", *pool)
     names = {p["name"]: (p["bytes"]["read"], p["at"]["count"]) for p in found["phases"][1:]}
@@ -181,7 +176,7 @@ def test_a_head_is_whole_requests_of_each_file_and_all_its_tail(folder: Path, sh
         "head_25_1024": (3 * 2048, 6),
         "head_100_4096": (30000, 9),
     }
-    made = calls(folder, shim, "4K head=100", *pool)
+    made = calls(folder, "4K head=100", *pool)
     each = [f"open {os.O_RDONLY}", "read 4096", "read 4096", "read 1808", "close"]
     assert made == ["drop 1", *each, *each, *each]
     assert found["phases"][1]["at"]["head"] == 25

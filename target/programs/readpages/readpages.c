@@ -7,8 +7,8 @@
  * not: it reads files of its own. What the kernel's cache holds is the caller's
  * affair; nothing is dropped.
  *
- * The last line of stdout is one JSON object: the phase "reading", whose time is
- * the sum of all reads, without open and pauses, and the latency of a read.
+ * The last line of stdout is one JSON object: the phase "reading", whose time
+ * is the sum of all reads, without open and pauses, and the latency of a read.
  * Costs 16 bytes of memory a piece. Reads the chip's statistics (--flash) at
  * begin and end if there are any.
  */
@@ -61,8 +61,8 @@ static int on_file(void *context, const char *value)
 	struct request *request = context;
 
 	if (request->file)
-		return fail("'%s': one FILE is read, and '%s' was given",
-			    value, request->file);
+		return fail("'%s': one FILE is read, and '%s' was given", value,
+			    request->file);
 	request->file = value;
 	return 0;
 }

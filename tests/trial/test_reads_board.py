@@ -1,0 +1,87 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The instrument of reads on the board: every call as foretold, its flash pages the chip's."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+import lock
+import pytest
+from smalltrial import skip_where_refused
+
+from nandlab.board.qemu import QemuBoard
+from nandlab.plan import study
+from nandlab.plan.trialspec import TrialSpec
+from nandlab.results.record import Trial
+from nandlab.trial import one
+
+pytestmark = pytest.mark.board
+
+LOAD = {
+    "name": "readpages",
+    "file_bytes": 131072,
+    "updates": 100,
+    "fit_bytes": 32768,
+    "fit_updates": 20,
+}
+PAGES = {"whole": 32, "pieces": 32, "fit": 8}
+"""Of the files that steps read, by the begin of the step's name."""
+
+
+def planned(board: QemuBoard, **more: Any) -> TrialSpec:
+    told = {
+        "name": "t",
+        "question": "q",
+        "board": board.machine.model.name,
+        "measure": ["reads"],
+        "reads": {"calibrate": {"paper": ["whole_in_order", "pieces_in_order"]}},
+        "matrix": {
+            "workloads": [LOAD],
+            "filesystems": [{"name": "jffs2", "compression": "none", "read_ahead": 0}],
+            "chips": [{"part": "apf27", "partition_mib": 8}],
+            "states": [{"name": "fresh"}],
+            "seeds": [3],
+        },
+        **more,
+    }
+    (spec,) = study.plan(study.Study.model_validate(told))
+    return skip_where_refused(spec, board)
+
+
+def run(board: QemuBoard, spec: TrialSpec) -> Trial:
+    found = asyncio.run(one.run(spec, board, "t"))
+    assert found.error is None
+    return found
+
+
+def test_each_call_of_each_step_is_as_foretold_and_its_pages_the_chip_s(board: QemuBoard) -> None:
+    trial = run(board, planned(board))
+    assert lock.doubts(trial.warnings) == ["reads_measured"]
+    told = trial.measured["reads"]
+    phases = [p for p in trial.phases if p.name.endswith("_reading")]
+    assert len(phases) == 9
+    for phase in phases:
+        step = phase.name.removesuffix("_reading")
+        of = f"step.{step}"
+        assert told[f"{of}.differ"] == 0
+        assert phase.chip is not None
+        # the chip's other reads are of the file's first open, in the step and before the reads
+        assert told[f"{of}.n"] == phase.chip.reads
+        if step != "whole_unaligned":  # its reads may find a page that another one brought
+            assert told[f"{of}.calls"] == PAGES[step.split("_")[0]]
+        assert told[f"{of}.least_ns"] <= told[f"{of}.mean_ns"] <= told[f"{of}.most_ns"]
+        assert told[f"{of}.total_off"] < 0.05
+    both = [told[f"step.{name}.overhead_ns"] for name in ("whole_in_order", "pieces_in_order")]
+    assert told["overhead_ns.paper"] == pytest.approx(sum(both) / 2, abs=1)
+    assert told["step.whole_in_order.paper_mean_ns"] - told["step.whole_in_order.mean_ns"] == (
+        pytest.approx(told["overhead_ns.paper"] - both[0], abs=2)
+    )
+
+
+def test_records_that_do_not_fit_leave_no_figure_and_say_what_to_do(board: QemuBoard) -> None:
+    trial = run(board, planned(board, reads={"records": 1024}))
+    assert trial.status == "ok"
+    assert "reads" not in trial.measured
+    (lost,) = (w for w in trial.warnings if w.code == "reads_lost")
+    assert "records were overwritten: raise records of reads" in lost.text

@@ -13,9 +13,10 @@ from readtraces import AT_RANDOM, IN_ORDER, histories, packed, pieces, request, 
 from nandlab.board.qemu import QemuBoard, open_board
 from nandlab.catalog.board import BoardModel
 from nandlab.catalog.files import load
-from nandlab.model import score
+from nandlab.model import rewritten, score
+from nandlab.model.fragments import calls
 from nandlab.model.lookup import FirstOpen
-from nandlab.model.reads import Call
+from nandlab.model.reads import Call, Pieces
 from nandlab.model.score import Scored
 from nandlab.trace import job, reads
 from nandlab.trace.folder import TraceFolder
@@ -87,3 +88,27 @@ def test_random_histories(board: QemuBoard, tmp_path: Path, seed: int) -> None:
     found = [call for call in score.calls(reads.traced(trace)) if isinstance(call.call, Call)]
     assert [(c.path, c.told, c.call.flash) for c in found if not c.same] == []
     assert len(found) > 25
+
+
+def flash_pages(trace: TraceFolder, path: str) -> int:
+    """Those that the traced reads of a file's pages took."""
+    each = score.calls(reads.traced(trace))
+    return sum(len(c.told) for c in each if c.path == path and isinstance(c.call, Call))
+
+
+@pytest.mark.parametrize("compression", ["none", "lzo"])
+def test_the_gain_of_rewriting_a_file_is_foretold(
+    board: QemuBoard, tmp_path: Path, compression: str
+) -> None:
+    made = packed(10, 200)
+    first = traced(board, tmp_path / "first", made, compression=compression)
+    anew = [*made, "cat b200 > new", "mv new b200"]
+    second = traced(board, tmp_path / "second", anew, compression=compression)
+    was, is_now = flash_pages(first, "/b200"), flash_pages(second, "/b200")
+    of = reads.traced(first)
+    owner = next(o for o, path in of.layout.paths.items() if path == "/b200")
+    layout = rewritten.layout(of.layout, owner)
+    pages = Pieces(layout, owner)
+    told = list(calls(layout, pages, range(pages.pages)))
+    assert is_now < was
+    assert sum(len(c.flash) for c in told) == pytest.approx(is_now, rel=0.05)

@@ -198,6 +198,9 @@ def read(  # noqa: PLR0913, PLR0917 - the command line's own options
     overhead_ns: Annotated[
         float, typer.Option(min=0, help="of the paper's formula; its own mean is 45060")
     ] = 45060.0,
+    rewritten: Annotated[
+        bool, typer.Option("--rewritten", help="as if the file were written anew, in order")
+    ] = False,
     partition_mib: PartitionOption = None,
     page: PageOption = None,
     oob: OobOption = 0,
@@ -210,6 +213,7 @@ def read(  # noqa: PLR0913, PLR0917 - the command line's own options
     reads the header of every live node of the file.
     """
     from nandlab.model import lookup, times
+    from nandlab.model import rewritten as anew
     from nandlab.model.fragments import calls, unknown_pages
     from nandlab.model.reads import PageBuffer, Pieces, owner_of
     from nandlab.onflash.opened import read as read_layout
@@ -224,6 +228,9 @@ def read(  # noqa: PLR0913, PLR0917 - the command line's own options
         raise UsageError(
             f"{image}: nodes of {file} could not be read: nandlab model map tells which"
         )
+    if rewritten:
+        layout = anew.layout(layout, owner)
+        pieces = Pieces(layout, owner)
     pages = _order(order, pieces.pages, owner)
     t_page, instruction_ns = _costs(chip, board, layout)
     by = times.instructions(kernel or _series(board))

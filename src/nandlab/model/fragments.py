@@ -8,13 +8,10 @@ from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from nandlab.model import reads
+from nandlab.model import reads, rewritten
 from nandlab.model.reads import PAGE, Call, PageBuffer, Pieces
 from nandlab.onflash.jffs2 import Dropped
-from nandlab.onflash.layout import Layout, Piece
-
-ALIGN = {"jffs2": 4, "ubifs": 8, "yaffs2": 0}
-"""Bytes that nodes are aligned to; 0: there are none."""
+from nandlab.onflash.layout import Layout
 
 
 class PageRow(NamedTuple):
@@ -115,7 +112,7 @@ def file_map(layout: Layout, owner: int, dropped: Sequence[Dropped] = ()) -> Fil
         rows,
         sum(header + count for count in stored.values()),
         layout.dead.get(owner, 0) if layout.filesystem == "jffs2" else None,
-        _rewritten(layout, pieces, unknown),
+        _if_rewritten(layout, owner, unknown),
     )
 
 
@@ -132,27 +129,9 @@ def unknown_pages(pieces: Pieces, owner: int, dropped: Sequence[Dropped]) -> Col
     }
 
 
-def _rewritten(layout: Layout, pieces: Pieces, unknown: Collection[int]) -> float | None:
-    """Mean N of nodes of a page each, one after the other: as far as a block's end.
-
-    Chunks of YAFFS2 are pages of the flash, wherever they lie.
-    """
-    at, found, buffer = 0, [], PageBuffer(layout.writesize)
-    header, align = reads.HEADER[layout.filesystem], ALIGN[layout.filesystem]
-    for page in range(pieces.pages):
-        of = pieces.of(page)
-        if not of or page in unknown:
-            continue
-        if not align:
-            found.append(len(of))
-            continue
-        plain = sum(p.bytes for p in of)
-        stored = round(sum(p.bytes * p.stored / p.plain for p in of))
-        start = at + header
-        node = Piece(0, page * PAGE, plain, start, stored, 0, of[0].packing, plain)
-        accesses = [
-            a for read in reads.model_of(layout.filesystem)([node]) for a in buffer.read(read)
-        ]
-        found.append(sum(not a.hit for a in accesses))
-        at = start + -(-stored // align) * align
-    return _mean(found)
+def _if_rewritten(layout: Layout, owner: int, unknown: Collection[int]) -> float | None:
+    """Mean N in sequence of the file written anew."""
+    anew = rewritten.layout(layout, owner, unknown)
+    pieces = Pieces(anew, owner)
+    each = calls(anew, pieces, range(pieces.pages))
+    return _mean([len(c.flash) for c in each if c.pieces and c.page not in unknown])

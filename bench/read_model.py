@@ -117,18 +117,19 @@ def main() -> None:
 def write(kernel: str, found: dict[str, float]) -> None:
     """Puts a kernel's numbers into the catalog's file; those of other kernels stay."""
     kernels = {k: v.model_dump() for k, v in times.kernels().items()}
-    kernels[kernel] = {k: v for k, v in found.items() if "." not in k}
+    tokens: dict[str, dict[str, float]] = {}
     for key, value in found.items():
-        table, dot, name = key.partition(".")
+        compressor, dot, token = key.partition(".")
         if dot:
-            kernels[kernel].setdefault(table, {})[name] = value
+            tokens.setdefault(compressor, {})[token] = value
+    kernels[kernel] = {k: v for k, v in found.items() if "." not in k} | {"unpack": tokens}
     lines = [times.HEAD]
     for series, told in sorted(kernels.items()):
         lines += ["", f'[kernels."{series}"]']
-        lines += [f"{k} = {v}" for k, v in told.items() if not isinstance(v, dict)]
-        for table in (k for k, v in told.items() if isinstance(v, dict) and v):
-            inside = ", ".join(f"{k} = {v}" for k, v in told[table].items())
-            lines.append(f"{table} = {{ {inside} }}")
+        lines += [f"{k} = {told[k]}" for k in times.Instructions.model_fields if k != "unpack"]
+        for compressor, each in told["unpack"].items():
+            lines += ["", f'[kernels."{series}".unpack.{compressor}]']
+            lines += [f"{token} = {value}" for token, value in each.items()]
     times.SOURCE.write_text("\n".join(lines) + "\n")
 
 

@@ -16,7 +16,7 @@ from nandlab.catalog.files import load
 from nandlab.model import rewritten, score
 from nandlab.model.fragments import calls
 from nandlab.model.lookup import FirstOpen
-from nandlab.model.reads import Call, Pieces
+from nandlab.model.reads import Call
 from nandlab.model.score import Scored
 from nandlab.trace import job, reads
 from nandlab.trace.folder import TraceFolder
@@ -102,13 +102,12 @@ def test_the_gain_of_rewriting_a_file_is_foretold(
 ) -> None:
     made = packed(10, 200)
     first = traced(board, tmp_path / "first", made, compression=compression)
-    anew = [*made, "cat b200 > new", "mv new b200"]
-    second = traced(board, tmp_path / "second", anew, compression=compression)
+    again = [*made, "cat b200 > new", "mv new b200"]
+    second = traced(board, tmp_path / "second", again, compression=compression)
     was, is_now = flash_pages(first, "/b200"), flash_pages(second, "/b200")
     of = reads.traced(first)
     owner = next(o for o, path in of.layout.paths.items() if path == "/b200")
-    layout = rewritten.layout(of.layout, owner)
-    pages = Pieces(layout, owner)
-    told = list(calls(layout, pages, range(pages.pages)))
+    anew = rewritten.pieces(of.layout, owner)
+    told = list(calls(anew.layout, anew, range(anew.pages)))
     assert is_now < was
     assert sum(len(c.flash) for c in told) == pytest.approx(is_now, rel=0.05)

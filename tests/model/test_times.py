@@ -3,6 +3,9 @@
 
 from __future__ import annotations
 
+import zlib
+from dataclasses import replace
+
 import pytest
 
 from nandlab.base.errors import UsageError
@@ -15,7 +18,6 @@ from nandlab.onflash.layout import HOLE, Layout, Piece
 from nandlab.traced.cost import series
 
 FLASH, HEADER = 2048, 68
-TABLES = ("unpacked", "packed", "packed_byte", "saved")
 
 
 def layout(*pieces: Piece, nodes: tuple[int, ...] = ()) -> Layout:
@@ -52,16 +54,28 @@ def test_a_piece_that_goes_on_in_the_next_page_is_a_part() -> None:
 
 def test_zeroes_and_what_is_packed() -> None:
     zeroes = Piece(2, 0, 1000, HEADER, 0, 0, HOLE, 1000)
-    packed = Piece(2, 1000, 3096, 8 * FLASH + HEADER, 774, 0, "lzo", 3096)
-    assert done(zeroes, packed) == {
+    stored = zlib.compress(bytes(3096))
+    packed = Piece(2, 1000, 3096, 8 * FLASH + HEADER, len(stored), 0, "zlib", 3096)
+    of = replace(layout(zeroes, packed), bytes_at=lambda at, count: stored)
+    found = times.amounts(call("jffs2", Pieces(of, 2), 0, PageBuffer(FLASH)))
+    tokens = {key: n for key, n in found.items() if key.startswith("zlib.")}
+    assert {key: n for key, n in found.items() if n and key not in tokens} == {
         "call": 1, "node": 2, "data": 1, "read": 2, "hit": 1, "zero": 1000,
-        "copied": 2 * HEADER + 774, "stored": 774,
-        "packed.lzo": 1, "packed_byte.lzo": 774, "unpacked.lzo": 3096, "saved.lzo": 774 * 0.75,
+        "copied": 2 * HEADER + len(stored), "stored": len(stored),
     }  # fmt: skip
+    assert tokens["zlib.node"] == 1
+    words = ("literal", "slow_literal", "match_byte", "slow_match_byte")
+    assert sum(tokens.get(f"zlib.{word}", 0) for word in words) == 3096
+
+
+def test_a_texts_compressed_nodes_have_no_time() -> None:
+    of = layout(Piece(2, 0, 3096, HEADER, 774, 0, "lzo", 3096))
+    with pytest.raises(UsageError, match="a text of jffs2dump does not have"):
+        times.amounts(call("jffs2", Pieces(of, 2), 0, PageBuffer(FLASH)))
 
 
 def test_time_is_the_chips_and_the_instructions() -> None:
-    plain = dict.fromkeys(set(times.Instructions.model_fields) - set(TABLES), 0.0)
+    plain = dict.fromkeys(set(times.Instructions.model_fields) - {"unpack"}, 0.0)
     told = plain | {"call": 10.0, "node": 2.5, "open_node": 3.0}
     by = times.Instructions.model_validate(told)
     one = call(
@@ -78,7 +92,7 @@ def test_time_is_the_chips_and_the_instructions() -> None:
 def test_the_catalog_has_the_kernel_of_each_board() -> None:
     for board in names("boards"):
         by = times.instructions(series(kernel_release(load("boards", board, BoardModel))))
-        assert set(by.packed) == set(by.saved) == {"lzo", "zlib"}
+        assert set(by.unpack) == {"lzo", "zlib"}
 
 
 def test_a_first_open_reads_each_node_to_the_end_of_its_page() -> None:

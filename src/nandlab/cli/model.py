@@ -229,8 +229,8 @@ def read(  # noqa: PLR0913, PLR0917 - the command line's own options
             f"{image}: nodes of {file} could not be read: nandlab model map tells which"
         )
     if rewritten:
-        layout = anew.layout(layout, owner)
-        pieces = Pieces(layout, owner)
+        pieces = anew.pieces(layout, owner)
+        layout = pieces.layout
     pages = _order(order, pieces.pages, owner)
     t_page, instruction_ns = _costs(chip, board, layout)
     by = times.instructions(kernel or _series(board))

@@ -131,7 +131,6 @@ def unknown_pages(pieces: Pieces, owner: int, dropped: Sequence[Dropped]) -> Col
 
 def _if_rewritten(layout: Layout, owner: int, unknown: Collection[int]) -> float | None:
     """Mean N in sequence of the file written anew."""
-    anew = rewritten.layout(layout, owner, unknown)
-    pieces = Pieces(anew, owner)
-    each = calls(anew, pieces, range(pieces.pages))
+    pieces = rewritten.pieces(layout, owner, unknown)
+    each = calls(pieces.layout, pieces, range(pieces.pages))
     return _mean([len(c.flash) for c in each if c.pieces and c.page not in unknown])

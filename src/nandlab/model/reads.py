@@ -14,6 +14,8 @@ from types import MappingProxyType
 from typing import NamedTuple
 
 from nandlab.base.errors import UsageError
+from nandlab.model import unpack
+from nandlab.model.unpack import Tokens
 from nandlab.onflash.jffs2 import INODE_NODE
 from nandlab.onflash.layout import Layout, Piece
 
@@ -77,14 +79,34 @@ class Pieces:
     """A file's content by page of the file."""
 
     def __init__(self, layout: Layout, owner: int) -> None:
+        self.layout = layout
         self.size = layout.sizes[owner]
         self._all = layout.pieces_of.get(owner, [])
         self._ends = [p.offset + p.bytes for p in self._all]
+        self.counted: dict[int, Tokens | None] = {}
+        """First byte of a compressed node's data -> its tokens, as far as they were asked for."""
 
     @property
     def pages(self) -> int:
         """Pages of the file, the last one perhaps not full."""
         return -(-self.size // PAGE)
+
+    def tokens(self, piece: Piece) -> Tokens | None:
+        """Those of a compressed node; None: of this compressor they are not known.
+
+        UsageError where the layout has no bytes, but what a text told of them.
+        """
+        if piece.packing not in unpack.COUNTED:
+            return None
+        if piece.at not in self.counted:
+            if self.layout.bytes_at is None:
+                raise UsageError(
+                    f"{piece.packing}: how long a node unpacks hangs on its bytes, which a text of "
+                    "jffs2dump does not have: give a dump of the chip"
+                )
+            packed = self.layout.bytes_at(piece.at, piece.stored)
+            self.counted[piece.at] = unpack.tokens(piece.packing, packed, piece.plain)
+        return self.counted[piece.at]
 
     def of(self, page: int) -> list[Piece]:
         """What is stored of a page of the file, in order; a hole has nothing."""
@@ -132,6 +154,7 @@ HEADER: MappingProxyType[str, int] = MappingProxyType(
 class Call:
     """One call that reads a page of a file."""
 
+    file: Pieces = field(repr=False)
     page: int
     """Of the file."""
     pieces: Sequence[Piece] = field(repr=False)
@@ -170,4 +193,4 @@ def call(filesystem: str, pieces: Pieces, page: int, buffer: PageBuffer) -> Call
     """Reads a page of a file; the buffer is left as the read leaves it."""
     stored = pieces.of(page)
     found = [a for read in model_of(filesystem)(stored) for a in buffer.read(read)]
-    return Call(page, stored, found)
+    return Call(pieces, page, stored, found)

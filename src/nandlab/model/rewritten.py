@@ -9,18 +9,24 @@ YAFFS2 are pages of the flash, wherever they lie, so nothing changes there.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection, Iterator
 from dataclasses import replace
 from typing import NamedTuple
 
 from nandlab.model import reads
 from nandlab.model.reads import PAGE, Pieces
+from nandlab.model.unpack import Tokens
 from nandlab.onflash.layout import HOLE, Layout, Piece
 
 ALIGN = {"jffs2": 4, "ubifs": 8}
 """Bytes that nodes are aligned to, of the file systems that have nodes."""
 LEAST_DATA = {"jffs2": 128, "ubifs": reads.PAGE}
 """Bytes of data below which a node is not cut short to fill an erase block."""
+
+
+PER_NODE = ("node", "table", "table_bit", "code", "used")
+"""Tokens of which a node has as many, whatever its length."""
 
 
 class _Page(NamedTuple):
@@ -32,28 +38,51 @@ class _Page(NamedTuple):
     packing: str
 
 
-def layout(of: Layout, owner: int, leave_out: Collection[int] = ()) -> Layout:
-    """The layout with this file alone, from the first byte of the partition on; pages are left out
-    that hold nothing, or are named."""
+class Anew(Pieces):
+    """A file's content as it would lie on flash."""
+
+    def __init__(self, layout: Layout, owner: int, old: Pieces) -> None:
+        super().__init__(layout, owner)
+        self.old = old
+
+    def tokens(self, piece: Piece) -> Tokens | None:
+        """As many, for its bytes, as the pieces of its page have now."""
+        found: Tokens = Counter()
+        for count, of in _seen(self.old, piece.offset // PAGE):
+            counted = self.old.tokens(of) if of.packing == piece.packing else None
+            for token, n in (counted or {}).items():
+                share = count / piece.bytes if token in PER_NODE else count / of.plain
+                found[token] += n * share  # type: ignore[assignment]
+        return found or None
+
+
+def pieces(of: Layout, owner: int, leave_out: Collection[int] = ()) -> Pieces:
+    """The file alone, from the first byte of the partition on; pages are left out that hold
+    nothing, or are named."""
+    old = Pieces(of, owner)
     if of.filesystem not in ALIGN:
-        return of
+        return old
     header = reads.HEADER[of.filesystem]
-    nodes = list(_nodes(of, _pages(of, owner, leave_out), owner))
+    nodes = list(_nodes(of, _pages(old, leave_out), owner))
     begins = [node.at - header for node in reversed(nodes)]
-    return replace(of, pieces=nodes, nodes={owner: begins}, dead={})
+    return Anew(replace(of, pieces=nodes, nodes={owner: begins}, dead={}), owner, old)
 
 
-def _pages(of: Layout, owner: int, leave_out: Collection[int]) -> Iterator[_Page]:
-    pieces = Pieces(of, owner)
-    for page in range(pieces.pages):
-        held = [p for p in pieces.of(page) if p.packing != HOLE]
-        if not held or page in leave_out:
+def _seen(of: Pieces, page: int) -> list[tuple[int, Piece]]:
+    """The pieces of a page that hold data, and the bytes of it that each has."""
+    begin, end = page * PAGE, (page + 1) * PAGE
+    held = (p for p in of.of(page) if p.packing != HOLE)
+    return [(min(p.offset + p.bytes, end) - max(p.offset, begin), p) for p in held]
+
+
+def _pages(of: Pieces, leave_out: Collection[int]) -> Iterator[_Page]:
+    for page in range(of.pages):
+        seen = _seen(of, page)
+        if not seen or page in leave_out:
             continue
-        begin, end = page * PAGE, (page + 1) * PAGE
-        seen = [(min(p.offset + p.bytes, end) - max(p.offset, begin), p) for p in held]
         plain = sum(count for count, _ in seen)
         stored = sum(count * p.stored / p.plain for count, p in seen)
-        yield _Page(begin, plain, round(stored), held[0].packing)
+        yield _Page(page * PAGE, plain, round(stored), seen[0][1].packing)
 
 
 def _nodes(of: Layout, pages: Iterator[_Page], owner: int) -> Iterator[Piece]:

@@ -42,19 +42,10 @@ class Instructions(Strict):
     part: float = Field(description="a fragment that is a part of its node")
     part_byte: float = Field(description="a byte of such a fragment, which is copied")
     zero: float = Field(description="a byte that is set to zero")
-    unpacked: dict[str, float] = Field(
-        default={}, description="a byte of a compressed node's plain form, by compressor"
-    )
-    packed: dict[str, float] = Field(
-        default={}, description="a compressed node, by compressor, whatever its length"
-    )
-    packed_byte: dict[str, float] = Field(
-        default={}, description="a byte of a compressed node as it is stored, by compressor"
-    )
-    saved: dict[str, float] = Field(
+    unpack: dict[str, dict[str, float]] = Field(
         default={},
-        description="the same times the share that compression saved of the node: data that hardly "
-        "shrink unpack by few long copies, and so do data that shrink to nothing",
+        description="by compressor: a node that is unpacked, and each of its tokens; unpack.py "
+        "counts them",
     )
     open: float = Field(description="the first open of a file, without what follows")
     open_read: float = Field(description="a page that the chip reads then")
@@ -95,7 +86,7 @@ def instructions(kernel: str) -> Instructions:
 
 
 def amounts(call: Call) -> dict[str, float]:
-    """What a call does, by the keys of :class:`Instructions`; ``unpacked.lzo`` for a compressor."""
+    """What a call does, by the keys of :class:`Instructions`; ``lzo.run`` for a token of LZO."""
     found: dict[str, float] = defaultdict(float)
     found["call"] += 1
     found["read"] += len(call.flash)
@@ -108,12 +99,12 @@ def amounts(call: Call) -> dict[str, float]:
         found["node"] += 1
         if piece.packing != HOLE:
             zeroes -= seen
-            _node(found, piece, seen)
+            _node(found, piece, seen, call)
     found["zero"] += zeroes
     return dict(found)
 
 
-def _node(found: dict[str, float], piece: Piece, seen: int) -> None:
+def _node(found: dict[str, float], piece: Piece, seen: int, call: Call) -> None:
     """A node with data, of which a call wants so many bytes."""
     found["data"] += 1
     found["stored"] += piece.stored
@@ -121,10 +112,8 @@ def _node(found: dict[str, float], piece: Piece, seen: int) -> None:
         found["part"] += 1
         found["part_byte"] += seen
     if piece.packing:
-        found[f"packed.{piece.packing}"] += 1
-        found[f"packed_byte.{piece.packing}"] += piece.stored
-        found[f"unpacked.{piece.packing}"] += piece.plain
-        found[f"saved.{piece.packing}"] += piece.stored * (1 - piece.stored / piece.plain)
+        for token, count in (call.file.tokens(piece) or {"node": 1}).items():
+            found[f"{piece.packing}.{token}"] += count
 
 
 def amounts_of(call: Call | FirstOpen) -> dict[str, float]:
@@ -148,9 +137,10 @@ def ns(call: Call | FirstOpen, by: Instructions, t_page: float, instruction_ns: 
     told = _flat(by)
     total = 0.0
     for key, amount in amounts_of(call).items():
-        if key not in told:
-            raise UsageError(f"{key.partition('.')[2]}: what it takes to unpack was not measured")
-        total += amount * told[key]
+        compressor, dot, _ = key.partition(".")
+        if dot and compressor not in by.unpack:
+            raise UsageError(f"{compressor}: what it takes to unpack was not measured")
+        total += amount * told.get(key, 0.0)
     return len(call.flash) * t_page + instruction_ns * total
 
 
@@ -160,10 +150,7 @@ def paper_ns(call: Call | FirstOpen, t_page: float, overhead_ns: float) -> float
 
 
 def _flat(by: Instructions) -> Mapping[str, float]:
-    found: dict[str, float] = {}
-    for key, value in by.model_dump().items():
-        if isinstance(value, dict):
-            found |= {f"{key}.{name}": each for name, each in value.items()}
-        else:
-            found[key] = value
+    found: dict[str, float] = by.model_dump(exclude={"unpack"})
+    for compressor, tokens in by.unpack.items():
+        found |= {f"{compressor}.{token}": each for token, each in tokens.items()}
     return found

@@ -81,6 +81,13 @@ class Partition:
         """All data bytes of a block that is not erased."""
         return self._pages(index)[:, : self.writesize].tobytes()
 
+    def bytes_at(self, at: int, count: int) -> bytes:
+        """Data bytes within a block that is not erased; at: from the start of the partition."""
+        index, within = divmod(at, self.erasesize)
+        first, last = within // self.writesize, (within + count - 1) // self.writesize + 1
+        pages = self._pages(index)[first:last, : self.writesize].tobytes()
+        return pages[within - first * self.writesize :][:count]
+
     def begin(self, index: int, count: int) -> bytes:
         """The first data bytes of a block that is not erased; count: at most a page's."""
         return bytes(self._held[index].cells[:count])

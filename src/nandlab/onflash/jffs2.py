@@ -19,7 +19,7 @@ from typing import NamedTuple
 from nandlab.base.errors import UsageError
 from nandlab.onflash.cells import Partition
 from nandlab.onflash.covered import Covered
-from nandlab.onflash.layout import HOLE, Kind, Layout, Piece, Walk, damaged, paths, text
+from nandlab.onflash.layout import HOLE, BytesAt, Kind, Layout, Piece, Walk, damaged, paths, text
 
 MAGIC, ACCURATE = 0x1985, 0x2000
 LITTLE, BIG = "<", ">"
@@ -74,10 +74,13 @@ class Shaped(NamedTuple):
     bytes: int
     erasesize: int
     writesize: int
+    bytes_at: BytesAt | None = None
+    """None: they are not there, but a text that tells of them."""
 
     @classmethod
     def of(cls, partition: Partition) -> Shaped:
-        return cls(partition.bytes, partition.erasesize, partition.writesize)
+        shape = partition.bytes, partition.erasesize, partition.writesize
+        return cls(*shape, partition.bytes_at)
 
 
 class Dirent(NamedTuple):
@@ -289,7 +292,7 @@ def assembled(found: Found, shape: Shaped, *, strict: bool = True) -> Layout:
     return Layout(
         "jffs2", shape.bytes, shape.erasesize, shape.writesize,
         walk.done(shape.bytes), reached, walk.sizes, walk.pieces, found.counts,
-        walk.nodes, walk.dead,
+        walk.nodes, walk.dead, shape.bytes_at,
     )  # fmt: skip
 
 

@@ -8,7 +8,7 @@ extents overlap or leave a byte out, so that any sum over a layout is the partit
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from enum import StrEnum
 from functools import cached_property
@@ -55,6 +55,10 @@ class Extent(NamedTuple):
     """Its file's number; NO_OWNER: none."""
 
 
+BytesAt = Callable[[int, int], bytes]
+"""So many data bytes from there on, counted from the start of the partition, within a block."""
+
+
 class Piece(NamedTuple):
     """A run of a file's content, and the stored bytes that have it."""
 
@@ -95,6 +99,8 @@ class Layout:
     """Owner -> first bytes of its nodes that hold, the newest first; of JFFS2's regular files."""
     dead: dict[int, int] = field(default_factory=dict, repr=False)
     """Owner -> written bytes of it that newer ones cover, not yet erased; of JFFS2's files."""
+    bytes_at: BytesAt | None = field(default=None, repr=False, compare=False)
+    """The data bytes themselves; None: not kept."""
 
     @cached_property
     def pieces_of(self) -> dict[int, list[Piece]]:

@@ -1,0 +1,125 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Tokens of compressed nodes are those that the bytes were made of."""
+
+from __future__ import annotations
+
+import zlib
+from collections import Counter
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from nandlab.model.unpack import Unpackable, tokens
+
+END = bytes([17, 0, 0])
+"""LZO's end mark."""
+STRATEGIES = (zlib.Z_DEFAULT_STRATEGY, zlib.Z_HUFFMAN_ONLY, zlib.Z_RLE, zlib.Z_FIXED)
+
+
+def zlib_of(plain: bytes, level: int = 3, bits: int = 15, strategy: int = 0) -> bytes:
+    """As JFFS2 has it: all but the end flushed before the end."""
+    by = zlib.compressobj(level, zlib.DEFLATED, bits, 8, strategy)
+    return by.compress(plain) + by.flush(zlib.Z_PARTIAL_FLUSH) + by.flush()
+
+
+def bytes_made(found: Counter[str]) -> int:
+    words = ("literal", "slow_literal", "match_byte", "slow_match_byte")
+    return sum(found[word] for word in words)
+
+
+@given(
+    st.lists(st.sampled_from([b"a", b"abcabcab", b"\0" * 300, b"xyz", b"0123"]), max_size=200),
+    st.binary(max_size=600),
+    st.integers(0, 9),
+    st.sampled_from([15, -15]),
+    st.sampled_from(STRATEGIES),
+)
+def test_zlibs_tokens_make_all_bytes(
+    words: list[bytes], rest: bytes, level: int, bits: int, strategy: int
+) -> None:
+    plain = b"".join(words) + rest
+    packed = zlib_of(plain, level, bits, strategy)
+    found = tokens("zlib", packed, len(plain))
+    assert found is not None
+    assert found["node"] == 1
+    assert bytes_made(found) == len(plain)
+    if strategy == zlib.Z_HUFFMAN_ONLY and level:
+        assert found["literal"] + found["slow_literal"] == len(plain)
+
+
+def test_zlibs_slow_way_is_the_last_258_bytes() -> None:
+    plain = Path(__file__).read_bytes()[:2000]
+    packed = zlib_of(plain, strategy=zlib.Z_HUFFMAN_ONLY)
+    found = tokens("zlib", packed, len(plain))
+    assert found is not None
+    # a symbol is slow where less than 258 bytes are to come, so 257 of them
+    assert found["slow_literal"] == 257
+    assert found["table"] == 1
+    assert found["used"] == len(set(plain)) + 3  # the end, and two distances, which none uses
+
+
+def lzo_run(count: int) -> bytes:
+    """The token of a run where none comes before: 4 bytes or more."""
+    if count <= 18:
+        return bytes([count - 3])
+    more, last = divmod(count - 19, 255)
+    return bytes([0, *[0] * more, last + 1])
+
+
+def lzo_match(count: int, back: int, short: int) -> bytes:
+    """Of up to 16 KiB back, 3 bytes or more; short: bytes as they are that follow."""
+    word = ((back - 1) << 2 | short).to_bytes(2, "little")
+    if count <= 33:
+        return bytes([32 | count - 2]) + word
+    more, last = divmod(count - 34, 255)
+    return bytes([32, *[0] * more, last + 1]) + word
+
+
+@given(
+    st.integers(4, 1000),
+    st.lists(st.tuples(st.integers(3, 900), st.integers(1, 2000), st.integers(0, 3)), max_size=20),
+)
+def test_lzos_tokens_are_those_that_were_put_in(
+    first: int, matches: list[tuple[int, int, int]]
+) -> None:
+    packed = lzo_run(first) + bytes(first)
+    packed += b"".join(lzo_match(*m) + bytes(m[2]) for m in matches) + END
+    plain = first + sum(count + short for count, _, short in matches)
+    want: Counter[str] = Counter(node=1)
+    made = first
+    near = len(packed) < len(lzo_run(first)) + first + 15 or made + 15 > plain
+    want["slow_run_byte" if near else "run_byte"] += first
+    want["run"] += not near
+    for count, back, short in matches:
+        slow = "slow_" if back < 8 or made + count + 15 > plain else ""
+        want[f"{slow}match"] += 1
+        want[f"{slow}match_byte"] += count
+        want["short"] += short > 0
+        made += count + short
+    assert tokens("lzo", packed, plain) == +want
+
+
+def test_lzos_other_tokens() -> None:
+    """A first token of its own, matches of 2 and of 3 bytes, 3 to 8, and from far."""
+    packed = bytes([17 + 20]) + bytes(20)  # a run of 20
+    packed += bytes([0b0100, 0])  # 3 bytes from 2 KiB + 2 back, after a run
+    packed += bytes([0b011_001_01, 1]) + b"x"  # 4 bytes from 10 back, then a byte as it is
+    packed += bytes([0b1000, 2])  # 2 bytes from 11 back, after a short
+    packed += bytes([16 | 3, 4, 0])  # 5 bytes from 16 KiB + 1 back
+    packed += lzo_run(40) + bytes(40) + END  # so near the end that it goes byte by byte
+    assert tokens("lzo", packed, 20 + 3 + 4 + 1 + 2 + 5 + 40) == {
+        "node": 1, "run": 1, "run_byte": 20, "match": 4, "match_byte": 14, "short": 1,
+        "slow_run_byte": 40,
+    }  # fmt: skip
+
+
+@given(st.sampled_from(["lzo", "zlib"]), st.binary(min_size=1, max_size=200))
+def test_what_is_no_nodes_data_is_refused(compressor: str, packed: bytes) -> None:
+    with pytest.raises(Unpackable, match=compressor):
+        tokens(compressor, packed, 1 << 20)
+
+
+def test_a_compressor_that_is_not_known_has_no_tokens() -> None:
+    assert tokens("rtime", b"abc", 3) is None

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import io
+import re
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -45,7 +46,7 @@ def test_every_curve_is_in_the_page_with_its_table_and_files(run: RunFolder) -> 
         assert (page.parent / f"curve-{name}.png").stat().st_size > 10_000
     assert "Of none: no finished trial has a value of it." in text
     section = text[text.index('id="curves"') : text.index('aria-label="Answer:')]
-    assert "<td>JFFS2, sequential</td><td>0.6 %</td><td>3</td>" in section
+    assert re.search(r"<td>JFFS2, sequential</td><td [^>]*>0.6 %</td><td [^>]*>3</td>", section)
     assert "46.7 %" in section
     assert "time, read ahead 128" in section
     assert "Reads of 4 KiB in a file of 5 MiB. Saved is 1 - a / b" in section
@@ -113,7 +114,7 @@ def test_a_least_squares_line_is_drawn_and_told_with_its_r2(tmp_path: Path) -> N
     told = "14 + 2 each, R² 1.0000 (each 1.0000)"
     assert f"JFFS2: {told}" in (page.parent / "curve-reads-fitted.svg").read_text()
     text = page.read_text()
-    assert "<td>line</td><td></td>" in text
+    assert re.search(r">line</td><td [^>]*></td>", text)
     assert f">{told}<" in text
     assert "drawn is the one whose slope is in the middle" in text
     out = io.StringIO()

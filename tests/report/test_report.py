@@ -15,11 +15,13 @@ import zlib
 from collections.abc import Iterator
 from html.parser import HTMLParser
 from pathlib import Path
+from typing import Literal
 from urllib.parse import unquote
 
 import numpy as np
 import pytest
 import samples
+from axe_playwright_python.sync_playwright import Axe
 from hypothesis import given
 from hypothesis import strategies as st
 from playwright.sync_api import Browser, Page, sync_playwright
@@ -135,6 +137,46 @@ def test_a_life_has_its_charts_and_no_others(browser: Browser, life_path: Path, 
 
 
 @pytest.mark.browser
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("width", [1280, 400])
+def test_whoever_reads_it_finds_no_fault_that_axe_knows(
+    browser: Browser, page_path: Path, life_path: Path, width: int, scheme: Literal["light", "dark"]
+) -> None:
+    for path in (page_path, life_path):
+        page, _ = opened(browser, path, width)
+        page.emulate_media(color_scheme=scheme)
+        assert Axe().run(page).response["violations"] == []
+        page.close()
+
+
+@pytest.mark.browser
+def test_the_tab_key_need_not_stop_at_each_figure(browser: Browser, page_path: Path) -> None:
+    page, _ = opened(browser, page_path, 1280)
+    stops = page.evaluate(
+        """[...document.querySelectorAll("a[href], summary, [tabindex]")].filter(
+             e => e.tabIndex >= 0 && e.checkVisibility({contentVisibilityAuto: true})).length"""
+    )
+    assert 20 < stops < 120
+    page.close()
+
+
+@pytest.mark.browser
+def test_a_link_to_a_trial_unfolds_its_row_and_print_the_tables(
+    browser: Browser, page_path: Path
+) -> None:
+    page, _ = opened(browser, page_path, 1280)
+    page.locator("td.ids a").first.click()
+    assert page.locator("tr:target").is_visible()
+    folded = "document.querySelectorAll('details:not(.aside):not([open])').length"
+    before = page.evaluate(folded)
+    assert before
+    for event, count in (("beforeprint", 0), ("afterprint", before)):
+        page.evaluate(f"dispatchEvent(new Event('{event}'))")
+        assert page.evaluate(folded) == count
+    page.close()
+
+
+@pytest.mark.browser
 def test_the_form_follows_the_width_both_ways(browser: Browser, page_path: Path) -> None:
     page, wrong = opened(browser, page_path, 1280)
     for width, form in ((400, "narrow"), (1280, "wide")):
@@ -210,7 +252,7 @@ def test_every_link_leads_to_a_file_that_is_there(page_path: Path) -> None:
     assert len(links.targets) > 50
     for target in set(links.targets):
         if target.startswith("#"):
-            assert f'id="{target[1:]}"' in text
+            assert f'id="{unquote(target[1:])}"' in text
         else:
             assert target.startswith("data:") or (page_path.parent / unquote(target)).is_file()
 
@@ -219,11 +261,14 @@ def test_a_figure_links_to_the_trial_that_has_it(page_path: Path) -> None:
     """From the page alone: a row's median and range of transactions are in the files they link."""
     overview = re.split("</?tbody>", page_path.read_text())[1]
     rows = [
-        re.findall(r'<td class="num">(.*?)</td>', row)[0] for row in overview.split("</tr>")[:-1]
+        re.findall(r'<td [^>]*class="num">(.*?)</td>', row)[0]
+        for row in overview.split("</tr>")[:-1]
     ]
-    links = [re.findall(r'<a href="([^"]+)" title="[^"]*">([^<]+)</a>', cell) for cell in rows]
+    links = [re.findall(r'<a href="#([^"]+)" [^>]*>([^<]+)</a>', cell) for cell in rows]
     assert {len(found) for found in links} >= {3}
-    for target, said in itertools.chain(*links):
+    every = dict(re.findall(r'<tr id="([^"]+)"><td><a href="([^"]+)">', page_path.read_text()))
+    for row, said in itertools.chain(*links):
+        target = every[unquote(row)]
         trial = Trial.model_validate_json((page_path.parent / unquote(target)).read_text())
         total = totals.total_ns(trial, "transactions")
         assert total is not None

@@ -149,6 +149,7 @@ def _page(
         missing=missing,
         taken=taken(run_folder),
         finished=len(trials),
+        trials=trials,
         bad=[t for t in trials if not t.ok],
         doubts=_doubts(trials),
         provenance=facts(run.provenance),

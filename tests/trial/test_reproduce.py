@@ -469,14 +469,66 @@ def test_a_run_on_the_hosts_time_is_neither_published_nor_repeated(place: Place)
     assert not Path("file").exists()
 
 
-def test_a_trial_that_failed_is_neither_published_nor_repeated(place: Place) -> None:
+def test_a_run_that_failed_as_a_whole_is_not_published_but_repeated(place: Place) -> None:
     place.elsewhere("lost")
     board = very_board()
     board.lose_at = "fill"
     place.ran(board)
-    for argv in (("publish", place.run.path, "-o", "file"), ("reproduce", place.run.path)):
-        assert "did not end well (board_lost)" in refused(place.nandlab(board, *argv))
+    said = refused(place.nandlab(board, "publish", place.run.path, "-o", "file"))
+    assert "no trial of this run ended well" in said
+    assert "board_lost: the fake board was told to go" in said
     assert not Path("file").exists()
+    ended = place.nandlab(board, "reproduce", place.run.path)
+    assert (ended.status, ended.out) == (0, "")
+    assert ended.err.endswith("no difference: 4 trials; 4 failed as before\n")
+
+
+FULL = "no space left"
+
+
+def ubifs_is_full() -> VeryBoard:
+    """A board on which each trial of UBIFS fails, and each other ends well."""
+    board = very_board()
+    well = board.answers["workload"]
+    assert isinstance(well, Answer)
+    full = Answer(rc=1, stderr=FULL)
+    board.answers["workload"] = lambda job: full if "ubifs" in str(job.steps) else well
+    return board
+
+
+@pytest.mark.parametrize("of", ["folder", "file"])
+def test_trials_that_failed_are_told_and_must_fail_again(place: Place, of: str) -> None:
+    place.elsewhere("full")
+    place.ran(ubifs_is_full())
+    path = place.run.path if of == "folder" else place.published()
+    ended = place.nandlab(ubifs_is_full(), "reproduce", path)
+    assert (ended.status, ended.out) == (0, "")
+    assert ended.err.endswith("no difference: 4 trials; 2 failed as before\n")
+    ended = place.nandlab(very_board(), "reproduce", path, "--out", "all-well")
+    lost = next(t.id for t in place.run.trials() if not t.ok)
+    assert (ended.status, ended.out) == (1, f"trials.{lost}.status: 'trial_failed' / 'ok'\n")
+    assert "of 4 trials 2 differ;" in ended.err
+
+
+def test_a_figures_file_tells_what_is_left_out_and_why(place: Place) -> None:
+    place.elsewhere("full")
+    place.ran(ubifs_is_full())
+    ended = place.nandlab(very_board(), "publish", place.run.path, "-o", "file")
+    head, reason, path = ended.out.splitlines()
+    assert (ended.status, path) == (0, "file")
+    assert head == "2 of 4 trials failed and are left out:"
+    assert reason.startswith("  2: trial_failed: ") and FULL in reason
+    published = Published.model_validate_json(Path("file").read_bytes())
+    assert published.text() == Path("file").read_text()
+    trials = list(place.run.trials())
+    assert [t.id for t in published.trials] == [t.id for t in trials if t.ok]
+    assert [(t.id, t.error) for t in published.failed] == [
+        (t.id, t.error) for t in trials if not t.ok
+    ]
+    told = json.loads(Path("file").read_text())
+    told["failed"][0]["id"] = told["trials"][0]["id"]
+    Path("twice").write_text(json.dumps(told))
+    assert "each once" in refused(place.nandlab(very_board(), "reproduce", "twice"))
 
 
 def test_a_run_is_not_compared_with_itself(place: Place) -> None:

@@ -49,6 +49,22 @@ def test_ids_depend_on_the_trial_alone(tmp_path: Path) -> None:
     assert {s.id for s in study.plan(study.read(write(tmp_path, spelt)))} == before.keys()
 
 
+def test_titles_tell_apart_loads_and_sizes(tmp_path: Path) -> None:
+    loads = '{ name = "ffsmark", files = 10 }'
+    two = GOOD.replace(loads, f"{loads}, {loads.replace('10', '20')}")
+    two = two.replace("= 8 }]", '= 8 }, { part = "apf27", partition_mib = 16 }]')
+    titles = [s.title() for s in study.plan(study.read(write(tmp_path, two)))]
+    assert len(titles) == len(set(titles)) == 4 * 2 * 2 * 2 * 2
+    assert "ffsmark files=10 JFFS2 on 8 MiB of apf27 fresh seed 1 +0 ms" in titles
+
+
+def test_a_title_cuts_a_long_parameter(tmp_path: Path) -> None:
+    load = '{ name = "sqlselect", selects = "1,2,5,10,20,50,100,200,500,2000" }'
+    text = GOOD.replace('{ name = "ffsmark", files = 10 }', load)
+    (first, *_) = study.plan(study.read(write(tmp_path, text)))
+    assert "selects=1,2,5,10,20,50,100,20... JFFS2" in first.title()
+
+
 @pytest.mark.parametrize("name", sorted(p.stem for p in STUDIES.glob("*.toml")))
 def test_shipped_studies_are_found_by_name_and_plan(name: str) -> None:
     read = study.read(study.find(name))

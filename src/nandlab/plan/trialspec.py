@@ -25,6 +25,10 @@ reads: flash pages and time of each call that reads a page of a file, beside wha
 foretells from the chip."""
 
 
+VALUE_SHOWN = 24
+"""Letters of a parameter's value in a title."""
+
+
 class MemorySeries(Strict):
     """How often the series of RAM is sampled, and how many samples the board has room for."""
 
@@ -119,10 +123,20 @@ class TrialSpec(Medium):
         ]
         return f"{self.filesystem.name}-{self.state.name}-{digest(key)[:10]}"
 
+    def _asked(self) -> list[str]:
+        """The workload's parameters that are not at their defaults, each cut to fit a line."""
+        usual = {name: p.default for name, p in self.workload.parameters.items()}
+        texts = {k: " ".join(str(v).split()) for k, v in self.parameters.items() if v != usual[k]}
+        return [
+            f"{k}={v if len(v) <= VALUE_SHOWN else v[: VALUE_SHOWN - 3] + '...'}"
+            for k, v in texts.items()
+        ]
+
     def title(self) -> str:
         """What sets this trial apart from others of its study, in words, for people."""
         options = [f"{k}={v}" for k, v in self.filesystem.changed(self.options).items()]
-        words = [self.workload.name, self.filesystem.title, *options]
+        chip = f"{self.partition_mib:g} MiB of {self.chip.name}"
+        words = [self.workload.name, *self._asked(), self.filesystem.title, *options, "on", chip]
         words += [f"from {self.image.name}"] if self.image else []
         words += [self.state.name]
         words += ["maximum latencies"] if self.latency == "maximum" else []

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Protocol
+from typing import Any, Protocol
 
 from nandlab.analysis.compare import Difference, by_name, differences, gave
 from nandlab.base.digest import digest
@@ -42,6 +42,9 @@ class Expected(Protocol):
     def differences(self, trial: Trial) -> list[Difference]:
         """What differs in the trial as it was run again."""
 
+    def sides(self, trial: Trial) -> tuple[Trial, Trial]:
+        """The trial as it was and as it was run again, both with no more than the record has."""
+
 
 class ExpectedFolder:
     """A run's folder."""
@@ -59,6 +62,10 @@ class ExpectedFolder:
             return list(differences(_ending(before), _ending(trial), path))
         told = gave(before, trial), gave(trial, before)
         return list(differences(*told, path))
+
+    def sides(self, trial: Trial) -> tuple[Trial, Trial]:
+        """See Expected."""
+        return self._trials[trial.id], trial
 
 
 class ExpectedFigures:
@@ -86,6 +93,27 @@ class ExpectedFigures:
         if not found and before.sha256 != (now := trial_digest(trial)):
             found = [Difference(f"{path}.sha256", before.sha256, now, REST)]
         return found
+
+    def sides(self, trial: Trial) -> tuple[Trial, Trial]:
+        """See Expected: figures that the file does not have are told of neither side."""
+        if failed := self._failed.get(trial.id):
+            return _bare({"id": failed.id} | _ending(failed), trial), trial
+        before = self._trials[trial.id].model_dump(include=set(FIGURES))
+        now = figures_of(trial) | {"error": trial.error}
+        return _bare(before, trial), _bare(now, trial)
+
+
+ASKED = (
+    *("study", "filesystem", "options", "chip", "state", "image", "workload", "parameters"),
+    *("seed", "phase_offset_ms", "open_ended"),
+)
+"""What a trial was asked, and whether its load was stopped early: no figures file tells these."""
+
+
+def _bare(figures: Mapping[str, Any], like: Trial) -> Trial:
+    """A trial with these figures and nothing else that was measured, asked as another was."""
+    asked = like.model_dump(include=set(ASKED))
+    return Trial.model_validate({**asked, **figures}).knowing(like.sources)
 
 
 def _ending(trial: Trial | FailedTrial) -> dict[str, str | None]:

@@ -56,7 +56,7 @@ def meant(asked: str, there: Sequence[str]) -> list[str]:
     found = [name for name in there if fnmatch.fnmatchcase(name, asked)]
     if not found:
         nearest = (ends or _nearest(asked, there))[:NEAREST]
-        told = f"nearest: {', '.join(nearest)}" if nearest else "docs/report.md has their names"
+        told = f"nearest: {', '.join(nearest)}" if nearest else "docs/workloads.md has their names"
         raise UsageError(f"no trial here has a figure {asked!r}; {told}")
     return found
 
@@ -108,3 +108,5 @@ def _told(trials: Sequence[Trial], of: Words) -> Iterator[str]:
     yield from (f"state.{what}" for what in ("before", "valid", "invalid", "programmed"))
     yield from (f"life.{what}" for what in life.FIGURES)
     yield from (f"energy.{what}" for what in energy.SUMS)
+    yield from (f"energy.phase.{phase.name}" for phase in of.phases)
+    yield from (f"energy.per.{operation.name}" for operation in of.operations)

@@ -61,10 +61,10 @@ def test_text_is_aligned_and_has_no_tail() -> None:
 @pytest.mark.parametrize(
     ("before", "now", "said", "within"),
     [
-        ([412, 412], [413, 413], ("412", "413", "+1 (+0.243 %)"), False),
-        ([412, 420], [413, 419], ("416", "416", "+0 (+0 %)"), True),
-        ([4, 4], [1, 2], ("4", "1.5", "-2.5 (-62.5 %)"), False),
-        ([0], [3], ("0", "3", "+3"), None),
+        ([412, 412], [413, 413], ("412", "413", "+1 (+0.243 %)", "each +1"), False),
+        ([412, 420], [413, 419], ("416", "416", "0", "-1 to +1"), True),
+        ([4, 4], [1, 2], ("4", "1.5", "-2.5 (-62.5 %)", "-3 to -2"), False),
+        ([0], [3], ("0", "3", "+3", "—"), None),
         ([10**12 + 1], [10**12], ("1,000,000,000,001", "1,000,000,000,000"), None),
         ([None], [3], ("—", "3", "—"), None),
     ],
@@ -72,7 +72,8 @@ def test_text_is_aligned_and_has_no_tail() -> None:
 def test_a_change_is_told_to_the_last_digit_and_against_the_ensemble(
     before: list[float | None], now: list[float], said: tuple[str, ...], within: bool | None
 ) -> None:
-    moved = Moved("f", spread(before), spread(now), ("t",), QUANTITIES["count"])
+    grown = spread(n - b for b, n in zip(before, now, strict=True) if b is not None)
+    moved = Moved("f", spread(before), spread(now), ("t",), QUANTITIES["count"], grown)
     assert moved.within is within
     held = [Held("setting", "UBIFS", ("t",), (moved,))]
     row = moves.told(held, "markdown").splitlines()[-1].split(" | ")

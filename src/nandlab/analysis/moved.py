@@ -16,7 +16,7 @@ from nandlab.analysis.compare import Difference, compare_trials
 from nandlab.analysis.figures import find
 from nandlab.analysis.groups import Ensemble, group
 from nandlab.analysis.named import follows, known, meant, names
-from nandlab.analysis.spread import Spread
+from nandlab.analysis.spread import Spread, spread
 from nandlab.base.units import Quantity
 from nandlab.results.folder import RunFolder
 from nandlab.results.record import Trial
@@ -39,6 +39,8 @@ class Moved:
     """Ids of those in which it is not the same."""
     quantity: Quantity | None = None
     """None: it is no number."""
+    by_trial: Spread | None = None
+    """By how much it grew in each trial, those included in which it is the same."""
 
     @property
     def change(self) -> float | None:
@@ -147,10 +149,12 @@ def _figures(then: Ensemble, now: Ensemble, wanted: Set[str]) -> Iterator[Moved]
     every = names(both, of)
     shown = [n for n in every if (n in wanted if wanted else not follows(n))]
     for figure in (find(name, of) for name in shown):
-        ids = tuple(a.id for a, b in pairs if figure(a) != figure(b))
+        values = {a.id: (figure(a), figure(b)) for a, b in pairs}
+        ids = tuple(i for i, (was, is_now) in values.items() if was != is_now)
         if ids:
             sides = then.spread(figure), now.spread(figure)
-            yield Moved(figure.name, *sides, ids, figure.quantity)
+            grown = [y - x for x, y in values.values() if x is not None and y is not None]
+            yield Moved(figure.name, *sides, ids, figure.quantity, spread(grown))
 
 
 def _beside(trial_id: str, first: Difference, more: int) -> Moved:

@@ -12,11 +12,25 @@ from nandlab.analysis.spread import Spread
 from nandlab.base import units
 from nandlab.report.sheets import Record, Sheet, plain, rendered, text
 
-HEAD = ("figure", "before", "now", "change", "range before", "range now", "in range", "trials")
+HEAD = (
+    *("figure", "before", "now", "change", "by trial", "range before", "range now", "in range"),
+    "trials",
+)
 IN_RANGE = {True: "yes", False: "no", None: units.MISSING}
 COLUMNS = (
     *("setting", "configuration", "figure", "unit", "before", "before_min", "before_max"),
-    *("now", "now_min", "now_max", "change", "change_share", "in_range", "trials_moved", "trials"),
+    *(
+        "now",
+        "now_min",
+        "now_max",
+        "change",
+        "change_share",
+        "change_min",
+        "change_max",
+        "in_range",
+        "trials_moved",
+        "trials",
+    ),
 )
 """Names of a record's values; before and now are medians in ``unit``, or words."""
 NOT_XML = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
@@ -48,7 +62,14 @@ def _record(one: Held, m: Moved) -> Record:
         *(one.setting, one.label, m.name, m.quantity.base if m.quantity else ""),
         *_values(m.before),
         *_values(m.now),
-        *(plain(m.change), m.share, m.within, len(m.trials), len(one.trials)),
+        *(
+            plain(m.change),
+            m.share,
+            *_values(m.by_trial)[1:],
+            m.within,
+            len(m.trials),
+            len(one.trials),
+        ),
     )
     return dict(zip(COLUMNS, told, strict=True))
 
@@ -65,7 +86,7 @@ def _sheet(one: Held) -> Sheet:
 
 
 def _row(one: Held, m: Moved) -> tuple[str, ...]:
-    values = (_said(m, m.before), _said(m, m.now), _grown(m))
+    values = (_said(m, m.before), _said(m, m.now), _grown(m), _by_trial(m))
     extents = (_extent(m, m.before), _extent(m, m.now))
     return m.name, *values, *extents, IN_RANGE[m.within], f"{len(m.trials)} of {len(one.trials)}"
 
@@ -83,12 +104,26 @@ def _extent(m: Moved, side: Side) -> str:
 
 
 def _grown(m: Moved) -> str:
-    """``+1 (+0.24 %)``; the share is left out where it was 0 before."""
+    """``+1 (+0.24 %)``; the share is left out where there is none."""
     if m.change is None:
         return units.MISSING
-    sign, size = "+" if m.change >= 0 else "-", abs(m.change)
-    by = sign + (units.exact(size) if size == int(size) else f"{size:,.6g}")
-    return by if m.share is None else f"{by} ({sign}{units.figures3(abs(m.share) * 100)} %)"
+    by = _signed(m.change)
+    if not m.share:
+        return by
+    return f"{by} ({'+' if m.share > 0 else '-'}{units.figures3(abs(m.share) * 100)} %)"
+
+
+def _by_trial(m: Moved) -> str:
+    """From the least change in a trial to the greatest."""
+    if m.by_trial is None or m.by_trial.n == 1:
+        return units.MISSING
+    return m.by_trial.extent(_signed)
+
+
+def _signed(change: float) -> str:
+    """A change with its sign: a count, or half of one, to the last digit, else to six figures."""
+    size, sign = abs(change), "+" if change > 0 else "-" if change < 0 else ""
+    return sign + (units.exact(size) if size % 0.5 == 0 else f"{size:,.6g}")
 
 
 def junit(found: Sequence[Held]) -> str:

@@ -6,6 +6,7 @@ from __future__ import annotations
 import pytest
 import samples
 
+from nandlab.analysis import words
 from nandlab.analysis.figures import FAMILIES
 from nandlab.analysis.groups import group
 from nandlab.analysis.named import follows, known, meant, names
@@ -32,6 +33,13 @@ def test_each_family_is_asked_for_its_names() -> None:
     trial = samples.trial().model_copy(update={"measured": {"memory": {"peak": 5}, "cpu": one}})
     told = names([trial], SETTINGS[0].words)
     assert {"memory.peak", "cpu.f"} <= set(told)
+
+
+def test_a_part_whose_name_no_figure_can_bear_is_left_out() -> None:
+    trial = samples.trial()
+    dotted = trial.phases[0].model_copy(update={"name": "a.b+c"})
+    odd = trial.model_copy(update={"phases": [*trial.phases, dotted]})
+    assert names([odd], words.of([odd])) == names([trial], words.of([trial]))
 
 
 def test_a_failed_trial_has_no_figure() -> None:

@@ -177,7 +177,7 @@ def test_only_the_trials_of_the_baseline_are_run(place: Place) -> None:
     file, board = place.published(), very_board()
     ended = place.nandlab(board, "check", STUDY, "--against", file)
     assert (ended.status, len(board.jobs)) == (0, 3)
-    assert "1 of the study's trials are not in the baseline, and are not checked" in ended.err
+    assert "trials of the study that the baseline lacks, which are not checked: 1\n" in ended.err
 
 
 Change = Callable[[dict[str, Any]], object]
@@ -211,11 +211,21 @@ def test_a_baseline_that_cannot_be_held_is_refused(place: Place, change: Change,
     assert not Path("results").exists()
 
 
+def test_a_run_on_the_hosts_time_is_refused(place: Place) -> None:
+    file = place.published()
+    place.elsewhere("kvm")
+    board = very_board()
+    board.deterministic = False
+    place.ran(board)
+    line = refused(place.nandlab(board, "check", "--run", place.run.path, "--against", file))
+    assert "run on the host's time (--accel kvm)" in line
+
+
 def test_a_study_that_has_changed_is_refused(place: Place) -> None:
     file, board = place.published(), very_board()
     Path(STUDY).write_text(TEXT.replace("seeds = [1, 2]", "seeds = [1, 3]"))
     line = refused(place.nandlab(board, "check", STUDY, "--against", file))
-    assert "2 of the 4 trials are not in the study" in line
+    assert "the study lacks 2 of its 4 trials, first " in line
     assert "publish a new baseline" in line
     assert not Path("results").exists()
 
@@ -229,4 +239,4 @@ def test_what_is_asked_wrongly_is_refused(place: Place) -> None:
     assert "nowhere: no such folder or file" in refused(nowhere)
     place.run.trial_path(place.run.head().trials[0]).unlink()
     line = refused(place.nandlab(board, "check", "--run", place.run.path, "--against", file))
-    assert "1 of the baseline's 4 trials are not run yet" in line
+    assert "it lacks 1 of the baseline's 4 trials; run the study to its end" in line

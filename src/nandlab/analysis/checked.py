@@ -36,7 +36,7 @@ def refuse_another(baseline: Expected, run: Run) -> None:
         raise UsageError(f"{path}: figures of another board: {told}; publish one of this board")
     gone = [trial_id for trial_id in baseline.keys if trial_id not in run.trials]
     if gone:
-        told = f"{len(gone)} of the {len(baseline.keys)} trials are not in the study, as {gone[0]}"
+        told = f"the study lacks {len(gone)} of its {len(baseline.keys)} trials, first {gone[0]}"
         why = "study or catalog have changed since: publish a new baseline"
         raise UsageError(f"{path}: {told}: {why}")
 
@@ -49,7 +49,7 @@ def notes(baseline: Expected, run: Run) -> Iterator[str]:
         yield f"the board has other parts than the baseline's: {', '.join(parts[:TOLD_MAX])}{more}"
     beside = len(set(run.trials) - set(baseline.keys))
     if beside:
-        yield f"{beside} of the study's trials are not in the baseline, and are not checked"
+        yield f"trials of the study that the baseline lacks, which are not checked: {beside}"
 
 
 def check(baseline: Expected, folder: RunFolder, only: Sequence[str] = ()) -> list[Held]:
@@ -61,7 +61,7 @@ def check(baseline: Expected, folder: RunFolder, only: Sequence[str] = ()) -> li
     refuse_another(baseline, folder.head())
     lacks = [trial_id for trial_id in baseline.keys if trial_id in set(folder.missing())]
     if lacks:
-        told = f"{len(lacks)} of the baseline's {len(baseline.keys)} trials are not run yet"
+        told = f"it lacks {len(lacks)} of the baseline's {len(baseline.keys)} trials"
         raise UsageError(f"{folder.path}: {told}; run the study to its end")
     again = [trial for trial in folder.trials() if trial.id in baseline.keys]
     unlike = {trial.id: baseline.differences(trial) for trial in again}

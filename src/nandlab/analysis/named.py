@@ -6,6 +6,7 @@ from __future__ import annotations
 import difflib
 import fnmatch
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 
 from nandlab.analysis import energy, life
 from nandlab.analysis.durable import DURABLE, WRITES
@@ -35,8 +36,15 @@ def names(trials: Sequence[Trial], of: Words) -> list[str]:
     """Every name that a trial has a value for; figures of the chip first, as causes of others."""
     ended = [t for t in trials if t.ok]
     every = dict.fromkeys([*_counted(of), *_timed(of), *_told(ended, of)])
-    figures = (find(name, of) for name in every)
-    return [f.name for f in figures if any(f(trial) is not None for trial in ended)]
+    return [name for name in every if _measured(name, of, ended)]
+
+
+def _measured(name: str, of: Words, trials: Sequence[Trial]) -> bool:
+    """Whether a trial has a value; a part's own name may be such that no figure's name has it."""
+    with suppress(UsageError):
+        figure = find(name, of)
+        return any(figure(trial) is not None for trial in trials)
+    return False
 
 
 def known(settings: Sequence[Setting]) -> list[str]:

@@ -5,7 +5,9 @@ from __future__ import annotations
 
 import asyncio
 import json
+import threading
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -20,6 +22,7 @@ from nandlab.plan.study import Study
 from nandlab.plan.trialspec import TrialSpec
 from nandlab.results.folder import RunFolder
 from nandlab.results.record import WARNINGS, Trial
+from nandlab.trial import one, outcome
 from nandlab.trial import run as runner
 from nandlab.trial.steps import job
 
@@ -96,6 +99,20 @@ def test_every_trial_has_its_result(tmp_path: Path, specs: list[TrialSpec]) -> N
     assert trials[0].latency_ns == dict.fromkeys(OPERATIONS)
     codes = [w.code for w in trials[0].warnings]
     assert codes == ["state_missed", "workload"]
+
+
+def test_what_takes_long_to_read_keeps_no_other_trial_waiting(
+    tmp_path: Path, specs: list[TrialSpec], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A board that starts must be answered within seconds, and a trace may take minutes to read."""
+    both = threading.Barrier(2)
+
+    def slowly(*given: Any) -> Any:
+        both.wait(timeout=60)
+        return outcome.outcome(*given)
+
+    monkeypatch.setattr(one, "outcome", slowly)
+    assert all(t.ok for t in execute(tmp_path, fake(), specs[:2]))
 
 
 def counts(n: int, programmed: int) -> str:

@@ -45,6 +45,8 @@ from nandlab.kit.needs import Brought, bring, material
 
 CONSOLE_TAIL_LINES = 80
 CHANNEL_POLL_S = 0.2
+ANSWER_S = 30
+"""How long QEMU may take to open its monitor."""
 SOCKET_FOLDER_MAX = 80
 NOTHING: Mapping[int, bytes] = MappingProxyType({})
 
@@ -161,14 +163,15 @@ async def _vm(
 async def _accept(qmp: QMPClient, process: asyncio.subprocess.Process, folder: Path) -> None:
     accepting = asyncio.ensure_future(qmp.accept())
     ended = asyncio.ensure_future(process.wait())
-    await asyncio.wait({accepting, ended}, timeout=30, return_when=asyncio.FIRST_COMPLETED)
+    await asyncio.wait({accepting, ended}, timeout=ANSWER_S, return_when=asyncio.FIRST_COMPLETED)
     ended.cancel()
     if accepting.done() and not accepting.exception():
         return
     accepting.cancel()
     with contextlib.suppress(asyncio.CancelledError, QMPError, EOFError, OSError):
         await accepting
-    raise NandlabError(f"QEMU did not start: {(folder / 'stderr').read_text().strip()}")
+    said = (folder / "stderr").read_text().strip() or f"no answer within {ANSWER_S} s"
+    raise NandlabError(f"QEMU did not start: {said}")
 
 
 async def _end(process: asyncio.subprocess.Process, qmp: QMPClient) -> None:

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import time
 from collections.abc import Callable
 from typing import Any
@@ -39,7 +40,9 @@ async def run(
             "console_tail": lost.console_tail,
         }
     else:
-        found, memory = outcome(spec, todo, record), record.host_memory
+        # In a thread: it may take minutes, and other boards must be answered meanwhile.
+        found = await asyncio.to_thread(outcome, spec, todo, record)
+        memory = record.host_memory
         brought = _kept(record.cargo, found)
     doubts = list(found.pop("warnings", []))
     if not board.deterministic:

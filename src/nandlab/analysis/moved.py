@@ -72,7 +72,7 @@ class Held:
     label: str
     trials: tuple[str, ...]
     moved: tuple[Moved, ...]
-    """None: it is the same."""
+    """Empty: it is the same."""
 
     @property
     def title(self) -> str:

@@ -3,7 +3,9 @@
 
 from __future__ import annotations
 
+import csv
 import errno
+import json
 import os
 import subprocess
 import sys
@@ -28,6 +30,7 @@ def test_no_arguments_teach() -> None:
         "show",
         "report",
         "compare",
+        "check",
         "reproduce",
         "publish",
         "doctor",
@@ -95,6 +98,49 @@ def test_compare_exits_1_on_a_single_nanosecond(tmp_path: Path) -> None:
     assert done.returncode == 1
     assert "phases.transactions.ns" in done.stdout
     assert str(old + 1) in done.stdout
+    (row,) = (r for r in done.stdout.splitlines() if r.startswith("phase.transactions "))
+    assert row.endswith("yes  1 of 5")
+    rows = list(
+        csv.DictReader(nandlab("compare", a.path, b.path, "--format", "csv").stdout.splitlines())
+    )
+    (moved,) = (row for row in rows if row["figure"] == "phase.transactions")
+    assert (moved["trials_moved"], moved["trials"]) == ("1", "5")
+
+
+def test_a_run_is_taken_away_as_markdown_csv_and_json(tmp_path: Path) -> None:
+    run = samples.folder(tmp_path / "run", samples.study())
+    page = nandlab("show", run.path, "--format", "markdown").stdout
+    assert page.startswith(f"{run.head().question}\n")
+    assert "\n### ffsmark on " in page
+    assert len([line for line in page.splitlines() if line.startswith("| UBIFS, ")]) == 2
+    rows = list(csv.DictReader(nandlab("show", run.path, "--format", "csv").stdout.splitlines()))
+    (row,) = (
+        r for r in rows if (r["configuration"], r["figure"]) == ("UBIFS, aged", "chip.erases")
+    )
+    assert row["trials"] == "5"
+    assert int(row["min"]) < int(row["median"]) < int(row["max"])
+    listed = json.loads(nandlab("show", run.path, "--format", "json").stdout)
+    assert listed == json.loads(nandlab("show", run.path, "--json").stdout)
+    assert len(listed) == len(list(run.trials()))
+
+
+def test_one_figure_is_a_number_a_configuration(tmp_path: Path) -> None:
+    run = samples.folder(tmp_path / "run", samples.study())
+    done = nandlab("show", run.path, "--figure", "append.p99")
+    _, head, *lines = done.stdout.splitlines()
+    assert (done.returncode, head.split()[:2]) == (0, ["configuration", "latency.append.p99,"])
+    assert len(lines) == 6
+    records = json.loads(
+        nandlab("show", run.path, "--figure", "append.p99", "--format", "json").stdout
+    )
+    for line, record in zip(lines, records, strict=True):
+        assert line.startswith(record["configuration"])
+        assert f"  {record['median']:,}  " in line
+    page = nandlab("show", run.path, "--figure", "append.p99", "--format", "markdown").stdout
+    assert len([line for line in page.splitlines() if line.startswith("| ")]) == 8
+    done = nandlab("show", run.path, "--figure", "apend.p99")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "no trial here has a figure 'apend.p99'; nearest: latency.append.p99" in done.stderr
 
 
 def test_compare_tells_that_no_trial_is_in_both_runs(tmp_path: Path) -> None:

@@ -3,184 +3,33 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 import re
-import sys
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import pytest
-from test_run import FILLED, MEASURED, TEXT, counts, fake
+from test_run import TEXT
+from veryboard import COMMIT, FULL, RICH, Place, leaves, placed, refused, ubifs_is_full, very_board
 
 from nandlab.analysis.compare import compare
 from nandlab.analysis.expected import ExpectedFigures
 from nandlab.base.digest import digest
-from nandlab.base.errors import NandlabError
-from nandlab.board.fake import Answer, FakeBoard
-from nandlab.board.job import Job, JobRecord
 from nandlab.catalog.board import BoardModel
-from nandlab.catalog.files import load, parse
+from nandlab.catalog.files import parse
 from nandlab.catalog.files import place as place_of
-from nandlab.cli.main import main
-from nandlab.cli.progress import Silent
 from nandlab.plan import study
 from nandlab.results.folder import RunFolder
 from nandlab.results.published import Published
 from nandlab.trial import run as runner
-
-CHIP = {"reads": 4, "programs": 5, "erases": 6}
-LATENCY = {"count": 9, "min": 1, "median": 2, "p95": 3, "p99": 4, "p99_9": 5, "max": 6}
-RICH = {
-    **MEASURED,
-    "phases": [
-        {
-            "name": name,
-            "ns": 50,
-            "sync_ns": 3,
-            "operations": {"create": 4},
-            "bytes": {"written": 70},
-            "chip": CHIP,
-            "chip_sync": CHIP,
-        }
-        for name in ("creation", "transactions", "deletion")
-    ],
-    "latency_ns": {"create": LATENCY, "read": LATENCY, "append": LATENCY, "delete": None},
-    "figures": {"rounds": 8, "per_s": 2.5},
-    "erases_per_block": {"mean": 1.5, "stddev": 0.5, "min": 1, "max": 2},
-    "per_block": {"reads": [1] * 64, "programs": [2] * 64, "erases": [3] * 64},
-}
-"""What the workload prints: each part of a figures file has something."""
-COMMIT = "0123456789ab"
-MODEL = load("boards", "apf27", BoardModel)
-
-
-@dataclass
-class VeryBoard(FakeBoard):
-    """The fake board, with an identity as a real one has."""
-
-    made_of: dict[str, Any] = field(
-        default_factory=lambda: {
-            "board": MODEL.model_dump(exclude={"summary"}),
-            "accel": "tcg",
-            "kernel": "6.1",
-            "packages": ["linux 6.1", "mtd-utils 2.1"],
-            "parts": {"init": "12", "simnand.ko": "34"},
-            "lock": {"guest": {"linux_1_all.deb": "ab" * 32}},
-        }
-    )
-    jobs_max: int | None = None
-    """It breaks down after so many jobs; None: never."""
-
-    @property
-    def identity(self) -> dict[str, Any]:
-        """See Board.identity."""
-        return self.made_of
-
-    async def run(self, job: Job, on_step: Callable[[str], None] | None = None) -> JobRecord:
-        """See Board.run."""
-        if self.jobs_max is not None and len(self.jobs) >= self.jobs_max:
-            raise NandlabError("broke down")
-        return await super().run(job, on_step)
-
-
-def very_board(**change: object) -> VeryBoard:
-    """A board whose jobs give a figure of each kind; ``change`` replaces what a workload prints."""
-    answers = {
-        "load": Answer(counts=counts(0, 0)),
-        "mount": Answer(counts=counts(1, 0)),
-        "fill": Answer(f"{json.dumps(FILLED)}\n", counts=counts(11, 720)),
-        "workload": Answer(f"{json.dumps({**RICH, **change})}\n", counts=counts(20, 800)),
-    }
-    return VeryBoard(answers=fake(**answers).answers)
-
-
-class Ended(NamedTuple):
-    """How a command ended."""
-
-    status: int
-    out: str
-    err: str
-
-
-@dataclass
-class Place:
-    """A folder with a run in it, and the command line there."""
-
-    folder: Path
-    monkeypatch: pytest.MonkeyPatch
-    capsys: pytest.CaptureFixture[str]
-    asked: list[tuple[BoardModel, str, Mapping[str, Mapping[str, str]] | None]] = field(
-        default_factory=list
-    )
-
-    @property
-    def run(self) -> RunFolder:
-        return RunFolder(self.folder / "run")
-
-    def ran(self, board: FakeBoard, text: str = TEXT) -> None:
-        """Makes the run."""
-        (self.folder / "small.toml").write_text(text)
-        made = study.read(self.folder / "small.toml")
-        specs = study.plan(made)
-        folder = RunFolder.create(self.run.path, runner.head(made, specs, board))
-        asyncio.run(runner.execute(folder, specs, board, 2, Silent()))
-
-    def nandlab(self, board: FakeBoard, *argv: str | Path) -> Ended:
-        """Runs a command; a board that it opens is this one."""
-
-        def opened(
-            model: BoardModel,
-            accel: str = "tcg",
-            yaffs2_source: Path | None = None,
-            lock: Mapping[str, Mapping[str, str]] | None = None,
-        ) -> FakeBoard:
-            self.asked.append((model, accel, lock))
-            return board
-
-        self.monkeypatch.setattr("nandlab.board.opening.open_board", opened)
-        self.monkeypatch.setattr(sys, "argv", ["nandlab", *map(str, argv)])
-        self.capsys.readouterr()
-        with pytest.raises(SystemExit) as ended:
-            main()
-        code = ended.value.code
-        assert code is None or isinstance(code, int)
-        return Ended(code or 0, *self.capsys.readouterr())
-
-    def elsewhere(self, name: str) -> Path:
-        """Goes to a folder of its own, where nothing has been run yet."""
-        self.folder = self.folder / name
-        self.folder.mkdir()
-        self.monkeypatch.chdir(self.folder)
-        return self.folder
-
-    def published(self) -> Path:
-        """The run's figures file."""
-        path = self.folder / "small.figures.json"
-        assert self.nandlab(very_board(), "publish", self.run.path, "-o", path).status == 0
-        return path
 
 
 @pytest.fixture
 def place(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> Place:
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(runner, "commit", lambda: COMMIT)
-    made = Place(tmp_path, monkeypatch, capsys)
-    made.ran(very_board())
-    return made
-
-
-def refused(ended: Ended) -> str:
-    """What a command that refused its input said, which must be a line."""
-    assert (ended.status, ended.out) == (2, "")
-    *before, line = ended.err.splitlines()
-    assert before in ([], ["preparing the board"])
-    assert "Traceback" not in line
-    return line
+    return placed(tmp_path, monkeypatch, capsys)
 
 
 @pytest.mark.parametrize("of", ["folder", "file"])
@@ -279,15 +128,6 @@ def test_a_trial_that_fails_now_differs_in_its_status(place: Place) -> None:
     assert ended.status == 1
     assert ended.out == f"trials.{place.run.head().trials[0]}.status: 'ok' / 'board_lost'\n"
     assert "board_lost: the fake board was told to go" in ended.err
-
-
-def leaves(value: object, path: tuple[str | int, ...] = ()) -> list[tuple[str | int, ...]]:
-    """The places of all numbers in a value."""
-    if isinstance(value, dict):
-        return [p for k, v in value.items() for p in leaves(v, (*path, k))]
-    if isinstance(value, list):
-        return [p for i, v in enumerate(value) for p in leaves(v, (*path, i))]
-    return [path] if isinstance(value, (int, float)) else []
 
 
 def dotted(told: Any, path: tuple[str | int, ...]) -> str:
@@ -469,14 +309,53 @@ def test_a_run_on_the_hosts_time_is_neither_published_nor_repeated(place: Place)
     assert not Path("file").exists()
 
 
-def test_a_trial_that_failed_is_neither_published_nor_repeated(place: Place) -> None:
+def test_a_run_that_failed_as_a_whole_is_not_published_but_repeated(place: Place) -> None:
     place.elsewhere("lost")
     board = very_board()
     board.lose_at = "fill"
     place.ran(board)
-    for argv in (("publish", place.run.path, "-o", "file"), ("reproduce", place.run.path)):
-        assert "did not end well (board_lost)" in refused(place.nandlab(board, *argv))
+    said = refused(place.nandlab(board, "publish", place.run.path, "-o", "file"))
+    assert "no trial of this run ended well" in said
+    assert "board_lost: the fake board was told to go" in said
     assert not Path("file").exists()
+    ended = place.nandlab(board, "reproduce", place.run.path)
+    assert (ended.status, ended.out) == (0, "")
+    assert ended.err.endswith("no difference: 4 trials; 4 failed as before\n")
+
+
+@pytest.mark.parametrize("of", ["folder", "file"])
+def test_trials_that_failed_are_told_and_must_fail_again(place: Place, of: str) -> None:
+    place.elsewhere("full")
+    place.ran(ubifs_is_full())
+    path = place.run.path if of == "folder" else place.published()
+    ended = place.nandlab(ubifs_is_full(), "reproduce", path)
+    assert (ended.status, ended.out) == (0, "")
+    assert ended.err.endswith("no difference: 4 trials; 2 failed as before\n")
+    ended = place.nandlab(very_board(), "reproduce", path, "--out", "all-well")
+    lost = next(t.id for t in place.run.trials() if not t.ok)
+    assert (ended.status, ended.out) == (1, f"trials.{lost}.status: 'trial_failed' / 'ok'\n")
+    assert "of 4 trials 2 differ;" in ended.err
+
+
+def test_a_figures_file_tells_what_is_left_out_and_why(place: Place) -> None:
+    place.elsewhere("full")
+    place.ran(ubifs_is_full())
+    ended = place.nandlab(very_board(), "publish", place.run.path, "-o", "file")
+    head, reason, path = ended.out.splitlines()
+    assert (ended.status, path) == (0, "file")
+    assert head == "2 of 4 trials failed and are left out:"
+    assert reason.startswith("  2: trial_failed: ") and FULL in reason
+    published = Published.model_validate_json(Path("file").read_bytes())
+    assert published.text() == Path("file").read_text()
+    trials = list(place.run.trials())
+    assert [t.id for t in published.trials] == [t.id for t in trials if t.ok]
+    assert [(t.id, t.error) for t in published.failed] == [
+        (t.id, t.error) for t in trials if not t.ok
+    ]
+    told = json.loads(Path("file").read_text())
+    told["failed"][0]["id"] = told["trials"][0]["id"]
+    Path("twice").write_text(json.dumps(told))
+    assert "each once" in refused(place.nandlab(very_board(), "reproduce", "twice"))
 
 
 def test_a_run_is_not_compared_with_itself(place: Place) -> None:

@@ -49,7 +49,12 @@ class Difference:
     """What a reader must know of it, in words; empty: nothing."""
 
     def __str__(self) -> str:
-        return f"{self.path}: {self.a!r} / {self.b!r}" + (f" ({self.note})" if self.note else "")
+        a, b = self.values()
+        return f"{self.path}: {a} / {b}" + (f" ({self.note})" if self.note else "")
+
+    def values(self) -> tuple[str, str]:
+        """Each side's value in words."""
+        return repr(self.a), repr(self.b)
 
 
 def compare(run_a: RunFolder, run_b: RunFolder) -> list[Difference]:

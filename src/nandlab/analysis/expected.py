@@ -9,13 +9,20 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Protocol
+from typing import Any, Protocol
 
 from nandlab.analysis.compare import Difference, by_name, differences, gave
 from nandlab.base.digest import digest
 from nandlab.base.errors import UsageError
 from nandlab.results.folder import RunFolder
-from nandlab.results.published import FIGURES, Published, TrialFigures, figures_of, read
+from nandlab.results.published import (
+    FIGURES,
+    FailedTrial,
+    Published,
+    TrialFigures,
+    figures_of,
+    read,
+)
 from nandlab.results.record import Run, Trial
 
 REST = (
@@ -32,11 +39,11 @@ class Expected(Protocol):
     keys: Mapping[str, str]
     """The key of each trial that the run has finished, in the order of its plan."""
 
-    def refuse_failed(self, trial_id: str) -> None:
-        """UsageError if the trial did not end well: it has no figures to compare."""
-
     def differences(self, trial: Trial) -> list[Difference]:
         """What differs in the trial as it was run again."""
+
+    def sides(self, trial: Trial) -> tuple[Trial, Trial]:
+        """The trial as it was and as it was run again, both with no more than the record has."""
 
 
 class ExpectedFolder:
@@ -48,50 +55,70 @@ class ExpectedFolder:
         self._trials = {trial.id: trial for trial in RunFolder(path).trials()}
         self.keys: Mapping[str, str] = {trial.id: trial.key for trial in self._trials.values()}
 
-    def refuse_failed(self, trial_id: str) -> None:
-        """See Expected."""
-        trial = self._trials[trial_id]
-        if not trial.ok:
-            raise UsageError(f"{self.path}: {trial_id} did not end well ({trial.status})")
-
     def differences(self, trial: Trial) -> list[Difference]:
         """See Expected; everything is there, so everything is named."""
-        before = self._trials[trial.id]
+        before, path = self._trials[trial.id], f"trials.{trial.id}"
+        if not before.ok:
+            return list(differences(_ending(before), _ending(trial), path))
         told = gave(before, trial), gave(trial, before)
-        return list(differences(*told, f"trials.{trial.id}"))
+        return list(differences(*told, path))
 
-    def figures(self, trial_id: str) -> TrialFigures:
-        """The trial's line of a figures file."""
-        self.refuse_failed(trial_id)
-        trial = self._trials[trial_id]
-        if not trial.key:
-            raise UsageError(f"{self.path}: {trial_id} is older than trials' keys; run it again")
-        told = figures_of(trial) | {"key": trial.key, "sha256": trial_digest(trial)}
-        return TrialFigures.model_validate(told)
+    def sides(self, trial: Trial) -> tuple[Trial, Trial]:
+        """See Expected."""
+        return self._trials[trial.id], trial
 
 
 class ExpectedFigures:
-    """A figures file; only trials that ended well are in one."""
+    """A figures file."""
 
     def __init__(self, path: Path) -> None:
         published = read(path)
         self.path = path
         self.head = published.run
         self._trials = {trial.id: trial for trial in published.trials}
-        self.keys: Mapping[str, str] = {trial.id: trial.key for trial in published.trials}
-
-    def refuse_failed(self, trial_id: str) -> None:
-        """See Expected."""
+        self._failed = {trial.id: trial for trial in published.failed}
+        every: list[TrialFigures | FailedTrial] = [*published.trials, *published.failed]
+        keys = {trial.id: trial.key for trial in every}
+        self.keys: Mapping[str, str] = {i: keys[i] for i in self.head.trials if i in keys}
 
     def differences(self, trial: Trial) -> list[Difference]:
         """See Expected: the named figures, and if these are equal the hash of everything."""
-        before, path = self._trials[trial.id], f"trials.{trial.id}"
+        path = f"trials.{trial.id}"
+        if failed := self._failed.get(trial.id):
+            return list(differences(_ending(failed), _ending(trial), path))
+        before = self._trials[trial.id]
         figures, again = before.model_dump(include=set(FIGURES)), figures_of(trial)
         named = [{k: by_name(v) for k, v in side.items()} for side in (figures, again)]
         found = list(differences(named[0], named[1], path))
         if not found and before.sha256 != (now := trial_digest(trial)):
             found = [Difference(f"{path}.sha256", before.sha256, now, REST)]
         return found
+
+    def sides(self, trial: Trial) -> tuple[Trial, Trial]:
+        """See Expected: figures that the file does not have are told of neither side."""
+        if failed := self._failed.get(trial.id):
+            return _bare({"id": failed.id} | _ending(failed), trial), trial
+        before = self._trials[trial.id].model_dump(include=set(FIGURES))
+        now = figures_of(trial) | {"error": trial.error}
+        return _bare(before, trial), _bare(now, trial)
+
+
+ASKED = (
+    *("study", "filesystem", "options", "chip", "state", "image", "workload", "parameters"),
+    *("seed", "phase_offset_ms", "open_ended"),
+)
+"""What a trial was asked, and whether its load was stopped early: no figures file tells these."""
+
+
+def _bare(figures: Mapping[str, Any], like: Trial) -> Trial:
+    """A trial with these figures and nothing else that was measured, asked as another was."""
+    asked = like.model_dump(include=set(ASKED))
+    return Trial.model_validate({**asked, **figures}).knowing(like.sources)
+
+
+def _ending(trial: Trial | FailedTrial) -> dict[str, str | None]:
+    """How a trial ended; the rest of a failed one may end where the host noticed."""
+    return {"status": trial.status, "error": trial.error}
 
 
 def expected(path: Path) -> Expected:
@@ -104,12 +131,37 @@ def expected(path: Path) -> Expected:
 
 
 def publish(path: Path) -> Published:
-    """The figures file of a run's finished trials; UsageError if one of them cannot be in it."""
-    run = ExpectedFolder(path)
-    _refuse_what_does_not_repeat(path, run.head)
-    if not run.keys:
+    """The figures file of a run's finished trials; UsageError if one of them cannot be in it.
+
+    Trials that failed are told with their reasons; UsageError if no other is there.
+    """
+    run = RunFolder(path)
+    _refuse_what_does_not_repeat(path, run.head())
+    finished = list(run.trials())
+    if not finished:
         raise UsageError(f"{path}: no trial of this run is finished")
-    return Published(run=run.head, trials=[run.figures(trial_id) for trial_id in run.keys])
+    old = next((trial.id for trial in finished if not trial.key), None)
+    if old is not None:
+        raise UsageError(f"{path}: {old} is older than trials' keys; run it again")
+    figures = [_figures(trial) for trial in finished if trial.ok]
+    if not figures:
+        ends = f"{finished[0].id}: {finished[0].status}: {finished[0].error}"
+        raise UsageError(f"{path}: no trial of this run ended well; the first is {ends}")
+    return Published(
+        run=run.head(), trials=figures, failed=[_failed(t) for t in finished if not t.ok]
+    )
+
+
+def _figures(trial: Trial) -> TrialFigures:
+    """The trial's line of a figures file."""
+    told = figures_of(trial) | {"key": trial.key, "sha256": trial_digest(trial)}
+    return TrialFigures.model_validate(told)
+
+
+def _failed(trial: Trial) -> FailedTrial:
+    """The line of one that failed."""
+    told = {"id": trial.id, "key": trial.key} | _ending(trial)
+    return FailedTrial.model_validate(told)
 
 
 def trial_digest(trial: Trial) -> str:

@@ -30,6 +30,14 @@ def figures3(value: float) -> str:
     return f"{value:.{decimals}f}"
 
 
+def exact(value: float) -> str:
+    """Every digit of a value, with marks of thousands; a whole number without a point.
+
+    A float is told to 15 figures, as far as each decimal number is told apart.
+    """
+    return f"{int(value):,}" if value == int(value) else f"{value:,.15g}"
+
+
 def unit_for(largest: float, units: Units) -> tuple[float, str]:
     """The unit (size, name) in which ``largest`` is written; the smallest unit for 0."""
     return next((u for u in units if abs(largest) >= u[0]), units[-1])
@@ -95,6 +103,12 @@ class Quantity:
     """The units of its axis and its columns; a unit without a name adds nothing to the number."""
     axis: str
     """Title of a chart's axis; ``{u}`` is the unit, ``{title}`` the figure's own title."""
+    base: str = ""
+    """Name of the unit that its values are in; empty: it has none."""
+
+    def exact(self, value: float) -> str:
+        """A value to its last digit, in the base unit: 1,234,567 ns."""
+        return f"{exact(value)} {self.base}".strip()
 
 
 PLAIN: Units = ((1.0, ""),)
@@ -102,11 +116,11 @@ SHARE: Units = ((0.01, "%"),)
 QUANTITIES = {
     q.name: q
     for q in (
-        Quantity("time", time, TIME_UNITS, "board time, {u}"),
-        Quantity("bytes", size, BYTE_UNITS, "{u}"),
-        Quantity("bytes_per_s", rate, BYTE_UNITS, "{u}/s"),
-        Quantity("energy", energy, ENERGY_UNITS, "{title}, {u}"),
-        Quantity("per_s", count, PLAIN, "{title}"),
+        Quantity("time", time, TIME_UNITS, "board time, {u}", "ns"),
+        Quantity("bytes", size, BYTE_UNITS, "{u}", "B"),
+        Quantity("bytes_per_s", rate, BYTE_UNITS, "{u}/s", "B/s"),
+        Quantity("energy", energy, ENERGY_UNITS, "{title}, {u}", "J"),
+        Quantity("per_s", count, PLAIN, "{title}", "1/s"),
         Quantity("count", count, PLAIN, "{title}"),
         Quantity("ratio", ratio, PLAIN, "{title}"),
         Quantity("share", percent, SHARE, "{title}, {u}"),

@@ -4,10 +4,15 @@
 from __future__ import annotations
 
 import sys
+from collections import Counter
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
+
+if TYPE_CHECKING:
+    from nandlab.results.published import FailedTrial
 
 
 def publish(
@@ -18,6 +23,7 @@ def publish(
 
     It has the study, the very board, the figures of each finished trial, and a hash of all else
     that the trial gave. nandlab reproduce FILE runs it again. The same run gives the same bytes.
+    A trial that failed has no figures. It is left out, and the file and the output tell why.
     """
     from nandlab.analysis.expected import publish as published
     from nandlab.base.checkout import DIRTY
@@ -31,4 +37,15 @@ def publish(
             "with, and reproduce will then refuse",
             file=sys.stderr,
         )
+    for line in _left_out(figures.failed, len(figures.trials) + len(figures.failed)):
+        print(line)
     print(out)
+
+
+def _left_out(failed: Sequence[FailedTrial], of: int) -> list[str]:
+    """How many trials failed, then a line for each reason; nothing if none did."""
+    if not failed:
+        return []
+    reasons = Counter((trial.status, trial.error) for trial in failed)
+    lines = [f"  {n}: {status}: {error}" for (status, error), n in reasons.items()]
+    return [f"{len(failed)} of {of} trials failed and are left out:", *lines]

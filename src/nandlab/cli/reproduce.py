@@ -55,7 +55,8 @@ def reproduce(
     same, or if the trials would not be the same, nothing is run, and the exit status is 2.
     Every trial is run, none is taken from results/store. Interrupted, it goes on where it was when
     it is run again. The exit status is 0 if nothing differs; else it is 1, and the first difference
-    is printed: its place, RUN's value, and the new one.
+    is printed: its place, RUN's value, and the new one. A trial that failed in RUN must fail again,
+    for the same reason.
     A study with images or a catalog of its own: call this in the folder of the study.
     """
     from nandlab.analysis.expected import expected
@@ -87,15 +88,18 @@ def reproduce(
 
 def _tell(before: Expected, folder: RunFolder, ids: list[str]) -> None:
     """Prints the first difference, if any; the exit status is then 1."""
-    first, differing = None, 0
+    first, differing, failed = None, 0, 0
     for again in (t for i in ids if (t := folder.load(i)) is not None):
         found = before.differences(again)
         differing += bool(found)
         first = first or next(iter(found), None)
         if not again.ok:
+            failed += 1
             print(f"{again.id}: {again.status}: {again.error}", file=sys.stderr)
     if first is None:
-        print(f"no difference: {len(ids)} trial{'' if len(ids) == 1 else 's'}", file=sys.stderr)
+        as_before = f"; {failed} failed as before" if failed else ""
+        trials = f"{len(ids)} trial{'' if len(ids) == 1 else 's'}"
+        print(f"no difference: {trials}{as_before}", file=sys.stderr)
         return
     print(first)
     how_many = f"of {len(ids)} trials {differing} differ{'s' if differing == 1 else ''}"

@@ -4,12 +4,30 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Literal
+from pathlib import Path
+from typing import Annotated, Literal
+
+import typer
 
 from nandlab.base.errors import UsageError
 
 Style = Literal["auto", "bar", "plain", "json", "none"]
 """How progress is shown on standard error."""
+
+Format = Literal["text", "markdown", "csv", "json"]
+"""How a verb prints its tables."""
+
+StudyArgument = Annotated[
+    str, typer.Argument(metavar="STUDY", help="a study file, or the name of a shipped study")
+]
+BoardOption = Annotated[
+    str | None,
+    typer.Option("--board", metavar="NAME", help="a board of the catalog instead of the study's"),
+]
+RunArgument = Annotated[Path, typer.Argument(metavar="RUN", help="a run's folder")]
+FormatOption = Annotated[
+    Format, typer.Option("--format", help="text or markdown to read, csv or json for programs")
+]
 
 
 def pairs(given: Iterable[str], option: str) -> dict[str, str]:

@@ -12,6 +12,7 @@ from nandlab.analysis.spread import Spread
 from nandlab.base import units
 from nandlab.report import layout, looks
 from nandlab.report.charts import Chart, Spec
+from nandlab.report.sheets import aligned
 
 Table = Mapping[str, Sequence[Sequence[Foretold]]]
 """Part -> for each ensemble of the setting what is foretold: nothing if no trial ended well."""
@@ -37,22 +38,13 @@ def lines(setting: Setting, table: Table, *, phases: bool) -> Iterator[str]:
             rows += [_row(part, setting, one, phases=phases) for one in shown]
         yield ""
         yield ensemble.label
-        yield from _aligned(rows)
+        yield from aligned(rows, (0, len(HEAD) - 1))
 
 
 def _row(part: str, setting: Setting, one: Foretold, *, phases: bool) -> tuple[str, ...]:
     phase = setting.words.phase(one.phase).title if one.phase else "all"
     times = one.measured.brief(units.time), one.predicted.brief(units.time)
     return (f"{part}: {phase}" if phases else part, *times, units.ratio(one.ratio), one.doubt)
-
-
-def _aligned(rows: Sequence[tuple[str, ...]]) -> Iterator[str]:
-    widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
-    for row in rows:
-        first, *others = row
-        cells = [first.ljust(widths[0])]
-        cells += [cell.rjust(w) for cell, w in zip(others[:-1], widths[1:-1], strict=True)]
-        yield "  ".join([*cells, others[-1]]).rstrip()
 
 
 def as_json(setting: Setting, table: Table) -> Iterator[dict[str, Any]]:

@@ -4,12 +4,13 @@
 It has the run's head, with its study and its board, and for each trial the figures that a reader
 checks by hand. A hash covers all else of the trial: counts per block, series, the kernel's log. The
 file is JSON with one line a trial, so that a diff of two versions names trials. The same run gives
-the same bytes.
+the same bytes. A trial that failed has no figures: the file tells how it failed.
 """
 
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Literal
 
@@ -54,6 +55,15 @@ class TrialFigures(Strict):
     sha256: str = Field(description="of all that the trial measured and told, figures included")
 
 
+class FailedTrial(Strict):
+    """A trial of the run that did not end well, told in place of its figures."""
+
+    id: str
+    key: str = Field(min_length=1, description="the hash of all that the trial is")
+    status: Literal["trial_failed", "not_measured", "board_lost"]
+    error: str | None = Field(description="the reason, as the trial tells it")
+
+
 FIGURES = tuple(name for name in TrialFigures.model_fields if name not in ("key", "sha256"))
 """The fields that are compared one by one."""
 
@@ -71,20 +81,34 @@ class Published(Strict):
     format: Literal[1] = FORMAT
     run: Run
     trials: list[TrialFigures] = Field(min_length=1)
+    failed: list[FailedTrial] = Field(default=[], description="no line of it, if none failed")
 
     @model_validator(mode="after")
     def _trials_are_the_runs(self) -> Published:
-        ids = [trial.id for trial in self.trials]
-        if ids != [i for i in self.run.trials if i in ids]:
+        """Each list has trials of the run in their order, and no trial is in both."""
+        listed = [trial.id for trial in self.trials], [trial.id for trial in self.failed]
+        in_order = all(ids == [i for i in self.run.trials if i in ids] for ids in listed)
+        if not in_order or set(listed[0]) & set(listed[1]):
             raise ValueError("its trials are not those of its run, each once and in their order")
         return self
 
     def text(self) -> str:
         """The file: the head with a line for each value, then a line for each trial."""
-        lines = [t.model_dump_json(exclude_defaults=True) for t in self.trials]
         start = f'"kind":"{self.kind}","format":{self.format}'
-        run, trials = self.run.model_dump_json(indent=1), ",\n".join(lines)
-        return f'{{{start},\n"run":{run},\n"trials":[\n{trials}\n]}}\n'
+        run = self.run.model_dump_json(indent=1)
+        parts = [start, f'"run":{run}', _lines("trials", self.trials)]
+        if self.failed:
+            parts.append(_lines("failed", self.failed))
+        return "{" + ",\n".join(parts) + "}\n"
+
+
+def _lines(name: str, trials: Sequence[Strict]) -> str:
+    """A list of the file with a line for each trial."""
+    return (
+        f'"{name}":[\n'
+        + ",\n".join(t.model_dump_json(exclude_defaults=True) for t in trials)
+        + "\n]"
+    )
 
 
 def write(path: Path, published: Published) -> None:

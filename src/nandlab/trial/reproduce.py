@@ -70,7 +70,6 @@ def again(before: Expected, only: Sequence[str] = ()) -> Again:
         if trial_id not in before.keys:
             there = ", ".join(list(before.keys)[:3])
             raise UsageError(f"{path}: no finished trial {trial_id!r}; there are: {there}, ...")
-        before.refuse_failed(trial_id)
     model = _model(head, path)
     study = studies.again(head.spec, _home(head, path), f"{path}: spec")
     specs = studies.plan(study, f"{path}: spec", model, lock)

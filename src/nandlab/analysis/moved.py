@@ -1,0 +1,165 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Which figures moved between two runs of the same trials, by how much, and how far that is.
+
+A figure moved if it is not the same in any one trial, to the last digit. How far that is, is told
+against the ensemble: a change within the range of its seeds and phase offsets may be no change of
+what is measured, but on a board that repeats it has a cause.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence, Set
+from dataclasses import dataclass, replace
+
+from nandlab.analysis import words
+from nandlab.analysis.compare import Difference, compare_trials
+from nandlab.analysis.figures import find
+from nandlab.analysis.groups import Ensemble, group
+from nandlab.analysis.named import follows, known, meant, names
+from nandlab.analysis.spread import Spread, spread
+from nandlab.base.units import Quantity
+from nandlab.results.folder import RunFolder
+from nandlab.results.record import Trial
+
+STATUS = "status"
+"""The name of a row that tells how trials ended."""
+
+Side = Spread | str | None
+"""A figure's spread; words, of what is no number; None: not measured."""
+
+
+@dataclass(frozen=True)
+class Moved:
+    """A figure of a configuration that is not what it was."""
+
+    name: str
+    before: Side
+    now: Side
+    trials: tuple[str, ...]
+    """Ids of those in which it is not the same."""
+    quantity: Quantity | None = None
+    """None: it is no number."""
+    by_trial: Spread | None = None
+    """By how much it grew in each trial, those included in which it is the same."""
+
+    @property
+    def change(self) -> float | None:
+        """By how much the median grew, in the figure's base unit; None where there are not two."""
+        if isinstance(self.before, Spread) and isinstance(self.now, Spread):
+            return self.now.median - self.before.median
+        return None
+
+    @property
+    def share(self) -> float | None:
+        """The change over the median before; None where that is 0 or not known."""
+        known = isinstance(self.before, Spread) and self.before.median
+        return self.change / abs(known) if known and self.change is not None else None
+
+    @property
+    def within(self) -> bool | None:
+        """Whether the two ensembles' ranges touch; None where a side is no ensemble."""
+        if not isinstance(self.before, Spread) or not isinstance(self.now, Spread):
+            return None
+        ensembles = self.before.n > 1 and self.now.n > 1
+        return self.before.overlaps(self.now) if ensembles else None
+
+
+@dataclass(frozen=True)
+class Held:
+    """A configuration held against what it was."""
+
+    setting: str
+    label: str
+    trials: tuple[str, ...]
+    moved: tuple[Moved, ...]
+    """Empty: it is the same."""
+
+    @property
+    def title(self) -> str:
+        """What names it among all configurations of a study."""
+        return f"{self.label}, {self.setting}"
+
+
+def held(
+    pairs: Sequence[tuple[Trial, Trial]],
+    unlike: Mapping[str, Sequence[Difference]],
+    only: Sequence[str] = (),
+) -> list[Held]:
+    """Each configuration of these trials, which were then and are now, in the order of the plan.
+
+    unlike: by id, all that differs in a trial. What no figure tells is told by its first place.
+    only: figures, as named.meant() takes them, beside which nothing but how trials ended counts;
+    empty: all. UsageError if no trial has such a figure.
+    """
+    before = {now.id: then for then, now in pairs}
+    settings = group(now for _, now in pairs)
+    there = known([*settings, *group(before.values())]) if only else ()
+    wanted = {name for asked in only for name in meant(asked, there)}
+    found = []
+    for setting in settings:
+        for e in setting.ensembles:
+            then = replace(e, trials=tuple(before[t.id] for t in e.trials))
+            differ = {t.id: unlike[t.id] for t in e.trials if unlike.get(t.id)}
+            moved = tuple(_moved(then, e, differ, wanted)) if differ else ()
+            ids = tuple(t.id for t in e.trials)
+            found.append(Held(setting.title, e.label, ids, moved))
+    return found
+
+
+def of_runs(a: RunFolder, b: RunFolder) -> list[Held]:
+    """The configurations of all trials that both runs have finished, a's held against b's."""
+    loaded = ((a.load(i), b.load(i)) for i in a.head().trials if i in set(b.head().trials))
+    pairs = [(then, now) for then, now in loaded if then is not None and now is not None]
+    return held(pairs, {now.id: list(compare_trials(then, now, now.id)) for then, now in pairs})
+
+
+def _moved(
+    then: Ensemble, now: Ensemble, unlike: Mapping[str, Sequence[Difference]], wanted: Set[str]
+) -> Iterator[Moved]:
+    """How trials end now, then the figures, then what differs beside these."""
+    yield from _endings(then, now)
+    figures = list(_figures(then, now, wanted))
+    yield from figures
+    told = {i for m in figures for i in m.trials}
+    told |= {t.id for t in (*then.trials, *now.trials) if not t.ok}
+    for trial_id in unlike if not wanted else ():
+        if trial_id not in told:
+            yield _beside(trial_id, unlike[trial_id][0], len(unlike[trial_id]) - 1)
+
+
+def _endings(then: Ensemble, now: Ensemble) -> Iterator[Moved]:
+    """A row for each way in which trials end otherwise than they did."""
+    ways: dict[tuple[str, str], list[str]] = {}
+    for a, b in zip(then.trials, now.trials, strict=True):
+        if _ending(a) != _ending(b):
+            ways.setdefault((_ending(a), _ending(b)), []).append(a.id)
+    for (was, ends), ids in ways.items():
+        yield Moved(STATUS, was, ends, tuple(ids))
+
+
+def _ending(trial: Trial) -> str:
+    return "ok" if trial.ok else f"{trial.status}: {trial.error or 'no reason was recorded'}"
+
+
+def _figures(then: Ensemble, now: Ensemble, wanted: Set[str]) -> Iterator[Moved]:
+    """The figures that are not the same in a trial that ended well both times."""
+    pairs = [(a, b) for a, b in zip(then.trials, now.trials, strict=True) if a.ok and b.ok]
+    both = [t for pair in pairs for t in pair]
+    of = words.of(both)
+    every = names(both, of)
+    shown = [n for n in every if (n in wanted if wanted else not follows(n))]
+    for figure in (find(name, of) for name in shown):
+        values = {a.id: (figure(a), figure(b)) for a, b in pairs}
+        ids = tuple(i for i, (was, is_now) in values.items() if was != is_now)
+        if ids:
+            sides = then.spread(figure), now.spread(figure)
+            grown = [y - x for x, y in values.values() if x is not None and y is not None]
+            yield Moved(figure.name, *sides, ids, figure.quantity, spread(grown))
+
+
+def _beside(trial_id: str, first: Difference, more: int) -> Moved:
+    """A trial whose figures are all the same, though it is not."""
+    if first.note:
+        return Moved("other", None, first.note, (trial_id,))
+    name = first.path.removeprefix(f"trials.{trial_id}.")
+    return Moved(f"{name} (and {more} more)" if more else name, *first.values(), (trial_id,))

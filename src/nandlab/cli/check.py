@@ -1,0 +1,111 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""``nandlab check``: whether a study still gives the figures of its baseline."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Literal
+
+import typer
+
+from nandlab.base.errors import UsageError
+from nandlab.cli.board import Yaffs2Option
+from nandlab.cli.run import (
+    CORES,
+    AnewOption,
+    How,
+    JobsOption,
+    LockedOption,
+    OutOption,
+    ProgressOption,
+)
+from nandlab.cli.words import BoardOption
+
+if TYPE_CHECKING:
+    from nandlab.analysis.expected import Expected
+    from nandlab.results.folder import RunFolder
+
+Format = Literal["text", "markdown", "csv", "json", "junit"]
+
+
+def check(  # noqa: PLR0913 - the command line's own options
+    study: Annotated[
+        str | None,
+        typer.Argument(metavar="STUDY", help="a study file, or the name of a shipped study"),
+    ] = None,
+    *,
+    against: Annotated[
+        Path,
+        typer.Option(metavar="FILE", help="the baseline: a figures file of nandlab publish"),
+    ],
+    run: Annotated[
+        Path | None,
+        typer.Option("--run", metavar="RUN", help="check this run's folder; nothing is run"),
+    ] = None,
+    figure: Annotated[
+        list[str],
+        typer.Option(
+            metavar="NAME",
+            help="only this figure counts, such as chip.erases or 'chip.*'; may be repeated",
+        ),
+    ] = [],  # noqa: B006 - typer copies it
+    form: Annotated[
+        Format,
+        typer.Option(
+            "--format", help="text or markdown to read, csv or json for programs, junit for CI"
+        ),
+    ] = "text",
+    out: OutOption = None,
+    jobs: JobsOption = CORES,
+    board: BoardOption = None,
+    progress: ProgressOption = "auto",
+    yaffs2_source: Yaffs2Option = None,
+    anew: AnewOption = False,
+    locked: LockedOption = False,
+) -> None:
+    """Run a study, and tell which figures are not those of its baseline any more.
+
+    The exit status is 0 if every figure of every trial is the same to the last digit, 1 if one
+    moved, 2 if the two cannot be held against each other. The table names each figure that moved,
+    by how much, and whether that is within the ranges of the two ensembles.
+    The study is run as nandlab run does it: finished trials are kept, and it may be interrupted.
+    Only the trials that the baseline has are run. With --run, nothing is run.
+    What is under test may differ from the baseline's: a file system's module, a kernel, a tool.
+    That is told. The study and the board's model must be the same. A module that was built anew
+    from other source takes other times, by some ns; --figure 'chip.*' looks at the flash alone.
+    """
+    from nandlab.analysis.checked import check as checked
+    from nandlab.analysis.checked import notes
+    from nandlab.analysis.expected import expected
+    from nandlab.report import moves
+    from nandlab.results.folder import RunFolder
+
+    if (study is None) == (run is None):
+        raise UsageError("check: name the STUDY to run, or a run that was made with --run RUN")
+    baseline = expected(against)
+    if study is not None:
+        how = How(out, jobs, progress, yaffs2_source, anew, locked)
+        folder = _ran(study, board, how, baseline)
+    else:
+        assert run is not None
+        folder = RunFolder(run)
+    held = checked(baseline, folder, figure)
+    for line in notes(baseline, folder.head()):
+        print(line, file=sys.stderr)
+    print(moves.told(held, form), end="")
+    if any(one.moved for one in held):
+        raise typer.Exit(1)
+
+
+def _ran(study: str, board: str | None, how: How, baseline: Expected) -> RunFolder:
+    """The run of the study, with every trial of the baseline."""
+    from nandlab.analysis.checked import refuse_another
+    from nandlab.plan.study import find, read
+    from nandlab.results.record import Run
+
+    def refuse(head: Run) -> None:
+        refuse_another(baseline, Run.model_validate_json(head.model_dump_json()))
+
+    keys = baseline.keys
+    return how.run(read(find(study), board), lambda s: [t for t in s if t.id in keys], refuse)

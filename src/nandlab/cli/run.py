@@ -1,0 +1,138 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""``nandlab run``: the trials of a study that its run still lacks; and how other verbs run one."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import sys
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from nandlab.cli.board import Accel, AccelOption, Yaffs2Option
+from nandlab.cli.words import BoardOption, StudyArgument, Style
+
+if TYPE_CHECKING:
+    from nandlab.plan.study import Study
+    from nandlab.plan.trialspec import TrialSpec
+    from nandlab.results.folder import RunFolder
+    from nandlab.results.record import Run
+
+OutOption = Annotated[
+    Path | None, typer.Option(help="the run's folder; default: results/<study>/<run id>")
+]
+JobsOption = Annotated[
+    int, typer.Option(min=1, help="trials at once; default: the number of cores")
+]
+ProgressOption = Annotated[Style, typer.Option(help="auto: bar on a terminal, plain elsewhere")]
+AnewOption = Annotated[
+    bool,
+    typer.Option("--anew", help="take no trial from results/store; run all that the run lacks"),
+]
+LockedOption = Annotated[
+    bool, typer.Option("--locked", help="refuse to run if the locked packages are not to be had")
+]
+CORES = os.cpu_count() or 1
+
+
+def any_run(head: Run) -> None:
+    """Refuses no run."""
+
+
+@dataclass(frozen=True)
+class How:
+    """How a study is run, as the command line says."""
+
+    out: Path | None
+    jobs: int
+    progress: Style
+    yaffs2_source: Path | None
+    anew: bool
+    locked: bool
+    accel: Accel = Accel.tcg
+
+    def run(
+        self,
+        study: Study,
+        part: Callable[[Sequence[TrialSpec]], Sequence[TrialSpec]],
+        refuse: Callable[[Run], None] = any_run,
+    ) -> RunFolder:
+        """Runs the trials that ``part`` takes of the study's, those that the folder lacks.
+
+        refuse: may end it by its error when the board is known, before anything is written.
+        """
+        from nandlab.base.paths import RESULTS
+        from nandlab.board.opening import open_board
+        from nandlab.cli.progress import watcher
+        from nandlab.image.begin import Maker, brought
+        from nandlab.plan.study import plan
+        from nandlab.results.store import Store
+        from nandlab.trial import run as runner
+
+        specs = brought(plan(study), strictly=self.locked)
+        print("preparing the board", file=sys.stderr, flush=True)
+        there = open_board(specs[0].board, self.accel.value, self.yaffs2_source, locked=self.locked)
+        runner.refuse_what_the_kernel_lacks(specs, there.kernel_config, study.name)
+        head = runner.head(study, specs, there)
+        refuse(head)
+        folder = runner.open_folder(head, self.out)
+        store = None if self.anew else Store(RESULTS / "store")
+        with folder.held():
+            wanted = runner.with_images(folder, part(specs), there, Maker(there), store)
+            watch = watcher(self.progress)
+            asyncio.run(runner.execute(folder, wanted, there, self.jobs, watch, store))
+        return folder
+
+
+def run(  # noqa: PLR0913 - the command line's own options
+    study: StudyArgument,
+    out: OutOption = None,
+    jobs: JobsOption = CORES,
+    *,
+    board: BoardOption = None,
+    members: Annotated[
+        int | None,
+        typer.Option(min=1, help="run only the first N members of the ensemble; default: all"),
+    ] = None,
+    shard: Annotated[
+        str | None,
+        typer.Option(
+            metavar="I/N", help="run only every Nth trial, from the Ith on; nandlab merge joins"
+        ),
+    ] = None,
+    accel: AccelOption = Accel.tcg,
+    progress: ProgressOption = "auto",
+    yaffs2_source: Yaffs2Option = None,
+    anew: AnewOption = False,
+    locked: LockedOption = False,
+) -> None:
+    """Run the trials that a study's run still lacks.
+
+    The last line of output is the run's folder. The exit status is 1 if a trial failed.
+    A run can be interrupted and started again: finished trials are kept and never rewritten.
+    A trial that another run has finished (same board, kernel, programs, steps and seed) is taken
+    from results/store, and its file names that run; --anew runs it again.
+    A run goes member by member. A member is every configuration with one seed and phase offset.
+    --members 1 runs the first member only; the same command without it goes on with the others.
+    --shard 1/3, 2/3 and 3/3 run a third each, on three machines; nandlab merge makes one run.
+    The board is made of the packages that boards.lock names. Where these are not to be had, the
+    newest are taken, and every result says so; --locked refuses instead.
+    """
+    from nandlab.plan.shard import Shard
+    from nandlab.plan.study import find, read
+    from nandlab.trial.run import order
+
+    read_study = read(find(study), board)
+    only = Shard.read(shard) if shard else Shard(1, 1)
+    how = How(out, jobs, progress, yaffs2_source, anew, locked, accel)
+    folder = how.run(read_study, lambda s: only.part(order(s, read_study.members(members))))
+    failed = [t for t in folder.trials() if not t.ok]
+    for trial in failed:
+        print(f"{trial.id}: {trial.status}: {trial.error}", file=sys.stderr)
+    print(folder.path)
+    if failed:
+        raise typer.Exit(1)

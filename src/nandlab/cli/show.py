@@ -1,0 +1,50 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""``nandlab show``: the results of a run."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from nandlab.cli.words import FormatOption, RunArgument
+
+
+def show(
+    run: RunArgument,
+    form: FormatOption = "text",
+    figure: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME",
+            help="only this figure, a number for each configuration; commit.p99 will do for "
+            "latency.commit.p99, and 'chip.*' is all of the chip",
+        ),
+    ] = None,
+    *,
+    as_json: Annotated[
+        bool, typer.Option("--json", help="a JSON list of trials, as --format json")
+    ] = False,
+) -> None:
+    """Print the results of a run.
+
+    text and markdown have the advice and the main figures. json is a list of trials with all that
+    they measured. csv has a line for each figure of each configuration.
+    With --figure, each format has that figure alone: the median over the ensemble, its range, and
+    how many trials ended well.
+    """
+    from nandlab.report import takeaway, terminal
+    from nandlab.report.sheets import json_text
+    from nandlab.results.folder import RunFolder
+
+    folder, form = RunFolder(run), "json" if as_json else form
+    if figure is not None:
+        print(takeaway.some(folder, figure, form), end="")
+    elif form == "json":
+        print(json_text(terminal.as_json(folder)), end="")
+    elif form == "text":
+        from rich.console import Console
+
+        terminal.print_table(folder, Console())
+    else:
+        print(takeaway.run(folder, form), end="")

@@ -1,0 +1,92 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Figures by the names that readers give: whole, ends, patterns; and the nearest of others."""
+
+from __future__ import annotations
+
+import pytest
+import samples
+
+from nandlab.analysis import words
+from nandlab.analysis.figures import FAMILIES
+from nandlab.analysis.groups import group
+from nandlab.analysis.named import follows, known, meant, names
+from nandlab.base.errors import UsageError
+
+SETTINGS = group(samples.study())
+THERE = known(SETTINGS)
+
+
+def test_every_name_is_a_figures_that_a_trial_has() -> None:
+    (setting,) = SETTINGS
+    assert names(setting.trials, setting.words) == THERE
+    assert len(THERE) == len(set(THERE)) > 60
+    for name in THERE:
+        figure = setting.figure(name)
+        assert any(figure(t) is not None for t in setting.trials if t.ok), name
+
+
+def test_each_family_is_asked_for_its_names() -> None:
+    here = {name.partition(".")[0] for name in THERE}
+    not_measured = {"image", "life", "energy"}
+    assert here == set(FAMILIES) - not_measured
+    one = {"f": 1}
+    trial = samples.trial().model_copy(update={"measured": {"memory": {"peak": 5}, "cpu": one}})
+    told = names([trial], SETTINGS[0].words)
+    assert {"memory.peak", "cpu.f"} <= set(told)
+
+
+def test_a_part_whose_name_no_figure_can_bear_is_left_out() -> None:
+    trial = samples.trial()
+    dotted = trial.phases[0].model_copy(update={"name": "a.b+c"})
+    odd = trial.model_copy(update={"phases": [*trial.phases, dotted]})
+    assert names([odd], words.of([odd])) == names([trial], words.of([trial]))
+
+
+def test_a_failed_trial_has_no_figure() -> None:
+    lost = samples.trial().model_copy(update={"status": "board_lost"})
+    assert names([lost], SETTINGS[0].words) == []
+
+
+@pytest.mark.parametrize(
+    ("asked", "found"),
+    [
+        ("chip.erases", ["chip.erases"]),
+        ("append.p99", ["latency.append.p99"]),
+        ("time", ["time"]),
+        ("*.erases", [n for n in THERE if n.endswith(".erases")]),
+        ("state.*", [f"state.{n}" for n in ("before", "valid", "invalid", "programmed")]),
+    ],
+)
+def test_a_name_its_end_or_a_pattern_is_meant(asked: str, found: list[str]) -> None:
+    assert meant(asked, THERE) == found
+
+
+@pytest.mark.parametrize(
+    ("asked", "near"),
+    [
+        ("chip.erase", "chip.erases"),
+        ("latency.apend.p99", "latency.append.p99"),
+        ("apend.p99", "latency.append.p99"),
+        ("phase.transaction.reads", "phase.transactions.reads"),
+        ("erases", "chip.erases"),  # the end of several
+    ],
+)
+def test_an_unknown_name_is_told_the_nearest(asked: str, near: str) -> None:
+    with pytest.raises(UsageError, match=f"no trial here has a figure '{asked}'; nearest: ") as e:
+        meant(asked, THERE)
+    nearest = str(e.value).partition("nearest: ")[2].split(", ")
+    assert near in nearest
+    assert len(nearest) <= 3
+
+
+@pytest.mark.parametrize("asked", ["", "qqqqqqq", "*.qqq"])
+def test_what_is_like_no_name_is_told_where_names_are(asked: str) -> None:
+    with pytest.raises(UsageError, match="no trial here has a figure"):
+        meant(asked, THERE)
+
+
+def test_rates_and_energy_follow_from_others() -> None:
+    kept = [n for n in THERE if not follows(n)]
+    assert {"chip.erases", "time", "phase.creation", "latency.append.p99"} <= set(kept)
+    for name in ("phase.creation.per_s", "energy.total", "latency.writes.p99", "bytes.read.per_s"):
+        assert follows(name)

@@ -1,0 +1,82 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Tables to take away: whatever their cells say, a row stays a row and a cell a cell."""
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+from xml.etree import ElementTree as ET
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from nandlab.analysis.moved import STATUS, Held, Moved
+from nandlab.analysis.spread import spread
+from nandlab.base.units import QUANTITIES
+from nandlab.report import moves, sheets
+from nandlab.report.sheets import Sheet
+
+SAID = st.text(max_size=20)
+TABLES = st.integers(1, 4).flatmap(
+    lambda n: st.lists(st.lists(SAID, min_size=n, max_size=n), min_size=1, max_size=4)
+)
+
+
+@given(TABLES, SAID)
+def test_markdown_has_a_line_a_row_and_a_bar_a_cell(rows: list[list[str]], title: str) -> None:
+    table = sheets.markdown([Sheet(title, [f"h{i}" for i in range(len(rows[0]))], rows)])
+    lines = [line for line in table.split("\n") if line.startswith("|")]
+    assert len(lines) == len(rows) + 2
+    for line in lines:
+        assert len(re.findall(r"(?<!\\)(?:\\\\)*\|", line)) == len(rows[0]) + 1
+
+
+@given(TABLES)
+def test_csv_is_read_back_with_its_words_in_a_line(rows: list[list[str]]) -> None:
+    head = [f"h{i}" for i in range(len(rows[0]))]
+    records = [dict(zip(head, row, strict=True)) for row in rows]
+    text = sheets.csv_text(head, records)
+    in_lines = [{k: " ".join(v.split()) for k, v in record.items()} for record in records]
+    assert list(csv.DictReader(io.StringIO(text, newline=""))) == in_lines
+    assert text.count("\n") == len(rows) + 1
+
+
+@given(SAID, SAID, SAID)
+def test_junit_is_xml_whatever_a_trial_said(setting: str, label: str, error: str) -> None:
+    held = [Held(setting, label, ("t",), (Moved(STATUS, "ok", error, ("t",)),))]
+    (case,) = ET.fromstring(moves.junit(held)).iter("testcase")
+    failure = case.find("failure")
+    assert failure is not None and (failure.text or "").split()[-3:] == ["1", "of", "1"]
+
+
+def test_text_is_aligned_and_has_no_tail() -> None:
+    table = Sheet("Title", ("figure", "n"), [("a", "12,345"), ("longer", "6")])
+    assert sheets.text([table], ["Before."]) == (
+        "Before.\n\nTitle\nfigure       n\na       12,345\nlonger       6\n"
+    )
+
+
+@pytest.mark.parametrize(
+    ("before", "now", "said", "within"),
+    [
+        ([412, 412], [413, 413], ("412", "413", "+1 (+0.243 %)", "each +1"), False),
+        ([412, 420], [413, 419], ("416", "416", "0", "-1 to +1"), True),
+        ([4, 4], [1, 2], ("4", "1.5", "-2.5 (-62.5 %)", "-3 to -2"), False),
+        ([0], [3], ("0", "3", "+3", "—"), None),
+        ([10**12 + 1], [10**12], ("1,000,000,000,001", "1,000,000,000,000"), None),
+        ([None], [3], ("—", "3", "—"), None),
+    ],
+)
+def test_a_change_is_told_to_the_last_digit_and_against_the_ensemble(
+    before: list[float | None], now: list[float], said: tuple[str, ...], within: bool | None
+) -> None:
+    grown = spread(n - b for b, n in zip(before, now, strict=True) if b is not None)
+    moved = Moved("f", spread(before), spread(now), ("t",), QUANTITIES["count"], grown)
+    assert moved.within is within
+    held = [Held("setting", "UBIFS", ("t",), (moved,))]
+    row = moves.told(held, "markdown").splitlines()[-1].split(" | ")
+    assert tuple(row[1 : 1 + len(said)]) == said
+    (record,) = moves.records(held)
+    assert record["in_range"] is within

@@ -250,7 +250,7 @@ def test_the_report_has_a_row_for_every_claim_and_none_is_blank(tmp_path: Path) 
         assert "flash time by cause" in drawn
         assert "garbage collection" in drawn
     assert "not measured" in table  # write-back off and compression have no trials here
-    assert f"trials/{trials[0].id}.json" in table
+    assert f'href="#trial-{trials[0].id}"' in table
     assert "+34 %" in table
     assert (folder.path / "report" / "paper-figure-1.png").stat().st_size > 1000
     assert "paper-figure-3" not in page or "JFFS2, zlib" not in page

@@ -93,7 +93,7 @@ def test_compare_exits_1_on_a_single_nanosecond(tmp_path: Path) -> None:
     path = b.trial_path(trial.id)
     old = trial.phases[2].ns
     assert old is not None
-    path.write_text(path.read_text().replace(str(old), str(old + 1), 1))
+    samples.rewrite(path, lambda text: text.replace(str(old), str(old + 1), 1))
     done = nandlab("compare", a.path, b.path)
     assert done.returncode == 1
     assert "phases.transactions.ns" in done.stdout

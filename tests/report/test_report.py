@@ -32,6 +32,7 @@ from nandlab.base import units
 from nandlab.report import html, layout, pngmap, readings
 from nandlab.report.charts import Chart
 from nandlab.results.record import Trial
+from nandlab.results.sealed import opened as unsealed
 
 pytestmark = pytest.mark.xdist_group("report")
 CHROMIUM = shutil.which("chromium")
@@ -269,7 +270,7 @@ def test_a_figure_links_to_the_trial_that_has_it(page_path: Path) -> None:
     every = dict(re.findall(r'<tr id="([^"]+)"><td><a href="([^"]+)">', page_path.read_text()))
     for row, said in itertools.chain(*links):
         target = every[unquote(row)]
-        trial = Trial.model_validate_json((page_path.parent / unquote(target)).read_text())
+        trial = Trial.model_validate(unsealed((page_path.parent / unquote(target)).read_bytes()))
         total = totals.total_ns(trial, "transactions")
         assert total is not None
         assert said == units.time(total)

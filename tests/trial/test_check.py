@@ -195,7 +195,7 @@ Change = Callable[[dict[str, Any]], object]
         (lambda t: t["run"]["provenance"].update(accel="kvm"), "figures of another board: "),
         (lambda t: t["run"].update(deterministic=False), "was on the host's time"),
         (lambda t: t.pop("kind"), "not a figures file of nandlab"),
-        (lambda t: t["trials"].clear(), "trials: List should have at least 1 item"),
+        (lambda t: t["trials"].clear(), "trials: must have at least 1 item"),
     ],
 )
 def test_a_baseline_that_cannot_be_held_is_refused(place: Place, change: Change, said: str) -> None:

@@ -68,7 +68,7 @@ def test_two_results_of_one_trial_are_told_and_nothing_is_written(tmp_path: Path
     shutil.copytree(a.path, tmp_path / "b", dirs_exist_ok=True)
     path = RunFolder(tmp_path / "b").trial_path(trials[3].id)
     ns = trials[3].phases[2].ns
-    path.write_text(path.read_text().replace(str(ns), f"{ns}1", 1))
+    samples.rewrite(path, lambda text: text.replace(str(ns), f"{ns}1", 1))
     with pytest.raises(Contradiction, match=r"phases\.transactions\.ns"):
         merge(tmp_path / "out", [a, RunFolder(tmp_path / "b")])
     assert not (tmp_path / "out").exists()

@@ -209,7 +209,7 @@ Change = Callable[[dict[str, Any]], object]
         (lambda t: t["trials"][0].update(status="board_lost"), "trials.0.status: "),
         (lambda t: t["trials"][0].update(id="another"), "not those of its run"),
         (lambda t: t["trials"].append(t["trials"][0]), "not those of its run"),
-        (lambda t: t["trials"].clear(), "trials: List should have at least 1 item"),
+        (lambda t: t["trials"].clear(), "trials: must have at least 1 item"),
         (lambda t: t["trials"][0]["steps"][0].update(ns="soon"), "trials.0.steps.0.ns: "),
         (lambda t: t.pop("kind"), "not a figures file of nandlab"),
         (lambda t: t.update(format=2), "figures of format 2; this nandlab reads format 1"),

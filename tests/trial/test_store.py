@@ -17,6 +17,7 @@ from nandlab.board.fake import Answer, FakeBoard
 from nandlab.cli.progress import Silent
 from nandlab.plan import study
 from nandlab.results.folder import RunFolder
+from nandlab.results.sealed import opened, sealed
 from nandlab.results.store import Store
 from nandlab.trial import run as runner
 
@@ -111,9 +112,9 @@ def test_a_store_outlives_its_runs_and_what_is_broken_there_is_run(tmp_path: Pat
     assert len(board.jobs) == 4
     assert all(t.ok for t in folder.trials())
     first, second, *_ = sorted((tmp_path / "results" / "store" / "trials").iterdir())
-    told = json.loads(first.read_text())
+    told = opened(first.read_bytes())
     first.unlink()
-    first.write_text(json.dumps({**told, "key": "0"}))
+    first.write_bytes(sealed(json.dumps({**told, "key": "0"})))
     second.unlink()
     second.write_text("{")
     shutil.rmtree(tmp_path / "results" / "small")
@@ -142,10 +143,10 @@ def test_the_doubt_about_the_lock_is_that_of_today(tmp_path: Path) -> None:
 def test_a_trial_from_before_an_option_was_there_has_its_default(tmp_path: Path) -> None:
     board = fake()
     before = [t.options for t in execute(tmp_path, TEXT, board).trials()]
-    for kept in (tmp_path / "results/store").rglob("*.json"):
-        told = json.loads(kept.read_text())
+    for kept in (tmp_path / "results/store/trials").glob("*.json"):
+        told = opened(kept.read_bytes())
         if told.get("options", {}).pop("read_ahead", None) is not None:
-            kept.write_text(json.dumps(told))
+            kept.write_bytes(sealed(json.dumps(told)))
     again = execute(tmp_path, TEXT.replace("Which?", "Which one?"), board)
     assert len(board.jobs) == 4, "nothing is run again"
     assert [t.options for t in again.trials()] == before

@@ -9,6 +9,7 @@ steps and files are its own, and compared. So these parts are left out of a comp
   or one that came after the trial ran;
 - the values of an option that were not chosen;
 - what of a board or a chip is only told beside figures;
+- what is refused of values and of chips: a trial that ran was not;
 - which functions' RAM the kernel takes back: where a trial measured that, its steps name them;
 - a key that says nothing: an empty one is one that an older catalog did not have.
 """
@@ -23,8 +24,10 @@ from nandlab.results.record import Trial
 
 TOLD_OF_CHIP = {"energy", "sources", "summary"}
 """Keys of a chip that are only told; a figure that simnand takes is in the command loading it."""
-TOLD_OF_FILESYSTEM = {"memory_reclaimable"}
+TOLD_OF_FILESYSTEM = {"memory_reclaimable", "chip_needs"}
 """Keys of a file system that no step has, but for an instrument's, which names them itself."""
+BOUNDS = {"min", "max", "at_most"}
+"""Keys of a workload's parameter that refuse values: a trial that ran has none of these."""
 
 
 def left_alone(trial: Trial) -> set[str]:
@@ -46,6 +49,7 @@ def sources(trial: Trial) -> dict[str, Any]:
     """What of its sources the trial used."""
     cut = {
         "board": lambda told: told | {"board": _without(told.get("board"), TOLD)},
+        "workload": lambda told: told | {"parameters": _unbounded(told.get("parameters") or {})},
         "chip": lambda told: _without(told, TOLD_OF_CHIP),
         "filesystem": lambda told: (
             _without(told, TOLD_OF_FILESYSTEM)
@@ -74,6 +78,10 @@ def _chosen(trial: Trial, options: Mapping[str, Any]) -> dict[str, Any]:
             kept = {"values": {value: named[value]}, "number": None} if value in named else {}
             found[name] = options[name] | kept
     return found
+
+
+def _unbounded(parameters: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: _without(told, BOUNDS) for name, told in parameters.items()}
 
 
 def _without(told: Any, keys: set[str]) -> Any:

@@ -78,8 +78,17 @@ class Timing(Strict):
 class Ecc(Strict):
     """What the chip demands of its controller."""
 
-    strength: int = Field(ge=0, description="bits to be corrected in a step; 0: none demanded")
+    strength: int = Field(ge=0, description="bits to be corrected in a step")
     step: int = Field(ge=256, description="bytes of a step")
+
+
+ECC_STRENGTH_MAX = 127
+HAMMING_BYTES = 3
+"""ECC bytes of a step of which one bit is corrected; more bits take a BCH code's."""
+SMALL_OOB = {8: (3, 3), 16: (5, 6)}
+"""ECC bytes of a page, least and most, that the kernel's layout of a small OOB has room for."""
+OOB_TAKEN = 10
+"""Bytes of a larger OOB that are not the ECC's: two of the bad-block mark, eight left free."""
 
 
 class Endurance(Strict):
@@ -146,6 +155,8 @@ class BadBlocks(Strict):
     )
 
 
+CELL_BITS = {"SLC": 1, "MLC": 2}
+
 MARK_PAGES = {"first": 1, "second": 2, "last": 4}
 """Bits of simnand's parameter bad_mark_pages."""
 
@@ -197,6 +208,7 @@ class ChipModel(Noun):
             "erasesize": g.erasesize,
             "nop": g.nop,
             "in_order": int(g.in_order),
+            "cell_bits": CELL_BITS[self.cell],
             "partition_blocks": partition_blocks,
             "partition_per_1024": partition_blocks * 1024 // g.blocks,
         }
@@ -215,6 +227,26 @@ class ChipModel(Noun):
             raise ValueError(
                 f"{', '.join(lacking)}: no source: say under [sources] which document, revision "
                 "and table has it, or leave it out"
+            )
+        return self
+
+    @model_validator(mode="after")
+    def _spare_area_holds_the_ecc(self) -> ChipModel:
+        """What simnand and the kernel's layouts of the OOB ask for, said before a board says it."""
+        g, ecc = self.geometry, self.ecc
+        if g.writesize % ecc.step:
+            raise ValueError(f"ecc.step: {ecc.step} must divide geometry.writesize, {g.writesize}")
+        if not 1 <= ecc.strength <= ECC_STRENGTH_MAX:
+            raise ValueError(f"ecc.strength: must be from 1 to {ECC_STRENGTH_MAX}")
+        bits = (8 * ecc.step).bit_length()
+        each = HAMMING_BYTES if ecc.strength == 1 else -(-ecc.strength * bits // 8)
+        total = each * (g.writesize // ecc.step)
+        least, most = SMALL_OOB.get(g.oobsize, (0, g.oobsize - OOB_TAKEN))
+        if not least <= total <= most:
+            room = f"{least} to {most}" if least else f"at most {most}"
+            raise ValueError(
+                f"ecc: strength {ecc.strength} in steps of {ecc.step} takes {total} bytes of a "
+                f"page's OOB, and an oobsize of {g.oobsize} has room for {room}"
             )
         return self
 

@@ -10,7 +10,6 @@ refused, and every mistake of a file is reported at once.
 from __future__ import annotations
 
 import os
-import re
 import tomllib
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -19,10 +18,11 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from pydantic import BaseModel, ValidationError
-from pydantic_core import ErrorDetails
 
 from nandlab.base.errors import UsageError
+from nandlab.base.nearest import nearest
 from nandlab.base.paths import CATALOG
+from nandlab.catalog.mistakes import mistakes
 from nandlab.catalog.noun import Noun
 
 M = TypeVar("M", bound=Noun)
@@ -60,7 +60,9 @@ def place(kind: str, name: str) -> Path:
     """The file of a noun; UsageError if there is none, or one in two folders."""
     found = [p for f in folders() if (p := f / kind / f"{name}.toml").is_file()]
     if not found:
-        raise UsageError(f"no {name!r} in catalog/{kind}; there are: {', '.join(names(kind))}")
+        there = names(kind)
+        near = nearest(name, there)
+        raise UsageError(f"no {name!r} in catalog/{kind}; there are: {', '.join(there)}{near}")
     if len(found) > 1:
         raise UsageError(f"{name!r} is in {' and in '.join(map(str, found))}: rename one")
     return found[0]
@@ -111,32 +113,4 @@ def validate(data: Any, model: type[V], where: str) -> V:
     try:
         return model.model_validate(data)
     except ValidationError as e:
-        raise UsageError("\n".join(f"{where}: {m}" for m in mistakes(e))) from None
-
-
-PLAIN = {
-    "missing": "must be given",
-    "extra_forbidden": "there is no such key here",
-    "union_tag_invalid": "{discriminator} = {tag!r} is none of {expected_tags}",
-    "union_tag_not_found": "{discriminator} must be given",
-}
-"""What pydantic says otherwise, by the type of its error."""
-
-
-def mistakes(error: ValidationError) -> list[str]:
-    """Each mistake as ``place: what is wrong``, in words of ours."""
-    return [
-        f"{'.'.join(str(part) for part in e['loc']) or 'the file'}: {_plain(e)}"
-        for e in error.errors()
-    ]
-
-
-def _plain(error: ErrorDetails) -> str:
-    """What is wrong, without the words that are about pydantic."""
-    if error["type"] in PLAIN:
-        said = {
-            k: v.strip("'") if k == "discriminator" else v for k, v in error.get("ctx", {}).items()
-        }
-        return PLAIN[error["type"]].format(**said)
-    told = error["msg"].removeprefix("Value error, ").removeprefix("Assertion failed, ")
-    return re.sub(r"^Input should (?=be|have|match)", "must ", told)
+        raise UsageError("\n".join(f"{where}: {m}" for m in mistakes(e, model, data))) from None

@@ -19,6 +19,7 @@ from typing import Annotated, Any, Literal, get_args
 from pydantic import Field, SerializerFunctionWrapHandler, model_serializer, model_validator
 
 from nandlab.base.errors import UsageError
+from nandlab.base.nearest import nearest
 from nandlab.catalog.noun import Noun, Strict
 from nandlab.catalog.option import ChipBound, ChipNeed, Figure, Option, Value
 
@@ -330,6 +331,7 @@ class FilesystemModel(Noun):
         """
         wrong = [
             f"{where}: {self.name} has no option {key!r}; it has: {', '.join(self.options) or '-'}"
+            f"{nearest(key, self.options)}"
             for key in given
             if key not in self.options
         ]

@@ -16,8 +16,9 @@ from pydantic import Field, model_validator
 from nandlab.catalog.noun import Strict
 
 Figure = Literal[
-    "writesize", "oobsize", "erasesize", "nop", "in_order", "partition_blocks", "partition_per_1024"
-]
+    "writesize", "oobsize", "erasesize", "nop", "in_order", "cell_bits", "partition_blocks",
+    "partition_per_1024",
+]  # fmt: skip
 """Figures of a chip and its partition that a file system may bound, by ChipModel.figures."""
 
 
@@ -25,8 +26,8 @@ class ChipBound(Strict):
     """The chips of which one figure lies within bounds."""
 
     figure: Figure = Field(
-        description="geometry's key (in_order is 0 or 1), or the partition's blocks, in all or in "
-        "1024 of the chip"
+        description="geometry's key (in_order is 0 or 1), cell_bits (SLC 1, MLC 2), or the "
+        "partition's blocks, in all or in 1024 of the chip"
     )
     min: int | None = Field(default=None, description="least that will do")
     max: int | None = Field(default=None, description="greatest that will do")

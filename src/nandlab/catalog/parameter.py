@@ -25,6 +25,10 @@ class Grammar(Protocol):
 GRAMMARS: Mapping[str, Grammar] = {"points": points, "counts": counts, "draw": draws}
 
 
+COUNT_MAX = 2**63 - 1
+"""The greatest number that a program of the board may be given."""
+
+
 class Parameter(Strict):
     """A number or word that a study may set for a workload."""
 
@@ -32,6 +36,9 @@ class Parameter(Strict):
     default: Scalar = Field(description="the value when a study names none; its type is the type")
     min: float | None = Field(default=None, description="least value")
     max: float | None = Field(default=None, description="greatest value")
+    at_most: str = Field(
+        default="", description="a parameter of the workload that its value may not exceed"
+    )
     one_of: list[str] | list[int] | None = Field(
         default=None, description="the words or whole numbers that it may be"
     )
@@ -44,9 +51,9 @@ class Parameter(Strict):
 
     @model_serializer(mode="wrap")
     def _without_what_is_not_used(self, dump: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        """Without a grammar it is written as before there were any: files keep their hashes."""
+        """What it does not use is written as before there was any: files keep their hashes."""
         told: dict[str, Any] = dump(self)
-        return {k: v for k, v in told.items() if v or k != "grammar"}
+        return {k: v for k, v in told.items() if v or k not in ("grammar", "at_most")}
 
     @model_validator(mode="after")
     def _grammar_is_of_texts(self) -> Parameter:
@@ -74,6 +81,8 @@ class Parameter(Strict):
         if self.one_of is not None and value not in self.one_of:
             return f"must be one of {', '.join(map(str, self.one_of))}, is {value!r}"
         if isinstance(value, int | float) and not isinstance(value, bool):
+            if not -COUNT_MAX <= value <= COUNT_MAX:
+                return f"must be a number up to 2^63, is {value!r}"
             if self.min is not None and value < self.min:
                 return f"must be at least {self.min:g}, is {value!r}"
             if self.max is not None and value > self.max:

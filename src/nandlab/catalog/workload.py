@@ -10,6 +10,7 @@ from typing import Any
 from pydantic import Field, SerializerFunctionWrapHandler, model_serializer, model_validator
 
 from nandlab.base.errors import UsageError
+from nandlab.base.nearest import nearest
 from nandlab.catalog import points, steplist, steptitles, stepvalues
 from nandlab.catalog.asks import Need, Stores
 from nandlab.catalog.noun import Noun, Scalar
@@ -61,8 +62,11 @@ class WorkloadModel(Noun, WorkloadWords):
         asked = {name for need in self.needs for name in need.when}
         asked |= self.stores.parameters() if self.stores else set()
         asked |= {name for o in self.operations for unless in o.durable_unless for name in unless}
+        asked |= {p.at_most for p in self.parameters.values() if p.at_most}
         if lost := sorted(asked - set(self.parameters)):
-            raise ValueError(f"needs, stores, durable_unless: there is no parameter {lost[0]!r}")
+            raise ValueError(
+                f"needs, stores, at_most, durable_unless: there is no parameter {lost[0]!r}"
+            )
         return self
 
     @model_validator(mode="before")
@@ -161,6 +165,15 @@ class WorkloadModel(Noun, WorkloadWords):
         parts = (part for t in templates for part in Formatter().parse(t))
         return {name for _, name, _, _ in parts if name is not None}
 
+    def _out_of_order(self, values: Mapping[str, Scalar]) -> list[str]:
+        """What is wrong with values that exceed one that they may not."""
+        pairs = [(key, p.at_most) for key, p in self.parameters.items() if p.at_most]
+        return [
+            f"{key} must be at most {most} ({values[most]}), is {values[key]}"
+            for key, most in pairs
+            if float(values[key]) > float(values[most])
+        ]
+
     def _points(self) -> list[str]:
         """The parameters that are lists of points."""
         return [key for key, p in self.parameters.items() if p.grammar == "points"]
@@ -190,6 +203,7 @@ class WorkloadModel(Noun, WorkloadWords):
         """Every parameter with its value; UsageError lists what is wrong."""
         wrong = [
             f"{where}: {self.name} has no parameter {key!r}; it has: {', '.join(self.parameters)}"
+            f"{nearest(key, self.parameters)}"
             for key in given
             if key not in self.parameters
         ]
@@ -200,6 +214,7 @@ class WorkloadModel(Noun, WorkloadWords):
         if wrong:
             raise UsageError("\n".join(wrong))
         found = {key: given.get(key, p.default) for key, p in self.parameters.items()}
+        wrong += [f"{where}: {self.name}: {text}" for text in self._out_of_order(found)]
         for key in self._points():
             misfits = points.misfits(str(found[key]), found)
             wrong += [f"{where}: {self.name}: {key}: {text}" for text in misfits]

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple, TypeVar
 
 from nandlab.analysis import figures
 from nandlab.base.errors import UsageError
+from nandlab.base.nearest import nearest
 from nandlab.catalog.board import BoardModel
 from nandlab.catalog.chip import MIB, ChipModel
 from nandlab.catalog.files import load, names
@@ -62,7 +63,7 @@ class Lookup:
     def load(self, kind: str, name: str, model: type[N], place: str) -> N | None:
         if name not in names(kind):
             there = f"the catalog's {kind} ({', '.join(names(kind))})"
-            self.refuse(place, f"no {name!r} in {there}")
+            self.refuse(place, f"no {name!r} in {there}{nearest(name, names(kind))}")
             return None
         return load(kind, name, model)
 
@@ -147,6 +148,11 @@ class Lookup:
                 place,
                 f"{chip.name} needs {store_mib:.0f} MiB of chip_store_mib for it; "
                 f"board {board.name} has {board.chip_store_mib}",
+            )
+        most = chip.geometry.blocks // 2
+        if (bad := choice.faults.bad_blocks) > most:
+            self.refuse(
+                place, f"faults.bad_blocks: must be at most half the chip, {most}, is {bad}"
             )
         try:
             chip.timing.array_ns(choice.latency)

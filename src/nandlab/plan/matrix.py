@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import math
 from itertools import product
 from typing import Annotated, Any, Literal
 
@@ -18,6 +19,13 @@ from pydantic import (
 
 from nandlab.catalog.chip import ChipModel, Latency
 from nandlab.catalog.noun import Scalar, Strict
+
+SEED_MAX = 2**31 - 1
+"""The greatest seed that every program of the board takes."""
+PPB = 10**9
+ERASES_MAX = 10**9
+UINT = 2**32 - 1
+"""The most that a parameter of simnand holds."""
 
 
 class WithChoices(BaseModel):
@@ -91,23 +99,34 @@ class Faults(Strict):
     """A chip's faults, as parameters of simnand; they are drawn with the trial's seed."""
 
     bad_blocks: int = Field(default=0, ge=0, description="blocks that are bad from the factory")
-    endurance: int = Field(default=0, ge=0, description="erases that a block survives; 0: no limit")
+    endurance: int = Field(
+        default=0, ge=0, le=ERASES_MAX, description="erases that a block survives; 0: no limit"
+    )
     endurance_spread: int = Field(
         default=0, ge=0, le=100, description="spread of endurance over the blocks, +- percent"
     )
     program_fail_ppb: int = Field(
-        default=0, ge=0, description="chance that a program fails, in billionths"
+        default=0, ge=0, le=PPB, description="chance that a program fails, in billionths"
     )
     erase_fail_ppb: int = Field(
-        default=0, ge=0, description="chance that an erase fails, in billionths"
+        default=0, ge=0, le=PPB, description="chance that an erase fails, in billionths"
     )
-    flip_ppt: int = Field(default=0, ge=0, description="bits in 10^12 that read wrong")
+    flip_ppt: int = Field(default=0, ge=0, le=UINT, description="bits in 10^12 that read wrong")
     flip_wear_ppt: int = Field(
-        default=0, ge=0, description="further bits in 10^12 at the rated endurance; grows with wear"
+        default=0,
+        ge=0,
+        le=UINT,
+        description="further bits in 10^12 at the rated endurance; grows with wear",
     )
     flip_read_ppt: int = Field(
-        default=0, ge=0, description="further bits in 10^12 for each read of the block"
+        default=0, ge=0, le=UINT, description="further bits in 10^12 for each read of the block"
     )
+
+    @model_validator(mode="after")
+    def _wear_has_its_measure(self) -> Faults:
+        if self.flip_wear_ppt and not self.endurance:
+            raise ValueError("flip_wear_ppt is at the rated endurance: give endurance too")
+        return self
 
     def parameters(self, seed: int) -> dict[str, int]:
         """The parameters that are not zero, and the seed if there are any."""
@@ -131,7 +150,11 @@ class ChipChoice(Strict):
 class StateChoice(Strict):
     """The flash state that a trial starts from, as shares of the flash."""
 
-    name: str = Field(description="what reports call it, such as fresh or aged")
+    name: str = Field(
+        pattern=r"^[A-Za-z0-9][A-Za-z0-9_.+-]*$",
+        max_length=60,
+        description="what reports call it, such as fresh or aged; files are named after it",
+    )
     valid: float = Field(default=0.0, ge=0, lt=1, description="share that holds live data")
     invalid: float = Field(default=0.0, ge=0, lt=1, description="share that holds dead data")
     mix: float = Field(
@@ -152,6 +175,10 @@ class StateChoice(Strict):
         return self
 
 
+Seed = Annotated[int, Field(ge=0, le=SEED_MAX, strict=True)]
+Offset = Annotated[float, Field(ge=0, lt=1000, allow_inf_nan=False)]
+
+
 class Matrix(Strict):
     """What is crossed with what: every combination is a trial."""
 
@@ -159,8 +186,8 @@ class Matrix(Strict):
     filesystems: list[FilesystemChoice] = Field(min_length=1)
     chips: list[ChipChoice] = Field(min_length=1)
     states: list[StateChoice] = Field(min_length=1)
-    seeds: list[int] = Field(min_length=1, description="seeds of the workload")
-    phase_offsets_ms: list[float] = Field(
+    seeds: list[Seed] = Field(min_length=1, description="seeds of the workload, 0 to 2147483647")
+    phase_offsets_ms: list[Offset] = Field(
         default=[0.0],
         min_length=1,
         description="starts relative to a whole second of the board's clock, ms",
@@ -176,6 +203,13 @@ class Matrix(Strict):
         if self.ensemble == "paired" and len(self.seeds) != len(self.phase_offsets_ms):
             raise ValueError('ensemble = "paired" needs as many phase_offsets_ms as seeds')
         return self
+
+    def size(self) -> int:
+        """Trials at the most: a file system may be on some of the chips alone."""
+        paired = self.ensemble == "paired"
+        ensemble = len(self.seeds) * (1 if paired else len(self.phase_offsets_ms))
+        crossed = (self.workloads, self.filesystems, self.chips, self.states)
+        return ensemble * math.prod(map(len, crossed))
 
     def members(self) -> list[Member]:
         """The members of the ensemble, in order."""

@@ -8,6 +8,7 @@ runs. :func:`plan` expands it to trials, whose ids depend on what a trial is and
 
 from __future__ import annotations
 
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +23,7 @@ from pydantic import (
 from nandlab.analysis import asked, limits, words
 from nandlab.analysis.curves import Curve
 from nandlab.base.errors import UsageError
+from nandlab.base.nearest import nearest
 from nandlab.base.paths import STUDIES
 from nandlab.catalog.board import BoardModel
 from nandlab.catalog.files import beside, names, read_toml, validate
@@ -33,6 +35,9 @@ from nandlab.plan.lookup import Lookup
 from nandlab.plan.matrix import Beside, Matrix, Member
 from nandlab.plan.product import Product, within
 from nandlab.plan.trialspec import Measure, MemorySeries, PartsTrace, ReadsTrace, TrialSpec
+
+TRIALS_MAX = 20_000
+"""Trials of a study: at some seconds each, a day or two of a machine."""
 
 
 class Study(Strict):
@@ -130,8 +135,11 @@ def find(study: str) -> Path:
         return path
     shipped = STUDIES / f"{study}.toml"
     if not shipped.exists():
-        there = ", ".join(sorted(p.stem for p in STUDIES.glob("*.toml")))
-        raise UsageError(f"{study}: no such file, nor a study of nandlab ({there})")
+        there = sorted(p.stem for p in STUDIES.glob("*.toml"))
+        near = nearest(study, there)
+        raise UsageError(
+            f"{study}: no such file, nor a study of nandlab ({', '.join(there)}){near}"
+        )
     return shipped
 
 
@@ -176,6 +184,10 @@ def _planned(study: Study, c: Lookup, board: BoardModel | None) -> list[TrialSpe
     matrices |= {f"beside.{i}": b.within(study.matrix) for i, b in enumerate(study.beside)}
     if study.product and board and (wrong := study.product.too_large(board)):
         c.refuse("product", wrong)
+    asked_for = sum(matrix.size() for matrix in matrices.values())
+    if asked_for > TRIALS_MAX:
+        c.refuse("matrix", f"{asked_for} trials; a study has at most {TRIALS_MAX}: make it several")
+        raise UsageError(c.wrong[-1])
     trials = []
     for at, matrix in matrices.items():
         trials += expand(c, matrix, board, study.measured, at)
@@ -185,9 +197,8 @@ def _planned(study: Study, c: Lookup, board: BoardModel | None) -> list[TrialSpe
         c.wrong += [f"{c.where}: {text}" for text in curves.mistakes(study.curves, trials)]
     if c.wrong:
         raise UsageError("\n".join(dict.fromkeys(c.wrong)))
-    ids = [t.id for t in trials]
-    twice = sorted({i for i in ids if ids.count(i) > 1})
-    if twice:
+    ids = Counter(t.id for t in trials)
+    if twice := sorted(i for i, times in ids.items() if times > 1):
         raise UsageError(f"{c.where}: matrix: the same trial more than once: {', '.join(twice)}")
     return trials
 

@@ -3,7 +3,8 @@
 
 ``run.json`` is the run's head: the study as it was read and the ids of all its trials.
 ``trials/<id>.json`` is a file per trial, written once, whole, and never again; a trial is done when
-its file exists and validates. ``provenance/<hash>.json`` has what trials ran with, one per content.
+its file exists and validates. Both are sealed (sealed.py), so damage is told and never read.
+``provenance/<hash>.json`` has what trials ran with, one per content.
 """
 
 from __future__ import annotations
@@ -17,10 +18,13 @@ from typing import Any, TypeVar
 
 from pydantic import BaseModel, ValidationError
 
+from nandlab.base.digest import digest
 from nandlab.base.errors import UsageError
 from nandlab.base.files import write_whole
+from nandlab.catalog.mistakes import mistakes
 from nandlab.results import format1
-from nandlab.results.record import Run, Trial
+from nandlab.results.record import FORMAT, HASH_LETTERS, Run, Trial
+from nandlab.results.sealed import Damaged, opened, sealed
 
 T = TypeVar("T", bound=BaseModel)
 
@@ -44,7 +48,7 @@ class RunFolder:
                 )
             return folder
         (path / "trials").mkdir(parents=True, exist_ok=True)
-        write_whole(path / "run.json", run.model_dump_json(indent=1).encode())
+        write_whole(path / "run.json", sealed(run.model_dump_json(indent=1)))
         return folder
 
     @contextmanager
@@ -58,10 +62,18 @@ class RunFolder:
             yield
 
     def head(self) -> Run:
-        """The run's head; UsageError if this is no run folder."""
+        """The run's head; UsageError if this is no run folder, or its head is damaged."""
         path = self.path / "run.json"
-        told = _json(path)
-        return _as(path, format1.run(told) if told.get("format") == format1.FORMAT else told, Run)
+        try:
+            told = _read(path)
+        except (FileNotFoundError, NotADirectoryError):
+            raise UsageError(f"{self.path}: not a run of nandlab (no {path.name} in it)") from None
+        cure = "take it from a copy, or remove the folder and run again"
+        try:
+            told = format1.run(told) if told.get("format") == format1.FORMAT else told
+            return _as(told, Run)
+        except (Damaged, *MISSHAPEN) as e:
+            raise UsageError(_damage(path, e, cure)) from None
 
     def trial_path(self, trial_id: str) -> Path:
         return self.path / "trials" / f"{trial_id}.json"
@@ -89,14 +101,17 @@ class RunFolder:
             if not there.exists():
                 there.parent.mkdir(exist_ok=True)
                 write_whole(there, trial.contents[artefact.sha256])
-        write_whole(path, trial.model_dump_json().encode())
+        write_whole(path, sealed(trial.model_dump_json()))
 
     def load(self, trial_id: str) -> Trial | None:
         """A finished trial, or None when it has not been run."""
         path = self.trial_path(trial_id)
         if not path.exists():
             return None
-        return read_trial(path, self.path / "provenance", self._sources)
+        found = read_trial(path, self.path / "provenance", self._sources)
+        if found.id != trial_id:
+            raise UsageError(_damage(path, f"it is of another trial, {found.id}"))
+        return found
 
     def trials(self) -> Iterator[Trial]:
         """The finished trials in the order of the plan."""
@@ -109,37 +124,68 @@ class RunFolder:
         return [t for t in self.head().trials if not self.trial_path(t).exists()]
 
 
+AGAIN = "remove it and run again"
+"""What to do about a damaged trial."""
+MISSHAPEN = (AttributeError, KeyError, TypeError, ValueError)
+"""What comes of a result of format 1 that is not as that format is."""
+
+
 def read_trial(path: Path, provenance: Path, seen: dict[str, dict[str, Any]]) -> Trial:
     """Reads a trial's file and, from the provenance folder, what it ran with.
 
     seen: contents by hash, which many trials share. UsageError if it is no trial or a part lacks.
     """
-    told = _json(path)
-    if told.get("format") == format1.FORMAT:
-        told, sources = format1.trial(told)
-    else:
-        kept: dict[str, str] = told.get("provenance") or {}
-        for sha256 in kept.values():
-            if sha256 not in seen:
-                seen[sha256] = _json(provenance / f"{sha256}.json")
-        sources = {what: seen[sha256] for what, sha256 in kept.items()}
-    return _as(path, told, Trial).knowing(sources)
-
-
-def _json(path: Path) -> dict[str, Any]:
     try:
-        told = json.loads(path.read_bytes())
-    except FileNotFoundError:
-        raise UsageError(f"{path.parent}: not a run of nandlab (no {path.name} in it)") from None
-    except ValueError as e:
-        raise UsageError(f"{path}: not a result this nandlab reads: {e}") from None
-    if not isinstance(told, dict):
-        raise UsageError(f"{path}: not a result this nandlab reads: it is no JSON object")
+        told = _read(path)
+        if told.get("format") == format1.FORMAT:
+            told, sources = format1.trial(told)
+            return _as(told, Trial).knowing(sources)
+        trial = _as(told, Trial)
+    except (Damaged, *MISSHAPEN) as e:
+        raise UsageError(_damage(path, e)) from None
+    for sha256 in trial.provenance.values():
+        if sha256 not in seen:
+            seen[sha256] = _source(provenance, sha256, path)
+    return trial.knowing({what: seen[sha256] for what, sha256 in trial.provenance.items()})
+
+
+def _source(provenance: Path, sha256: str, trial: Path) -> dict[str, Any]:
+    """What a trial ran with; UsageError if it is lost, or not what its name is the hash of."""
+    path = provenance / f"{sha256}.json"
+    try:
+        told = opened(path.read_bytes())
+        if digest(told)[:HASH_LETTERS] == sha256:
+            return told
+        why = "it is not as it was written"
+    except (Damaged, OSError) as e:
+        why = (e.strerror if isinstance(e, OSError) else None) or str(e)
+    raise UsageError(
+        f"{path}: damaged: {why}: take it from a copy, or remove {trial} and it, and run again"
+    )
+
+
+def _read(path: Path) -> dict[str, Any]:
+    """A result's object. Damaged, or an OSError if there is no file."""
+    try:
+        told = opened(path.read_bytes())
+    except IsADirectoryError:
+        raise Damaged("it is a folder") from None
+    if told.get("format") not in (format1.FORMAT, FORMAT):
+        shown = str(told.get("format"))[:20]
+        raise Damaged(f"its format is {shown}, and this nandlab reads {format1.FORMAT}, {FORMAT}")
     return told
 
 
-def _as(path: Path, told: dict[str, Any], model: type[T]) -> T:
+def _damage(path: Path, why: object, cure: str = AGAIN) -> str:
+    """The refusal of a file, in a line."""
+    text = " ".join(str(why).split())
+    return f"{path}: damaged: {text}: {cure}"
+
+
+def _as(told: dict[str, Any], model: type[T]) -> T:
+    """An object as a model; Damaged tells the first mistake, and how many there are."""
     try:
         return model.model_validate(told)
     except ValidationError as e:
-        raise UsageError(f"{path}: not a result this nandlab reads: {e}") from None
+        first, *others = mistakes(e, model, told)
+        raise Damaged(first + (f", and {len(others)} more mistakes" if others else "")) from None

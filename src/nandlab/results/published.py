@@ -18,7 +18,7 @@ from pydantic import Field, ValidationError, model_validator
 
 from nandlab.base.errors import UsageError
 from nandlab.base.files import write_whole
-from nandlab.catalog.files import mistakes
+from nandlab.catalog.mistakes import mistakes
 from nandlab.catalog.noun import Strict
 from nandlab.results.record import Count, Counts, EraseSpread, Latency, Phase, Run, Trial
 
@@ -30,7 +30,7 @@ class StepFigures(Strict):
     """A step of a trial without its command, which the trial's key covers."""
 
     name: str
-    ns: int
+    ns: Count
     chip: Counts | None = None
     blocks_erased: Count | None = None
 
@@ -125,7 +125,7 @@ def read(path: Path) -> Published:
         told = json.loads(path.read_bytes())
     except OSError as e:
         raise UsageError(f"{path}: cannot be read: {e.strerror}") from None
-    except ValueError as e:
+    except (ValueError, RecursionError) as e:
         raise UsageError(f"{path}: not a figures file of nandlab, or not all of it: {e}") from None
     if not isinstance(told, dict) or told.get("kind") != KIND:
         raise UsageError(f"{path}: not a figures file of nandlab; `nandlab publish` writes them")
@@ -136,4 +136,4 @@ def read(path: Path) -> Published:
     try:
         return Published.model_validate(told)
     except ValidationError as e:
-        raise UsageError(f"{path}: {mistakes(e)[0]}") from None
+        raise UsageError(f"{path}: {mistakes(e, Published, told)[0]}") from None

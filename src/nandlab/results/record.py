@@ -31,6 +31,9 @@ Count = Annotated[int, Field(ge=0, lt=1 << 63)]
 HASH_LETTERS = 20
 """How many letters of a hash serve as a name."""
 
+FileName = Annotated[str, Field(pattern=r"^[^/\x00]+$", max_length=240)]
+"""An id that a file is named after."""
+
 Content = bytes
 """Of an artefact; within a trial the word bytes is a field's."""
 
@@ -216,7 +219,7 @@ class StepTaken(_Model):
     """A step of the trial's job."""
 
     name: str
-    ns: int = Field(description="of the board's clock")
+    ns: Count = Field(description="of the board's clock")
     chip: Counts | None = Field(default=None, description="null: not counted")
     blocks_erased: Count | None = Field(
         default=None,
@@ -297,7 +300,7 @@ class Wear(_Model):
 class Host(_Model):
     """What depends on the host and is never compared."""
 
-    seconds: float = Field(description="host time of the trial, restore included")
+    seconds: float = Field(ge=0, description="host time of the trial, restore included")
     board: str = Field(description="snapshot key of the board that ran it")
     memory: list[int] = Field(
         default=[],
@@ -467,7 +470,7 @@ class Run(_Model):
     study: str
     question: str
     deterministic: bool
-    trials: list[str] = Field(description="ids of all trials, in the order of the plan")
+    trials: list[FileName] = Field(description="ids of all trials, in the order of the plan")
     spec: dict[str, Any] = Field(description="the study as read, defaults filled in")
     provenance: dict[str, Any] = Field(description="the board's identity")
     packages: dict[str, dict[str, str]] = Field(

@@ -8,10 +8,12 @@ called. Files are linked, not copied: the store outlives the runs and takes no r
 
 from __future__ import annotations
 
+import filecmp
 import os
 import shutil
 from pathlib import Path
 
+from nandlab.base.digest import bytes_digest
 from nandlab.base.errors import UsageError
 from nandlab.results.folder import RunFolder, read_trial
 from nandlab.results.record import Trial
@@ -44,15 +46,19 @@ class Store:
         try:
             found = read_trial(path, self.path / "provenance", {})
             names = [artefact.sha256 for artefact in found.artefacts]
-            found = found.holding({n: (self.path / "artefacts" / n).read_bytes() for n in names})
+            kept = {n: (self.path / "artefacts" / n).read_bytes() for n in names}
         except (UsageError, OSError):
             return None
-        return found if found.key == key and found.ok else None
+        whole = all(bytes_digest(content) == name for name, content in kept.items())
+        return found.holding(kept) if whole and found.key == key and found.ok else None
 
 
 def _link(source: Path, target: Path) -> None:
-    """Links the file under another name; copies it where the two are on different disks."""
-    if target.exists():
+    """Links the file under another name; copies it where the two are on different disks.
+
+    What has the name already stays if it is the same, and is replaced if it was damaged.
+    """
+    if target.is_file() and filecmp.cmp(source, target, shallow=False):
         return
     target.parent.mkdir(parents=True, exist_ok=True)
     part = target.with_name(f".part-{os.getpid()}-{target.name}")

@@ -10,9 +10,9 @@ from __future__ import annotations
 from typing import Any, TypeVar
 
 from pydantic import BaseModel, ConfigDict, ValidationError
-from pydantic_core import from_json
+from pydantic_core import from_json, to_json
 
-from nandlab.catalog.files import mistakes
+from nandlab.catalog.mistakes import mistakes
 from nandlab.measure.instrument import Unreadable
 from nandlab.results.record import (
     Count,
@@ -120,7 +120,9 @@ def read(printed: str) -> Measured:
 
 def settled(printed: str) -> bool:
     """Whether the chip came to rest, as settle printed; Unreadable if it does not say."""
-    return _as(_Settled, _last_line(printed)).settled
+    line = _last_line(printed)
+    _refuse_what_is_no_object(line)
+    return _as(_Settled, line).settled
 
 
 def _last_line(printed: str) -> bytes:
@@ -145,6 +147,28 @@ def _as(model: type[M], line: bytes) -> M:
     try:
         return model.model_validate_json(line, strict=True)
     except ValidationError as e:
-        wrong = mistakes(e)
+        told = from_json(line)
+        if _forget_nulls(told, e):
+            return _as(model, to_json(told))
+        wrong = mistakes(e, model, told)
         more = [f"and {len(wrong) - MISTAKES_TOLD} more"] if len(wrong) > MISTAKES_TOLD else []
         raise Unreadable("; ".join([*wrong[:MISTAKES_TOLD], *more])) from None
+
+
+def _forget_nulls(told: Any, error: ValidationError) -> bool:
+    """Takes away members that are null where no null may be: what is not known is then missing.
+
+    False if there are none, as where a list has a null in it.
+    """
+    gone = False
+    for e in error.errors(include_url=False):
+        at = told if e["input"] is None else None
+        for part in e["loc"]:
+            if not isinstance(at, dict | list):
+                break
+            if isinstance(at, dict) and at.get(str(part), at) is None:
+                del at[str(part)]
+                gone = True
+                break
+            at = at.get(str(part)) if isinstance(at, dict) else at[int(part)]
+    return gone

@@ -39,6 +39,8 @@ CRASHES = (signal.SIGABRT, signal.SIGBUS, signal.SIGFPE, signal.SIGILL, signal.S
 """Signals that a program is ended by when it is at fault; a shell makes an exit of them, + 128."""
 KERNEL_WARNING = 4
 """The kernel's log level "warning"; lower is worse."""
+REFUSED_BY_SIMNAND = re.compile(r"simnand: (not loaded: .*)$", re.MULTILINE)
+"""Why the step that loads the chip failed; modprobe itself says "Invalid argument" of anything."""
 EXPECTED_IN_LOG = ("taints kernel.", "tainting kernel")
 """Ends of the lines that the kernel logs for modules built outside its tree, such as ours."""
 
@@ -73,7 +75,9 @@ def outcome(spec: TrialSpec, job: Job, record: JobRecord) -> dict[str, Any]:
     failed = record.failed()
     if failed is not None:
         status = "not_measured" if _own_fault(spec, failed) else "trial_failed"
-        return found | {"status": status, "error": failed.failure()}
+        said = REFUSED_BY_SIMNAND.search("\n".join(log)) if failed.step == "load" else None
+        why = f"; the kernel: {said[1]}" if said else ""
+        return found | {"status": status, "error": failed.failure() + why}
     try:
         return found | _figures(spec, record, found["warnings"])
     except Unreadable as e:

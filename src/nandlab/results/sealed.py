@@ -1,0 +1,44 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Results that tell whether their file is as it was written.
+
+The last member of a sealed file's JSON object is the SHA-256 of all bytes before it. It belongs to
+the file, not to the result: no comparison and no hash of a result has it. A file from before there
+were seals has none, and is read as it is.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import Any
+
+from nandlab.base.digest import bytes_digest
+
+SEAL = re.compile(rb',\s*"sha256":\s*"([0-9a-f]{64})"\s*\}\s*\Z')
+
+
+class Damaged(ValueError):
+    """What is wrong with a file, in a clause."""
+
+
+def sealed(text: str) -> bytes:
+    """A JSON object's text with its seal; an object without members has none."""
+    body = text.rstrip().removesuffix("}").rstrip().encode()
+    return body + b',\n"sha256":"%s"}\n' % bytes_digest(body).encode()
+
+
+def opened(content: bytes) -> dict[str, Any]:
+    """The object of a file, without its seal; Damaged if it is none, or not as it was written."""
+    seal = SEAL.search(content, max(0, len(content) - 256))
+    body = content[: seal.start()] if seal else content
+    if seal and bytes_digest(body) != seal[1].decode():
+        raise Damaged("it is not as it was written")
+    try:
+        told = json.loads(body + b"}" if seal else body)
+    except UnicodeDecodeError:
+        raise Damaged("it is not UTF-8") from None
+    except (ValueError, RecursionError) as e:
+        raise Damaged(f"it is not JSON: {e}") from None
+    if not isinstance(told, dict):
+        raise Damaged("it is no JSON object")
+    return told

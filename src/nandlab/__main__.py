@@ -1,6 +1,19 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""``python -m nandlab``."""
+"""``nandlab``, and ``python -m nandlab``."""
 
-from nandlab.cli.main import main
+from __future__ import annotations
 
-main()
+import signal
+
+
+def main() -> None:
+    """Runs the command line. Until it is there, Ctrl-C ends the process: nothing is half done."""
+    if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
+        signal.signal(signal.SIGINT, signal.SIG_DFL)
+    from nandlab.cli.main import main as command
+
+    command()
+
+
+if __name__ == "__main__":
+    main()

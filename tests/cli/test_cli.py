@@ -161,9 +161,9 @@ def test_a_full_disk_is_one_line(
     monkeypatch.setattr(sys, "argv", ["nandlab", "board", "import", "x.board"])
     with pytest.raises(SystemExit) as ended:
         main()
-    assert ended.value.code == 2
+    assert ended.value.code == 1
     (line,) = capsys.readouterr().err.splitlines()
-    assert line.startswith("nandlab: /there/file: No space left on device; the cache is")
+    assert line.startswith("nandlab: /there/file: No space left on device: make room; ")
 
 
 def test_a_signal_to_end_cleans_up_as_an_interruption_does(tmp_path: Path) -> None:

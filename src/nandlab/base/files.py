@@ -5,8 +5,8 @@ from __future__ import annotations
 
 import os
 import tempfile
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Iterable, Iterator
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import IO
 
@@ -29,7 +29,8 @@ def writing_whole(path: Path) -> Iterator[IO[bytes]]:
     except BaseException as e:
         if part is not None:
             part.unlink(missing_ok=True)
-        if isinstance(e, OSError) and e.errno is not None:
+        ours = isinstance(e, OSError) and (part is None or e.filename in (None, str(part)))
+        if isinstance(e, OSError) and ours and e.errno is not None:
             raise OSError(e.errno, os.strerror(e.errno), str(path)) from None
         raise
 
@@ -38,3 +39,15 @@ def write_whole(path: Path, content: bytes) -> None:
     """Writes a file whole: see writing_whole."""
     with writing_whole(path) as out:
         out.write(content)
+
+
+def write_together(files: Iterable[tuple[Path, bytes]]) -> None:
+    """Writes files that belong together: none has its name before all are on the disk.
+
+    The first is the last to get its name: the one that speaks of the others.
+    """
+    with ExitStack() as stack:
+        for path, content in files:
+            out = stack.enter_context(writing_whole(path))
+            out.write(content)
+            out.flush()

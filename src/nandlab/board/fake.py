@@ -11,12 +11,12 @@ from __future__ import annotations
 import asyncio
 import os
 import signal
-import tempfile
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from nandlab.base.scratch import scratch
 from nandlab.board import programs
 from nandlab.board.job import OUTPUT_MAX, BoardLost, Job, JobRecord, Step, StepRecord
 from nandlab.kit.needs import FILE, Brought
@@ -72,9 +72,9 @@ class FakeBoard:
         self.jobs.append(job)
         records: list[StepRecord] = []
         failed = False
-        with tempfile.TemporaryDirectory() as scratch:
+        with scratch() as folder:
             for name, content in job.files.items():
-                (Path(scratch) / name).write_bytes(content)
+                (folder / name).write_bytes(content)
             now = BOOTED_NS + job.start_offset_ns
             for step in job.steps:
                 if failed and not step.always:
@@ -83,7 +83,7 @@ class FakeBoard:
                     on_step(step.name)
                 if step.name == self.lose_at:
                     raise BoardLost("the fake board was told to go", ["fake console"])
-                record = await self._step(job, step, scratch, now)
+                record = await self._step(job, step, str(folder), now)
                 records.append(record)
                 failed = failed or not record.ok
                 now = record.end_ns

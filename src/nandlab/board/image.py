@@ -10,11 +10,11 @@ import json
 import lzma
 import re
 import shutil
-import tempfile
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
+from nandlab.base.scratch import scratch
 from nandlab.board.cpio import Archive
 from nandlab.board.modules import (
     BESIDE,
@@ -163,21 +163,21 @@ def _add_modules(cpio: Archive, kit: Kit, modules: Modules) -> None:
 def _indexed(kit: Kit, modules: Modules, files: Iterable[Path]) -> Iterator[Path]:
     """A folder with these modules and depmod's index of them."""
     kernel = kit.kernel
-    with tempfile.TemporaryDirectory(prefix="nandlab-") as scratch:
-        home = Path(scratch) / modules.home
+    with scratch() as folder:
+        home = folder / modules.home
         home.mkdir(parents=True)
         for file in files:
             shutil.copy(file, home)
         for index in ("modules.builtin", "modules.builtin.modinfo", "modules.order"):
             shutil.copy(kernel.modules / index, home)
-        see = {"/image": Path(scratch)}
+        see = {"/image": folder}
         kit.tools.checked(["depmod", "-b", "/image", kernel.release], see=see)
         yield home
 
 
 def compressed(initramfs: bytes, tools: Root) -> bytes:
     """The initramfs as gzip, by the board's own tools: another gzip may pack into other bytes."""
-    with tempfile.TemporaryDirectory(prefix="nandlab-") as scratch:
-        (Path(scratch) / "image").write_bytes(initramfs)
-        tools.checked(["gzip", "-n", "-6", "/scratch/image"], see={"/scratch": Path(scratch)})
-        return (Path(scratch) / "image.gz").read_bytes()
+    with scratch() as folder:
+        (folder / "image").write_bytes(initramfs)
+        tools.checked(["gzip", "-n", "-6", "/scratch/image"], see={"/scratch": folder})
+        return (folder / "image.gz").read_bytes()

@@ -30,6 +30,7 @@ from qemu.qmp import EventListener, QMPClient, QMPError
 from nandlab.base.cache import entry
 from nandlab.base.digest import file_digest
 from nandlab.base.errors import NandlabError, UsageError
+from nandlab.base.scratch import scratch
 from nandlab.board import programs, ram
 from nandlab.board.build import program
 from nandlab.board.cargo import HEAD_BYTES, Store
@@ -133,12 +134,12 @@ async def _vm(
     state: Path,
     carried: Mapping[int, bytes] = NOTHING,
     on_terminal: bool = False,
+    keys: int | None = None,
 ) -> AsyncIterator[_Vm]:
     with (
-        tempfile.TemporaryDirectory(prefix="nandlab-", dir=_short()) as scratch,
+        scratch(_short()) as folder,
         Store(machine.model) as store,
     ):
-        folder = Path(scratch)
         for address, content in carried.items():
             store.put(address, content)
         console = "mon:stdio" if on_terminal else f"file:{HERE / 'console'}"
@@ -147,12 +148,14 @@ async def _vm(
         await qmp.start_server(str(folder / "qmp"))
         process = await asyncio.create_subprocess_exec(
             *machine.command(folder, state, *serial, *extra),
-            stdin=None if on_terminal else subprocess.DEVNULL,
+            stdin=keys if on_terminal else subprocess.DEVNULL,
             stdout=None if on_terminal else subprocess.DEVNULL,
             stderr=(folder / "stderr").open("w"),
             start_new_session=True,
             pass_fds=(store.appear(folder),),
         )
+        if keys is not None:
+            os.close(keys)
         try:
             await _accept(qmp, process, folder)
             yield _Vm(folder, process, qmp, store)
@@ -254,13 +257,18 @@ class QemuBoard:
             steps, available = tuple(vm.reader.steps), vm.reader.available
             return JobRecord(steps, tuple(memory.samples), brought, available)
 
-    async def shell(self) -> None:
-        """Runs the restored board's interactive shell on this process's terminal, to its end."""
-        async with self._given(Job(), on_terminal=True) as vm:
+    async def shell(self, keys: int | None = None) -> None:
+        """Runs the restored board's interactive shell on this process's terminal, to its end.
+
+        keys: a file descriptor to read what is typed from; it is closed.
+        """
+        async with self._given(Job(), on_terminal=True, keys=keys) as vm:
             await self._go_on(vm)
             await vm.process.wait()
 
-    def _given(self, job: Job, *, on_terminal: bool = False) -> AbstractAsyncContextManager[_Vm]:
+    def _given(
+        self, job: Job, *, on_terminal: bool = False, keys: int | None = None
+    ) -> AbstractAsyncContextManager[_Vm]:
         """A machine that awaits the saved state; its store has a job with programs and cargo."""
         brought = self.programs(job)
         taken = sorted(self.machine.commands & brought.keys())
@@ -274,7 +282,11 @@ class QemuBoard:
             carried |= {job.cargo.at(i): each for i, each in enumerate(job.cargo.contents)}
         words = ("-incoming", "defer")
         return _vm(
-            self.machine, *words, state=self.snapshot, carried=carried, on_terminal=on_terminal
+            *(self.machine, *words),
+            state=self.snapshot,
+            carried=carried,
+            on_terminal=on_terminal,
+            keys=keys,
         )
 
     async def _go_on(self, vm: _Vm) -> None:
@@ -367,8 +379,8 @@ def _with_ram(machine: Machine) -> Machine:
     def make(work: Path) -> None:
         def available(kib: int) -> int:
             tried = replace(machine, accel="tcg", found_kib=kib)
-            with tempfile.TemporaryDirectory(prefix="nandlab-") as nothing:
-                return asyncio.run(_boot(tried, Path(nothing)))
+            with scratch() as nothing:
+                return asyncio.run(_boot(tried, nothing))
 
         (work / "kib").write_text(f"{found(machine.model, available)}\n")
 

@@ -10,6 +10,8 @@ from typing import Annotated
 
 import typer
 
+from nandlab.base.errors import UsageError
+
 board_app = typer.Typer(
     no_args_is_help=True,
     help="The virtual board by itself, and the packages that it is made of.",
@@ -54,6 +56,8 @@ def shell(
     from nandlab.catalog.board import BoardModel
     from nandlab.catalog.files import load
 
+    if sys.stdin is None:
+        raise UsageError("board shell: standard input is closed: give it a terminal, or commands")
     interactive(open_board(load("boards", board, BoardModel), accel.value, yaffs2_source))
 
 

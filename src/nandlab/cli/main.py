@@ -3,16 +3,12 @@
 
 from __future__ import annotations
 
-import errno
-import signal
-import sys
 from typing import Annotated
 
 import typer
 
 from nandlab import __version__
-from nandlab.base.errors import NandlabError
-from nandlab.base.paths import cache_dir
+from nandlab.cli import ending
 from nandlab.cli.advise import advise
 from nandlab.cli.board import board_app
 from nandlab.cli.check import check
@@ -135,36 +131,6 @@ def _options(
     del version
 
 
-INTERRUPTED = 128 + signal.SIGINT
-"""Typer's exit status after Ctrl-C."""
-FULL = (errno.ENOSPC, errno.EDQUOT)
-"""Errors of a full disk."""
-
-
-def _end(number: int, frame: object) -> None:
-    """Ends as an interruption does, so that what is half done is removed."""
-    sys.exit(128 + number)
-
-
 def main() -> None:
     """Entry point: errors become one clear message and an exit status."""
-    signal.signal(signal.SIGTERM, _end)
-    try:
-        app()
-    except NandlabError as e:
-        print(f"nandlab: {e}", file=sys.stderr)
-        sys.exit(e.exit_code)
-    except SystemExit as e:
-        if e.code == INTERRUPTED:
-            resumes = "; run again to go on" if sys.argv[1:2] in (["run"], ["check"]) else ""
-            print(f"nandlab: interrupted{resumes}", file=sys.stderr)
-        raise
-    except BrokenPipeError:
-        sys.exit(141)
-    except OSError as e:
-        if e.filename is None and e.errno not in FULL:
-            raise
-        where = f"{e.filename}: " if e.filename else ""
-        todo = f"; the cache is {cache_dir()}, NANDLAB_CACHE moves it" if e.errno in FULL else ""
-        print(f"nandlab: {where}{e.strerror}{todo}", file=sys.stderr)
-        sys.exit(2)
+    ending.told(app)

@@ -17,6 +17,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from nandlab.base.errors import NandlabError, UsageError
+from nandlab.base.scratch import scratch
 from nandlab.board.cargo import Cargo, cargo
 from nandlab.board.hosttools import HostTools, ToolFailed
 from nandlab.board.job import Board, Job, JobRecord, Step
@@ -98,13 +99,13 @@ def _tools_make(on: Medium, folder: Path, identity: str, board: Board) -> tuple[
     """
     recipe = on.filesystem.image
     words = on.words() | on.filesystem.tool_words(on.options) | _probed(on, board)
-    with tempfile.TemporaryDirectory(prefix="nandlab-") as work:
-        see = {"/tree": folder.resolve(), "/made": Path(work)}
+    with scratch() as work:
+        see = {"/tree": folder.resolve(), "/made": work}
         tools = HostTools(on.board, see, identity)
-        out = Path(work) / "out"
+        out = work / "out"
         words |= {"tree": "/tree", "work": "/made", "out": "/made/out"}
         for name, template in recipe.files.items():
-            (Path(work) / name).write_text(template.format(**words))
+            (work / name).write_text(template.format(**words))
         try:
             for command in recipe.commands(words):
                 tools.run(command)

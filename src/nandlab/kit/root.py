@@ -11,7 +11,6 @@ import errno
 import os
 import subprocess
 import sys
-import tempfile
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -20,6 +19,7 @@ from pathlib import Path
 
 from nandlab.base.cache import entry, place
 from nandlab.base.errors import NandlabError, UsageError
+from nandlab.base.scratch import scratch
 from nandlab.kit import deb, enter, packages
 from nandlab.kit.lock import Files
 
@@ -135,8 +135,8 @@ def hindrance(path: Path = HOST) -> str | None:
 
     path: the root to try it with; it must have ``true``.
     """
-    with tempfile.TemporaryDirectory(prefix="nandlab-") as stage:
-        words = _entering(path, Path(stage), {}, ["true"])
+    with scratch() as stage:
+        words = _entering(path, stage, {}, ["true"])
         done = subprocess.run(words, capture_output=True, text=True, check=False)
     return None if done.returncode == 0 else done.stderr.strip()
 

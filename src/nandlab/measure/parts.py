@@ -12,12 +12,11 @@ one that is the sum of several rounds is not told.
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Iterator, Mapping, Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from nandlab.base.errors import NandlabError
+from nandlab.base.scratch import scratch
 from nandlab.board.job import JobRecord, Step, StepRecord, printable
 from nandlab.chip import simulated
 from nandlab.measure import tracing
@@ -143,8 +142,8 @@ def _events(spec: TrialSpec, recording: Recording, names: Names) -> Events:
     from nandlab.traced import parts
 
     symbols: Mapping[str, Sequence[str]] = spec.filesystem.symbols  # type: ignore[assignment]
-    with tempfile.TemporaryDirectory() as folder:
-        table = Path(folder) / "events.parquet"
+    with scratch() as folder:
+        table = folder / "events.parquet"
         tracing.table(recording, names, spec.filesystem, table)
         try:
             return parts.read(table, symbols, names.kernel_threads())

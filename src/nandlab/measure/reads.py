@@ -10,12 +10,11 @@ step. All times are without the tracers' own.
 from __future__ import annotations
 
 import statistics
-import tempfile
 from collections.abc import Iterator, Mapping, Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from nandlab.base.errors import NandlabError, UsageError
+from nandlab.base.scratch import scratch
 from nandlab.board.job import JobRecord, Step
 from nandlab.chip import image, simulated
 from nandlab.measure import tracing
@@ -106,8 +105,8 @@ def _times(spec: TrialSpec, record: JobRecord) -> list[Times]:
     if recording.lost:
         text = f"{recording.lost} records were overwritten: raise records of reads"
         raise NotKnown(_lost(text))
-    with tempfile.TemporaryDirectory() as folder:
-        events = Path(folder) / "events.parquet"
+    with scratch() as folder:
+        events = folder / "events.parquet"
         tracing.table(recording, tracing.names(record, END), spec.filesystem, events)
         told = tracing.board(spec, record, END)
         fs = spec.filesystem.name

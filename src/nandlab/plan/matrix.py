@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sized
 from itertools import product
 from typing import Annotated, Any, Literal
 
@@ -208,8 +209,8 @@ class Matrix(Strict):
         """Trials at the most: a file system may be on some of the chips alone."""
         paired = self.ensemble == "paired"
         ensemble = len(self.seeds) * (1 if paired else len(self.phase_offsets_ms))
-        crossed = (self.workloads, self.filesystems, self.chips, self.states)
-        return ensemble * math.prod(map(len, crossed))
+        crossed: tuple[Sized, ...] = (self.workloads, self.filesystems, self.chips, self.states)
+        return ensemble * math.prod(len(each) for each in crossed)
 
     def members(self) -> list[Member]:
         """The members of the ensemble, in order."""

@@ -25,7 +25,7 @@ from nandlab.analysis.limits import of_study
 from nandlab.analysis.shipping import Shipping
 from nandlab.analysis.views import view
 from nandlab.base.digest import digest
-from nandlab.base.files import write_whole
+from nandlab.base.files import write_together
 from nandlab.report import charts, curves, layout, readings, steptable, tables
 from nandlab.report.beside import Beside, beside
 from nandlab.report.charts import Chart
@@ -61,20 +61,20 @@ class Section:
 
 
 def write(run_folder: RunFolder, out: Path | None = None, asked: Battery | None = None) -> Path:
-    """Writes page and charts, each file whole; the page comes last. Returns its path."""
+    """Writes page and charts; the old report stays until all of it is written. Returns its path."""
     finished = list(run_folder.trials())
     sections = [_section(s, asked) for s in groups.group(finished)]
     lines = curves.asked(run_folder.head().spec, finished)
     paper = beside(run_folder.head(), finished)
     folder = out or run_folder.path / "report"
     folder.mkdir(parents=True, exist_ok=True)
-    for chart in _drawn(lines, sections, paper):
-        svg = chart.svg()
-        write_whole(folder / f"{chart.name}.svg", svg.encode())
-        write_whole(folder / f"{chart.name}.png", charts.png(svg))
+    drawn = [(chart.name, chart.svg()) for chart in _drawn(lines, sections, paper)]
     trials = Path(os.path.relpath(run_folder.path / "trials", folder)).as_posix()
     page = folder / "index.html"
-    write_whole(page, _page(run_folder, lines, sections, paper, trials).encode())
+    files = [(page, _page(run_folder, lines, sections, paper, trials).encode())]
+    for name, svg in drawn:
+        files += [(folder / f"{name}.svg", svg.encode()), (folder / f"{name}.png", charts.png(svg))]
+    write_together(files)
     return page
 
 

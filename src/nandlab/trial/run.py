@@ -177,7 +177,7 @@ async def execute(
             for spec in todo:
                 group.create_task(in_turn(spec))
     except ExceptionGroup as group:  # before Python 3.11.4 except* would wrap what it raises
-        ours, others = group.split(NandlabError)
+        ours, others = group.split((NandlabError, OSError))
         if ours is None or others is not None:
             raise
         raise ours.exceptions[0] from None

@@ -1,0 +1,76 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Folders for a moment, below the system's temporary folder, that no killed process leaves there.
+
+A process holds a lock on each of its folders for as long as it needs it. A folder that nobody holds
+is of a process that was killed: the next that makes one removes it, if it is of the same user.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import re
+import shutil
+import stat
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import cache
+from pathlib import Path
+
+PREFIX = "nandlab-scratch-"
+OURS = re.compile(re.escape(PREFIX) + r"[a-z0-9_]{8}")
+"""Names as mkdtemp makes them; a folder that a user called otherwise is never touched."""
+
+
+@contextmanager
+def scratch(within: str | None = None) -> Iterator[Path]:
+    """A folder that is gone afterwards; within: below which folder, None: the system's."""
+    home = Path(within or tempfile.gettempdir())
+    _clean_once(home)
+    folder, lock = _made(home)
+    try:
+        yield folder
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+        os.close(lock)
+
+
+def _made(home: Path) -> tuple[Path, int]:
+    """A new folder and its lock; again, if another process took it for one that was left."""
+    while True:
+        folder = Path(tempfile.mkdtemp(prefix=PREFIX, dir=home))
+        try:
+            lock = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+        except FileNotFoundError:
+            continue
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if folder.is_dir():
+            return folder, lock
+        os.close(lock)
+
+
+@cache
+def _clean_once(home: Path) -> None:
+    """Removes what processes of this user that were killed have left, once for a process."""
+    with os.scandir(home) as there:
+        left = [Path(entry.path) for entry in there if OURS.fullmatch(entry.name)]
+    for folder in left:
+        _remove_if_left(folder)
+
+
+def _remove_if_left(folder: Path) -> None:
+    try:
+        lock = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
+    except OSError:
+        return  # gone meanwhile, or another user's
+    try:
+        told = os.fstat(lock)
+        if told.st_uid != os.getuid() or stat.S_IMODE(told.st_mode) != 0o700:
+            return
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        shutil.rmtree(folder, ignore_errors=True)
+    except BlockingIOError:
+        return
+    finally:
+        os.close(lock)

@@ -1,0 +1,112 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""How a command ends: each error is a line on standard error and an exit status, at one place.
+
+The line says what, where, and what to do. The status is 2 where the request cannot be met, 1 where
+the disk is full or a trial failed, 130 after Ctrl-C, 141 where nobody reads the output any more.
+"""
+
+from __future__ import annotations
+
+import errno
+import logging
+import os
+import signal
+import sys
+import warnings
+from collections.abc import Callable
+from types import FrameType
+from typing import NoReturn
+
+from nandlab.base.errors import NandlabError
+from nandlab.base.paths import cache_dir
+
+INTERRUPTED = 128 + signal.SIGINT
+UNREAD = 128 + signal.SIGPIPE
+FULL = (errno.ENOSPC, errno.EDQUOT)
+"""Errors of a full disk."""
+PLACE = "give another place, or the right to use this one"
+CURES = {
+    errno.ENOTDIR: "a file is where a folder is needed: give another path, or remove that file",
+    errno.EISDIR: "a folder is where a file is needed: give another path, or remove that folder",
+    errno.EEXIST: "a file is where a folder is needed: give another path, or remove that file",
+    errno.ENOENT: "give a path that exists",
+    errno.EACCES: PLACE,
+    errno.EPERM: PLACE,
+    errno.EROFS: PLACE,
+    errno.ENAMETOOLONG: "give a shorter name",
+    errno.ELOOP: "its links lead to each other: give another path",
+    errno.EMFILE: "too many files are open: raise ulimit -n",
+}
+"""What to do about an error of the operating system."""
+
+
+def told(command: Callable[[], object]) -> None:
+    """Runs the command line; whatever it raises ends it with its line and its exit status."""
+    signal.signal(signal.SIGTERM, _end)
+    if signal.getsignal(signal.SIGINT) is not signal.SIG_IGN:  # as a job in the background has it
+        signal.signal(signal.SIGINT, _end)
+    try:
+        try:
+            command()
+        finally:
+            sys.stdout.flush()
+    except NandlabError as e:
+        fail(str(e), e.exit_code)
+    except SystemExit as e:
+        if e.code == INTERRUPTED:
+            _interrupted()
+        raise
+    except KeyboardInterrupt:
+        _interrupted()
+        sys.exit(INTERRUPTED)
+    except BrokenPipeError:
+        _forget_output()
+        sys.exit(UNREAD)
+    except OSError as e:
+        if e.filename is None:
+            _forget_output()
+        fail(in_words(e), 1 if e.errno in FULL else 2)
+
+
+def fail(text: str, status: int) -> NoReturn:
+    """Ends with this message and status."""
+    print(f"nandlab: {text}", file=sys.stderr)
+    sys.exit(status)
+
+
+def in_words(error: OSError) -> str:
+    """An error of the operating system: where, what, and what to do."""
+    output = error.errno in (*FULL, errno.EIO, errno.EBADF)
+    nowhere = "standard output" if output else "the operating system"
+    where = os.fsdecode(error.filename) if isinstance(error.filename, str | bytes) else nowhere
+    said = error.strerror or str(error) or type(error).__name__
+    if error.errno in FULL:
+        cure = f"make room; nothing is left half written (the cache is {cache_dir()}, "
+        return f"{where}: {said}: {cure}NANDLAB_CACHE moves it)"
+    cure = CURES.get(error.errno or 0, "")
+    return f"{where}: {said}" + (f": {cure}" if cure else "")
+
+
+def _interrupted() -> None:
+    resumes = "; run again to go on" if sys.argv[1:2] in (["run"], ["check"]) else ""
+    print(f"nandlab: interrupted{resumes}", file=sys.stderr)
+
+
+def _end(number: int, frame: FrameType | None) -> None:
+    """Ends the command, so that what is half done is removed; another signal does not disturb that.
+
+    Tasks that had not begun, or that nobody waits for any more, are no news then.
+    """
+    for each in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(each, signal.SIG_IGN)
+    warnings.filterwarnings("ignore", message="coroutine .* was never awaited")
+    logging.getLogger("asyncio").disabled = True
+    sys.exit(128 + number)
+
+
+def _forget_output() -> None:
+    """What standard output did not take is not tried again as the interpreter ends."""
+    try:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    except (OSError, ValueError):
+        return

@@ -257,13 +257,17 @@ class QemuBoard:
             steps, available = tuple(vm.reader.steps), vm.reader.available
             return JobRecord(steps, tuple(memory.samples), brought, available)
 
-    async def shell(self, keys: int | None = None) -> None:
+    async def shell(
+        self, keys: int | None = None, ready: Callable[[], None] = lambda: None
+    ) -> None:
         """Runs the restored board's interactive shell on this process's terminal, to its end.
 
-        keys: a file descriptor to read what is typed from; it is closed.
+        keys: a file descriptor to read what is typed from; it is closed. ready: called when the
+        board takes it.
         """
         async with self._given(Job(), on_terminal=True, keys=keys) as vm:
             await self._go_on(vm)
+            ready()
             await vm.process.wait()
 
     def _given(

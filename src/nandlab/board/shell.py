@@ -9,15 +9,19 @@ import os
 import sys
 import termios
 import threading
+from collections.abc import Callable
 
 from nandlab.board.qemu import QemuBoard
 
-GOODBYE = b"\n\x04\nexit\n"
-"""What ends a program that reads the terminal, and then the shell."""
+GOODBYE = b"\nexit\n"
+"""What ends a shell; Ctrl-D is lost if it comes before the shell does."""
 
 
-def fed() -> int:
-    """A pipe that gives what standard input does, and at its end what ends a shell."""
+def fed() -> tuple[int, Callable[[], None]]:
+    """A pipe for what standard input gives, and then what ends a shell; and what begins to feed it.
+
+    Not at once: what reaches the board before its state is restored is lost.
+    """
     read_end, write_end = os.pipe()
 
     def feed() -> None:
@@ -26,15 +30,14 @@ def fed() -> int:
                 pipe.write(typed)
             pipe.write(GOODBYE)
 
-    threading.Thread(target=feed, daemon=True).start()
-    return read_end
+    return read_end, threading.Thread(target=feed, daemon=True).start
 
 
 def interactive(board: QemuBoard) -> None:
     """Joins the board's console to this terminal until either ends, then restores the terminal."""
     print("leave with exit or Ctrl-A X; modprobe simnand adds a chip", file=sys.stderr)
     if not sys.stdin.isatty():
-        asyncio.run(board.shell(fed()))
+        asyncio.run(board.shell(*fed()))
         return
     before = termios.tcgetattr(sys.stdin)
     try:

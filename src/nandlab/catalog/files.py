@@ -101,6 +101,8 @@ def read_toml(path: Path) -> dict[str, Any]:
         raise UsageError(f"{path}: no such file") from None
     except OSError as e:
         raise UsageError(f"{path}: cannot be read: {e.strerror}") from None
+    except RecursionError:
+        raise UsageError(f"{path}: not TOML that nandlab reads: it is nested too deeply") from None
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as e:
         raise UsageError(f"{path}: not TOML: {e}") from None
 

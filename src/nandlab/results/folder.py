@@ -64,14 +64,13 @@ class RunFolder:
     def head(self) -> Run:
         """The run's head; UsageError if this is no run folder, or its head is damaged."""
         path = self.path / "run.json"
-        try:
-            told = _read(path)
-        except (FileNotFoundError, NotADirectoryError):
-            raise UsageError(f"{self.path}: not a run of nandlab (no {path.name} in it)") from None
         cure = "take it from a copy, or remove the folder and run again"
         try:
+            told = _read(path)
             told = format1.run(told) if told.get("format") == format1.FORMAT else told
             return _as(told, Run)
+        except (FileNotFoundError, NotADirectoryError):
+            raise UsageError(f"{self.path}: not a run of nandlab (no {path.name} in it)") from None
         except (Damaged, *MISSHAPEN) as e:
             raise UsageError(_damage(path, e, cure)) from None
 

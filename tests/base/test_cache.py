@@ -4,11 +4,14 @@
 from __future__ import annotations
 
 import multiprocessing
+import os
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
+from nandlab.base import cache
 from nandlab.base.cache import entry, place
 
 
@@ -67,3 +70,50 @@ def test_a_part_that_a_killed_process_left_is_swept(
     entry("things", 1, lambda work: None)
     assert not left.exists()
     assert other.exists()
+
+
+def _make(work: Path) -> None:
+    (work / "content").write_text("abc")
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        lambda folder: (folder / "content").write_text("a"),
+        lambda folder: (folder / "content").unlink(),
+        lambda folder: (folder / "inputs.json").unlink(),
+    ],
+)
+def test_a_damaged_entry_is_made_again(damage: Callable[[Path], object]) -> None:
+    damage(entry("kind", {"n": 7}, _make))
+    cache._is_whole.cache_clear()  # as another process
+    again = entry("kind", {"n": 7}, _make)
+    assert (again / "content").read_text() == "abc"
+    assert entry("kind", {"n": 7}, lambda work: pytest.fail("it is there")) == again
+
+
+@pytest.mark.skipif(os.getuid() != 0, reason="gives a folder to another user")
+def test_what_another_user_made_is_not_trusted() -> None:
+    others = entry("kind", {"n": 8}, _make)
+    os.chown(others, 65534, -1)
+    own = entry("kind", {"n": 8}, _make)
+    assert own != others
+    assert own.stat().st_uid == os.getuid()
+    assert entry("kind", {"n": 8}, lambda work: pytest.fail("it is there")) == own
+
+
+def test_the_cache_is_listed_and_emptied_and_nothing_else_is(tmp_path: Path) -> None:
+    made = [entry("kind", {"n": n}, _make) for n in range(3)]
+    (tmp_path / "cache" / "kind" / "mine").mkdir()
+    (tmp_path / "cache" / "archive").mkdir()
+    (tmp_path / "cache" / "archive" / ("0" * 64)).write_text("12345")
+    (tmp_path / "cache" / "notes").write_text("mine")
+    kept = list(cache.kept())
+    assert {one.path for one in kept} == {*made, tmp_path / "cache/archive" / ("0" * 64)}
+    assert [one.bytes for one in kept if one.kind == "archive"] == [5]
+    for one in kept:
+        cache.drop(one)
+    assert list(cache.kept()) == []
+    assert (tmp_path / "cache" / "notes").exists()
+    assert (tmp_path / "cache" / "kind" / "mine").exists()
+    assert entry("kind", {"n": 1}, _make).is_dir()

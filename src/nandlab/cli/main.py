@@ -11,6 +11,7 @@ from nandlab import __version__
 from nandlab.cli import ending
 from nandlab.cli.advise import advise
 from nandlab.cli.board import board_app
+from nandlab.cli.cache import cache_app
 from nandlab.cli.check import check
 from nandlab.cli.chip import chip_app
 from nandlab.cli.compare import compare
@@ -38,6 +39,7 @@ app = typer.Typer(
     "Begin with: nandlab run quickstart",
 )
 app.add_typer(board_app, name="board")
+app.add_typer(cache_app, name="cache")
 app.add_typer(chip_app, name="chip")
 app.add_typer(image_app, name="image")
 app.add_typer(trace_app, name="trace")

@@ -1,0 +1,48 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""``nandlab cache``: what is kept between runs, and can be made again."""
+
+from __future__ import annotations
+
+import time
+from typing import Annotated
+
+import typer
+
+cache_app = typer.Typer(
+    no_args_is_help=True,
+    help="Packages, roots, builds and booted boards that are kept. All of it can be made again.",
+)
+DAY_S = 86400
+
+
+@cache_app.command("list")
+def list_cache() -> None:
+    """List what the cache keeps, by kind: how many, how large, where."""
+    from nandlab.base.cache import kept
+    from nandlab.base.paths import cache_dir
+    from nandlab.base.units import size
+
+    every = list(kept())
+    for kind in dict.fromkeys(one.kind for one in every):
+        sizes = [one.bytes for one in every if one.kind == kind]
+        print(f"{kind:12} {len(sizes):5}  {size(sum(sizes)):>10}")
+    print(
+        f"{'in all':12} {len(every):5}  {size(sum(one.bytes for one in every)):>10}  {cache_dir()}"
+    )
+
+
+@cache_app.command("empty")
+def empty(
+    older_than: Annotated[
+        float, typer.Option(metavar="DAYS", min=0, help="only what was not used for so many days")
+    ] = 0,
+) -> None:
+    """Remove what the cache keeps; let no other nandlab run meanwhile. Trials are not in it."""
+    from nandlab.base.cache import drop, kept
+    from nandlab.base.units import size
+
+    oldest = time.time() - older_than * DAY_S
+    gone = [one for one in kept() if not older_than or one.used_s < oldest]
+    for one in gone:
+        drop(one)
+    print(f"{len(gone)} removed, {size(sum(one.bytes for one in gone))}")

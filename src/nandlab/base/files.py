@@ -10,6 +10,9 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import IO
 
+PART = ".part-"
+"""Begin of the name of a file that is being written."""
+
 
 @contextmanager
 def writing_whole(path: Path) -> Iterator[IO[bytes]]:
@@ -19,7 +22,7 @@ def writing_whole(path: Path) -> Iterator[IO[bytes]]:
     """
     part = None
     try:
-        with tempfile.NamedTemporaryFile(dir=path.parent, prefix=".part-", delete=False) as out:
+        with tempfile.NamedTemporaryFile(dir=path.parent, prefix=PART, delete=False) as out:
             part = Path(out.name)
             yield out
             out.flush()

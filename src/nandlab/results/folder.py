@@ -20,7 +20,7 @@ from pydantic import BaseModel, ValidationError
 
 from nandlab.base.digest import digest
 from nandlab.base.errors import UsageError
-from nandlab.base.files import write_whole
+from nandlab.base.files import PART, write_whole
 from nandlab.catalog.mistakes import mistakes
 from nandlab.results import format1
 from nandlab.results.record import FORMAT, HASH_LETTERS, Run, Trial
@@ -59,6 +59,8 @@ class RunFolder:
                 fcntl.flock(head, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except BlockingIOError:
                 raise UsageError(f"{self.path}: another nandlab is running this run") from None
+            for left in self.path.glob(f"*/{PART}*"):  # by a process that was killed
+                left.unlink(missing_ok=True)
             yield
 
     def head(self) -> Run:

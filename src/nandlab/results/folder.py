@@ -59,8 +59,9 @@ class RunFolder:
                 fcntl.flock(head, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except BlockingIOError:
                 raise UsageError(f"{self.path}: another nandlab is running this run") from None
-            for left in self.path.glob(f"*/{PART}*"):  # by a process that was killed
-                left.unlink(missing_ok=True)
+            for folder in ("", "trials", "provenance", "artefacts"):
+                for left in (self.path / folder).glob(f"{PART}*"):  # by a process that was killed
+                    left.unlink(missing_ok=True)
             yield
 
     def head(self) -> Run:

@@ -1,0 +1,160 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Bad days: a full disk, a place that is none, an interruption. One line, and nothing half done."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+import samples
+
+from nandlab.results.folder import RunFolder
+
+FAKE = (
+    "import sys; sys.path.insert(0, {tests!r}); import test_run, nandlab.board.opening as o\n"
+    "o.open_board = lambda *a, **k: test_run.fake()\n"
+    "import nandlab.__main__ as m; m.main()\n"
+)
+"""The command line on a fake board."""
+SMALL = """name = "small"
+question = "Which?"
+board = "apf27"
+[matrix]
+workloads = [{ name = "ffsmark", files = 10 }]
+filesystems = [{ name = "jffs2" }, { name = "ubifs" }]
+chips = [{ part = "apf27", partition_mib = 8 }]
+states = [{ name = "aged", valid = 0.5, invalid = 0.25, mix = 1 }]
+seeds = [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20]
+"""
+TESTS = str(Path(__file__).parents[1] / "trial")
+
+
+def nandlab(*argv: str | Path, **more: object) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-c", FAKE.format(tests=TESTS), *map(str, argv)]
+    return subprocess.run(  # type: ignore[call-overload, no-any-return]
+        command, capture_output=True, text=True, timeout=60, check=False, **more
+    )
+
+
+@pytest.fixture
+def small_disk(tmp_path: Path) -> Iterator[Path]:
+    """A disk of 1 MiB."""
+    if os.getuid() != 0:
+        pytest.skip("mounts a tmpfs, which takes root")
+    disk = tmp_path / "disk"
+    disk.mkdir()
+    mounted = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=1m", "none", disk], check=False)
+    if mounted.returncode:
+        pytest.skip("cannot mount a tmpfs here")
+    yield disk
+    subprocess.run(["umount", "-l", disk], check=True)
+
+
+def fill(disk: Path, leave: int) -> None:
+    free = os.statvfs(disk).f_bavail * os.statvfs(disk).f_frsize
+    (disk / "full").write_bytes(bytes(max(0, free - leave)))
+
+
+def is_one_line_of_a_full_disk(done: subprocess.CompletedProcess[str]) -> None:
+    assert done.returncode == 1, done.stderr
+    said = [line for line in done.stderr.splitlines() if line.startswith("nandlab: ")]
+    assert len(said) == 1, done.stderr
+    assert "No space left on device: make room" in said[0]
+    assert "Traceback" not in done.stderr
+
+
+def test_a_report_on_a_full_disk_leaves_the_old_one_whole(small_disk: Path) -> None:
+    run = samples.folder(small_disk / "run", samples.study(1))
+    old = small_disk / "run" / "report"
+    old.mkdir()
+    (old / "index.html").write_text("the old report")
+    fill(small_disk, 60_000)
+    is_one_line_of_a_full_disk(nandlab("report", run.path))
+    assert {p.name: p.read_text() for p in old.iterdir()} == {"index.html": "the old report"}
+
+
+def test_a_run_on_a_full_disk_keeps_whole_trials_and_goes_on(
+    small_disk: Path, tmp_path: Path
+) -> None:
+    study = tmp_path / "small.toml"
+    study.write_text(SMALL)
+    argv = ["run", str(study), "--out", str(small_disk / "run"), "--progress", "none", "--anew"]
+    fill(small_disk, 120_000)
+    is_one_line_of_a_full_disk(nandlab(*argv, cwd=tmp_path))
+    run = RunFolder(small_disk / "run")
+    assert 0 < len(list(run.trials())) < len(run.head().trials)
+    assert not list(small_disk.rglob(".part-*"))
+    (small_disk / "full").unlink()
+    assert nandlab(*argv, cwd=tmp_path).returncode == 0
+    assert not run.missing()
+
+
+def test_other_places_that_are_full(small_disk: Path, tmp_path: Path) -> None:
+    run = samples.folder(tmp_path / "run", samples.study(1))
+    fill(small_disk, 0)
+    is_one_line_of_a_full_disk(nandlab("merge", small_disk / "merged", run.path))
+    assert not list(small_disk.rglob(".part-*"))
+    with Path("/dev/full").open("w") as full:
+        for argv in (["show", "--json", str(run.path)], ["plan", "quickstart"], ["chip", "list"]):
+            command = [sys.executable, "-m", "nandlab", *argv]
+            done = subprocess.run(
+                command, stdout=full, stderr=subprocess.PIPE, text=True, check=False, timeout=60
+            )
+            is_one_line_of_a_full_disk(done)
+            assert done.stderr.startswith("nandlab: standard output: ")
+
+
+@pytest.mark.parametrize("out", ["file", "file/below", "/proc/nowhere"])
+def test_a_run_has_no_place(out: str, tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("x")
+    done = nandlab("run", "quickstart", "--out", out, cwd=tmp_path)
+    assert done.returncode == 2
+    (line,) = (text for text in done.stderr.splitlines() if text.startswith("nandlab: "))
+    assert out in line
+    assert "Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize("cache", ["file", "/proc/nowhere"])
+def test_a_cache_has_no_place(cache: str, tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("x")
+    env = {**os.environ, "NANDLAB_CACHE": cache}
+    argv = [sys.executable, "-m", "nandlab", "run", "quickstart"]
+    done = subprocess.run(
+        argv, env=env, cwd=tmp_path, capture_output=True, text=True, check=False, timeout=60
+    )
+    assert done.returncode == 2
+    assert len([t for t in done.stderr.splitlines() if t.startswith("nandlab: ")]) == 1
+    assert "Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize("times", [1, 2])
+@pytest.mark.parametrize("after_s", [0.1, 0.4, 0.8, 1.5])
+def test_ctrl_c_in_the_first_moments(after_s: float, times: int, tmp_path: Path) -> None:
+    """Before all modules are there the signal itself ends the process, later nandlab does."""
+    process = subprocess.Popen(
+        ["env", "--default-signal=INT", sys.executable, "-m", "nandlab", "run", "quickstart"],
+        cwd=tmp_path,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    time.sleep(after_s)
+    for _ in range(times):
+        process.send_signal(signal.SIGINT)
+        time.sleep(0.02)
+    _, said = process.communicate(timeout=60)
+    assert process.returncode in (130, -signal.SIGINT)
+    for word in ("Traceback", "coroutine", "Exception"):
+        assert word not in said
+
+
+def test_a_shell_without_input_is_refused() -> None:
+    argv = ["sh", "-c", f"exec {sys.executable} -m nandlab board shell <&-"]
+    done = subprocess.run(argv, capture_output=True, text=True, check=False, timeout=60)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.startswith("nandlab: board shell: standard input is closed")

@@ -13,7 +13,6 @@ from pathlib import Path
 
 from pydantic import Field
 
-import nandlab
 from nandlab.base.digest import digest, tree_digest
 from nandlab.board.job import Board
 from nandlab.catalog.board import BoardModel
@@ -26,7 +25,7 @@ from nandlab.results.record import Trial
 @cache
 def code() -> str:
     """A name for the very nandlab that this process has: its modules, byte for byte."""
-    files = tree_digest(Path(nandlab.__file__).parent)
+    files = tree_digest(Path(__file__).resolve().parents[1])
     return digest({name: d for name, d in files.items() if name.endswith(".py")})[:12]
 
 

@@ -118,7 +118,7 @@ def test_its_locks_are_not_written_to(installed: Installed) -> None:
 def test_it_is_of_no_commit(installed: Installed) -> None:
     python = installed.program.with_name("python")
     asked = "from nandlab.base.checkout import commit; print(commit())"
-    argv = [python, "-c", asked]
+    argv = [str(python), "-c", asked]
     # a project is under git itself: that commit is not nandlab's
     subprocess.run(["git", "init", "-q"], cwd=installed.project, check=True)
     done = subprocess.run(argv, cwd=installed.project, capture_output=True, text=True, check=True)

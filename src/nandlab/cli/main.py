@@ -22,6 +22,7 @@ from nandlab.cli.image import image_app
 from nandlab.cli.man import man
 from nandlab.cli.merge import merge
 from nandlab.cli.model import model_app
+from nandlab.cli.modelboard import board as model_board
 from nandlab.cli.publish import publish
 from nandlab.cli.reprice import reprice
 from nandlab.cli.reproduce import reproduce
@@ -46,6 +47,7 @@ app.add_typer(board_app, name="board")
 app.add_typer(chip_app, name="chip")
 app.add_typer(image_app, name="image")
 app.add_typer(trace_app, name="trace")
+model_app.command("board")(model_board)
 app.add_typer(model_app, name="model")
 app.add_typer(workload_app, name="workload")
 

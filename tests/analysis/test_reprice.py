@@ -142,7 +142,7 @@ def test_how_far_it_was_off_stands_beside_each_file_system(
     assert "How far it is off is not known" in out
     assert "JFFS2: totals were up to 41 % off" in chart.read_text()
     assert nandlab(monkeypatch, "reprice", folder, "--to", "omap3evm", "--json") == 0
-    told = {t["off_max_seen"] for t in json.loads(capsys.readouterr().out)}
+    told = {t["off_max_seen"] for t in fits("reprice", capsys.readouterr().out)}
     assert told == {0.413, None}
 
 

@@ -312,6 +312,9 @@ class Repriced(Strict):
     trials: int
     ratio: float | None
     doubt: str | None
+    off_max_seen: float | None = Field(
+        description="the most that a total was off where parts were run, a share; null: not known"
+    )
 
 
 class RunBegins(Strict):

@@ -31,7 +31,8 @@ OutOption = Annotated[
     Path | None, typer.Option(help="the run's folder; default: results/<study>/<run id>")
 ]
 JobsOption = Annotated[
-    int, typer.Option(min=1, help="trials at once; default: the number of cores")
+    int,
+    typer.Option(min=1, show_default=False, help="trials at once; default: the number of cores"),
 ]
 ProgressOption = Annotated[Style, typer.Option(help="auto: bar on a terminal, plain elsewhere")]
 AnewOption = Annotated[

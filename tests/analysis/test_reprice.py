@@ -3,12 +3,12 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
 import pytest
 import samples
+from fitting import fits
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -142,7 +142,7 @@ def test_how_far_it_was_off_stands_beside_each_file_system(
     assert "How far it is off is not known" in out
     assert "JFFS2: totals were up to 41 % off" in chart.read_text()
     assert nandlab(monkeypatch, "reprice", folder, "--to", "omap3evm", "--json") == 0
-    told = {t["off_max_seen"] for t in json.loads(capsys.readouterr().out)}
+    told = {t["off_max_seen"] for t in fits("reprice", capsys.readouterr().out)}
     assert told == {0.413, None}
 
 
@@ -183,7 +183,7 @@ def test_every_part_of_the_geometry_without_a_name(
     assert "omap3evm" in drawn
     assert "hollow: predicted" in drawn
     assert nandlab(monkeypatch, "reprice", folder, "--to", "omap3evm", "--json") == 0
-    told = json.loads(capsys.readouterr().out)
+    told = fits("reprice", capsys.readouterr().out)
     assert [t["phase"] for t in told] == ["creation", "transactions", "deletion", None]
     assert all(t["predicted"] is True for t in told)
 

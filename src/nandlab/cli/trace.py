@@ -12,7 +12,7 @@ import typer
 from typer.core import TyperGroup
 
 from nandlab.base.errors import NandlabError, UsageError
-from nandlab.cli.words import listed, pairs, scalar
+from nandlab.cli.words import listed, named, pairs, scalar
 
 if TYPE_CHECKING:
     from nandlab.plan.trialspec import TrialSpec
@@ -61,12 +61,17 @@ CommandArgument = Annotated[
 ]
 FsOption = Annotated[
     str | None,
-    typer.Option(help="a file system of the catalog; needed unless --from is given"),
+    typer.Option(
+        help="a file system of the catalog; needed unless --from is given",
+        autocompletion=named("filesystems"),
+    ),
 ]
 ChipOption = Annotated[
     str | None,
     typer.Option(
-        metavar="PART", help="a chip of the catalog; default: apf27, or that of the image of --from"
+        metavar="PART",
+        help="a chip of the catalog; default: apf27, or that of the image of --from",
+        autocompletion=named("chips"),
     ),
 ]
 StateOption = Annotated[
@@ -169,7 +174,9 @@ def run(  # noqa: PLR0913, PLR0917 - the command line's own options
     at_once: AtOnceOption = False,
     image: ImageOption = False,
     seed: Annotated[int, typer.Option(help="seed of the workload and of the flash state")] = 1,
-    board: Annotated[str, typer.Option(help="a board of the catalog")] = "apf27",
+    board: Annotated[
+        str, typer.Option(help="a board of the catalog", autocompletion=named("boards"))
+    ] = "apf27",
     out: OutOption = None,
 ) -> None:
     """Run a command under trace and write a folder: events, timeline, summary.

@@ -84,6 +84,7 @@ def rows(calls: Sequence[str]) -> list[SystemCall]:
     ("calls", "pages"),
     [
         ([opened(), read(0, 0)], []),
+        ([opened(), written(1, 0), read(0, 1)], [1]),
         ([opened(), read(0, 100), read(50, 10), read(0, 4096)], [1]),
         # What is written is in the cache, and the file as long as it then is.
         ([opened(), written(0, 1024), read(0, 1024)], []),

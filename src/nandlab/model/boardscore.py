@@ -176,7 +176,7 @@ def burst_times(of: BoardTraces) -> dict[str, Any]:
         "runs": [
             {"functions_of": a, "flash_of": b, "n": sum(s.pages for s in some)}
             | {"calls": sum(s.calls for s in some), "bursts": len(some)}
-            | {"us": round(sum(s.us for s in some), 1), "errors": _errors(some, over)}
+            | {"measured_us": round(sum(s.us for s in some), 1), "errors": _errors(some, over)}
             for a, b, some in known
         ],
         "not_paired": len(of.functions) + len(of.flash) - 2 * len(known),
@@ -232,7 +232,8 @@ def page_times(of: BoardTraces) -> dict[str, Any]:
 
 def _pauses(steps: Counter[int], table_us: float) -> dict[str, Any]:
     if steps.total() < ENOUGH:
-        return {"pauses": steps.total(), "table_us": table_us, "us": None}
+        unknown = dict.fromkeys(("mode_us", "us", "near_mode", "too_short", "off"))
+        return {"pauses": steps.total(), "table_us": table_us} | unknown
     mode = max(steps, key=lambda step: (steps[step], -step))
     near = {step: count for step, count in steps.items() if abs(step - mode) <= 1}
     us = sum(step * count for step, count in near.items()) / sum(near.values()) * STEP_S * 1e6

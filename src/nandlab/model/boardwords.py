@@ -61,7 +61,7 @@ def _burst_times(score: dict[str, Any]) -> Iterator[str]:
         here = " (fitted)" if not i else ""
         yield (
             f"  {run['functions_of']}: {run['bursts']} bursts, {run['calls']} calls, "
-            f"N {run['n']}, {run['us'] / 1e3:.3f} ms{_errors(run['errors'])}{here}"
+            f"N {run['n']}, {run['measured_us'] / 1e3:.3f} ms{_errors(run['errors'])}{here}"
         )
     yield f"  the {score['scored_on']} runs that are not fitted{_errors(score['fitted_overhead'])}"
     yield f"  all, with the paper's 45.06 us a call{_errors(score['paper_overhead'])}"

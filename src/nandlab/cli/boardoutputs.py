@@ -71,6 +71,7 @@ class BurstTimes(BoardScore):
     fitted_on: str
     overhead_us: float
     t_page_us: float
+    impossible: int = Field(description="bursts whose pages take longer than their calls")
     scored_on: int
     fitted_overhead: BurstErrors | None = Field(description="of the runs that are not fitted")
     paper_overhead: BurstErrors | None = Field(description="of all, with the paper's overhead")

@@ -201,7 +201,8 @@ def written(draw: st.DrawFn) -> tuple[str, dict[str, str]]:
         "loops": str(draw(st.integers(1, 2))),
     }
     names = {**{name: name for name in options}, **{v: k for k, v in ALIASES.items()}}
-    shared, own = [], []
+    shared: list[str] = []
+    own: list[str] = []
     for key, value in options.items():
         shown = draw(spelled(int(value))) if key in ("bs", "size") else value
         name = draw(st.sampled_from([key, names[key]]))

@@ -21,6 +21,7 @@ from nandlab.cli.compare import compare
 from nandlab.cli.image import image_app
 from nandlab.cli.merge import merge
 from nandlab.cli.model import model_app
+from nandlab.cli.powercut import powercut
 from nandlab.cli.publish import publish
 from nandlab.cli.reprice import reprice
 from nandlab.cli.reproduce import reproduce
@@ -72,6 +73,7 @@ def plan(study: StudyArgument, board: BoardOption = None) -> None:
 
 app.command()(run)
 app.command()(show)
+app.command()(powercut)
 
 
 @app.command()

@@ -65,6 +65,7 @@ def powercut(  # noqa: PLR0913 - the command line's own options
     from nandlab.powercut import campaign as cutting
     from nandlab.powercut import found, loads
     from nandlab.powercut.job import ALL_VARIANTS, Points
+    from nandlab.report import powercuts
 
     chosen = listed(variants)
     unknown = [each for each in chosen if each not in ALL_VARIANTS]
@@ -88,6 +89,7 @@ def powercut(  # noqa: PLR0913 - the command line's own options
     opened = _open(on)
     asyncio.run(cutting.run(campaign, opened, out, jobs, _tell))
     result = found.read(out)
+    (out / "outcomes.svg").write_text(powercuts.chart(result).svg())
     print("\n".join(found.lines(result)))
     if result.classes:
         raise typer.Exit(1)

@@ -16,7 +16,13 @@ from nandlab.powercut.job import Points
 from nandlab.report import powercuts
 
 HEAD = {
-    **{"format": 1, "identity": "x", "filesystem": "jffs2", "options": {}, "chip": "apf27"},
+    **{
+        "format": 1,
+        "identity": "x",
+        "filesystem": "jffs2",
+        "changed": {"summaries": "on"},
+        "chip": "apf27",
+    },
     **{"partition_mib": 8.0, "board": "apf27", "kernel": "6.1", "load": "ace1", "pieces": 2},
 }
 
@@ -54,7 +60,7 @@ def test_pieces_of_a_load_are_put_together(tmp_path: Path) -> None:
     (one,) = result.classes.values()
     assert result.again(one) == (
         "nandlab powercut --fs jffs2 --load ace1 --chip apf27 --partition-mib 8 --board apf27"
-        " --title 'a load' --point 3:before:1"
+        " --set summaries=on --title 'a load' --point 3:before:1"
     )
     text = "\n".join(found.lines(result))
     assert "operations cut: 4/4, in 1 loads" in text

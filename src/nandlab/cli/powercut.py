@@ -15,7 +15,7 @@ import typer
 
 from nandlab.base.errors import UsageError
 from nandlab.cli.run import CORES, JobsOption
-from nandlab.cli.words import listed
+from nandlab.cli.words import listed, pairs
 
 if TYPE_CHECKING:
     from nandlab.board.qemu import QemuBoard
@@ -32,6 +32,12 @@ def powercut(  # noqa: PLR0913 - the command line's own options
     load: Annotated[
         str, typer.Option(help="ace1, ace2, small-files, or a file of loads (docs/power-cuts.md)")
     ] = "ace1",
+    set_: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--set", metavar="OPTION=VALUE", help="an option of the file system; may be repeated"
+        ),
+    ] = None,
     chip: Annotated[str, typer.Option(help="a chip of the catalog")] = "apf27",
     partition_mib: Annotated[float, typer.Option(min=0, help="MiB of the partition")] = 8,
     board: Annotated[str, typer.Option(help="a board of the catalog")] = "apf27",
@@ -71,7 +77,8 @@ def powercut(  # noqa: PLR0913 - the command line's own options
     unknown = [each for each in chosen if each not in ALL_VARIANTS]
     if unknown or not chosen:
         raise UsageError(f"--variants {variants}: known are {', '.join(ALL_VARIANTS)}")
-    on, asked = _medium(fs, chip, partition_mib, board), loads.given(load)
+    asked = loads.given(load)
+    on = _medium(fs, set_ or [], chip, partition_mib, board)
     wanted = Points(variants=chosen, seeds=seeds, recovery=recovery, every=points)
     if title is not None:
         titles = [each.title for each in asked.loads]
@@ -122,7 +129,7 @@ def _tell(done: int, of: int, loads: Sequence[dict[str, Any]]) -> None:
     print(f"{done}/{of}: {points} points, {bad} did not hold", file=sys.stderr, flush=True)
 
 
-def _medium(fs: str, part: str, partition_mib: float, board: str) -> Medium:
+def _medium(fs: str, settings: list[str], part: str, partition_mib: float, board: str) -> Medium:
     from nandlab.catalog.board import BoardModel
     from nandlab.catalog.chip import ChipModel
     from nandlab.catalog.files import load
@@ -137,7 +144,7 @@ def _medium(fs: str, part: str, partition_mib: float, board: str) -> Medium:
         chip=chip,
         partition_blocks=blocks_of(chip, partition_mib),
         filesystem=system,
-        options=system.chosen({}, "--fs"),
+        options=system.chosen(pairs(settings, "--set"), "--set"),
     )
     if system.read_only:
         raise UsageError(f"--fs {fs}: it is only read, so there is nothing to cut")

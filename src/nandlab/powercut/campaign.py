@@ -136,7 +136,7 @@ def head_of(campaign: Campaign, board: QemuBoard) -> dict[str, Any]:
         "format": FORMAT,
         "identity": campaign.identity(board),
         "filesystem": on.filesystem.name,
-        "options": on.options,
+        "changed": on.filesystem.changed(on.options),
         "chip": on.chip.name,
         "partition_mib": on.partition_mib,
         "board": on.board.name,

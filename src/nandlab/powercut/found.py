@@ -58,7 +58,10 @@ class Found:
         head = self.head
         words = ["nandlab", "powercut", "--fs", head["filesystem"], "--load", head["load"]]
         words += ["--chip", head["chip"], "--partition-mib", f"{head['partition_mib']:g}"]
-        words += ["--board", head["board"], "--title", one.load]
+        words += ["--board", head["board"]]
+        for option in head["changed"].items():
+            words += ["--set", "=".join(option)]
+        words += ["--title", one.load]
         return shlex.join([*words, "--point", one.point.split()[0]])
 
 

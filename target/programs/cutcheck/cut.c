@@ -12,10 +12,11 @@
 #include "cut.h"
 #include "diag.h"
 
-#define AFTER	      MOUNTPOINT "/written-after"
-#define AFTER_BYTES   5000
-#define LOAD_BEGINS_S 1893456000 /* 2030: files of a load have the same times \
-				  */
+#define AFTER	    MOUNTPOINT "/written-after"
+#define AFTER_BYTES 5000
+#define LOAD_BEGINS_S                                           \
+	1893456000 /* 2030: files of a load have the same times \
+		    */
 #define CONSOLE_LEVEL 8
 #define ALERTS	      2
 

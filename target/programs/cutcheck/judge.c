@@ -21,8 +21,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "cutcheck.h"
 #include "diag.h"
+#include "judge.h"
 
 const char *const verdict_names[] = {"held",	     "unmountable",
 				     "lost",	     "wrong content",
@@ -30,13 +30,6 @@ const char *const verdict_names[] = {"held",	     "unmountable",
 				     "unknown name", "two names after a rename",
 				     "not writable", "kernel warning"};
 const char verdict_letters[] = ".MLWERU2AK";
-
-/* A moment: the last operation that had begun, and the cut. */
-struct moment {
-	const struct load *load;
-	uint32_t operations;
-	int last;
-};
 
 struct seen {
 	bool there;
@@ -50,9 +43,6 @@ struct seen {
 };
 
 #define EVENTS_TOLD 64
-
-static uint8_t data[FILE_BYTES_MAX + 1], content[FILE_BYTES_MAX + 1];
-static uint8_t matched[FILE_BYTES_MAX + 1];
 
 void found(struct finding *finding, enum verdict verdict, const char *format,
 	   ...)
@@ -70,9 +60,16 @@ void found(struct finding *finding, enum verdict verdict, const char *format,
 static void digest(uint64_t *to, const void *from, size_t bytes)
 {
 	const uint8_t *byte = from;
+	uint64_t word;
 
+	/* FNV-1a, eight bytes at once */
+	for (; bytes >= sizeof(word); bytes -= sizeof(word)) {
+		memcpy(&word, byte, sizeof(word));
+		*to = (*to ^ word) * 0x100000001b3u;
+		byte += sizeof(word);
+	}
 	while (bytes--)
-		*to = (*to ^ *byte++) * 0x100000001b3u; /* FNV-1a */
+		*to = (*to ^ *byte++) * 0x100000001b3u;
 }
 
 /* The last operation that had returned at the cut and kept what is asked for:
@@ -96,69 +93,6 @@ static int kept(const struct moment *m, int folder, int inode)
 			break;
 	}
 	return i;
-}
-
-static void apply(const struct moment *m, int number, size_t *size)
-{
-	const struct op *op = &m->load->op[number];
-	size_t end = op->at + op->bytes;
-
-	if (op->what == OP_TRUNCATE) {
-		if (op->bytes > *size)
-			memset(content + *size, 0, op->bytes - *size);
-		*size = op->bytes;
-		return;
-	}
-	if (op->at > *size)
-		memset(content + *size, 0, op->at - *size);
-	memcpy(content + op->at, load_bytes(m->load, number), op->bytes);
-	*size = end > *size ? end : *size;
-}
-
-static void compare(size_t had, size_t size)
-{
-	size_t i, upto = had < size ? had : size;
-
-	for (i = 0; i < upto; i++)
-		matched[i] |= data[i] == content[i];
-	for (; i < had; i++) /* past its end at that moment */
-		matched[i] |= !data[i];
-}
-
-/* Whether the file's bytes are what an inode may have, if so much of it was
- * kept. NULL, or what is wrong. */
-static const char *wrong_content(const struct moment *m, int inode, int from,
-				 size_t had)
-{
-	const struct inode *node = &m->load->inode[inode];
-	size_t size = 0, least, most, i;
-	static char why[80];
-	int n;
-
-	for (n = 0; n < node->ops && node->op[n] <= from; n++)
-		apply(m, node->op[n], &size);
-	least = most = size;
-	memset(matched, 0, had);
-	compare(had, size);
-	for (; n < node->ops && node->op[n] <= m->last; n++) {
-		apply(m, node->op[n], &size);
-		least = size < least ? size : least;
-		most = size > most ? size : most;
-		compare(had, size);
-	}
-	if (had < least || had > most) {
-		snprintf(why, sizeof(why), "%zu bytes, not %zu to %zu", had,
-			 least, most);
-		return why;
-	}
-	for (i = 0; i < had; i++) {
-		if (!matched[i]) {
-			snprintf(why, sizeof(why), "byte %zu of %zu is %u", i,
-				 had, data[i]);
-			return why;
-		}
-	}
-	return NULL;
 }
 
 /* -1: it cannot be read. */

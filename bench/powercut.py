@@ -30,7 +30,9 @@ from nandlab.powercut import campaign, loads
 from nandlab.powercut.campaign import Campaign
 from nandlab.powercut.job import Points, alone
 
-SYSTEMS = ("jffs2", "ubifs", "yaffs2", "nftl-fat32")
+CHIPS = {"jffs2": "apf27", "ubifs": "apf27", "yaffs2": "apf27", "nftl-fat32": "nandsim-small"}
+"""A chip for each file system: NFTL needs small blocks that take four programs a page."""
+MIBS = {"apf27": 8, "nandsim-small": 16}
 HOUR_S = 3600
 
 
@@ -55,18 +57,19 @@ def main() -> None:
     parser.add_argument("--load", default="small-files")
     parser.add_argument("--every", type=int, default=4, help="cut after each n-th operation")
     parser.add_argument("--fresh", type=int, default=3, help="points on boards of their own")
-    parser.add_argument("--fs", nargs="+", default=SYSTEMS)
+    parser.add_argument("--fs", nargs="+", default=list(CHIPS))
     options = parser.parse_args()
     board = open_board(load("boards", "apf27", BoardModel))
-    asked, chip = loads.given(options.load), load("chips", "apf27", ChipModel)
+    asked = loads.given(options.load)
     rates, ratios = {}, []
     print(f"{'':12} {'points':>7} {'CPU s':>7} {'points/h/core':>14} {'fresh':>7} {'ratio':>6}")
     for name in options.fs:
         system = load("filesystems", name, FilesystemModel)
+        chip = load("chips", CHIPS[name], ChipModel)
         on = Medium(
             board=board.machine.model,
             chip=chip,
-            partition_blocks=64,
+            partition_blocks=chip.partition_blocks(MIBS[chip.name]),
             filesystem=system,
             options=system.chosen({}, "the bench"),
         )

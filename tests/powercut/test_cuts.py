@@ -10,15 +10,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from cutsteps import FEW, on
 
 from nandlab.base.errors import NandlabError, UsageError
 from nandlab.board.job import Job, Step
 from nandlab.board.qemu import QemuBoard
-from nandlab.catalog.chip import ChipModel
-from nandlab.catalog.files import load
-from nandlab.catalog.filesystem import FilesystemModel
 from nandlab.chip.simulated import FOLDER, IMAGE
-from nandlab.plan.medium import Medium
 from nandlab.powercut import campaign, found, loads
 from nandlab.powercut.campaign import Campaign
 from nandlab.powercut.job import Points, alone, chip_module, load_chip, subject
@@ -26,44 +23,8 @@ from nandlab.trial.medium import modules
 
 pytestmark = pytest.mark.board
 
-FEW = loads.read(
-    "few",
-    """
-mkdir A
-create A/x
-write A/x 0 8192
-create A/y
-write A/y 0 3000
-load new
-create A/new
-write A/new 0 10000
-fsync A/new
-load over
-rename A/x A/y
-fsyncdir A
-load away
-unlink A/x
-sync
-create A/z
-write A/z 0 100
-sync
-""",
-)
 BEFORE = Points(variants=("before",))
 TORN = Points(variants=("before", "prefix", "subset", "done"))
-
-
-def on(board: QemuBoard, name: str) -> Medium:
-    system = load("filesystems", name, FilesystemModel)
-    chip = load("chips", "apf27", ChipModel)
-    options = system.chosen({}, "the test")
-    return Medium(
-        board=board.machine.model,
-        chip=chip,
-        partition_blocks=64,
-        filesystem=system,
-        options=options,
-    )
 
 
 def cut(board: QemuBoard, name: str, points: Points) -> list[dict[str, Any]]:

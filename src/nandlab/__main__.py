@@ -15,5 +15,5 @@ def main() -> None:
     command()
 
 
-if __name__ == "__main__":
+if __name__ == "__main__":  # processes of a campaign import it again
     main()

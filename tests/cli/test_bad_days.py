@@ -38,7 +38,7 @@ TESTS = str(Path(__file__).parents[1] / "trial")
 def nandlab(*argv: str | Path, **more: object) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, "-c", FAKE.format(tests=TESTS), *map(str, argv)]
     return subprocess.run(  # type: ignore[call-overload, no-any-return]
-        command, capture_output=True, text=True, timeout=60, check=False, **more
+        command, capture_output=True, text=True, timeout=240, check=False, **more
     )
 
 

@@ -11,6 +11,7 @@ from typing import Annotated
 import typer
 
 from nandlab.base.errors import UsageError
+from nandlab.cli.words import named
 
 board_app = typer.Typer(
     no_args_is_help=True,
@@ -41,7 +42,9 @@ Yaffs2Option = Annotated[
     ),
 ]
 
-BoardOption = Annotated[str, typer.Option(help="a board of the catalog")]
+BoardOption = Annotated[
+    str, typer.Option(help="a board of the catalog", autocompletion=named("boards"))
+]
 
 
 @board_app.command()

@@ -54,7 +54,7 @@ def _as_text(value: Any) -> Any:
     return str(value) if isinstance(value, int) else value
 
 
-OptionText = Annotated[str, BeforeValidator(_as_text)]
+OptionText = Annotated[str, BeforeValidator(_as_text, json_schema_input_type=str | int)]
 
 
 class FilesystemChoice(WithChoices):
@@ -180,8 +180,15 @@ Seed = Annotated[int, Field(ge=0, le=SEED_MAX, strict=True)]
 Offset = Annotated[float, Field(ge=0, lt=1000, allow_inf_nan=False)]
 
 
+def _without_what_a_product_gives(schema: dict[str, Any]) -> None:
+    """A file may leave out chips and workloads where its study has a product."""
+    schema["required"] = [key for key in schema["required"] if key not in ("chips", "workloads")]
+
+
 class Matrix(Strict):
     """What is crossed with what: every combination is a trial."""
+
+    model_config = ConfigDict(json_schema_extra=_without_what_a_product_gives)
 
     workloads: list[WorkloadChoice] = Field(min_length=1)
     filesystems: list[FilesystemChoice] = Field(min_length=1)

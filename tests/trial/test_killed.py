@@ -37,7 +37,7 @@ def execute(home: Path) -> None:
     folder = RunFolder.create(home / "run", runner.head(made, specs, board))
     with folder.held():
         store = Store(home / "store")
-        asyncio.run(runner.execute(folder, specs, board, 2, Silent(), store))
+        asyncio.run(runner.execute(folder, specs, board, runner.Here(board, 2), Silent(), store))
 
 
 def place(home: Path) -> Path:

@@ -25,6 +25,13 @@ from nandlab.trace.brief import Brief
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
 
 
+SEAL = {
+    "type": "string",
+    "pattern": "^[0-9a-f]{64}$",
+    "description": "SHA-256 of all bytes of the file before this member; absent: older than seals",
+}
+
+
 @dataclass(frozen=True)
 class Told:
     """Something that nandlab prints, writes or reads."""
@@ -32,11 +39,13 @@ class Told:
     what: str
     model: Any
     """A type that pydantic can validate."""
+    sealed: bool = False
+    """Whether its file has a seal (results/sealed.py)."""
 
 
 SCHEMAS = {
-    "trial": Told("trials/ID.json of a run: one trial", Trial),
-    "run": Told("run.json of a run: its head", Run),
+    "trial": Told("trials/ID.json of a run: one trial", Trial, sealed=True),
+    "run": Told("run.json of a run: its head", Run, sealed=True),
     "provenance": Told("provenance/HASH.json of a run: what trials ran with", dict[str, Any]),
     "figures": Told("the file of nandlab publish", Published),
     "reproduced": Told("reproduced.json in a folder of nandlab reproduce", outputs.Reproduced),
@@ -78,4 +87,6 @@ def of(name: str) -> dict[str, Any]:
         raise UsageError(f"there is no schema {name!r}; there are: {', '.join(SCHEMAS)}")
     told = SCHEMAS[name]
     made = TypeAdapter(told.model).json_schema()
+    if told.sealed:
+        made["properties"]["sha256"] = SEAL
     return {**made, "$schema": DIALECT, "title": f"nandlab {name}", "description": told.what}

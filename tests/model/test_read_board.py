@@ -15,8 +15,7 @@ from nandlab.catalog.board import BoardModel
 from nandlab.catalog.files import load
 from nandlab.model import rewritten, score
 from nandlab.model.fragments import calls
-from nandlab.model.lookup import FirstOpen
-from nandlab.model.reads import Call
+from nandlab.model.reads import Call, FirstOpen
 from nandlab.model.score import Scored
 from nandlab.trace import job, reads
 from nandlab.trace.folder import TraceFolder

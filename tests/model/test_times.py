@@ -12,8 +12,9 @@ from nandlab.base.errors import UsageError
 from nandlab.catalog.board import BoardModel
 from nandlab.catalog.files import load, names
 from nandlab.kit.kit import kernel_release
-from nandlab.model import lookup, times
-from nandlab.model.reads import PageBuffer, Pieces, Read, call
+from nandlab.model import jffs2, times
+from nandlab.model.every import State
+from nandlab.model.reads import Call, Pieces, Read
 from nandlab.onflash.layout import HOLE, Layout, Piece
 from nandlab.traced.cost import series
 
@@ -27,8 +28,12 @@ def layout(*pieces: Piece, nodes: tuple[int, ...] = ()) -> Layout:
     )
 
 
+def first_page(of: Layout) -> Call:
+    return State(of).read(Pieces(of, 2), 0)
+
+
 def done(*pieces: Piece) -> dict[str, float]:
-    found = times.amounts(call("jffs2", Pieces(layout(*pieces), 2), 0, PageBuffer(FLASH)))
+    found = times.amounts(first_page(layout(*pieces)))
     return {key: amount for key, amount in found.items() if amount}
 
 
@@ -57,7 +62,7 @@ def test_zeroes_and_what_is_packed() -> None:
     stored = zlib.compress(bytes(3096))
     packed = Piece(2, 1000, 3096, 8 * FLASH + HEADER, len(stored), 0, "zlib", 3096)
     of = replace(layout(zeroes, packed), bytes_at=lambda at, count: stored)
-    found = times.amounts(call("jffs2", Pieces(of, 2), 0, PageBuffer(FLASH)))
+    found = times.amounts(first_page(of))
     tokens = {key: n for key, n in found.items() if key.startswith("zlib.")}
     assert {key: n for key, n in found.items() if n and key not in tokens} == {
         "call": 1, "node": 2, "data": 1, "read": 2, "hit": 1, "zero": 1000,
@@ -71,22 +76,20 @@ def test_zeroes_and_what_is_packed() -> None:
 def test_a_texts_compressed_nodes_have_no_time() -> None:
     of = layout(Piece(2, 0, 3096, HEADER, 774, 0, "lzo", 3096))
     with pytest.raises(UsageError, match="a text of jffs2dump does not have"):
-        times.amounts(call("jffs2", Pieces(of, 2), 0, PageBuffer(FLASH)))
+        times.amounts(first_page(of))
 
 
 def test_time_is_the_chips_and_the_instructions() -> None:
     plain = dict.fromkeys(set(times.Instructions.model_fields) - {"unpack"}, 0.0)
     told = plain | {"call": 10.0, "node": 2.5, "open_node": 3.0}
     by = times.Instructions.model_validate(told)
-    one = call(
-        "jffs2", Pieces(layout(Piece(2, 0, 9, HEADER, 9, 0, "", 9)), 2), 0, PageBuffer(FLASH)
-    )
+    one = first_page(layout(Piece(2, 0, 9, HEADER, 9, 0, "", 9)))
     assert times.ns(one, by, 1000, 4) == 1000 + 4 * 12.5
-    opened = lookup.first_open(layout(nodes=(300, 9000)), 2, PageBuffer(FLASH))
+    opened = State(layout(nodes=(300, 9000))).first_open(2)
     assert times.ns(opened, by, 1000, 4) == 3 * 1000 + 4 * 6
     packed = layout(Piece(2, 0, 9, HEADER, 9, 0, "rtime", 20))
     with pytest.raises(UsageError, match="rtime: what it takes to unpack was not measured"):
-        times.ns(call("jffs2", Pieces(packed, 2), 0, PageBuffer(FLASH)), by, 1000, 4)
+        times.ns(first_page(packed), by, 1000, 4)
 
 
 def test_the_catalog_has_the_kernel_of_each_board() -> None:
@@ -97,31 +100,30 @@ def test_the_catalog_has_the_kernel_of_each_board() -> None:
 
 def test_a_first_open_reads_each_node_to_the_end_of_its_page() -> None:
     far = 5 * FLASH + 100
-    assert list(lookup.reads([far, 300], FLASH)) == [
+    assert list(jffs2.headers([far, 300], FLASH)) == [
         Read(far, FLASH - 100), Read(300, FLASH - 300), Read(far, HEADER),
     ]  # fmt: skip
 
 
 def test_a_header_that_goes_on_in_the_next_page_is_read_there() -> None:
     # 50 bytes left: enough for what is read of an unknown node, not for an inode's
-    assert list(lookup.reads([FLASH - 50], FLASH)) == [
+    assert list(jffs2.headers([FLASH - 50], FLASH)) == [
         Read(FLASH - 50, 50), Read(FLASH, FLASH), Read(FLASH - 50, HEADER),
     ]  # fmt: skip
     # 39 bytes left: read to the end of the next page at once
-    assert list(lookup.reads([FLASH - 39], FLASH)) == [
+    assert list(jffs2.headers([FLASH - 39], FLASH)) == [
         Read(FLASH - 39, 39 + FLASH), Read(FLASH - 39, HEADER),
     ]  # fmt: skip
-    assert list(lookup.reads([], FLASH)) == []
+    assert list(jffs2.headers([], FLASH)) == []
 
 
 def test_what_a_first_open_does() -> None:
-    opened = lookup.first_open(layout(nodes=(900, 300)), 2, PageBuffer(FLASH))
+    opened = State(layout(nodes=(900, 300))).first_open(2)
     assert [(a.page, a.hit) for a in opened.accesses] == [(0, False), (0, True), (0, True)]
     assert (opened.flash, opened.hits) == ([0], 2)
     assert times.opening(opened) == {"open": 1, "open_read": 1, "open_node": 2}
 
 
-def test_times_of_another_file_system_are_refused() -> None:
-    times.refuse_others("jffs2", "t")
-    with pytest.raises(UsageError, match="t: ubifs: how long its reads take is known of jffs2"):
-        times.refuse_others("ubifs", "t")
+def test_times_of_another_file_system_are_not_known() -> None:
+    assert times.known("jffs2")
+    assert not times.known("ubifs")

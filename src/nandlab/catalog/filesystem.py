@@ -265,6 +265,9 @@ class FilesystemModel(Noun):
         default=None, ge=1, description="longest target of a symbolic link; absent: any"
     )
     wear: Wear | None = Field(default=None, description="absent: its end is not foretold")
+    unmodelled_reads: str = Field(
+        default="", description="why its reads are not foretold from the flash; empty: they are"
+    )
     own_entries: list[str] = Field(
         default=[], description="entries of its root that it makes by itself"
     )

@@ -6,6 +6,7 @@ from __future__ import annotations
 import csv
 import json
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -24,14 +25,14 @@ from nandlab.cli.flashfile import (
 
 if TYPE_CHECKING:
     from nandlab.model.fragments import FileMap
-    from nandlab.model.reads import Call
+    from nandlab.model.reads import Call, FirstOpen
     from nandlab.onflash.jffs2 import Dropped
     from nandlab.onflash.layout import Layout
 
 model_app = typer.Typer(
     no_args_is_help=True,
-    help="What reading a file costs, foretold from what lies on flash: JFFS2's flash pages call "
-    "by call, and their time. Nothing is run.",
+    help="What reading a file costs, foretold from what lies on flash: JFFS2's, UBIFS's and "
+    "YAFFS2's flash pages call by call, and JFFS2's time. Nothing is run.",
 )
 FILES_SHOWN = 40
 DROPPED_SHOWN = 3
@@ -57,14 +58,15 @@ def map_(  # noqa: PLR0917 - the command line's own options
     N in sequence is with what the call before left in the NAND core's buffer, N alone without.
     Nodes that cannot be read are dropped and told; the pages that they may touch are unknown.
     """
+    from nandlab.model.every import reader_of
     from nandlab.model.fragments import file_map
-    from nandlab.model.reads import model_of, owner_of
+    from nandlab.model.reads import owner_of
     from nandlab.onflash.opened import read as read_layout
 
     layout, dropped = read_layout(
         image, asked(partition_mib, page, erase_block, oob), tolerant=True
     )
-    model_of(layout.filesystem)
+    reader_of(layout.filesystem, image)
     if out is not None and file is None:
         raise UsageError(f"-o {out}: name the file that is to be drawn, with --file")
     owners = [owner_of(layout, file)] if file else list(layout.sizes)
@@ -209,19 +211,20 @@ def read(  # noqa: PLR0913, PLR0917 - the command line's own options
 ) -> None:
     """Foretell the flash pages and the time of each call that reads a page of a file.
 
-    Prints CSV: the page, N, hits in the NAND core's buffer, and ns. The first open is apart: it
-    reads the header of every live node of the file.
+    Prints CSV: the page, N, hits in the NAND core's buffer, and ns; or chip_ns, the chip's part of
+    it alone, where the rest is not known. The first open is apart: JFFS2 reads the header of every
+    live node of the file, UBIFS its name and its inode.
     """
-    from nandlab.model import lookup, times
     from nandlab.model import rewritten as anew
+    from nandlab.model.every import State, reader_of
     from nandlab.model.fragments import calls, unknown_pages
-    from nandlab.model.reads import PageBuffer, Pieces, owner_of
+    from nandlab.model.reads import Pieces, owner_of
     from nandlab.onflash.opened import read as read_layout
 
     layout, dropped = read_layout(
         image, asked(partition_mib, page, erase_block, oob), tolerant=True
     )
-    times.refuse_others(layout.filesystem, image)
+    reader_of(layout.filesystem, image)
     owner = owner_of(layout, file)
     pieces = Pieces(layout, owner)
     if unknown_pages(pieces, owner, dropped):
@@ -233,34 +236,52 @@ def read(  # noqa: PLR0913, PLR0917 - the command line's own options
         layout = pieces.layout
     pages = _order(order, pieces.pages, owner)
     t_page, instruction_ns = _costs(chip, board, layout)
-    by = times.instructions(kernel or _series(board))
-    buffer = PageBuffer(layout.writesize)
-    opened = lookup.first_open(layout, owner, buffer)
-    each = calls(layout, pieces, pages, buffer)
-
-    def ns(call: Call) -> int:
-        if formula == "paper":
-            return round(times.paper_ns(call, t_page, overhead_ns))
-        return round(times.ns(call, by, t_page, instruction_ns))
-
-    told = [{"page": c.page, "n": len(c.flash), "hits": c.hits, "ns": ns(c)} for c in each]
-    first_ns = round(times.ns(opened, by, t_page, instruction_ns))
-    first = {"n": len(opened.flash), "hits": opened.hits, "ns": first_ns}
-    _tell(first, told, as_json=as_json)
+    state = State(layout)
+    opened = state.first_open(owner)
+    each = calls(layout, pieces, pages, state)
+    if formula == "paper":
+        key, ns = "ns", _paper(t_page, overhead_ns)
+    else:
+        key, ns = _ours(layout.filesystem, kernel or _series(board), t_page, instruction_ns)
+    told = [{"page": c.page, "n": len(c.flash), "hits": c.hits, key: ns(c)} for c in each]
+    first = {"n": len(opened.flash), "hits": opened.hits, key: ns(opened)}
+    _tell(first, told, key, as_json=as_json)
 
 
-def _tell(first: dict[str, int], told: list[dict[str, int]], *, as_json: bool) -> None:
-    """Prints the calls, and the first open apart from them."""
+def _paper(t_page: float, overhead_ns: float) -> Callable[[Call | FirstOpen], int]:
+    """The paper's time of a call, ns."""
+    from nandlab.model import times
+
+    return lambda call: round(times.paper_ns(call, t_page, overhead_ns))
+
+
+def _ours(
+    filesystem: str, kernel: str, t_page: float, instruction_ns: float
+) -> tuple[str, Callable[[Call | FirstOpen], int]]:
+    """What is told of a call's time, and how it is got: the chip's part alone where no more is
+    known, which is said on standard error."""
+    from nandlab.model import times
+
+    if not times.known(filesystem):
+        print(f"nandlab: {times.not_known(filesystem)}", file=sys.stderr)
+        return "chip_ns", _paper(t_page, 0)
+    by = times.instructions(kernel)
+    return "ns", lambda call: round(times.ns(call, by, t_page, instruction_ns))
+
+
+def _tell(first: dict[str, int], told: list[dict[str, int]], key: str, *, as_json: bool) -> None:
+    """Prints the calls, and the first open apart from them; key: what is told of their times."""
     if as_json:
         found = {"predicted": True, "first_open": first, "calls": told}
-        print(json.dumps(found | {"total_ns": _sum(told, "ns")}, indent=1))
+        print(json.dumps(found | {f"total_{key}": _sum(told, key)}, indent=1))
         return
-    writer = csv.DictWriter(sys.stdout, ["page", "n", "hits", "ns"])
+    writer = csv.DictWriter(sys.stdout, ["page", "n", "hits", key])
     writer.writeheader()
     writer.writerows(told)
+    of_chip = " of the chip" if key == "chip_ns" else ""
     print(
-        f"predicted: {len(told)} calls, N {_sum(told, 'n')}, {_sum(told, 'ns') / 1e6:.3f} ms; "
-        f"the first open before them, N {first['n']}, {first['ns'] / 1e6:.3f} ms",
+        f"predicted: {len(told)} calls, N {_sum(told, 'n')}, {_sum(told, key) / 1e6:.3f} ms"
+        f"{of_chip}; the first open before them, N {first['n']}, {first[key] / 1e6:.3f} ms",
         file=sys.stderr,
     )
 

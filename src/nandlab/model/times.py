@@ -21,8 +21,7 @@ from nandlab.base.paths import CATALOG
 from nandlab.catalog.chip import Geometry
 from nandlab.catalog.files import read_toml, validate
 from nandlab.catalog.noun import Strict
-from nandlab.model.lookup import FirstOpen
-from nandlab.model.reads import PAGE, Call
+from nandlab.model.reads import PAGE, Call, FirstOpen
 from nandlab.onflash.layout import HOLE, Piece
 from nandlab.results.record import Counts
 
@@ -65,10 +64,18 @@ HEAD = """\
 """The begin of the catalog's file."""
 
 
-def refuse_others(filesystem: str, where: object) -> None:
-    """UsageError if what the calls of a file system take is not known."""
-    if filesystem != "jffs2":
-        raise UsageError(f"{where}: {filesystem}: how long its reads take is known of jffs2 alone")
+KNOWN = "jffs2"
+"""The file system whose instructions were measured."""
+
+
+def known(filesystem: str) -> bool:
+    """Whether what the calls of a file system take beside the chip is known."""
+    return filesystem == KNOWN
+
+
+def not_known(filesystem: str) -> str:
+    """What is said where it is not."""
+    return f"{filesystem}: what its reads take beside the chip is known of {KNOWN} alone"
 
 
 @cache

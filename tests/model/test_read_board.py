@@ -41,7 +41,7 @@ def errors(trace: TraceFolder, calls: list[Scored]) -> dict[str, float]:
 
 
 def test_the_trace_is_the_same_with_and_without_its_image(board: QemuBoard) -> None:
-    asked = request(board, pieces(512), IN_ORDER, "none", "apf27")
+    asked = request(board, pieces(512), IN_ORDER)
     first, image, again = (
         asyncio.run(board.run(each))
         for each in (job.job(asked), job.image_job(asked), job.job(asked))
@@ -64,7 +64,12 @@ def test_files_in_one_piece_and_in_many(board: QemuBoard, tmp_path: Path, comman
 @pytest.mark.parametrize("compression", ["lzo", "zlib"])
 def test_compressed_files(board: QemuBoard, tmp_path: Path, compression: str) -> None:
     made = packed(10, 200, 300)
-    foretold(traced(board, tmp_path / "t", made, compression=compression), 3)
+    foretold(
+        traced(
+            board, tmp_path / "t", made, filesystem={"name": "jffs2", "compression": compression}
+        ),
+        3,
+    )
 
 
 def test_another_board_and_chip(tmp_path: Path) -> None:
@@ -83,7 +88,13 @@ def test_random_histories(board: QemuBoard, tmp_path: Path, seed: int) -> None:
     compression = chance.choice(("none", "lzo", "zlib"))
     command = chance.choice((IN_ORDER, AT_RANDOM))
     made = list(histories(seed, 25))
-    trace = traced(board, tmp_path / "t", made, command, compression=compression)
+    trace = traced(
+        board,
+        tmp_path / "t",
+        made,
+        command,
+        filesystem={"name": "jffs2", "compression": compression},
+    )
     found = [call for call in score.calls(reads.traced(trace)) if isinstance(call.call, Call)]
     assert [(c.path, c.told, c.call.flash) for c in found if not c.same] == []
     assert len(found) > 25
@@ -100,9 +111,13 @@ def test_the_gain_of_rewriting_a_file_is_foretold(
     board: QemuBoard, tmp_path: Path, compression: str
 ) -> None:
     made = packed(10, 200)
-    first = traced(board, tmp_path / "first", made, compression=compression)
+    first = traced(
+        board, tmp_path / "first", made, filesystem={"name": "jffs2", "compression": compression}
+    )
     again = [*made, "cat b200 > new", "mv new b200"]
-    second = traced(board, tmp_path / "second", again, compression=compression)
+    second = traced(
+        board, tmp_path / "second", again, filesystem={"name": "jffs2", "compression": compression}
+    )
     was, is_now = flash_pages(first, "/b200"), flash_pages(second, "/b200")
     of = reads.traced(first)
     owner = next(o for o, path in of.layout.paths.items() if path == "/b200")

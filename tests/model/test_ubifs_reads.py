@@ -42,7 +42,7 @@ def layout() -> Layout:
 
 
 def flash(state: State, page: int) -> list[int]:
-    return state.read(Pieces(state.layout, FILE), page).flash
+    return state.read(Pieces(state.reader.layout, FILE), page).flash
 
 
 def test_a_page_is_found_through_the_index_nodes_that_are_not_in_memory() -> None:
@@ -93,11 +93,42 @@ def test_a_copy_does_not_learn_what_the_other_does() -> None:
 
 
 def test_a_trace_that_begins_with_an_index_in_memory_is_refused() -> None:
-    reader = Ubifs(layout())
+    reader = Ubifs(layout(), {})
     reader.begun([Read(90 * FLASH, 64), Read(TOP, 68), Read(LOW, 88)])
     reader.begun([])
     with pytest.raises(UsageError, match="was in memory when the trace began"):
         reader.begun([Read(DATA[0], 4144), Read(TOP, 68)])
+
+
+def in_a_row(gaps: tuple[int, ...] = (), pages: int = 40) -> State:
+    """A file in nodes that lie one after the other, read with bulk-read; gaps: pages before which
+    they do not."""
+    at, pieces = 0, []
+    for page in range(pages):
+        at += FLASH * (page in gaps)
+        pieces.append(Piece(FILE, page * PAGE, PAGE, at + 48, PAGE, 0, "", PAGE))
+        at += 48 + PAGE
+    of = replace(layout(), pieces=pieces, nodes={FILE: []}, sizes={FILE: pages * PAGE})
+    return State(Ubifs.completed(of), {"bulk_read": "on"})
+
+
+def data_bytes(state: State, page: int) -> list[int]:
+    """Of each read that is none of the index."""
+    assert state.reader.layout.index is not None
+    index = state.reader.layout.index.nodes
+    file = Pieces(state.reader.layout, FILE)
+    return [read.bytes for read in state.reader.page(file, page) if read.at not in index]
+
+
+def test_the_third_page_in_a_row_is_read_with_those_that_lie_behind_it() -> None:
+    node = 48 + PAGE
+    state = in_a_row()
+    assert [data_bytes(state, page) for page in (0, 1, 2)] == [[node], [node], [32 * node]]
+    assert data_bytes(state, 34) == [6 * node]  # 3 to 33 are in the page cache; this is the end
+    state = in_a_row(gaps=(7,))
+    assert [data_bytes(state, page) for page in (0, 1, 2)] == [[node], [node], [5 * node]]
+    assert data_bytes(state, 9) == [node]  # not in a row
+    assert [data_bytes(state, page) for page in (10, 11)] == [[node], [29 * node]]
 
 
 def test_a_file_written_anew_has_an_index_with_full_nodes() -> None:

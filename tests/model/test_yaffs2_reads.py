@@ -12,7 +12,7 @@ from nandlab.onflash.layout import Layout, Piece
 FILE = 257
 
 
-def state(chunk: int, writesize: int, size: int, *stored: int) -> State:
+def state(chunk: int, writesize: int, size: int, *stored: int, **options: str) -> State:
     """A file whose chunks with these numbers are stored, in reverse order, from page 100 down."""
     pieces = [
         Piece(FILE, n * chunk, count, (100 - n) * writesize, count, 0, "", count)
@@ -21,11 +21,11 @@ def state(chunk: int, writesize: int, size: int, *stored: int) -> State:
     ]
     of = {FILE: "/a"}, {FILE: size}
     shape = 1 << 20, 1 << 17, writesize
-    return State(Layout("yaffs2", *shape, [], *of, pieces, {}, chunk_bytes=chunk))
+    return State(Layout("yaffs2", *shape, [], *of, pieces, {}, chunk_bytes=chunk), options)
 
 
 def flash(of: State, page: int) -> list[int]:
-    return of.read(Pieces(of.layout, FILE), page).flash
+    return of.read(Pieces(of.reader.layout, FILE), page).flash
 
 
 @pytest.mark.parametrize(
@@ -58,3 +58,8 @@ def test_inband_tags_make_a_page_of_three_chunks_and_all_go_through_the_cache() 
     for page in range(2, 8):
         flash(of, page)
     assert flash(of, 1) == [98, 97, 96]  # ten others have come since
+
+
+def test_without_the_cache_a_page_of_the_flash_is_read_for_each_part_of_it() -> None:
+    of = state(8192, 8192, 8192, 0, cache="off")
+    assert [flash(of, page) for page in (0, 1)] == [[100], [100]]

@@ -111,8 +111,9 @@ def _times(spec: TrialSpec, record: JobRecord) -> list[Times]:
         tracing.table(recording, tracing.names(record, END), spec.filesystem, events)
         told = tracing.board(spec, record, END)
         fs = spec.filesystem.name
+        shape = "reads", fs, spec.chip, told, events, layout, dropped
         drops = _drops(spec, record)
-        of = score.Traced("reads", fs, spec.chip, told, events, layout, dropped, True, drops)
+        of = score.Traced(*shape, at_end=True, options=spec.options, drops=drops)
         try:
             found = [one for one in score.calls(of) if isinstance(one.call, Call)]
             return score.times_of(of, found)

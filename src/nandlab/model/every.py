@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+import copy
+from collections.abc import Mapping
 from types import MappingProxyType
 
 from nandlab.base.errors import UsageError
@@ -18,6 +20,7 @@ from nandlab.onflash.layout import Layout
 READERS: MappingProxyType[str, type[Reader]] = MappingProxyType(
     {"jffs2": Jffs2, "ubifs": Ubifs, "yaffs2": Yaffs2}
 )
+NO_OPTIONS: Mapping[str, str] = MappingProxyType({})
 
 
 def reader_of(filesystem: str, where: object = None) -> type[Reader]:
@@ -32,11 +35,10 @@ def reader_of(filesystem: str, where: object = None) -> type[Reader]:
 class State:
     """What the kernel holds between reads: the NAND core's page, and what the file system keeps."""
 
-    def __init__(self, layout: Layout, page: int | None = None) -> None:
-        """page: that the NAND core's buffer has; None: none."""
-        self.layout = layout
-        self.buffer = PageBuffer(layout.writesize, page)
-        self.reader = reader_of(layout.filesystem)(layout)
+    def __init__(self, layout: Layout, options: Mapping[str, str] = NO_OPTIONS) -> None:
+        """options: of the file system, as the catalog names them; those left out are default."""
+        self.buffer = PageBuffer(layout.writesize)
+        self.reader = reader_of(layout.filesystem)(layout, options)
 
     def read(self, file: Pieces, page: int) -> Call:
         """Reads a page of a file."""
@@ -56,6 +58,7 @@ class State:
 
     def copy(self) -> State:
         """Another one that holds the same."""
-        other = State(self.layout, self.buffer.page)
+        other = copy.copy(self)
+        other.buffer = copy.copy(self.buffer)
         other.reader = self.reader.copy()
         return other

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import copy
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import ClassVar, Self
 
 from nandlab.model.reads import PAGE, Pieces, Read
@@ -23,7 +23,8 @@ class Reader(ABC):
     least_data: ClassVar[int] = PAGE
     """Bytes of data below which a node is not cut short to fill an erase block."""
 
-    def __init__(self, layout: Layout) -> None:
+    def __init__(self, layout: Layout, options: Mapping[str, str]) -> None:
+        """options: of the file system, as the catalog names them; those left out are default."""
         self.layout = layout
 
     @abstractmethod

@@ -57,6 +57,8 @@ class Traced:
     are known to be missing, and what they hold is not."""
     at_end: bool = False
     """Whether the layout is that of the trace's end; else it is that of its begin."""
+    options: Mapping[str, str] = field(default_factory=dict)
+    """Of the file system; those left out are default."""
     drops: Sequence[int] = ()
     """When caches were dropped while it went on, in ns of the board's clock."""
 
@@ -168,7 +170,7 @@ class _Walk:
     def __init__(self, trace: Traced, rows: Sequence[Row]) -> None:
         self.layout, self.dropped, self.rows = trace.layout, trace.dropped, rows
         self.drops = sorted(trace.drops, reverse=True)
-        self.state = State(self.layout)
+        self.state = State(self.layout, trace.options)
         asked = (Read(row.offset, row.size) for row in rows if row.event == "MTD_READ")
         try:
             self.state.reader.begun(asked)

@@ -5,13 +5,17 @@ Source: Linux 6.1, fs/ubifs, of tnc.c ubifs_lookup_level0() and ubifs_tnc_locate
 do_readpage(), of dir.c ubifs_lookup(). A look-up goes from the index's root down, one node a level.
 Each node that it comes through stays in memory (TNC), and so does the node of a name (leaf node
 cache). A data node is read each time, header and data at once. UBI reads a logical block where its
-physical block has it. Bulk-read, which is off unless the mount asks for it, is not modelled.
+physical block has it.
+
+With bulk-read (``ubifs_bulk_read()``, an option that is off by default), the third page in a row
+takes all nodes that follow it without a gap, at once. It is taken for granted that no read-ahead
+holds the pages that it fills.
 """
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterable, Iterator, Sequence
-from dataclasses import replace
+from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Self
 
@@ -27,6 +31,7 @@ from nandlab.onflash.ubifs import (
     IDX,
     INO,
     INODE_KEY,
+    KEY_BLOCK,
     LEAST,
     NAME_KEY,
     ROOT,
@@ -40,14 +45,32 @@ FANOUT = 8
 is written in order fills them all (tnc_insert())."""
 
 
+BULK_PAGES, BULK_AFTER = 32, 3
+"""Pages of a bulk read, at most (UBIFS_MAX_BULK_READ); page in a row from which on it is done."""
+BULK_BYTES = BULK_PAGES * (DATA_HEADER + PAGE)
+
+
+@dataclass
+class _Run:
+    """What an inode in memory keeps of how it is read."""
+
+    last: int = 0
+    """The page that was read last, by itself or with others."""
+    length: int = 0
+    """Pages in a row."""
+    bulk: bool = False
+
+
 class Ubifs(Reader):
     """Keeps the index's nodes and the names that it came by."""
 
     header = DATA_HEADER
     align = 8
 
-    def __init__(self, layout: Layout) -> None:
-        super().__init__(layout)
+    def __init__(self, layout: Layout, options: Mapping[str, str]) -> None:
+        super().__init__(layout, options)
+        self.bulk = options.get("bulk_read") == "on"
+        self.runs: dict[int, _Run] = {}
         assert layout.index is not None
         self.index: Index = layout.index
         self.held: set[int] = set()
@@ -55,6 +78,8 @@ class Ubifs(Reader):
 
     def page(self, file: Pieces, page: int) -> Iterator[Read]:
         """The node of the page's data, if it has any; a page past the end is not looked up."""
+        if self.bulk and (yield from self._in_bulk(file, page)):
+            return
         if page * PAGE >= file.size:
             return
         branch = yield from self._find(leaf_key(file.owner, DATA_KEY, page))
@@ -92,9 +117,12 @@ class Ubifs(Reader):
             self.held.add(read.at)
         elif read.at in self.index.entries:
             self.held.add(read.at)
+        elif read.at in self._inodes:
+            self.runs.pop(self._inodes[read.at], None)
 
     def drop(self) -> None:
         self.held.clear()
+        self.runs.clear()
 
     @classmethod
     def completed(cls, layout: Layout) -> Layout:
@@ -134,20 +162,95 @@ class Ubifs(Reader):
     def copy(self) -> Self:
         other = super().copy()
         other.held = set(self.held)
+        other.runs = {owner: replace(run) for owner, run in self.runs.items()}
         return other
 
+    def _load(self, at: int) -> Generator[Read, None, IndexNode]:
+        """A node of the index, read unless it is in memory."""
+        node = self.index.nodes[at]
+        if at not in self.held:
+            self.held.add(at)
+            yield Read(at, node.bytes)
+        return node
+
+    def _down(self, key: int) -> Generator[Read, None, list[tuple[IndexNode, int]]]:
+        """The nodes on the way to a key from the root, and which branch of each leads on."""
+        node = yield from self._load(self.index.root)
+        way = [(node, node.last(key))]
+        while node.level:
+            node = yield from self._load(node.branches[max(way[-1][1], 0)].at)
+            way.append((node, node.last(key)))
+        return way
+
     def _find(self, key: int) -> Generator[Read, None, Branch | None]:
-        """Goes down to a key's branch; None: there is none."""
-        at = self.index.root
-        while True:
-            node = self.index.nodes[at]
-            if at not in self.held:
-                self.held.add(at)
-                yield Read(at, node.bytes)
-            n = node.last(key)
-            if node.level == 0:
-                return node.branches[n] if n >= 0 and node.keys[n] == key else None
-            at = node.branches[max(n, 0)].at
+        """A key's branch; None: there is none."""
+        node, n = (yield from self._down(key))[-1]
+        return node.branches[n] if n >= 0 and node.keys[n] == key else None
+
+    def _next(self, way: list[tuple[IndexNode, int]]) -> Generator[Read, None, Branch | None]:
+        """The next branch of level 0, to which the way is led; None: that was the last."""
+        depth = len(way)
+        while way:
+            node, n = way.pop()
+            n = max(n, 0) + 1 if node.level else n + 1
+            if n < len(node.branches):
+                break
+        else:
+            return None
+        way.append((node, n))
+        while len(way) < depth:
+            node = yield from self._load(node.branches[way[-1][1]].at)
+            way.append((node, 0))
+        return node.branches[way[-1][1]]
+
+    def _in_bulk(self, file: Pieces, page: int) -> Generator[Read, None, bool]:
+        """Reads a page with those that follow it, if it is time to; whether it did."""
+        run = self.runs.setdefault(file.owner, _Run())
+        in_turn, run.last = page == run.last + 1, page
+        if not in_turn:
+            run.length, run.bulk = 1, False
+            return False
+        if not run.bulk:
+            run.length += 1
+            if run.length < BULK_AFTER:
+                return False
+            run.bulk = True
+        nodes, pages, ended = yield from self._together(file.owner, page)
+        if ended:
+            run.length, run.bulk = 1, False
+        if not pages:
+            run.length, run.bulk = 0, False
+            return False
+        if nodes:
+            yield Read(nodes[0].at, nodes[-1].at + nodes[-1].bytes - nodes[0].at)
+        run.last = min(page + pages, file.pages) - 1
+        return True
+
+    def _together(
+        self, owner: int, page: int
+    ) -> Generator[Read, None, tuple[list[Branch], int, bool]]:
+        """Nodes that lie one after the other, pages that they stand for, holes too, and whether the
+        file has no more (ubifs_tnc_get_bu_keys())."""
+        first, most = leaf_key(owner, DATA_KEY, page), leaf_key(owner, DATA_KEY, KEY_BLOCK)
+        room = min(BULK_BYTES, self.index.unit_bytes or BULK_BYTES)
+        way = yield from self._down(first)
+        node, n = way[-1]
+        found = [node.branches[n]] if n >= 0 and node.keys[n] == first else []
+        pages, key = len(found), first
+        while len(found) < BULK_PAGES and pages < BULK_PAGES:
+            after = yield from self._next(way)
+            if after is None or after.key > most:
+                return found, pages, True
+            if found:
+                end = found[-1].at + _aligned(found[-1].bytes)
+                if after.at != end or after.at + after.bytes - found[0].at > room:
+                    break
+            pages += after.key - key - 1
+            if pages >= BULK_PAGES:
+                break
+            found.append(after)
+            pages, key = pages + 1, after.key
+        return found, min(pages, BULK_PAGES), False
 
     def _below(self, at: int) -> set[int]:
         """All that is reached by a node of the index."""

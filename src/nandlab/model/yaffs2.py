@@ -3,14 +3,14 @@
 
 Source: YAFFS2's core, yaffs_guts.c, yaffs_file_rd() and yaffs_grab_chunk_cache(), and nandlab's
 port of it (mtdif.c, tags2.c). A chunk is read whole, straight to its reader. It goes through the
-core's cache of ten chunks instead where tags are in the pages (inband), or where a page of the
-flash is larger than one of the file, so that a part of a chunk is asked for. What the cache had
-before is not known: it is taken for empty, as a sync leaves it of all that was written.
+core's cache of ten chunks, unless that is off, where tags are in the pages (inband), or where a
+page of the flash is larger than one of the file, so that a part of a chunk is asked for. What the
+cache had before is not known: it is taken for empty, as a sync leaves it of all that was written.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Self
 
 from nandlab.model.reader import Reader
@@ -26,8 +26,9 @@ class Yaffs2(Reader):
 
     header = 0
 
-    def __init__(self, layout: Layout) -> None:
-        super().__init__(layout)
+    def __init__(self, layout: Layout, options: Mapping[str, str]) -> None:
+        super().__init__(layout, options)
+        self.room = CACHED if options.get("cache", "on") == "on" else 0
         self.inband = layout.chunk_bytes < layout.writesize
         self.cached: dict[tuple[int, int], None] = {}
         """File and chunk, the one that was used last at the end."""
@@ -50,8 +51,8 @@ class Yaffs2(Reader):
         held = chunk in self.cached
         if held:
             del self.cached[chunk]
-        if held or part:
-            if len(self.cached) == CACHED:
+        if held or (part and self.room):
+            if len(self.cached) == self.room:
                 del self.cached[next(iter(self.cached))]
             self.cached[chunk] = None
         return held

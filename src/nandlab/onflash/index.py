@@ -62,3 +62,5 @@ class Index:
     """By their first byte."""
     entries: Mapping[int, Entry] = field(default_factory=dict, repr=False)
     """By the first byte of their nodes."""
+    unit_bytes: int = 0
+    """Of a logical block, within which each node lies; 0: not known."""

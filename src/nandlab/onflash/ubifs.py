@@ -163,7 +163,8 @@ class _Volume:
         if reached:
             raise UsageError(f"UBIFS: the index leads to {len(reached)} places where no node is")
         on = self.on
-        index = Index(self._place(root[0]) + root[1], self.index, self.entries)
+        top = self._place(root[0]) + root[1]
+        index = Index(top, self.index, self.entries, self.attached.leb_bytes)
         return Layout(
             "ubifs", on.bytes, on.erasesize, on.writesize, self.walk.done(on.bytes),
             paths(self.names, ROOT), self.walk.sizes, self.walk.pieces, self.counts,

@@ -26,4 +26,5 @@ def traced(folder: TraceFolder) -> Traced:
         raise UsageError(f"{folder.path}: {e}") from None
     chip = load("chips", meta["chip"], ChipModel)
     where = str(folder.path)
-    return Traced(where, filesystem, chip, meta["board"], folder.events, layout, dropped)
+    shape = where, filesystem, chip, meta["board"], folder.events, layout, dropped
+    return Traced(*shape, options=meta["options"])

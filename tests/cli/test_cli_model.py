@@ -103,7 +103,10 @@ OTHER = "nandsim-small" if PART == "apf27" else "apf27"
         (["read", "{image}", "--file", FILE, "--chip", "x"], "no 'x' in catalog/chips"),
         (["read", "{image}", "--file", FILE, "--chip", PART, "--order", "x"], "--order x: give"),
         (["read", "{image}", "--file", FILE, "--order", "random:a"], "--order random:a: the seed"),
-        (["read", "{image}", "--file", FILE, "--chip", PART, "--kernel", "2.4"], "Linux 2.4: not"),
+        (
+            ["read", "{image}", "--file", FILE, "--chip", PART, "--kernel", "2.4"],
+            "Linux 2.4: what reads take beside",
+        ),
         (["score", "nowhere"], "not a trace's folder"),
     ],
 )

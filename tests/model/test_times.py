@@ -94,7 +94,8 @@ def test_time_is_the_chips_and_the_instructions() -> None:
 
 def test_the_catalog_has_the_kernel_of_each_board() -> None:
     for board in names("boards"):
-        by = times.instructions(series(kernel_release(load("boards", board, BoardModel))))
+        kernel = series(kernel_release(load("boards", board, BoardModel)))
+        by = times.instructions("jffs2", kernel)
         assert set(by.unpack) == {"lzo", "zlib"}
 
 
@@ -124,6 +125,8 @@ def test_what_a_first_open_does() -> None:
     assert times.opening(opened) == {"open": 1, "open_read": 1, "open_node": 2}
 
 
-def test_times_of_another_file_system_are_not_known() -> None:
-    assert times.known("jffs2")
-    assert not times.known("ubifs")
+def test_what_was_not_measured_is_refused() -> None:
+    with pytest.raises(UsageError, match=r"jffs2, Linux 2.4: what reads take .* was not measured"):
+        times.instructions("jffs2", "2.4")
+    with pytest.raises(UsageError, match=r"nftl-fat32, Linux 6.1: .* no kernel is"):
+        times.instructions("nftl-fat32", "6.1")

@@ -6,7 +6,7 @@ from __future__ import annotations
 import csv
 import json
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -238,11 +238,11 @@ def read(  # noqa: PLR0913, PLR0917 - the command line's own options
     t_page, instruction_ns = _costs(chip, board, layout)
     state = State(layout)
     opened = state.first_open(owner)
-    each = calls(layout, pieces, pages, state)
+    each = list(calls(layout, pieces, pages, state))
     if formula == "paper":
         key, ns = "ns", _paper(t_page, overhead_ns)
     else:
-        key, ns = _ours(layout.filesystem, kernel or _series(board), t_page, instruction_ns)
+        key, ns = _ours(layout.filesystem, kernel, board, t_page, instruction_ns, [*each, opened])
     told = [{"page": c.page, "n": len(c.flash), "hits": c.hits, key: ns(c)} for c in each]
     first = {"n": len(opened.flash), "hits": opened.hits, key: ns(opened)}
     _tell(first, told, key, as_json=as_json)
@@ -256,16 +256,26 @@ def _paper(t_page: float, overhead_ns: float) -> Callable[[Call | FirstOpen], in
 
 
 def _ours(
-    filesystem: str, kernel: str, t_page: float, instruction_ns: float
+    filesystem: str,
+    kernel: str | None,
+    board: str,
+    t_page: float,
+    instruction_ns: float,
+    each: Sequence[Call | FirstOpen],
 ) -> tuple[str, Callable[[Call | FirstOpen], int]]:
-    """What is told of a call's time, and how it is got: the chip's part alone where no more is
-    known, which is said on standard error."""
+    """What is told of a call's time, and how it is got. Where a kernel is named of which more is
+    not known, that is an error; else the chip's part is told alone, and why on standard error."""
     from nandlab.model import times
 
-    if not times.known(filesystem):
-        print(f"nandlab: {times.not_known(filesystem)}", file=sys.stderr)
+    try:
+        by = times.instructions(filesystem, kernel or _series(board))
+        for call in each:
+            times.ns(call, by, t_page, instruction_ns)
+    except UsageError as e:
+        if kernel:
+            raise
+        print(f"nandlab: the chip's part of the time alone: {e}", file=sys.stderr)
         return "chip_ns", _paper(t_page, 0)
-    by = times.instructions(kernel)
     return "ns", lambda call: round(times.ns(call, by, t_page, instruction_ns))
 
 

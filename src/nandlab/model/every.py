@@ -42,8 +42,9 @@ class State:
 
     def read(self, file: Pieces, page: int) -> Call:
         """Reads a page of a file."""
-        found = [a for read in self.reader.page(file, page) for a in self.buffer.read(read)]
-        return Call(found, file, page, file.of(page))
+        asked = list(self.reader.page(file, page))
+        found = [access for read in asked for access in self.buffer.read(read)]
+        return Call(found, file, page, file.of(page), sum(read.of_index for read in asked))
 
     def first_open(self, owner: int, folder: int | None = None) -> FirstOpen:
         """Looks up a file that is not in memory, in that folder if it has names in several."""

@@ -29,6 +29,8 @@ class Read(NamedTuple):
     bytes: int
     spare: bool = False
     """Whether bytes of the spare area are read with it."""
+    of_index: bool = False
+    """Whether a node of the index is read, not one of the file."""
 
 
 class Access(NamedTuple):
@@ -142,6 +144,8 @@ class Call(Reading):
     page: int
     """Of the file."""
     pieces: Sequence[Piece] = field(repr=False)
+    index: int = 0
+    """Nodes of the index that are read on the way."""
 
 
 @dataclass(frozen=True)

@@ -294,8 +294,7 @@ def summary(trace: Traced, scored: Sequence[Scored]) -> dict[str, Any]:
             for s in wrong
         ][:5],
     }
-    known_times = times.known(trace.filesystem)
-    by = times.instructions(trace.kernel) if known_times else None
+    by, why = _instructions(trace, scored)
     found["opens"] = [_opened(t, by) for t in times_of(trace, [s for s in scored if not _is(s)])]
     told = times_of(trace, pages)
     if not told:
@@ -309,9 +308,22 @@ def summary(trace: Traced, scored: Sequence[Scored]) -> dict[str, Any]:
         "chip_ns": round(sum(len(t.scored.told) * t.page_ns for t in told)),
         "nandlab": errors([t.foretold_ns(by) for t in told], told) if by else None,
         "undisturbed": errors([t.foretold_ns(by) for t in still], still) if by and still else None,
-        "not_known": None if by else times.not_known(trace.filesystem),
+        "not_known": why,
         "paper": errors(paper, told) | {"overhead_ns": round(overhead)},
     }
+
+
+def _instructions(
+    trace: Traced, scored: Sequence[Scored]
+) -> tuple[times.Instructions | None, str | None]:
+    """What the trace's calls take, or None and why that is not known."""
+    try:
+        by = times.instructions(trace.filesystem, trace.kernel)
+        for one in scored:
+            times.ns(one.call, by, 0, 0)
+    except UsageError as e:
+        return None, str(e)
+    return by, None
 
 
 def _is(scored: Scored) -> bool:

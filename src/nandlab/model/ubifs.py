@@ -170,7 +170,7 @@ class Ubifs(Reader):
         node = self.index.nodes[at]
         if at not in self.held:
             self.held.add(at)
-            yield Read(at, node.bytes)
+            yield Read(at, node.bytes, of_index=True)
         return node
 
     def _down(self, key: int) -> Generator[Read, None, list[tuple[IndexNode, int]]]:

@@ -14,7 +14,8 @@ RELEASE := bookworm trixie
 COMMANDS := make demo && make test
 C_SOURCES := $(shell find target tests docs/examples -name '*.[ch]')
 
-.PHONY: help setup build demo study test test-long test-kernels fresh fresh-container lint clean
+.PHONY: help setup build demo study wheel test test-long test-kernels lint clean
+.PHONY: fresh fresh-container fresh-wheel
 .PHONY: packages packages-build packages-test
 
 help: ## list the targets
@@ -32,6 +33,9 @@ study: setup ## the same for another study: make study STUDY=ffsmark-2015 (MEMBE
 	[ -n "$$run" ] && \
 	$(BIN)/nandlab show $$run && \
 	echo "report: $$($(BIN)/nandlab report $$run)"
+
+wheel: setup ## build dist/nandlab-*.whl, which needs no checkout: pip install it
+	@$(BIN)/pip wheel -q --disable-pip-version-check --no-deps -w dist . && ls dist/*.whl
 
 test: packages-test $(VENV)/dev build lint ## run all checks and tests
 	@$(PYTEST)

@@ -12,7 +12,7 @@ import typer
 from typer.core import TyperGroup
 
 from nandlab.base.errors import NandlabError, UsageError
-from nandlab.cli.words import listed, pairs, scalar
+from nandlab.cli.words import listed, named, pairs, scalar
 
 if TYPE_CHECKING:
     from nandlab.plan.trialspec import TrialSpec
@@ -124,8 +124,13 @@ OutOption = Annotated[
 @trace_app.command()
 def run(  # noqa: PLR0913, PLR0917 - the command line's own options
     command: CommandArgument,
-    fs: Annotated[str, typer.Option(help="a file system of the catalog")],
-    chip: Annotated[str, typer.Option(metavar="PART", help="a chip of the catalog")] = "apf27",
+    fs: Annotated[
+        str, typer.Option(help="a file system of the catalog", autocompletion=named("filesystems"))
+    ],
+    chip: Annotated[
+        str,
+        typer.Option(metavar="PART", help="a chip of the catalog", autocompletion=named("chips")),
+    ] = "apf27",
     set_: SetOption = [],  # noqa: B006 - typer copies it
     param: ParamOption = [],  # noqa: B006
     partition_mib: PartitionOption = None,
@@ -138,7 +143,9 @@ def run(  # noqa: PLR0913, PLR0917 - the command line's own options
     at_once: AtOnceOption = False,
     image: ImageOption = False,
     seed: Annotated[int, typer.Option(help="seed of the workload and of the flash state")] = 1,
-    board: Annotated[str, typer.Option(help="a board of the catalog")] = "apf27",
+    board: Annotated[
+        str, typer.Option(help="a board of the catalog", autocompletion=named("boards"))
+    ] = "apf27",
     out: OutOption = None,
 ) -> None:
     """Run a command under trace and write a folder: events, timeline, summary.

@@ -55,11 +55,16 @@ UNPACKED = (
     UPDATES.format("b", 60, 500, 15),
     UPDATES.format("b", 30, 2500, 16),
 )
+TAILS = tuple(
+    f"dd if=/dev/urandom of={name} bs={size} count=1"
+    for name, size in zip("hijklmnopq", range(100, 8200, 800), strict=False)
+)
+"""Chunks that are not full: else a page that is read and one that is set to zero go together."""
 PACKERS = {"none": PLAIN, "lzo": UNPACKED, "zlib": UNPACKED}
 LOADS: dict[str, dict[str, tuple[str, ...]]] = {
     "jffs2": PACKERS,
     "ubifs": PACKERS,
-    "yaffs2": {"": PLAIN},
+    "yaffs2": {"": (*PLAIN, *TAILS)},
 }
 """What writes the files, by file system and compression. None of these may be a file that the model
 is scored on: docs/model.md has others."""
@@ -82,7 +87,7 @@ def made(board: str, filesystem: str, compression: str, to: Path) -> Traced:
         words += ["--set", f"compression={compression}"] if compression else []
         words += ["--board", board, "--before", before, "--image", "-o", str(to)]
         argv = [sys.executable, "-m", "nandlab", "trace", *words]
-        read = "for f in *; do cat $f > /dev/null; done"
+        read = "for f in ?; do cat $f > /dev/null; done"
         subprocess.run([*argv, "--", read], check=True, stdout=subprocess.DEVNULL)
     return traced(TraceFolder(to))
 

@@ -211,9 +211,9 @@ def read(  # noqa: PLR0913, PLR0917 - the command line's own options
 ) -> None:
     """Foretell the flash pages and the time of each call that reads a page of a file.
 
-    Prints CSV: the page, N, hits in the NAND core's buffer, and ns; or chip_ns, the chip's part of
-    it alone, where the rest is not known. The first open is apart: JFFS2 reads the header of every
-    live node of the file, UBIFS its name and its inode.
+    Prints CSV: the page, N, hits in the NAND core's buffer, ns, and chip_ns, the chip's part of
+    that; there is no ns where what a call takes beside the chip was not measured. The first open is
+    apart: JFFS2 reads the header of every live node of the file, UBIFS its name and its inode.
     """
     from nandlab.model import rewritten as anew
     from nandlab.model.every import State, reader_of
@@ -239,16 +239,20 @@ def read(  # noqa: PLR0913, PLR0917 - the command line's own options
     state = State(layout)
     opened = state.first_open(owner)
     each = list(calls(layout, pieces, pages, state))
-    if formula == "paper":
-        key, ns = "ns", _paper(t_page, overhead_ns)
-    else:
-        key, ns = _ours(layout.filesystem, kernel, board, t_page, instruction_ns, [*each, opened])
-    told = [{"page": c.page, "n": len(c.flash), "hits": c.hits, key: ns(c)} for c in each]
-    first = {"n": len(opened.flash), "hits": opened.hits, key: ns(opened)}
-    _tell(first, told, key, as_json=as_json)
+    ns = (
+        _paper(t_page, overhead_ns)
+        if formula == "paper"
+        else _ours(layout.filesystem, kernel, board, t_page, instruction_ns, [*each, opened])
+    )
+
+    def row(call: Call | FirstOpen) -> dict[str, int | None]:
+        n = len(call.flash)
+        return {"n": n, "hits": call.hits, "ns": ns(call), "chip_ns": round(n * t_page)}
+
+    _tell(row(opened), [{"page": c.page, **row(c)} for c in each], as_json=as_json)
 
 
-def _paper(t_page: float, overhead_ns: float) -> Callable[[Call | FirstOpen], int]:
+def _paper(t_page: float, overhead_ns: float) -> Callable[[Call | FirstOpen], int | None]:
     """The paper's time of a call, ns."""
     from nandlab.model import times
 
@@ -262,9 +266,9 @@ def _ours(
     t_page: float,
     instruction_ns: float,
     each: Sequence[Call | FirstOpen],
-) -> tuple[str, Callable[[Call | FirstOpen], int]]:
-    """What is told of a call's time, and how it is got. Where a kernel is named of which more is
-    not known, that is an error; else the chip's part is told alone, and why on standard error."""
+) -> Callable[[Call | FirstOpen], int | None]:
+    """The time of a call, ns. Where what it takes beside the chip was not measured, it is an error
+    if a kernel was named; else it is None, and standard error has why."""
     from nandlab.model import times
 
     try:
@@ -274,30 +278,35 @@ def _ours(
     except UsageError as e:
         if kernel:
             raise
-        print(f"nandlab: the chip's part of the time alone: {e}", file=sys.stderr)
-        return "chip_ns", _paper(t_page, 0)
-    return "ns", lambda call: round(times.ns(call, by, t_page, instruction_ns))
+        print(f"nandlab: no ns, but chip_ns, the chip's part of it: {e}", file=sys.stderr)
+        return lambda call: None
+    return lambda call: round(times.ns(call, by, t_page, instruction_ns))
 
 
-def _tell(first: dict[str, int], told: list[dict[str, int]], key: str, *, as_json: bool) -> None:
-    """Prints the calls, and the first open apart from them; key: what is told of their times."""
+def _tell(
+    first: dict[str, int | None], told: list[dict[str, int | None]], *, as_json: bool
+) -> None:
+    """Prints the calls, and the first open apart from them."""
+    known = first["ns"] is not None
     if as_json:
         found = {"predicted": True, "first_open": first, "calls": told}
-        print(json.dumps(found | {f"total_{key}": _sum(told, key)}, indent=1))
+        totals = {"total_ns": _sum(told, "ns") if known else None}
+        totals["total_chip_ns"] = _sum(told, "chip_ns")
+        print(json.dumps(found | totals, indent=1))
         return
-    writer = csv.DictWriter(sys.stdout, ["page", "n", "hits", key])
+    writer = csv.DictWriter(sys.stdout, ["page", "n", "hits", "ns", "chip_ns"])
     writer.writeheader()
     writer.writerows(told)
-    of_chip = " of the chip" if key == "chip_ns" else ""
+    key, of_chip = ("ns", "") if known else ("chip_ns", " of the chip")
     print(
         f"predicted: {len(told)} calls, N {_sum(told, 'n')}, {_sum(told, key) / 1e6:.3f} ms"
-        f"{of_chip}; the first open before them, N {first['n']}, {first[key] / 1e6:.3f} ms",
+        f"{of_chip}; the first open before them, N {first['n']}, {_sum([first], key) / 1e6:.3f} ms",
         file=sys.stderr,
     )
 
 
-def _sum(told: list[dict[str, int]], key: str) -> int:
-    return sum(one[key] for one in told)
+def _sum(told: list[dict[str, int | None]], key: str) -> int:
+    return sum(one[key] or 0 for one in told)
 
 
 def _order(order: str, pages: int, owner: int) -> list[int]:

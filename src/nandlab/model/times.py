@@ -98,16 +98,19 @@ def amounts(call: Call) -> dict[str, float]:
     for piece in call.pieces:
         end = piece.offset + piece.bytes
         seen = min(end, begin + PAGE) - max(piece.offset, begin)
-        found["node"] += 1
         if piece.packing != HOLE:
             zeroes -= seen
+        if not call.file.layout.chunk_bytes:
             _node(found, piece, seen, call)
     found["zero"] += zeroes
     return dict(found)
 
 
 def _node(found: dict[str, float], piece: Piece, seen: int, call: Call) -> None:
-    """A node with data, of which a call wants so many bytes."""
+    """A node, of which a call wants so many bytes; a chunk is none, but a page that is read."""
+    found["node"] += 1
+    if piece.packing == HOLE:
+        return
     found["data"] += 1
     found["stored"] += piece.stored
     if seen < piece.plain:

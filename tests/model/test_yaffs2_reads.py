@@ -63,3 +63,24 @@ def test_inband_tags_make_a_page_of_three_chunks_and_all_go_through_the_cache() 
 def test_without_the_cache_a_page_of_the_flash_is_read_for_each_part_of_it() -> None:
     of = state(8192, 8192, 8192, 0, cache="off")
     assert [flash(of, page) for page in (0, 1)] == [[100], [100]]
+
+
+def test_the_end_that_a_write_went_past_may_be_in_memory() -> None:
+    pieces = [
+        Piece(FILE, 0, 2048, 0, 2048, 0, "", 2048),
+        Piece(FILE, 2048, 900, 2048, 900, 0, "", 900),
+    ]
+    for size, sure in ((2948, True), (20000, False)):
+        of = Layout(
+            "yaffs2",
+            1 << 20,
+            1 << 17,
+            2048,
+            [],
+            {FILE: "/a"},
+            {FILE: size},
+            pieces,
+            {},
+            chunk_bytes=2048,
+        )
+        assert State(of).reader.sure(Pieces(of, FILE), 0) == sure

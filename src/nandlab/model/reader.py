@@ -61,6 +61,11 @@ class Reader(ABC):
         """UsageError if all reads of a trace, in order, tell that something was in memory before
         it, of which the layout does not tell what."""
 
+    def sure(self, file: Pieces, page: int) -> bool:
+        """Whether a read of a page takes what is foretold though the file system stayed mounted
+        since it wrote it: nothing that the layout does not tell may have it in memory."""
+        return True
+
     def copy(self) -> Self:
         """Another one with the same in memory."""
         return copy.copy(self)

@@ -93,7 +93,8 @@ class Scored:
     call: Call | FirstOpen = field(repr=False)
     known: bool
     """False where the image does not tell what the call reads: a node that may hold a part of it
-    could not be read, or the file system wrote between the call and the image."""
+    could not be read, the file system wrote between the call and the image, or may have it in
+    memory."""
     disturbed: bool
     """Whether something else ran before the call ended: another thread that used the flash, or
     whatever made a read of a flash page longer than such reads are."""
@@ -216,8 +217,10 @@ class _Walk:
     def _page(self, i: int) -> Scored:
         row = self.rows[i]
         of = self.files.setdefault(row.object, Pieces(self.layout, row.object))
-        call = self.state.read(of, row.offset // PAGE)
+        page = row.offset // PAGE
+        call = self.state.read(of, page)
         held = self._held(i, row.object, row.offset, row.offset + PAGE)
+        held = held and self.state.reader.sure(of, page)
         return self._scored(i, self.layout.paths[row.object], call, known=held)
 
     def _open(self, i: int) -> Iterator[Scored]:

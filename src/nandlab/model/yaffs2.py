@@ -4,8 +4,12 @@
 Source: YAFFS2's core, yaffs_guts.c, yaffs_file_rd() and yaffs_grab_chunk_cache(), and nandlab's
 port of it (mtdif.c, tags2.c). A chunk is read whole, straight to its reader. It goes through the
 core's cache of ten chunks, unless that is off, where tags are in the pages (inband), or where a
-page of the flash is larger than one of the file, so that a part of a chunk is asked for. What the
-cache had before is not known: it is taken for empty, as a sync leaves it of all that was written.
+page of the flash is larger than one of the file, so that a part of a chunk is asked for. A mount
+begins with an empty cache, and a sync leaves nothing of what was written there.
+
+One thing is left there: where a write begins past a file's end, the port first reads the chunk of
+that end (yl_is_readable()), and if the gap is too long to be filled with zeroes, nothing is written
+to it. Such a chunk is one that is not full, and not the file's last one.
 """
 
 from __future__ import annotations
@@ -56,6 +60,11 @@ class Yaffs2(Reader):
                 del self.cached[next(iter(self.cached))]
             self.cached[chunk] = None
         return held
+
+    def sure(self, file: Pieces, page: int) -> bool:
+        """Not where the cache may still have the chunk of an end that a write went past."""
+        ends = (piece.offset + piece.bytes for piece in file.of(page))
+        return all(end % self.layout.chunk_bytes == 0 or end >= file.size for end in ends)
 
     def open(self, owner: int, folder: int | None = None) -> list[Read]:
         """None: after a scan, or from a checkpoint, all but a few names are in memory."""

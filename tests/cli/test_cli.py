@@ -125,6 +125,16 @@ def test_a_run_is_taken_away_as_markdown_csv_and_json(tmp_path: Path) -> None:
     assert len(listed) == len(list(run.trials()))
 
 
+def test_a_folder_of_another_study_is_refused_before_the_board_is_prepared(tmp_path: Path) -> None:
+    run = samples.folder(tmp_path / "run", samples.study(1))
+    done = nandlab("run", "quickstart", "--out", run.path)
+    assert done.returncode == 2
+    assert done.stderr == (
+        f"nandlab: {run.path} holds another run ({run.head().id}); give another --out, or remove "
+        "that folder\n"
+    )
+
+
 def test_one_figure_is_a_number_a_configuration(tmp_path: Path) -> None:
     run = samples.folder(tmp_path / "run", samples.study())
     done = nandlab("show", run.path, "--figure", "append.p99")

@@ -3,12 +3,12 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import boardmade as made
 import pytest
-from boardmade import Flash, closed, opened, read
+from boardmade import Flash, closed, opened, read, written
+from fitting import fits
 
 from nandlab.cli.main import main
 
@@ -37,7 +37,7 @@ def test_words_and_json_tell_the_same(
     folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert nandlab(monkeypatch, folder.parent, "--json") == 0
-    (found,) = json.loads(capsys.readouterr().out)["loads"]
+    (found,) = fits("model-board", capsys.readouterr().out)["loads"]
     assert nandlab(monkeypatch, folder) == 0
     words = capsys.readouterr().out
     assert f"fitted: {found['burst_times']['fitted']}, on made_1.csv" in words
@@ -45,6 +45,20 @@ def test_words_and_json_tell_the_same(
     assert "made_1.csv: 1 erases, 64 reads foretold, 64 traced" in words
     for score in ("read_calls", "burst_times", "page_times", "collector"):
         assert all(f"not known: {what}" in words for what in found[score]["not_known"])
+
+
+def test_a_load_that_writes_is_scored_as_far_as_it_can_be(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    calls = made.syscalls([opened(), written(0, 100), closed()])
+    traced = made.functions([[3]], "jffs2_write_begin")
+    made.write(tmp_path / "load", [calls], [traced], [["1;R;7;load"]])
+    assert nandlab(monkeypatch, tmp_path, "--json") == 0
+    (found,) = fits("model-board", capsys.readouterr().out)["loads"]
+    assert found["burst_times"].keys() == found["collector"].keys() == {"not_scored"}
+    assert found["page_times"]["kinds"]["R"]["us"] is None
+    (run,) = found["read_calls"]["runs"]
+    assert (run["writes_foretold"], run["writes_traced"]) == (1, 1)
 
 
 def test_each_mistake_is_one_line_and_exit_2(

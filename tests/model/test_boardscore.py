@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -10,6 +11,7 @@ from typing import Any
 import boardmade as made
 import pytest
 from boardmade import Flash, closed, opened, read, written
+from fitting import fits
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -17,7 +19,15 @@ from nandlab.analysis.readahead import PAGE
 from nandlab.model import boardscore, boardwords, pagecache
 from nandlab.model.boardscore import TABLE_US
 from nandlab.model.pagecache import Cache
-from nandlab.traced.boardtraces import STEP_S, FlashStart, SystemCall, loads
+from nandlab.traced.boardtraces import (
+    STEP_S,
+    BoardTraces,
+    FlashStart,
+    FunctionCall,
+    Run,
+    SystemCall,
+    loads,
+)
 
 AHEAD = Cache(128, True)
 SELECT = [
@@ -62,8 +72,12 @@ def test_the_choice_is_the_first_runs(tmp_path: Path) -> None:
     found = score(tmp_path, [SELECT] * 2, [bursts([1] * 27), bursts(SELECT_BURSTS)])["read_calls"]
     assert found["fitted"].endswith("read-ahead off, cache emptied between opens")
     assert (found["exact"], found["scored_on"]) == (0, 1)
-    alike = score(tmp_path / "b", [SELECT] * 2, [bursts([4, 8, 14])] * 2)["read_calls"]
+    alike = score(tmp_path / "b", [SELECT] * 2, [bursts([5, 21])] * 2)["read_calls"]
+    assert alike["fitted"].endswith("read-ahead 128 KiB, cache kept between opens")
     assert alike["as_good_there"] == ["read-ahead off, cache kept between opens"]
+    told = score(tmp_path / "c", [SELECT] * 2, [bursts([1] * 26)] * 2)["read_calls"]
+    assert told["fitted"].endswith("read-ahead off, cache kept between opens")
+    assert told["as_good_there"] == []
 
 
 def test_runs_without_a_pair_are_told(tmp_path: Path) -> None:
@@ -84,6 +98,7 @@ def rows(calls: Sequence[str]) -> list[SystemCall]:
     ("calls", "pages"),
     [
         ([opened(), read(0, 0)], []),
+        ([opened(), written(1, 0), read(0, 1)], [1]),
         ([opened(), read(0, 100), read(50, 10), read(0, 4096)], [1]),
         # What is written is in the cache, and the file as long as it then is.
         ([opened(), written(0, 1024), read(0, 1024)], []),
@@ -168,6 +183,18 @@ def test_the_overhead_is_fitted_on_one_run_and_scored_on_the_others(tmp_path: Pa
     assert [r["n"] for r in times["runs"]] == [62] * 3
 
 
+def test_a_run_with_pages_of_something_else_is_scored_but_not_fitted(tmp_path: Path) -> None:
+    pages, calls = [10, 16, 36], [4, 8, 14]
+    traced = [run(80, pages, calls)] * 3
+    with_a_look_up = flash([10 + 25, 16, 36])
+    found = score(tmp_path, [SELECT] * 3, traced, [with_a_look_up, flash(pages), flash(pages)])
+    times = found["burst_times"]
+    assert (times["fitted_on"], times["scored_on"], times["impossible"]) == ("made_2.csv", 2, 1)
+    assert times["overhead_us"] == pytest.approx(80, abs=0.1)
+    assert times["runs"][0]["errors"]["total"] > 0.2
+    assert times["fitted_overhead"]["max"] == times["runs"][0]["errors"]["max"]
+
+
 def test_bursts_that_do_not_pair_are_not_scored(tmp_path: Path) -> None:
     pages, calls = [10, 16], [4, 8]
     traced = [run(80, pages, calls)] * 3
@@ -233,3 +260,31 @@ def test_the_collectors_reads_are_64_an_erase(tmp_path: Path) -> None:
 
 def test_without_an_erase_the_collector_is_not_scored(tmp_path: Path) -> None:
     assert score(tmp_path)["collector"] == {"not_scored": "nothing was erased"}
+
+
+moments = st.lists(st.integers(0, 200_000), min_size=1, max_size=30).map(sorted)
+starts = moments.flatmap(
+    lambda at: st.tuples(*(st.tuples(st.just(t), st.integers(0, 500)) for t in at))
+)
+kinds = st.lists(st.sampled_from("RRRWE"), min_size=30, max_size=30)
+tasks = st.lists(st.sampled_from(["load", "gc"]), min_size=30, max_size=30)
+
+
+@given(st.lists(some_calls.filter(bool), min_size=1, max_size=3), starts, kinds, tasks)
+def test_whatever_is_traced_has_a_score_that_fits_its_schema(
+    calls: list[list[str]], times: tuple[tuple[int, int], ...], kinds: list[str], tasks: list[str]
+) -> None:
+    functions = [FunctionCall(a * STEP_S, (a + n) * STEP_S, "jffs2_readpage") for a, n in times]
+    flash = [
+        FlashStart(a * STEP_S, kind, n, task)
+        for (a, n), kind, task in zip(times, kinds, tasks, strict=False)
+    ]
+    load = BoardTraces(
+        "made",
+        tuple(Run(str(i), tuple(rows(each))) for i, each in enumerate(calls)),
+        (Run("f", tuple(functions)), Run("g", tuple(functions))),
+        (Run("h", tuple(flash)), Run("k", tuple(reversed(flash)))),
+    )
+    found = boardscore.score(load)
+    fits("model-board", json.dumps({"loads": [found]}))
+    assert list(boardwords.lines(found))

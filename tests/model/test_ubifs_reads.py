@@ -93,7 +93,7 @@ def test_a_copy_does_not_learn_what_the_other_does() -> None:
 
 
 def test_a_trace_that_begins_with_an_index_in_memory_is_refused() -> None:
-    reader = Ubifs(layout(), {})
+    reader = Ubifs(layout(), {}, mounted=False)
     reader.begun([Read(90 * FLASH, 64), Read(TOP, 68), Read(LOW, 88)])
     reader.begun([])
     with pytest.raises(UsageError, match="was in memory when the trace began"):

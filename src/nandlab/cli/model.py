@@ -32,8 +32,16 @@ if TYPE_CHECKING:
 model_app = typer.Typer(
     no_args_is_help=True,
     help="What reading a file costs, foretold from what lies on flash: JFFS2's, UBIFS's and "
-    "YAFFS2's flash pages call by call, and JFFS2's time. Nothing is run.",
+    "YAFFS2's flash pages call by call, and their time. Nothing is run.",
 )
+MountedOption = Annotated[
+    bool,
+    typer.Option(
+        "--mounted",
+        help="the file system was mounted after the file was written: the first open goes through "
+        "its nodes in another order",
+    ),
+]
 FILES_SHOWN = 40
 DROPPED_SHOWN = 3
 
@@ -203,6 +211,7 @@ def read(  # noqa: PLR0913, PLR0917 - the command line's own options
     rewritten: Annotated[
         bool, typer.Option("--rewritten", help="as if the file were written anew, in order")
     ] = False,
+    mounted: MountedOption = False,
     partition_mib: PartitionOption = None,
     page: PageOption = None,
     oob: OobOption = 0,
@@ -236,7 +245,7 @@ def read(  # noqa: PLR0913, PLR0917 - the command line's own options
         layout = pieces.layout
     pages = _order(order, pieces.pages, owner)
     t_page, instruction_ns = _costs(chip, board, layout)
-    state = State(layout)
+    state = State(layout, mounted=mounted)
     opened = state.first_open(owner)
     each = list(calls(layout, pieces, pages, state))
     ns = (
@@ -366,6 +375,7 @@ def score(
     trace: Annotated[
         Path, typer.Argument(metavar="TRACE", help="a trace's folder, made with --image")
     ],
+    mounted: MountedOption = False,
     as_json: JsonOption = False,
 ) -> None:
     """Set a trace's reads beside what the model foretells: flash pages call by call, then times.
@@ -377,7 +387,7 @@ def score(
     from nandlab.trace.folder import TraceFolder
     from nandlab.trace.reads import traced
 
-    of = traced(TraceFolder(trace))
+    of = traced(TraceFolder(trace), mounted=mounted)
     found = scorer.summary(of, scorer.calls(of))
     if as_json:
         print(json.dumps(found, indent=1))

@@ -335,6 +335,7 @@ class TrialBegins(Strict):
 
     event: Literal["trial_begins"]
     trial: str
+    title: str = Field(description="what sets it apart, in words: load, file system, chip, state")
 
 
 class StepBegins(Strict):

@@ -81,6 +81,8 @@ class How:
         from nandlab.results.store import Store
         from nandlab.trial import run as runner
 
+        if self.out is not None:
+            runner.refuse_another_study(study, self.out)
         specs = brought(plan(study), strictly=self.locked)
         print("preparing the board", file=sys.stderr, flush=True)
         there = open_board(specs[0].board, self.accel.value, self.yaffs2_source, locked=self.locked)

@@ -42,15 +42,19 @@ ENOUGH = 10
 
 def read_calls(of: BoardTraces) -> dict[str, Any]:
     """Calls of jffs2_readpage foretold from the system calls, run by run, for each choice of the
-    cache; the choice that comes nearest on the first run is scored on the others."""
+    cache; the choice that comes nearest on the first run, bursts before totals where totals are
+    equal, is scored on the others."""
     both = list(zip(of.calls, of.functions, strict=False))
     foretold = {
         cache: [pagecache.readpages(calls.rows, cache) for calls, _ in both]
         for cache in pagecache.CHOICES
     }
     traced = [[b.calls for b in call_bursts(functions.rows)] for _, functions in both]
-    first = {cache: sum(runs[0]) for cache, runs in foretold.items()}
-    chosen = min(first, key=lambda cache: abs(first[cache] - sum(traced[0])))
+    off = {
+        cache: (abs(sum(runs[0]) - sum(traced[0])), runs[0] != traced[0])
+        for cache, runs in foretold.items()
+    }
+    chosen = min(off, key=lambda cache: off[cache])
     runs = [
         {"calls_of": calls.name, "functions_of": functions.name}
         | {"foretold": sum(said), "traced": sum(seen), "bursts_equal": said == seen}
@@ -61,9 +65,9 @@ def read_calls(of: BoardTraces) -> dict[str, Any]:
         )
     ]
     return {
-        "fitted": f"one of {len(first)} choices of the cache: {chosen.words}",
+        "fitted": f"one of {len(off)} choices of the cache: {chosen.words}",
         "fitted_on": runs[0]["calls_of"],
-        "as_good_there": [c.words for c in first if c != chosen and first[c] == first[chosen]],
+        "as_good_there": [c.words for c in off if c != chosen and off[c] == off[chosen]],
         "scored_on": len(runs) - 1,
         "exact": sum(r["foretold"] == r["traced"] for r in runs[1:]),
         "bursts_exact": sum(r["bursts_equal"] for r in runs[1:]),
@@ -109,6 +113,12 @@ class Burst:
         """The paper's formula."""
         return self.pages * TABLE_US["R"] + self.calls * overhead_us
 
+    @property
+    def impossible(self) -> bool:
+        """Whether its pages take longer than all its calls, by more than the clock's steps: some
+        of them were read for something else."""
+        return self.us + self.calls * STEP_S * 1e6 < self.foretold_us(0)
+
 
 def call_bursts(rows: Sequence[FunctionCall]) -> list[CallBurst]:
     """The bursts of calls of jffs2_readpage, in order."""
@@ -153,7 +163,7 @@ def bursts(functions: Sequence[FunctionCall], flash: Sequence[FlashStart]) -> li
 
 def burst_times(of: BoardTraces) -> dict[str, Any]:
     """T = N x T_page + calls x overhead for each burst of a load that only reads: the overhead is
-    the first run's, and is scored on the others."""
+    that of the first run without an impossible burst, and is scored on all others."""
     if any(c.call == "write" for run in of.calls for c in run.rows):
         return _not_scored("the load writes, so a flash page may be read by other calls than these")
     both = list(zip(of.functions, of.flash, strict=False))
@@ -161,22 +171,25 @@ def burst_times(of: BoardTraces) -> dict[str, Any]:
     known = [(a, b, some) for a, b, some in runs if some is not None]
     if not known:
         return _not_scored("no run has as many bursts of flash reads as of calls")
-    first, _, fit = known[0]
+    possible = [run for run in known if not any(b.impossible for b in run[2])]
+    chosen = (possible or known)[0]
+    first, _, fit = chosen
     over = sum(b.us - b.pages * TABLE_US["R"] for b in fit) / sum(b.calls for b in fit)
-    scored = [b for _, _, some in known[1:] for b in some]
+    scored = [b for run in known if run is not chosen for b in run[2]]
     everything = [b for _, _, some in known for b in some]
     return {
         "fitted": f"an overhead of {over:.2f} us a call",
         "fitted_on": first,
         "overhead_us": round(over, 3),
         "t_page_us": TABLE_US["R"],
+        "impossible": sum(b.impossible for b in everything),
         "scored_on": len(known) - 1,
         "fitted_overhead": _errors(scored, over),
         "paper_overhead": _errors(everything, PAPER_OVERHEAD_US),
         "runs": [
             {"functions_of": a, "flash_of": b, "n": sum(s.pages for s in some)}
             | {"calls": sum(s.calls for s in some), "bursts": len(some)}
-            | {"us": round(sum(s.us for s in some), 1), "errors": _errors(some, over)}
+            | {"measured_us": round(sum(s.us for s in some), 1), "errors": _errors(some, over)}
             for a, b, some in known
         ],
         "not_paired": len(of.functions) + len(of.flash) - 2 * len(known),
@@ -232,7 +245,8 @@ def page_times(of: BoardTraces) -> dict[str, Any]:
 
 def _pauses(steps: Counter[int], table_us: float) -> dict[str, Any]:
     if steps.total() < ENOUGH:
-        return {"pauses": steps.total(), "table_us": table_us, "us": None}
+        unknown = dict.fromkeys(("mode_us", "us", "near_mode", "too_short", "off"))
+        return {"pauses": steps.total(), "table_us": table_us} | unknown
     mode = max(steps, key=lambda step: (steps[step], -step))
     near = {step: count for step, count in steps.items() if abs(step - mode) <= 1}
     us = sum(step * count for step, count in near.items()) / sum(near.values()) * STEP_S * 1e6

@@ -57,13 +57,18 @@ def _read_calls(score: dict[str, Any]) -> Iterator[str]:
 
 
 def _burst_times(score: dict[str, Any]) -> Iterator[str]:
-    for i, run in enumerate(score["runs"]):
-        here = " (fitted)" if not i else ""
+    for run in score["runs"]:
+        here = " (fitted)" if run["functions_of"] == score["fitted_on"] else ""
         yield (
             f"  {run['functions_of']}: {run['bursts']} bursts, {run['calls']} calls, "
-            f"N {run['n']}, {run['us'] / 1e3:.3f} ms{_errors(run['errors'])}{here}"
+            f"N {run['n']}, {run['measured_us'] / 1e3:.3f} ms{_errors(run['errors'])}{here}"
         )
     yield f"  the {score['scored_on']} runs that are not fitted{_errors(score['fitted_overhead'])}"
+    if score["impossible"]:
+        yield (
+            f"  {score['impossible']} bursts whose pages take longer than their calls: some pages "
+            "were read for something else"
+        )
     yield f"  all, with the paper's 45.06 us a call{_errors(score['paper_overhead'])}"
 
 

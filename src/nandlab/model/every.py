@@ -35,10 +35,13 @@ def reader_of(filesystem: str, where: object = None) -> type[Reader]:
 class State:
     """What the kernel holds between reads: the NAND core's page, and what the file system keeps."""
 
-    def __init__(self, layout: Layout, options: Mapping[str, str] = NO_OPTIONS) -> None:
-        """options: of the file system, as the catalog names them; those left out are default."""
+    def __init__(
+        self, layout: Layout, options: Mapping[str, str] = NO_OPTIONS, *, mounted: bool = False
+    ) -> None:
+        """options: of the file system, as the catalog names them; those left out are default.
+        mounted: whether it was mounted after its files were written."""
         self.buffer = PageBuffer(layout.writesize)
-        self.reader = reader_of(layout.filesystem)(layout, options)
+        self.reader = reader_of(layout.filesystem)(layout, options, mounted=mounted)
 
     def read(self, file: Pieces, page: int) -> Call:
         """Reads a page of a file."""

@@ -48,9 +48,11 @@ def first_sizes(calls: Sequence[SystemCall]) -> dict[str, int]:
     written: Counter[str] = Counter()
     for call in calls:
         end = call.offset + call.size
+        if not call.size:
+            continue
         if call.call == "write":
             written[call.file] = max(written[call.file], end)
-        elif call.call == "read" and call.size and end > written[call.file]:
+        elif end > written[call.file]:
             sizes[call.file] = max(sizes.get(call.file, 0), end)
     return sizes
 

@@ -23,9 +23,10 @@ class Reader(ABC):
     least_data: ClassVar[int] = PAGE
     """Bytes of data below which a node is not cut short to fill an erase block."""
 
-    def __init__(self, layout: Layout, options: Mapping[str, str]) -> None:
-        """options: of the file system, as the catalog names them; those left out are default."""
-        self.layout = layout
+    def __init__(self, layout: Layout, options: Mapping[str, str], *, mounted: bool) -> None:
+        """options: of the file system, as the catalog names them; those left out are default.
+        mounted: whether it was mounted after its files were written."""
+        self.layout, self.mounted = layout, mounted
 
     @abstractmethod
     def page(self, file: Pieces, page: int) -> Iterator[Read]:
@@ -62,8 +63,8 @@ class Reader(ABC):
         it, of which the layout does not tell what."""
 
     def sure(self, file: Pieces, page: int) -> bool:
-        """Whether a read of a page takes what is foretold though the file system stayed mounted
-        since it wrote it: nothing that the layout does not tell may have it in memory."""
+        """Whether a read of a page takes what is foretold: nothing that the layout does not tell
+        may have it in memory."""
         return True
 
     def copy(self) -> Self:

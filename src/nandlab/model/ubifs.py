@@ -67,8 +67,8 @@ class Ubifs(Reader):
     header = DATA_HEADER
     align = 8
 
-    def __init__(self, layout: Layout, options: Mapping[str, str]) -> None:
-        super().__init__(layout, options)
+    def __init__(self, layout: Layout, options: Mapping[str, str], *, mounted: bool) -> None:
+        super().__init__(layout, options, mounted=mounted)
         self.bulk = options.get("bulk_read") == "on"
         self.runs: dict[int, _Run] = {}
         assert layout.index is not None

@@ -30,8 +30,8 @@ class Yaffs2(Reader):
 
     header = 0
 
-    def __init__(self, layout: Layout, options: Mapping[str, str]) -> None:
-        super().__init__(layout, options)
+    def __init__(self, layout: Layout, options: Mapping[str, str], *, mounted: bool) -> None:
+        super().__init__(layout, options, mounted=mounted)
         self.room = CACHED if options.get("cache", "on") == "on" else 0
         self.inband = layout.chunk_bytes < layout.writesize
         self.cached: dict[tuple[int, int], None] = {}
@@ -63,6 +63,8 @@ class Yaffs2(Reader):
 
     def sure(self, file: Pieces, page: int) -> bool:
         """Not where the cache may still have the chunk of an end that a write went past."""
+        if self.mounted:
+            return True
         ends = (piece.offset + piece.bytes for piece in file.of(page))
         return all(end % self.layout.chunk_bytes == 0 or end >= file.size for end in ends)
 

@@ -13,9 +13,12 @@ from nandlab.onflash.opened import opened
 from nandlab.trace.folder import TraceFolder
 
 
-def traced(folder: TraceFolder) -> Traced:
-    """UsageError where no image is kept or it cannot be read, of a file system whose reads are not
-    known, and of a trace that lost records."""
+def traced(folder: TraceFolder, *, mounted: bool = False) -> Traced:
+    """mounted: whether the file system was mounted after its files were written.
+
+    UsageError where no image is kept or it cannot be read, of a file system whose reads are not
+    known, and of a trace that lost records.
+    """
     filesystem, meta = folder.meta["filesystem"], folder.meta
     reader_of(filesystem, folder.path)
     if folder.summary["lost"]:
@@ -27,4 +30,4 @@ def traced(folder: TraceFolder) -> Traced:
     chip = load("chips", meta["chip"], ChipModel)
     where = str(folder.path)
     shape = where, filesystem, chip, meta["board"], folder.events, layout, dropped
-    return Traced(*shape, options=meta["options"])
+    return Traced(*shape, options=meta["options"], mounted=mounted)

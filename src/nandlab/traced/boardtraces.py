@@ -2,8 +2,9 @@
 """Traces that others took of a real board: a reader for each kind of file, all of one form.
 
 A folder has one load's traces: a subfolder for each tracer, in it a CSV file for each run, with
-semicolons and no quotes. Lines that begin with ``#`` are heads. Each tracer ran in a run of its
-own, so no time of one means anything in another. Stamps come in steps of :data:`STEP_S`.
+semicolons and no quotes. Lines that begin with ``#`` are heads. Each tracer is taken to have run in
+a run of its own, so no time of one is set beside a time of another. Stamps come in steps of
+:data:`STEP_S`.
 """
 
 from __future__ import annotations

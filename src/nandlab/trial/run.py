@@ -138,6 +138,13 @@ def open_folder(run: Run, out: Path | None) -> RunFolder:
     return RunFolder.create(out or RESULTS / run.study / run.id, run)
 
 
+def refuse_another_study(study: Study, out: Path) -> None:
+    """UsageError if a folder has a run of another study, which needs no board to be told."""
+    folder = RunFolder(out)
+    if (out / "run.json").exists() and folder.head().spec != study.model_dump(mode="json"):
+        raise folder.another()
+
+
 def order(specs: Sequence[TrialSpec], members: Sequence[Member]) -> list[TrialSpec]:
     """The trials of these members, one member after the other: a run cut short has whole ones."""
     place = {member: i for i, member in enumerate(members)}

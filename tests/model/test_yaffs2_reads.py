@@ -84,3 +84,4 @@ def test_the_end_that_a_write_went_past_may_be_in_memory() -> None:
             chunk_bytes=2048,
         )
         assert State(of).reader.sure(Pieces(of, FILE), 0) == sure
+        assert State(of, mounted=True).reader.sure(Pieces(of, FILE), 0)

@@ -23,6 +23,7 @@ from nandlab.cli.man import man
 from nandlab.cli.merge import merge
 from nandlab.cli.model import model_app
 from nandlab.cli.modelboard import board as model_board
+from nandlab.cli.powercut import powercut
 from nandlab.cli.publish import publish
 from nandlab.cli.reprice import reprice
 from nandlab.cli.reproduce import reproduce
@@ -75,6 +76,7 @@ def plan(study: StudyArgument, board: BoardOption = None) -> None:
 
 app.command()(run)
 app.command()(show)
+app.command()(powercut)
 
 
 @app.command()

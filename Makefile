@@ -12,9 +12,12 @@ MEMBERS :=
 # the Debian releases of `make fresh`, and the commands that it runs there
 RELEASE := bookworm trixie
 COMMANDS := make demo && make test
+# what `make fresh-wheel` tries
+TRY := quickstart own
 C_SOURCES := $(shell find target tests docs/examples -name '*.[ch]')
 
-.PHONY: help setup build demo study test test-long test-kernels fresh fresh-container lint clean
+.PHONY: help setup build demo study wheel test test-long test-kernels lint clean
+.PHONY: fresh fresh-container fresh-wheel
 .PHONY: packages packages-build packages-test
 
 help: ## list the targets
@@ -33,6 +36,9 @@ study: setup ## the same for another study: make study STUDY=ffsmark-2015 (MEMBE
 	$(BIN)/nandlab show $$run && \
 	echo "report: $$($(BIN)/nandlab report $$run)"
 
+wheel: setup ## build dist/nandlab-*.whl, which needs no checkout: pip install it
+	@$(BIN)/pip wheel -q --disable-pip-version-check --no-deps -w dist . && ls dist/*.whl
+
 test: packages-test $(VENV)/dev build lint ## run all checks and tests
 	@$(PYTEST)
 
@@ -48,6 +54,9 @@ test-kernels: packages-test $(VENV)/dev ## run the board's tests on Linux 5.10 a
 
 fresh: ## run make demo and make test in bare Debians, as root (RELEASE=trixie; KEEP=1 keeps them)
 	@for release in $(RELEASE); do setup/fresh $$release '$(COMMANDS)' || exit; done
+
+fresh-wheel: ## try the wheel and the pages of docs/own in bare Debians, as root (TRY=quickstart or TRY=own: a part)
+	@for release in $(RELEASE); do setup/fresh $$release 'setup/try-wheel $(TRY)' || exit; done
 
 fresh-container: ## run the Containerfile's steps in the bare Debian that it names, as root
 	@setup/fresh "$$(sed -n 's/^FROM debian://p' Containerfile)" \

@@ -3,4 +3,5 @@
 
 from nandlab.cli.main import main
 
-main()
+if __name__ == "__main__":  # processes of a campaign import it again
+    main()

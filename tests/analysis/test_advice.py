@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 import samples
+from fitting import fits
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -187,8 +188,9 @@ def test_the_command_says_it_in_words_and_in_json(tmp_path: Path) -> None:
     words = subprocess.run(command, capture_output=True, text=True, check=True).stdout
     assert "Take JFFS2: transactions take 10.0 s at worst (fresh)." in words
     assert "Avoid YAFFS2: fresh: 4.99 times" in words
-    told = json.loads(
-        subprocess.run([*command, "--json"], capture_output=True, text=True, check=True).stdout
+    told = fits(
+        "advice",
+        subprocess.run([*command, "--json"], capture_output=True, text=True, check=True).stdout,
     )
     assert [s["name"] for s in told[0]["subjects"]] == ["JFFS2", "YAFFS2"]
     half = subprocess.run(
@@ -207,7 +209,7 @@ def test_the_json_of_a_sweep_has_its_cliffs(tmp_path: Path) -> None:
         subprocess.run([*command, *more], capture_output=True, text=True, check=True).stdout
         for more in ((), ("--json",))
     )
-    (cliff,) = json.loads(told)[0]["cliffs"]
+    (cliff,) = fits("advice", told)[0]["cliffs"]
     assert cliff.startswith("Cliff of JFFS2: ")
     assert cliff in words
 

@@ -3,13 +3,13 @@
 
 from __future__ import annotations
 
-import json
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 import samples
+from fitting import fits
 from test_energy import BY_HAND, CHIP, POWER, S, trial
 
 from nandlab.analysis import battery, groups
@@ -79,7 +79,7 @@ def test_advise_tells_the_days(tmp_path: Path) -> None:
     folder = samples.folder(tmp_path / "run", [trial()]).path
     done = advised(folder, "--battery-wh", "5", "--daily-write", "20M")
     assert "a battery of 5 Wh lasts" in done.stdout, done.stderr
-    told = json.loads(advised(folder, "--battery-wh=5", "--daily-write=20M", "--json").stdout)
+    told = fits("advice", advised(folder, "--battery-wh=5", "--daily-write=20M", "--json").stdout)
     assert told[-1]["battery"] == {"watt_hours": 5.0, "daily": 20 * MIB}
     assert told[-1]["lasting"][0]["days"][0] > 1
 

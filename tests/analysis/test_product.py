@@ -3,13 +3,13 @@
 
 from __future__ import annotations
 
-import json
 import subprocess
 import sys
 from pathlib import Path
 from typing import Any
 
 import samples
+from fitting import fits
 from hypothesis import given
 from hypothesis import strategies as st
 from test_limits import LOGGER, OPTIONS, logged
@@ -194,22 +194,34 @@ def test_another_chip_or_other_parameters_are_none_of_its_loads() -> None:
     assert shipping.answer({}, settings, Limits()) is None
 
 
-def test_advise_show_and_the_report_have_it(tmp_path: Path) -> None:
+def nandlab(*words: str) -> str:
+    command = [sys.executable, "-m", "nandlab", *words]
+    return subprocess.run(command, capture_output=True, text=True, check=True).stdout
+
+
+def test_advise_has_it(tmp_path: Path) -> None:
     trials = [*pair("jffs2", 20), *pair("ubifs", 10)]
     folder = samples.folder(tmp_path / "run", trials, spec=SPEC)
-
-    def nandlab(*words: str) -> str:
-        command = [sys.executable, "-m", "nandlab", *words]
-        return subprocess.run(command, capture_output=True, text=True, check=True).stdout
-
     run = str(folder.path)
     assert "  Ship: UBIFS: " in nandlab("advise", run)
     assert "Ship: None that was measured is fit." in nandlab(
         "advise", run, "--limit", "commit.p99 < 1ms"
     )
-    told = json.loads(nandlab("advise", run, "--json"))[0]
+    told = fits("advice", nandlab("advise", run, "--json"))[0]
     assert [c["name"] for c in told["candidates"]] == ["UBIFS", "JFFS2"]
     assert told["answer"][0]["topic"] == "Ship"
+
+
+def test_json_has_null_where_a_candidate_was_not_measured(tmp_path: Path) -> None:
+    lost = worn("yaffs2", 1).model_copy(update={"status": "board_lost", "error": "gone"})
+    folder = samples.folder(tmp_path / "run", [*pair("jffs2", 20), lost], spec=SPEC)
+    (told, *_) = fits("advice", nandlab("advise", str(folder.path), "--json"))
+    assert [c["factor"] for c in told["candidates"]] == [1.0, None]
+
+
+def test_show_and_the_report_have_it(tmp_path: Path) -> None:
+    folder = samples.folder(tmp_path / "run", [*pair("jffs2", 20), *pair("ubifs", 10)], spec=SPEC)
+    run = str(folder.path)
     assert "Ship: UBIFS: " in nandlab("show", run)
     page = Path(nandlab("report", run).strip()).read_text()
     first = page[: page.index("</header>")]

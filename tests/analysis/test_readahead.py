@@ -243,3 +243,26 @@ def test_no_page_is_read_twice_or_beyond_the_file_and_none_is_left_out(
     assert again() == found
     if not kib and not advice.endswith("willneed"):
         assert found == asked(requests, file_bytes)
+
+
+@every_rule
+def test_a_file_opened_again_keeps_its_pages_but_no_stream(rule: str) -> None:
+    file = OpenFile(PAGES * PAGE, 128, rule_of(rule))
+    file.request(0, PAGE, "read")
+    file.open_again()
+    file.request(0, PAGE, "read")
+    assert file.read == span(0, 3)
+    file.request(100 * PAGE, PAGE, "read")
+    assert file.read == [*span(0, 3), 100]  # at random: no stream leads there
+
+
+@every_rule
+def test_what_is_written_is_not_read_and_the_file_grows(rule: str) -> None:
+    file = OpenFile(PAGE, 0, rule_of(rule))
+    file.written(PAGE + 5, 10)
+    file.written(9 * PAGE, 2 * PAGE)
+    assert (file.bytes, file.pages) == (11 * PAGE, 11)
+    file.request(0, 11 * PAGE, "read")
+    assert file.read == [0, *span(2, 8)]
+    with pytest.raises(UsageError, match="must not be empty"):
+        file.written(0, 0)

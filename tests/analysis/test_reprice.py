@@ -3,12 +3,12 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
 import pytest
 import samples
+from fitting import fits
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -16,6 +16,7 @@ from nandlab.analysis import reprice
 from nandlab.analysis.groups import group
 from nandlab.analysis.reprice import Part
 from nandlab.base.errors import UsageError
+from nandlab.base.paths import ROOT
 from nandlab.catalog.chip import ChipModel
 from nandlab.catalog.files import load
 from nandlab.cli.main import main
@@ -32,8 +33,10 @@ PHASES = [
 ]
 
 
-def trial(seed: int = 1, phases: list[Phase] = PHASES, **change: Any) -> Trial:
-    made = samples.trial(seed=seed).model_copy(update={"phases": phases, **change})
+def trial(
+    seed: int = 1, phases: list[Phase] = PHASES, filesystem: str = "jffs2", **change: Any
+) -> Trial:
+    made = samples.trial(filesystem, seed=seed).model_copy(update={"phases": phases, **change})
     return made.knowing({**made.sources, "chip": CHIP.model_dump(mode="json")})
 
 
@@ -116,6 +119,45 @@ def test_a_change_within_the_members_range_is_told() -> None:
     assert "no range" in reprice.foretold(alone.ensembles[0], part(t_r_ns=1))[-1].doubt
 
 
+def test_a_change_smaller_than_the_errors_seen_is_told() -> None:
+    """JFFS2's totals were up to 41 % off, UBIFS's 1.5 %: the same change says more of UBIFS."""
+
+    def doubt(filesystem: str, t_r_ns: int) -> str:
+        found = group([trial(n, filesystem=filesystem) for n in (1, 2)])
+        return reprice.foretold(found[0].ensembles[0], part(t_r_ns=t_r_ns))[0].doubt
+
+    # 1,000 reads in 1.1 s: 100 us more for each are 9 %, and 1 ms more are 91 %
+    assert doubt("jffs2", 125_000) == "smaller than the errors seen"
+    assert not doubt("ubifs", 125_000)
+    assert not doubt("jffs2", 1_025_000)
+
+
+def test_how_far_it_was_off_stands_beside_each_file_system(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder, chart = run(tmp_path, trial(), trial(filesystem="nftl-fat32")), tmp_path / "c.svg"
+    assert nandlab(monkeypatch, "reprice", folder, "--chart", chart) == 0
+    out = capsys.readouterr().out
+    assert "a total was up to 41 % off: its collector draws" in out
+    assert "How far it is off is not known" in out
+    assert "JFFS2: totals were up to 41 % off" in chart.read_text()
+    assert nandlab(monkeypatch, "reprice", folder, "--to", "omap3evm", "--json") == 0
+    told = {t["off_max_seen"] for t in fits("reprice", capsys.readouterr().out)}
+    assert told == {0.413, None}
+
+
+def test_the_errors_that_are_told_are_the_largest_of_the_page() -> None:
+    page = (ROOT / "docs/reprice.md").read_text()
+    rows = [line.split("|") for line in page.splitlines() if line.count("|") == 9]
+    for name, title in (("jffs2", "JFFS2"), ("ubifs", "UBIFS"), ("yaffs2", "YAFFS2")):
+        of = [r[5] for r in rows if r[1].strip() == title]
+        each = [abs(float(word.strip(" %"))) for cell in of for word in cell.split(",")]
+        assert len(each) == 30
+        seen = reprice.errors_seen(name)
+        assert seen is not None
+        assert 100 * seen.off == pytest.approx(max(each), abs=0.05)
+
+
 def run(tmp_path: Path, *trials: Trial) -> Path:
     return samples.folder(tmp_path / "run", list(trials)).path
 
@@ -141,7 +183,7 @@ def test_every_part_of_the_geometry_without_a_name(
     assert "omap3evm" in drawn
     assert "hollow: predicted" in drawn
     assert nandlab(monkeypatch, "reprice", folder, "--to", "omap3evm", "--json") == 0
-    told = json.loads(capsys.readouterr().out)
+    told = fits("reprice", capsys.readouterr().out)
     assert [t["phase"] for t in told] == ["creation", "transactions", "deletion", None]
     assert all(t["predicted"] is True for t in told)
 

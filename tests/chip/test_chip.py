@@ -11,6 +11,7 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 MODULE = ROOT / "target" / "modules" / "simnand"
+JOURNAL = MODULE.with_name("powercut")
 TESTS = ["test_chip", "test_faults", "test_records"]
 FUZZ_RUNS = 1000
 SANITIZERS = ["-fsanitize=address,undefined", "-fno-sanitize-recover=all"]
@@ -22,10 +23,34 @@ def chip_sources() -> list[str]:
     return [str(MODULE / name).removesuffix(".o") + ".c" for name in " ".join(listed).split()]
 
 
+STRICT = ["-std=gnu11", "-O1", "-g", "-Wall", "-Wextra", "-Werror", *SANITIZERS]
+
+
 def build(source: Path, program: Path, compiler: str = "gcc", *flags: str) -> None:
-    argv = [compiler, "-std=gnu11", "-O1", "-g", "-Wall", "-Wextra", "-Werror", *SANITIZERS]
-    argv += ["-I", str(MODULE), *flags, str(source), *chip_sources(), "-o", str(program)]
-    subprocess.run(argv, check=True, timeout=120)
+    argv = [compiler, *STRICT, "-I", str(MODULE), *flags, str(source), *chip_sources()]
+    subprocess.run([*argv, "-o", str(program)], check=True, timeout=120)
+
+
+def build_journalled(source: Path, program: Path) -> None:
+    """The chip with its journal: the pins alone call the journal, as in its Kbuild."""
+    renamed = re.findall(r"-Darray_\w+=cut_\w+", (JOURNAL / "Kbuild").read_text())
+    assert len(renamed) == 3
+    pins = program.with_suffix(".o")
+    argv = ["gcc", *STRICT, "-I", str(MODULE), "-I", str(JOURNAL)]
+    decode = str(MODULE / "decode.c")
+    subprocess.run([*argv, *renamed, "-c", decode, "-o", str(pins)], check=True, timeout=120)
+    rest = [each for each in chip_sources() if each != decode]
+    rest += [str(JOURNAL / "journal.c"), str(JOURNAL / "torn.c"), str(pins)]
+    subprocess.run([*argv, str(source), *rest, "-o", str(program)], check=True, timeout=120)
+
+
+def test_a_chip_goes_to_any_cut_of_its_power_and_back(tmp_path: Path) -> None:
+    program = tmp_path / "test_journal"
+    build_journalled(ROOT / "tests" / "c" / "test_journal.c", program)
+
+    result = subprocess.run([program], check=False, capture_output=True, text=True, timeout=60)
+
+    assert result.stdout == "all well\n", result.stdout + result.stderr
 
 
 @pytest.mark.parametrize("name", TESTS)

@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 import samples
+from fitting import fits
 
 from nandlab.cli.main import main
 
@@ -119,9 +120,19 @@ def test_a_run_is_taken_away_as_markdown_csv_and_json(tmp_path: Path) -> None:
     )
     assert row["trials"] == "5"
     assert int(row["min"]) < int(row["median"]) < int(row["max"])
-    listed = json.loads(nandlab("show", run.path, "--format", "json").stdout)
+    listed = fits("show", nandlab("show", run.path, "--format", "json").stdout)
     assert listed == json.loads(nandlab("show", run.path, "--json").stdout)
     assert len(listed) == len(list(run.trials()))
+
+
+def test_a_folder_of_another_study_is_refused_before_the_board_is_prepared(tmp_path: Path) -> None:
+    run = samples.folder(tmp_path / "run", samples.study(1))
+    done = nandlab("run", "quickstart", "--out", run.path)
+    assert done.returncode == 2
+    assert done.stderr == (
+        f"nandlab: {run.path} holds another run ({run.head().id}); give another --out, or remove "
+        "that folder\n"
+    )
 
 
 def test_one_figure_is_a_number_a_configuration(tmp_path: Path) -> None:
@@ -130,8 +141,9 @@ def test_one_figure_is_a_number_a_configuration(tmp_path: Path) -> None:
     _, head, *lines = done.stdout.splitlines()
     assert (done.returncode, head.split()[:2]) == (0, ["configuration", "latency.append.p99,"])
     assert len(lines) == 6
-    records = json.loads(
-        nandlab("show", run.path, "--figure", "append.p99", "--format", "json").stdout
+    records = fits(
+        "show-figures",
+        nandlab("show", run.path, "--figure", "append.p99", "--format", "json").stdout,
     )
     for line, record in zip(lines, records, strict=True):
         assert line.startswith(record["configuration"])

@@ -8,6 +8,7 @@ import json
 from pathlib import Path
 
 import pytest
+from fitting import fits
 from flashsamples import chip
 
 from nandlab.chip import image as chipimage
@@ -40,7 +41,7 @@ def test_a_map_and_a_read_agree(
 ) -> None:
     drawn = tmp_path / "map.html"
     assert nandlab(monkeypatch, "map", image, "--file", FILE, "--json", "-o", drawn) == 0
-    (told,) = json.loads(capsys.readouterr().out)["files"]
+    (told,) = fits("model-map", capsys.readouterr().out)["files"]
     assert (told["path"], told["size"], len(told["pages"])) == (FILE, SIZE, -(-SIZE // 4096))
     assert FILE in drawn.read_text()
     asked = ["--file", FILE, "--chip", PART]
@@ -48,7 +49,7 @@ def test_a_map_and_a_read_agree(
     rows = list(csv.DictReader(capsys.readouterr().out.splitlines()))
     assert [int(r["n"]) for r in rows] == [p["n_in_sequence"] for p in told["pages"]]
     assert nandlab(monkeypatch, "read", image, *asked, "--formula", "paper", "--json") == 0
-    paper = json.loads(capsys.readouterr().out)
+    paper = fits("model-read", capsys.readouterr().out)
     each = {(c["n"], c["ns"]) for c in paper["calls"]}
     per_page = {(ns - 45060) / n for n, ns in each if n}
     assert max(per_page) - min(per_page) < 2

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import json
 import struct
 import sys
 import zlib
@@ -11,6 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from fitting import fits
 from flashsamples import BLOCKS, FILESYSTEM, chip, packed
 
 from nandlab.base.errors import NandlabError
@@ -50,7 +50,7 @@ def test_it_finds_the_file_system_and_tells_every_byte(
     image, to = kept(tmp_path, packed(layout)), tmp_path / "map.html"
     words = ("--partition-mib", mib(layout), "--json", "--map", to)
     code, out, _ = space(capsys, image, *words)
-    told = json.loads(out)
+    told = fits("space", out)
     kinds = ("user", "metadata", "slack", "obsolete", "free", "bad")
     assert code == 0 and told["filesystem"] == FILESYSTEM[layout]
     assert sum(told[kind] for kind in kinds) == told["partition"]

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 import trees
+from fitting import fits
 from typer.testing import CliRunner
 
 from nandlab.base.errors import NandlabError, UsageError
@@ -180,6 +181,7 @@ def test_an_archive_holds_the_tree_and_gives_it_back(tmp_path: Path) -> None:
 def test_an_image_is_two_files_that_are_read_back(image: Path) -> None:
     assert sorted(p.name for p in image.parent.iterdir()) == ["a.nand", "a.nand.json"]
     assert image.stat().st_size == 64 * PAGES * PAGE
+    fits("image", chipfile.sidecar_of(image).read_text())
     assert chipfile.read(image) == (made(), chip_image())
     assert chipfile.used(chip_image()) == chipfile.Used(pages=20, blocks=1)
     dump = image.read_bytes()

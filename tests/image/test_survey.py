@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import signal
 import subprocess
@@ -14,6 +13,7 @@ from pathlib import Path
 
 import pytest
 import trees
+from fitting import fits
 from typer.testing import CliRunner
 
 from nandlab.base.errors import NandlabError
@@ -191,7 +191,7 @@ def test_sizes_are_those_of_the_images(tmp_path: Path) -> None:
         image_app, ["sizes", *where, *board, *systems, "--json"], catch_exceptions=False
     )
     assert done.exit_code == 0, done.output
-    told = json.loads(done.stdout)
+    told = fits("sizes", done.stdout)
     assert told["tree"]["files"] == tree.scan(tmp_path / "tree").counts()["files"]
     rows = {(r["filesystem"], r["compression"]): r for r in told["rows"]}
     plain, lzo = rows["ubifs", "none"], rows["ubifs", "lzo"]

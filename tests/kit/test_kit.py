@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 from debmirror import Mirror
+from fitting import fits
 
 from nandlab.base.errors import UsageError
 from nandlab.catalog.board import BoardModel
@@ -224,6 +225,8 @@ def test_two_exports_are_the_same_bytes(model: BoardModel, exported: Path, tmp_p
     shutil.rmtree(tmp_path / "cache")
     exchange.export(model, exported)
     assert exported.read_bytes() == before
+    with tarfile.open(exported) as tar, tar.extractfile("board.json") or io.BytesIO() as told:
+        fits("board-file", told.read().decode())
 
 
 def test_an_imported_board_needs_no_mirror(

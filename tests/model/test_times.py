@@ -12,7 +12,7 @@ from nandlab.base.errors import UsageError
 from nandlab.catalog.board import BoardModel
 from nandlab.catalog.files import load, names
 from nandlab.kit.kit import kernel_release
-from nandlab.model import lookup, times
+from nandlab.model import lookup, score, times
 from nandlab.model.reads import PageBuffer, Pieces, Read, call
 from nandlab.onflash.layout import HOLE, Layout, Piece
 from nandlab.traced.cost import series
@@ -82,7 +82,7 @@ def test_time_is_the_chips_and_the_instructions() -> None:
         "jffs2", Pieces(layout(Piece(2, 0, 9, HEADER, 9, 0, "", 9)), 2), 0, PageBuffer(FLASH)
     )
     assert times.ns(one, by, 1000, 4) == 1000 + 4 * 12.5
-    opened = lookup.first_open(layout(nodes=(300, 9000)), 2, PageBuffer(FLASH))
+    opened = lookup.first_open(layout(nodes=(9000, 300)), 2, PageBuffer(FLASH))
     assert times.ns(opened, by, 1000, 4) == 3 * 1000 + 4 * 6
     packed = layout(Piece(2, 0, 9, HEADER, 9, 0, "rtime", 20))
     with pytest.raises(UsageError, match="rtime: what it takes to unpack was not measured"):
@@ -97,21 +97,42 @@ def test_the_catalog_has_the_kernel_of_each_board() -> None:
 
 def test_a_first_open_reads_each_node_to_the_end_of_its_page() -> None:
     far = 5 * FLASH + 100
-    assert list(lookup.reads([far, 300], FLASH)) == [
+    assert list(lookup.reads([far, 300], far, FLASH)) == [
         Read(far, FLASH - 100), Read(300, FLASH - 300), Read(far, HEADER),
     ]  # fmt: skip
 
 
 def test_a_header_that_goes_on_in_the_next_page_is_read_there() -> None:
     # 50 bytes left: enough for what is read of an unknown node, not for an inode's
-    assert list(lookup.reads([FLASH - 50], FLASH)) == [
+    assert list(lookup.reads([FLASH - 50], FLASH - 50, FLASH)) == [
         Read(FLASH - 50, 50), Read(FLASH, FLASH), Read(FLASH - 50, HEADER),
     ]  # fmt: skip
     # 39 bytes left: read to the end of the next page at once
-    assert list(lookup.reads([FLASH - 39], FLASH)) == [
+    assert list(lookup.reads([FLASH - 39], FLASH - 39, FLASH)) == [
         Read(FLASH - 39, 39 + FLASH), Read(FLASH - 39, HEADER),
     ]  # fmt: skip
-    assert list(lookup.reads([], FLASH)) == []
+
+
+def test_nodes_are_gone_through_from_the_one_that_was_written_last() -> None:
+    block = 1 << 17
+    # versions 5 to 1: the collector has moved 2 behind 4, and 1 behind 5
+    nodes = [3 * block, block, 0, block + 9000, 3 * block + 9000]
+    later, sooner = nodes[::4][::-1], [nodes[3], nodes[1]]
+    assert lookup.met(nodes, block, mounted=False) == [*later, *sooner, 0]
+    assert lookup.met([0, 3 * block], block, mounted=False) == [0, 3 * block]
+    assert lookup.met([0, 3 * block], block, mounted=True) == [3 * block, 0]
+
+
+def test_a_tick_may_come_in_each_call_that_goes_over_its_time() -> None:
+    def ticked(start_ns: int, ns: int) -> bool:
+        row = score.Row(1, 0, score.READ_PAGE, start_ns, ns, 1, 2, 0, 4096)
+        nothing = lookup.FirstOpen(0, [])
+        return score.Scored(row, "/a", [], nothing, known=True, disturbed=False, events={}).ticked
+
+    assert ticked(7_900_000, 100_000)
+    assert not ticked(7_900_000, 99_999)
+    assert ticked(8_099_999, 10)  # it may be late
+    assert not ticked(8_100_000, 200_000)
 
 
 def test_what_a_first_open_does() -> None:

@@ -56,6 +56,25 @@ def test_the_table_fits_and_holds_medians_ranges_and_doubts(tmp_path: Path, widt
         assert expected in flat
 
 
+def test_a_wide_terminal_has_more_columns_and_ranges_are_in_one_piece(tmp_path: Path) -> None:
+    narrow, wide = (printed(tmp_path / str(width), None, width) for width in (80, 180))
+    assert len(wide.splitlines()) < len(narrow.splitlines())
+    assert "13291..13736" in narrow
+    head = next(line for line in wide.splitlines() if "create p99" in line)
+    assert len(head) > 120
+    assert head.split()[-2:] == ["delete", "max"]
+
+
+def test_it_tells_what_single_operations_took(tmp_path: Path) -> None:
+    lines = printed(tmp_path / "run", None, 180).splitlines()
+    at = next(i for i, line in enumerate(lines) if line.startswith("Latency: 99 of 100"))
+    head, first = lines[at + 2], lines[at + 3]
+    assert head.split()[:4] == ["create", "p99", "create", "max"]
+    trials = [t for t in samples.study() if t.filesystem == "jffs2" and t.state.name == "fresh"]
+    p99 = [t.latency_ns["create"].p99 for t in trials if t.latency_ns["create"]]
+    assert first.split()[:3] == ["fresh", f"{sorted(p99)[2] / 1e6:.3g}", "ms"]
+
+
 def test_the_advice_and_its_doubts_stand_above_the_figures(tmp_path: Path) -> None:
     lines = printed(tmp_path / "run", None, 400).splitlines()
     at = lines.index("ffsmark on MT29F2G08ABAEAWP, 100 MiB")

@@ -4,16 +4,24 @@
 from __future__ import annotations
 
 import asyncio
+import hashlib
+import random
+import subprocess
 from pathlib import Path
 
 import lock
 import pytest
+from typer import Typer
+from typer.testing import CliRunner
 
+from nandlab.base.errors import UsageError
 from nandlab.board.job import Job, Step
 from nandlab.board.qemu import QemuBoard, open_board
 from nandlab.catalog.board import BoardModel
 from nandlab.catalog.files import load
 from nandlab.cli import trace as cli_trace
+from nandlab.cli.image import image_app
+from nandlab.cli.trace import trace_app
 from nandlab.plan.trialspec import TrialSpec
 from nandlab.trace import job, parts, writer
 from nandlab.trace.folder import TraceFolder
@@ -221,3 +229,47 @@ def test_the_parts_of_the_time_add_up(board: QemuBoard, tmp_path: Path, fs: str,
     assert sum(row["programs"] for row in by) == s["programs"] + s["oob_programs"]
     assert sum(row["reads"] for row in by) == s["reads"] + s["oob_reads"]
     assert sum(row["erases"] for row in by) == s["erases"]
+
+
+def test_a_program_of_one_s_own_is_traced_on_an_image_of_one_s_own(
+    board: QemuBoard, tmp_path: Path
+) -> None:
+    (tmp_path / "tree").mkdir()
+    (tmp_path / "tree" / "root").write_bytes(b"r" * 10)
+    data = tmp_path / "data"
+    data.write_bytes(random.Random(1).randbytes(20480))
+    data.chmod(0o640)
+    program, image, folder = tmp_path / "own", tmp_path / "x.nand", tmp_path / "t"
+    source = Path(__file__).with_name("own.c")
+    subprocess.run(["gcc", "-static", "-O1", "-o", program, source], check=True)
+    name = ("--board", board.machine.model.name)
+    chip = ("--fs", "jffs2", "--chip", "apf27", "--partition-mib", "4", *name)
+    invoked(image_app, "make", *chip, "--from", tmp_path / "tree", "-o", image)
+    copies = (f"{program}:/opt/own", f"{data}:/srv/in", f"{data}:/mnt/in")
+    words = [word for copy in copies for word in ("--copy", copy)]
+    command = "ls -l /srv/in /opt/own; cat root; /opt/own /srv/in out; /opt/own in out2; cmp in out"
+    said = invoked(trace_app, "run", "--from", image, *name, *words, "-o", folder, "--", command)
+    assert said.splitlines()[-1] == str(folder)
+    trace = TraceFolder(folder)
+    accounted(trace)
+    assert (trace.meta["rc"], trace.meta["stderr"]) == (0, "")
+    listed = [line.split() for line in trace.meta["stdout"].splitlines()[:2]]
+    assert [(w[0], w[4], w[-1]) for w in listed] == [
+        ("-rwxr-xr-x", str(program.stat().st_size), "/opt/own"),
+        ("-rw-r-----", "20480", "/srv/in"),
+    ]
+    assert trace.meta["stdout"].endswith("r" * 10)
+    assert trace.meta["copies"]["/srv/in"] == hashlib.sha256(data.read_bytes()).hexdigest()
+    assert (trace.meta["filesystem"], trace.meta["image"]["name"]) == ("jffs2", str(image))
+    # two files of ten pages that do not compress, and their nodes' heads
+    assert 20 <= trace.summary["flash"]["programs"] <= 26
+    wanted = ("--from", image, *name, "--copy", f"{data}:/sbin/mkfs.fat", "-o", tmp_path / "u")
+    with pytest.raises(UsageError, match=r"/sbin/mkfs.fat: the board has that already"):
+        invoked(trace_app, "run", *wanted, "--", "true")
+    assert not (tmp_path / "u").exists()
+
+
+def invoked(app: Typer, *argv: str | Path) -> str:
+    done = CliRunner().invoke(app, [str(a) for a in argv], catch_exceptions=False)
+    assert done.exit_code == 0, done.output
+    return done.stdout

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from fitting import fits
 from test_claims import paper as made_paper
 from test_claims import part
 from test_trace_folder import board, traced
@@ -100,6 +101,7 @@ def test_a_brief_has_the_trace_s_figures_and_the_program_s_phases(tmp_path: Path
     answer = CliRunner().invoke(app, ["trace", "brief", str(trace.path)])
     (tmp_path / "b.json").write_text(answer.stdout)
     assert brief.read(tmp_path / "b.json") == found
+    fits("trace-brief", answer.stdout)
 
 
 def test_of_the_functions_a_brief_has_those_that_were_asked_for(tmp_path: Path) -> None:

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from fitting import fits
 from playwright.sync_api import sync_playwright
 from rich.console import Console
 from test_trace_summary import ERASE, GC, page_read, program
@@ -101,6 +102,8 @@ def test_a_folder_has_all_of_a_trace(tmp_path: Path) -> None:
     assert sorted(p.name for p in trace.path.iterdir()) == [
         "events.csv", "events.parquet", "meta.json", "summary.json", "trace.pftrace",
     ]  # fmt: skip
+    fits("trace-summary", trace.summary)
+    fits("trace-meta", trace.meta)
     assert trace.summary["warnings"] == []
     assert trace.summary["not_traced"][0] == "event FS_READAHEAD: the file system has none:"
     causes = {row["cause"]: row["ns"] for row in trace.summary["flash_by_cause"]}
@@ -241,7 +244,7 @@ def test_the_parts_of_a_folder_add_up(tmp_path: Path) -> None:
     trace = traced(tmp_path / "t")
     run = CliRunner().invoke(app, ["trace", "parts", str(trace.path), "--json"])
     assert run.exit_code == 0
-    whole, *_ = json.loads(run.stdout)["phases"]
+    whole, *_ = fits("trace-parts", run.stdout)["phases"]
     assert whole["elapsed_ns"] == trace.summary["trace_ns"]
     assert sum(whole["parts_ns"].values()) == whole["elapsed_ns"]
     assert whole["parts_ns"]["chip"] == trace.summary["flash"]["ns"]

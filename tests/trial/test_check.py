@@ -12,6 +12,7 @@ from typing import Any
 from xml.etree import ElementTree as ET
 
 import pytest
+from fitting import fits
 from test_run import TEXT
 from veryboard import RICH, Place, VeryBoard, leaves, placed, refused, ubifs_is_full, very_board
 
@@ -101,7 +102,7 @@ def test_each_format_tells_the_same(place: Place) -> None:
     words = ("check", STUDY, "--against", file, "--format")
     told = {f: place.nandlab(board, *words, f) for f in ("markdown", "csv", "json", "junit")}
     assert {ended.status for ended in told.values()} == {1}
-    records = json.loads(told["json"].out)
+    records = fits("compare", told["json"].out)
     assert [tuple(r) for r in records] == [COLUMNS] * 2
     wanted = {"figure": "phase.transactions.erases", "before": 6, "now": 7, "change": 1}
     assert {k: records[1][k] for k in wanted} == wanted

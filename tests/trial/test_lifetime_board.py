@@ -46,7 +46,7 @@ def test_the_length_of_a_load_does_not_decide_the_years(
     made = study.read(path)
     specs = study.plan(made)
     folder = runner.open_folder(runner.head(made, specs, board), tmp_path / "run")
-    asyncio.run(runner.execute(folder, specs, board, 2, Silent()))
+    asyncio.run(runner.execute(folder, specs, board, runner.Here(board, 2), Silent()))
     short, long, longer, rounds = folder.trials()
     assert all(t.ok for t in (short, long, longer, rounds))
     assert isinstance(forecast.of(short), Steadiness)

@@ -43,7 +43,7 @@ def shard(home: Path, part: Shard) -> RunFolder:
     specs = study.plan(made)
     folder = RunFolder.create(home / f"{part.number}-{part.of}", runner.head(made, specs, board))
     wanted = part.part(runner.order(specs, made.members()))
-    asyncio.run(runner.execute(folder, wanted, board, 2, Silent()))
+    asyncio.run(runner.execute(folder, wanted, board, runner.Here(board, 2), Silent()))
     return folder
 
 

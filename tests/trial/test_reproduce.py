@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from fitting import fits
 from test_run import TEXT
 from veryboard import COMMIT, FULL, RICH, Place, leaves, placed, refused, ubifs_is_full, very_board
 
@@ -41,6 +42,7 @@ def test_the_same_board_gives_the_same_and_every_trial_is_run(place: Place, of: 
     assert ended.err.splitlines()[-1] == "no difference: 4 trials"
     assert len(board.jobs) == 4
     again = RunFolder(Path("results/reproduced/small") / place.run.head().id)
+    fits("reproduced", (again.path / "reproduced.json").read_text())
     assert compare(place.run, again) == []
     assert not Path("results/store").exists()
 

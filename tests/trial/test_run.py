@@ -84,7 +84,7 @@ def fake(**answers: Answer) -> FakeBoard:
 def execute(tmp_path: Path, board: FakeBoard, specs: list[TrialSpec]) -> list[Trial]:
     tmp_path.mkdir(exist_ok=True)
     folder = runner.open_folder(runner.head(read(tmp_path), specs, board), tmp_path / "run")
-    asyncio.run(runner.execute(folder, specs, board, 2, Silent()))
+    asyncio.run(runner.execute(folder, specs, board, runner.Here(board, 2), Silent()))
     return list(folder.trials())
 
 
@@ -301,7 +301,7 @@ def test_members_are_run_one_after_another_and_the_rest_stays_to_be_run(
     trials = execute(tmp_path, fake(), runner.order(specs, members[:1]))
     assert [t.seed for t in trials] == [1, 1]
     folder = runner.open_folder(runner.head(read(tmp_path), specs, fake()), tmp_path / "whole")
-    asyncio.run(runner.execute(folder, specs[:1], fake(), 1, Silent()))
+    asyncio.run(runner.execute(folder, specs[:1], fake(), runner.Here(fake(), 1), Silent()))
     assert folder.missing() == [s.id for s in specs[1:]]
 
 

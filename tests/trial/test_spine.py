@@ -57,7 +57,7 @@ def read(folder: Path, text: str = TEXT) -> Study:
 def execute(board: QemuBoard, made: Study, out: Path) -> RunFolder:
     specs = study.plan(made)
     folder = runner.open_folder(runner.head(made, specs, board), out)
-    asyncio.run(runner.execute(folder, specs, board, 2, Silent()))
+    asyncio.run(runner.execute(folder, specs, board, runner.Here(board, 2), Silent()))
     return folder
 
 

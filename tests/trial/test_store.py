@@ -30,7 +30,7 @@ def execute(home: Path, text: str, board: FakeBoard, *, anew: bool = False) -> R
     run = runner.head(made, specs, board)
     folder = RunFolder.create(home / "results" / made.name / run.id, run)
     store = None if anew else Store(home / "results" / "store")
-    asyncio.run(runner.execute(folder, specs, board, 2, Silent(), store))
+    asyncio.run(runner.execute(folder, specs, board, runner.Here(board, 2), Silent(), store))
     return folder
 
 

@@ -120,7 +120,7 @@ class Place:
         made = study.read(self.folder / "small.toml")
         specs = study.plan(made)
         folder = RunFolder.create(self.run.path, runner.head(made, specs, board))
-        asyncio.run(runner.execute(folder, specs, board, 2, Silent()))
+        asyncio.run(runner.execute(folder, specs, board, runner.Here(board, 2), Silent()))
 
     def nandlab(self, board: FakeBoard, *argv: str | Path) -> Ended:
         """Runs a command; a board that it opens is this one."""

@@ -81,6 +81,22 @@ class OpenFile:
             self._forced(0, self.pages)
             self.advised = len(self.read)
 
+    def open_again(self) -> None:
+        """The file is opened anew: its pages stay in the cache, but no stream is known."""
+        self._start = self._size = self._ahead = 0
+        self._last = -1
+        self._misses = 0
+
+    def written(self, offset: int, length: int) -> None:
+        """A write(2): its pages are then in the cache, and the file may be longer."""
+        if offset < 0 or length <= 0:
+            raise UsageError(f"a write of {length} bytes at {offset}: it must not be empty")
+        self.bytes = max(self.bytes, offset + length)
+        self.pages = -(-self.bytes // PAGE)
+        self._cached.extend(bytes(self.pages - len(self._cached)))
+        for page in range(offset // PAGE, -(-(offset + length) // PAGE)):
+            self._cached[page] = 1
+
     def map_again(self) -> None:
         """A new mapping takes the place of the old: no page of it is mapped."""
         self._mapped.clear()

@@ -5,7 +5,8 @@
 command and address cycles, and its bytes over the bus. So it holds as far as the file system would
 do the same operations on the other part, in the same phases. It would not quite: a collector in
 the background does more in the same time where the chip is faster. docs/reprice.md has the errors
-that were seen. What is foretold is no result, and is never ranked with one.
+that were seen, and each file system's catalog file the largest of its totals. What is foretold is
+no result, and is never ranked with one.
 """
 
 from __future__ import annotations
@@ -20,6 +21,8 @@ from nandlab.analysis.spread import Spread, spread
 from nandlab.analysis.timeparts import LOAD
 from nandlab.base.errors import UsageError
 from nandlab.catalog.chip import ChipModel, Geometry, Timing
+from nandlab.catalog.files import load
+from nandlab.catalog.filesystem import FilesystemModel, Repriced
 from nandlab.results.record import Counts, StepTaken, Trial, Usage
 
 ALIKE = tuple(name for name in Geometry.model_fields if name != "bus_bits")
@@ -165,6 +168,9 @@ class Foretold:
     """A phase's name; empty: all that count."""
     measured: Spread
     predicted: Spread
+    off: float | None
+    """By which share a total of the file system was off, at most, where parts were run; None:
+    nobody ran them."""
 
     @property
     def ratio(self) -> float | None:
@@ -174,16 +180,29 @@ class Foretold:
 
     @property
     def doubt(self) -> str:
-        """Why the difference may be none; empty: the ranges lie apart."""
+        """Why the difference may be none; empty: it is more than chance and than known errors."""
         if self.measured.n < 2:
             return "one trial: no range is known"
-        return "" if self.measured.told_apart(self.predicted) else "within the members' range"
+        if not self.measured.told_apart(self.predicted):
+            return "within the members' range"
+        small = self.ratio is not None and abs(self.ratio - 1) < (self.off or 0)
+        return "smaller than the errors seen" if small else ""
+
+
+def errors_seen(filesystem: str) -> Repriced | None:
+    """How far totals of a file system were off where parts were run; None: nobody ran them."""
+    try:
+        return load("filesystems", filesystem, FilesystemModel).repriced
+    except UsageError:
+        return None  # a run of another time's catalog
 
 
 def foretold(ensemble: Ensemble, part: Part) -> list[Foretold]:
     """Each phase that counts, then their sum; a time that is not known is left out."""
     if not ensemble.ok:
         return []
+    seen = errors_seen(ensemble.first.filesystem)
+    off = seen.off if seen else None
     found = []
     for name in [*totals.timed(ensemble.first), ""]:
         if name:
@@ -193,5 +212,5 @@ def foretold(ensemble: Ensemble, part: Part) -> list[Foretold]:
             here = spread(measured_ns(t) for t in ensemble.ok)
             there = spread(total_ns(t, part) for t in ensemble.ok)
         if here is not None and there is not None:
-            found.append(Foretold(name, here, there))
+            found.append(Foretold(name, here, there, off))
     return found

@@ -66,15 +66,23 @@ def _phase_blocks(setting: Setting) -> list[Block]:
     outside += ["memory.peak"] if setting.measured("memory") else []
     return [
         Block("Median, and the range below it; a phase with its sync.", tuple(load)),
+        *_latency_blocks(setting),
         Block(f"Outside the load: {ways}; RAM held at its peak.", tuple(outside)),
     ]
+
+
+def _latency_blocks(setting: Setting) -> list[Block]:
+    """What single operations took: 99 % of each kind, and the longest."""
+    kinds = [o.name for o in setting.words.operations]
+    figures = [f"latency.{kind}.{mark}" for kind in kinds for mark in ("p99", "max")]
+    return [Block("Latency: 99 of 100 took this or less, and the longest.", tuple(figures))]
 
 
 def _life_blocks(setting: Setting) -> list[Block]:
     life = ("life.written", "life.first_death", "life.dead_blocks", "life.erases")
     return [
         Block("Median, and the range below it, over the life; +: or more, a trial lived on.", life),
-        _phase_blocks(setting)[1],
+        _phase_blocks(setting)[-1],
     ]
 
 
@@ -82,7 +90,7 @@ def _point_blocks(setting: Setting) -> list[Block]:
     load = ("time", "chip.reads", "chip.programs", "chip.erases")
     return [
         Block("Median, and the range below it, over all points; the report has each.", load),
-        _phase_blocks(setting)[1],
+        _phase_blocks(setting)[-1],
     ]
 
 

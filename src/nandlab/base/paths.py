@@ -1,13 +1,21 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Where things are: the checkout that nandlab was installed from, and the user's cache."""
+"""Where things are: what nandlab reads besides its code, and the user's cache."""
 
 from __future__ import annotations
 
 import os
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parents[3]
-"""The checkout: catalog, studies and the sources of what runs on the board."""
+PACKAGE = Path(__file__).resolve().parents[1]
+SHARE = PACKAGE / "share"
+"""What a wheel carries beside the code; a checkout has none."""
+INSTALLED = SHARE.is_dir()
+"""Whether this nandlab is a wheel's, and not a checkout."""
+ROOT = SHARE if INSTALLED else PACKAGE.parents[1]
+"""Has catalog, studies and the sources of what runs on the board: the checkout, or a wheel's share.
+
+Of a wheel nothing is ever written there; in a checkout `nandlab board update` does.
+"""
 
 CATALOG = ROOT / "catalog"
 STUDIES = ROOT / "studies"

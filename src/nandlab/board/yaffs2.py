@@ -10,6 +10,7 @@ from __future__ import annotations
 import shutil
 import tarfile
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 
 from nandlab.base.cache import entry
@@ -35,7 +36,12 @@ class Core:
 
     def identity(self) -> dict[str, str]:
         """Which core it is, as written into every result."""
-        return {"origin": self.origin, "sha256": digest(tree_digest(self.folder))}
+        return {"origin": self.origin, "sha256": self._sha256}
+
+    @cached_property
+    def _sha256(self) -> str:
+        """Of its files, which are the cache's; each trial asks for it several times."""
+        return digest(tree_digest(self.folder))
 
 
 def core(source: Files, given: Path | None = None) -> Core:

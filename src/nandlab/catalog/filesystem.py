@@ -199,6 +199,16 @@ class Wear(Strict):
         return math.ceil(each * chip_blocks / 1024)
 
 
+class Repriced(Strict):
+    """How far times that were foretold for other parts were off, once these were run."""
+
+    off: float = Field(gt=0, lt=1, description="largest error of a total that was seen: a share")
+    why: str = Field(
+        min_length=1, description="in a clause: what it does otherwise on another part"
+    )
+    source: str = Field(description="where each of the errors is to be read")
+
+
 class Names(Strict):
     """What a file system demands of names."""
 
@@ -265,6 +275,9 @@ class FilesystemModel(Noun):
         default=None, ge=1, description="longest target of a symbolic link; absent: any"
     )
     wear: Wear | None = Field(default=None, description="absent: its end is not foretold")
+    repriced: Repriced | None = Field(
+        default=None, description="absent: nobody ran what was foretold for another part"
+    )
     own_entries: list[str] = Field(
         default=[], description="entries of its root that it makes by itself"
     )
@@ -282,7 +295,7 @@ class FilesystemModel(Noun):
         So is one whose RAM the kernel takes back in parts that are not known.
         """
         told: dict[str, Any] = dump(self)
-        absent = {"read_only": False, "memory_reclaimable": None}
+        absent = {"read_only": False, "memory_reclaimable": None, "repriced": None}
         return {k: v for k, v in told.items() if k not in absent or v != absent[k]}
 
     @model_validator(mode="after")

@@ -11,7 +11,9 @@ import re
 from collections.abc import Mapping
 from typing import Any, Literal
 
-from pydantic import Field, model_validator
+from pydantic import Field, GetJsonSchemaHandler, model_validator
+from pydantic.json_schema import JsonSchemaValue
+from pydantic_core import CoreSchema
 
 from nandlab.catalog.noun import Strict
 
@@ -74,6 +76,12 @@ class Value(Strict):
     @classmethod
     def _from_words(cls, data: Any) -> Any:
         return {"mount": data} if isinstance(data, str) else data
+
+    @classmethod
+    def __get_pydantic_json_schema__(
+        cls, core: CoreSchema, handler: GetJsonSchemaHandler
+    ) -> JsonSchemaValue:
+        return {"anyOf": [{"type": "string"}, handler(core)]}
 
 
 class Number(Strict):

@@ -49,7 +49,7 @@ def _as_text(value: Any) -> Any:
     return str(value) if isinstance(value, int | float) and not isinstance(value, bool) else value
 
 
-Text = Annotated[str, BeforeValidator(_as_text)]
+Text = Annotated[str, BeforeValidator(_as_text, json_schema_input_type=str | float)]
 """A template; a number may stand for itself."""
 
 

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import json
+import math
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -127,7 +128,11 @@ def _lasting(setting: Setting, asked: Battery) -> dict[str, Any]:
 
 def _shipping(ship: Shipping) -> dict[str, Any]:
     """The answer for a product as JSON has it."""
-    candidates = [{k: v for k, v in asdict(c).items() if k != "subjects"} for c in ship.candidates]
+    candidates = [
+        {k: v for k, v in asdict(c).items() if k != "subjects"}
+        | {"factor": c.factor if math.isfinite(c.factor) else None}
+        for c in ship.candidates
+    ]
     findings = [asdict(f) for f in ship.findings]
     return {"product": ship.product.title, "answer": findings, "candidates": candidates}
 

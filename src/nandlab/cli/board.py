@@ -10,6 +10,8 @@ from typing import Annotated
 
 import typer
 
+from nandlab.cli.words import named
+
 board_app = typer.Typer(
     no_args_is_help=True,
     help="The virtual board by itself, and the packages that it is made of.",
@@ -39,7 +41,9 @@ Yaffs2Option = Annotated[
     ),
 ]
 
-BoardOption = Annotated[str, typer.Option(help="a board of the catalog")]
+BoardOption = Annotated[
+    str, typer.Option(help="a board of the catalog", autocompletion=named("boards"))
+]
 
 
 @board_app.command()

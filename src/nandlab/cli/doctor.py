@@ -10,7 +10,7 @@ import subprocess
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
-from nandlab.base.paths import ROOT, cache_dir
+from nandlab.base.paths import INSTALLED, ROOT, cache_dir
 from nandlab.board.kvm import probe
 from nandlab.catalog.board import BoardModel
 from nandlab.catalog.files import load
@@ -74,22 +74,30 @@ def _board(model: BoardModel) -> Iterator[Check]:
     yield Check("a way to get packages", ", ".join(ways) or None, WAYS, needed=bool(missing))
 
 
-def checks() -> list[Check]:
-    """Checks everything. The check of KVM boots a guest, so this can take half a minute."""
-    test_packages = f"apt-get install --no-install-recommends {_packages('test')}"
-    model = load("boards", BOARD, BoardModel)
-    kernel = kernel_here(model)
-    kvm = probe(tools_here(model), kernel.vmlinuz if kernel else None)
-    tests: list[tuple[str, list[str]]] = [
+def _tests() -> Iterator[Check]:
+    """What the tests need; a wheel has no tests."""
+    if INSTALLED:
+        return
+    remedy = f"apt-get install --no-install-recommends {_packages('test')}"
+    tools: list[tuple[str, list[str]]] = [
         ("C compiler, for tests", ["gcc", "--version"]),
         ("Postmark, for tests", ["postmark", "-v"]),
         ("Chromium, for tests", ["chromium", "--version"]),
     ]
+    for what, argv in tools:
+        yield Check(what, _program(argv), remedy, needed=False)
+
+
+def checks() -> list[Check]:
+    """Checks everything. The check of KVM boots a guest, so this can take half a minute."""
+    model = load("boards", BOARD, BoardModel)
+    kernel = kernel_here(model)
+    kvm = probe(tools_here(model), kernel.vmlinuz if kernel else None)
     return [
         _processor(),
         _root(),
         *_board(model),
-        *(Check(what, _program(argv), test_packages, needed=False) for what, argv in tests),
+        *_tests(),
         Check("KVM that boots a guest", kvm.found, kvm.remedy, needed=False),
         Check("cache", str(cache_dir()), ""),
     ]

@@ -19,12 +19,16 @@ from nandlab.cli.check import check
 from nandlab.cli.chip import chip_app
 from nandlab.cli.compare import compare
 from nandlab.cli.image import image_app
+from nandlab.cli.man import man
 from nandlab.cli.merge import merge
 from nandlab.cli.model import model_app
+from nandlab.cli.modelboard import board as model_board
+from nandlab.cli.powercut import powercut
 from nandlab.cli.publish import publish
 from nandlab.cli.reprice import reprice
 from nandlab.cli.reproduce import reproduce
 from nandlab.cli.run import run
+from nandlab.cli.schema import schema
 from nandlab.cli.show import show
 from nandlab.cli.space import space
 from nandlab.cli.trace import trace_app
@@ -33,7 +37,6 @@ from nandlab.cli.workload import workload_app
 
 app = typer.Typer(
     no_args_is_help=True,
-    add_completion=False,
     pretty_exceptions_enable=False,
     help="Which flash file system should this product use, which must it avoid, and why?\n\n"
     "A study (TOML) names workloads, file systems, chips and flash states; nandlab runs the real "
@@ -45,6 +48,7 @@ app.add_typer(board_app, name="board")
 app.add_typer(chip_app, name="chip")
 app.add_typer(image_app, name="image")
 app.add_typer(trace_app, name="trace")
+model_app.command("board")(model_board)
 app.add_typer(model_app, name="model")
 app.add_typer(workload_app, name="workload")
 
@@ -72,6 +76,7 @@ def plan(study: StudyArgument, board: BoardOption = None) -> None:
 
 app.command()(run)
 app.command()(show)
+app.command()(powercut)
 
 
 @app.command()
@@ -109,6 +114,8 @@ app.command()(publish)
 app.command()(merge)
 app.command()(reprice)
 app.command()(space)
+app.command()(schema)
+app.command()(man)
 
 
 @app.command()

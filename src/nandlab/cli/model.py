@@ -33,6 +33,14 @@ model_app = typer.Typer(
     help="What reading a file costs, foretold from what lies on flash: JFFS2's flash pages call "
     "by call, and their time. Nothing is run.",
 )
+MountedOption = Annotated[
+    bool,
+    typer.Option(
+        "--mounted",
+        help="the file system was mounted after the file was written: the first open goes through "
+        "its nodes in another order",
+    ),
+]
 FILES_SHOWN = 40
 DROPPED_SHOWN = 3
 
@@ -201,6 +209,7 @@ def read(  # noqa: PLR0913, PLR0917 - the command line's own options
     rewritten: Annotated[
         bool, typer.Option("--rewritten", help="as if the file were written anew, in order")
     ] = False,
+    mounted: MountedOption = False,
     partition_mib: PartitionOption = None,
     page: PageOption = None,
     oob: OobOption = 0,
@@ -235,7 +244,7 @@ def read(  # noqa: PLR0913, PLR0917 - the command line's own options
     t_page, instruction_ns = _costs(chip, board, layout)
     by = times.instructions(kernel or _series(board))
     buffer = PageBuffer(layout.writesize)
-    opened = lookup.first_open(layout, owner, buffer)
+    opened = lookup.first_open(layout, owner, buffer, mounted=mounted)
     each = calls(layout, pieces, pages, buffer)
 
     def ns(call: Call) -> int:
@@ -326,6 +335,7 @@ def score(
     trace: Annotated[
         Path, typer.Argument(metavar="TRACE", help="a trace's folder, made with --image")
     ],
+    mounted: MountedOption = False,
     as_json: JsonOption = False,
 ) -> None:
     """Set a trace's reads beside what the model foretells: flash pages call by call, then times.
@@ -337,7 +347,7 @@ def score(
     from nandlab.trace.folder import TraceFolder
     from nandlab.trace.reads import traced
 
-    of = traced(TraceFolder(trace))
+    of = traced(TraceFolder(trace), mounted=mounted)
     found = scorer.summary(of, scorer.calls(of))
     if as_json:
         print(json.dumps(found, indent=1))

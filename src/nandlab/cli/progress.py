@@ -170,7 +170,7 @@ class JsonLines(Timed):
 
     def trial_begins(self, spec: TrialSpec) -> None:
         super().trial_begins(spec)
-        self._say("trial_begins", trial=spec.id)
+        self._say("trial_begins", trial=spec.id, title=spec.title())
 
     def step_begins(self, spec: TrialSpec, step: str) -> None:
         self._say("step_begins", trial=spec.id, step=step)

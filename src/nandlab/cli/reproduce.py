@@ -64,7 +64,7 @@ def reproduce(
     from nandlab.cli.progress import watcher
     from nandlab.image.begin import Maker, brought
     from nandlab.trial import reproduce as reproducer
-    from nandlab.trial.run import execute, with_images
+    from nandlab.trial.run import Here, execute, with_images
 
     before = expected(run)
     todo = reproducer.again(before, trial)
@@ -82,7 +82,7 @@ def reproduce(
                 file=sys.stderr,
             )
         wanted = with_images(folder, brought(todo.wanted, strictly=True), board, Maker(board))
-        asyncio.run(execute(folder, wanted, board, jobs, watcher(progress)))
+        asyncio.run(execute(folder, wanted, board, Here(board, jobs), watcher(progress)))
     _tell(before, folder, ids)
 
 

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import asyncio
+import importlib.util
 import os
 import sys
 from collections.abc import Callable, Sequence
@@ -17,16 +18,21 @@ from nandlab.cli.board import Accel, AccelOption, Yaffs2Option
 from nandlab.cli.words import BoardOption, StudyArgument, Style
 
 if TYPE_CHECKING:
+    from nandlab.board.job import Board
+    from nandlab.campaign.address import Address
     from nandlab.plan.study import Study
     from nandlab.plan.trialspec import TrialSpec
     from nandlab.results.folder import RunFolder
     from nandlab.results.record import Run
+    from nandlab.results.store import Store
+    from nandlab.trial.run import Watcher
 
 OutOption = Annotated[
     Path | None, typer.Option(help="the run's folder; default: results/<study>/<run id>")
 ]
 JobsOption = Annotated[
-    int, typer.Option(min=1, help="trials at once; default: the number of cores")
+    int,
+    typer.Option(min=1, show_default=False, help="trials at once; default: the number of cores"),
 ]
 ProgressOption = Annotated[Style, typer.Option(help="auto: bar on a terminal, plain elsewhere")]
 AnewOption = Annotated[
@@ -54,6 +60,8 @@ class How:
     anew: bool
     locked: bool
     accel: Accel = Accel.tcg
+    on: Address | None = None
+    """Where the trials are run; None: here."""
 
     def run(
         self,
@@ -73,6 +81,8 @@ class How:
         from nandlab.results.store import Store
         from nandlab.trial import run as runner
 
+        if self.out is not None:
+            runner.refuse_another_study(study, self.out)
         specs = brought(plan(study), strictly=self.locked)
         print("preparing the board", file=sys.stderr, flush=True)
         there = open_board(specs[0].board, self.accel.value, self.yaffs2_source, locked=self.locked)
@@ -84,8 +94,43 @@ class How:
         with folder.held():
             wanted = runner.with_images(folder, part(specs), there, Maker(there), store)
             watch = watcher(self.progress)
-            asyncio.run(runner.execute(folder, wanted, there, self.jobs, watch, store))
+            if self.on is None:
+                engine = runner.Here(there, self.jobs)
+                asyncio.run(runner.execute(folder, wanted, there, engine, watch, store))
+            else:
+                asyncio.run(self._away(self.on, folder, wanted, there, watch, store))
         return folder
+
+    async def _away(
+        self,
+        on: Address,
+        folder: RunFolder,
+        wanted: Sequence[TrialSpec],
+        board: Board,
+        watch: Watcher,
+        store: Store | None,
+    ) -> None:
+        """Runs the trials on the workers of a scheduler."""
+        from nandlab.campaign.cluster import connected, engine
+        from nandlab.trial.run import execute
+
+        async with connected(on) as client:
+            there = await engine(client, board, wanted[0].board, folder.head().packages)
+            await execute(folder, wanted, board, there, watch, store)
+
+
+def away(on: str | None, insecure: bool, yaffs2_source: Path | None) -> Address | None:
+    """Where trials are to be run if not here; UsageError where they cannot be."""
+    if on is None:
+        return None
+    from nandlab.base.errors import UsageError
+    from nandlab.campaign import address
+
+    if importlib.util.find_spec("distributed") is None:
+        raise UsageError("--on needs Dask: pip install 'nandlab[distributed]'")
+    if yaffs2_source is not None:
+        raise UsageError("--on and --yaffs2-source: workers have Debian's core of YAFFS2 alone")
+    return address.read(on, insecure=insecure)
 
 
 def run(  # noqa: PLR0913 - the command line's own options
@@ -109,6 +154,16 @@ def run(  # noqa: PLR0913 - the command line's own options
     yaffs2_source: Yaffs2Option = None,
     anew: AnewOption = False,
     locked: LockedOption = False,
+    on: Annotated[
+        str | None,
+        typer.Option(
+            metavar="WHERE",
+            help="run on the workers of Dask: local:N, tcp://HOST:PORT, or a campaign's file",
+        ),
+    ] = None,
+    insecure: Annotated[
+        bool, typer.Option("--insecure", help="with --on: trust a scheduler without certificates")
+    ] = False,
 ) -> None:
     """Run the trials that a study's run still lacks.
 
@@ -119,6 +174,7 @@ def run(  # noqa: PLR0913 - the command line's own options
     A run goes member by member. A member is every configuration with one seed and phase offset.
     --members 1 runs the first member only; the same command without it goes on with the others.
     --shard 1/3, 2/3 and 3/3 run a third each, on three machines; nandlab merge makes one run.
+    --on has the trials run by workers on other machines (docs/campaigns.md); --jobs is theirs then.
     The board is made of the packages that boards.lock names. Where these are not to be had, the
     newest are taken, and every result says so; --locked refuses instead.
     """
@@ -128,7 +184,8 @@ def run(  # noqa: PLR0913 - the command line's own options
 
     read_study = read(find(study), board)
     only = Shard.read(shard) if shard else Shard(1, 1)
-    how = How(out, jobs, progress, yaffs2_source, anew, locked, accel)
+    where = away(on, insecure, yaffs2_source)
+    how = How(out, jobs, progress, yaffs2_source, anew, locked, accel, where)
     folder = how.run(read_study, lambda s: only.part(order(s, read_study.members(members))))
     failed = [t for t in folder.trials() if not t.ok]
     for trial in failed:

@@ -12,7 +12,7 @@ import typer
 from typer.core import TyperGroup
 
 from nandlab.base.errors import NandlabError, UsageError
-from nandlab.cli.words import listed, pairs, scalar
+from nandlab.cli.words import listed, named, pairs, scalar
 
 if TYPE_CHECKING:
     from nandlab.plan.trialspec import TrialSpec
@@ -24,6 +24,7 @@ STATES = {
 }
 """Flash states by name: shares of the partition's pages that hold live and dead data."""
 PLACES = {
+    "matrix.filesystems.0: image": "--from",
     "board": "--board",
     "matrix.chips.0": "--chip",
     "matrix.filesystems.0": "--fs",
@@ -56,6 +57,21 @@ CommandArgument = Annotated[
         metavar="COMMAND...",
         help="after --: a line for the board's shell, run in the folder where the file system is "
         "mounted; or the name of a workload of the catalog, alone",
+    ),
+]
+FsOption = Annotated[
+    str | None,
+    typer.Option(
+        help="a file system of the catalog; needed unless --from is given",
+        autocompletion=named("filesystems"),
+    ),
+]
+ChipOption = Annotated[
+    str | None,
+    typer.Option(
+        metavar="PART",
+        help="a chip of the catalog; default: apf27, or that of the image of --from",
+        autocompletion=named("chips"),
     ),
 ]
 StateOption = Annotated[
@@ -115,6 +131,24 @@ ImageOption = Annotated[
         "runs twice, and the trace is the same without it",
     ),
 ]
+CopyOption = Annotated[
+    list[str],
+    typer.Option(
+        "--copy",
+        metavar="FILE:PATH",
+        help="put a file of yours at PATH of the board, its permissions kept, before --before: a "
+        "static program, or data, which below /mnt is on flash; may be repeated",
+    ),
+]
+FromOption = Annotated[
+    Path | None,
+    typer.Option(
+        "--from",
+        metavar="IMAGE",
+        help="begin from a chip image (nandlab image make), with its file system, part and "
+        "partition; options that it was made with are kept unless --set names them",
+    ),
+]
 OutOption = Annotated[
     Path | None,
     typer.Option("-o", "--out", help="the folder; default: trace-FS, else trace-FS-2, ..."),
@@ -124,8 +158,9 @@ OutOption = Annotated[
 @trace_app.command()
 def run(  # noqa: PLR0913, PLR0917 - the command line's own options
     command: CommandArgument,
-    fs: Annotated[str, typer.Option(help="a file system of the catalog")],
-    chip: Annotated[str, typer.Option(metavar="PART", help="a chip of the catalog")] = "apf27",
+    fs: FsOption = None,
+    chip: ChipOption = None,
+    from_: FromOption = None,
     set_: SetOption = [],  # noqa: B006 - typer copies it
     param: ParamOption = [],  # noqa: B006
     partition_mib: PartitionOption = None,
@@ -133,12 +168,15 @@ def run(  # noqa: PLR0913, PLR0917 - the command line's own options
     tracers: TracersOption = "vfs,flash,func",
     functions: FunctionsOption = "",
     records: RecordsOption = 1 << 17,
+    copy: CopyOption = [],  # noqa: B006
     before: BeforeOption = "",
     with_mount: WithMountOption = False,
     at_once: AtOnceOption = False,
     image: ImageOption = False,
     seed: Annotated[int, typer.Option(help="seed of the workload and of the flash state")] = 1,
-    board: Annotated[str, typer.Option(help="a board of the catalog")] = "apf27",
+    board: Annotated[
+        str, typer.Option(help="a board of the catalog", autocompletion=named("boards"))
+    ] = "apf27",
     out: OutOption = None,
 ) -> None:
     """Run a command under trace and write a folder: events, timeline, summary.
@@ -148,22 +186,55 @@ def run(  # noqa: PLR0913, PLR0917 - the command line's own options
     """
     from nandlab.catalog.files import names
     from nandlab.trace import job
+    from nandlab.trace.copies import taken
 
     workload = job.is_workload(command, names("workloads"))
     if param and not workload:
         raise UsageError("--param is for a workload, and the command is not one")
     words = _parameters(command[0], pairs(param, "--param")) if workload else {}
+    system, place = _medium(fs, {"part": chip, "partition_mib": partition_mib}, from_)
     spec = _spec(
         board=board,
-        workload={"name": command[0] if workload else "ffsmark", **words},
-        filesystem={"name": fs, **pairs(set_, "--set")},
-        chip={"part": chip, "partition_mib": partition_mib},
+        workload={"name": command[0] if workload else _unused(system["name"]), **words},
+        filesystem={**system, **pairs(set_, "--set")},
+        chip=place,
         state=_state(state),
         seed=seed,
     )
     line = None if workload else job.shell_line(command)
     asked = (listed(tracers), listed(functions), records, before, with_mount, at_once)
-    _begin(job.Request(spec, line, *asked), out, image=image)
+    brought = taken(copy, spec.board, records)
+    _begin(job.Request(spec, line, *asked, brought), out, image=image)
+
+
+def _medium(
+    fs: str | None, place: dict[str, Any], image: Path | None
+) -> tuple[dict[str, Any], dict[str, Any]]:
+    """File system and chip as a study names them; what is not given is the image's, or usual."""
+    from nandlab.catalog.chip import MIB
+    from nandlab.chip.file import head
+
+    if image is None:
+        if fs is None:
+            raise UsageError("give --fs, a file system of the catalog, or --from, a chip image")
+        return {"name": fs}, {**place, "part": place["part"] or "apf27"}
+    try:
+        made = head(image).made
+    except UsageError as e:
+        raise UsageError(f"--from: {e}") from None
+    mib = made.partition_blocks * made.chip().geometry.erasesize / MIB
+    usual = {"part": made.part, "partition_mib": mib}
+    chosen = {key: value or usual[key] for key, value in place.items()}
+    return {"name": fs or made.filesystem, "image": str(image)}, chosen
+
+
+def _unused(system: str) -> str:
+    """A workload for a plan whose trial has a line of its own: one that the file system takes."""
+    from nandlab.catalog.files import load, names
+    from nandlab.catalog.filesystem import FilesystemModel
+
+    known = load("filesystems", system, FilesystemModel) if system in names("filesystems") else None
+    return "boot" if known is not None and known.read_only else "ffsmark"
 
 
 def _parameters(workload: str, given: dict[str, str]) -> dict[str, Any]:
@@ -199,11 +270,12 @@ def _trace(request: Request, path: Path, *, image: bool) -> bool:
     from nandlab.trace.folder import TraceFolder
     from nandlab.trial.run import refuse_what_the_kernel_lacks
 
+    traced = job.job(request)  # refuses what does not fit before the board is prepared
     print("preparing the board", file=sys.stderr, flush=True)
     there = open_board(request.spec.board)
     refuse_what_the_kernel_lacks([request.spec], there.kernel_config, "--set")
     try:
-        record = asyncio.run(there.run(job.job(request)))
+        record = asyncio.run(there.run(traced))
         before = asyncio.run(there.run(job.image_job(request))) if image else None
     except BoardLost as e:
         tail = "\n".join(e.console_tail[-10:])

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -17,12 +17,37 @@ Style = Literal["auto", "bar", "plain", "json", "none"]
 Format = Literal["text", "markdown", "csv", "json"]
 """How a verb prints its tables."""
 
+
+def named(kind: str) -> Callable[[str], list[str]]:
+    """For the shell's completion: what of the catalog, or of the studies, begins so."""
+
+    def beginning(incomplete: str) -> list[str]:
+        from nandlab.base.paths import STUDIES
+        from nandlab.catalog.files import names
+
+        shipped = sorted(p.stem for p in STUDIES.glob("*.toml")) if kind == "studies" else None
+        found = names(kind) if shipped is None else shipped
+        return [name for name in found if name.startswith(incomplete)]
+
+    return beginning
+
+
 StudyArgument = Annotated[
-    str, typer.Argument(metavar="STUDY", help="a study file, or the name of a shipped study")
+    str,
+    typer.Argument(
+        metavar="STUDY",
+        help="a study file, or the name of a shipped study",
+        autocompletion=named("studies"),
+    ),
 ]
 BoardOption = Annotated[
     str | None,
-    typer.Option("--board", metavar="NAME", help="a board of the catalog instead of the study's"),
+    typer.Option(
+        "--board",
+        metavar="NAME",
+        help="a board of the catalog instead of the study's",
+        autocompletion=named("boards"),
+    ),
 ]
 RunArgument = Annotated[Path, typer.Argument(metavar="RUN", help="a run's folder")]
 FormatOption = Annotated[

@@ -17,13 +17,25 @@ workload_app = typer.Typer(
     "1. On the device, record a program: strace -f -ttt -T -y -o app.strace PROGRAM\n\n"
     "2. Here, in your project: nandlab workload from-strace app.strace --below /data\n\n"
     '3. Name it in a study: workloads = [{ name = "app" }], and run the study.\n\n'
-    "docs/replay.md says what is replayed, and what a trace does not have.",
+    "docs/replay.md says what is replayed, and what a trace does not have.\n\n"
+    "A job file of fio becomes a workload with from-fio; docs/fio.md.",
 )
 
 
-@workload_app.callback()
-def _verbs() -> None:
-    """Keeps from-strace a verb of its own."""
+OutOption = Annotated[
+    Path | None,
+    typer.Option(
+        "-o",
+        "--out",
+        metavar="NAME.toml",
+        help="the workload's file; default: catalog/workloads/NAME.toml if that folder is "
+        "here, else NAME.toml",
+    ),
+]
+NameOption = Annotated[
+    str | None,
+    typer.Option(help="the workload's name; default: that of --out, or of what is read"),
+]
 
 
 @workload_app.command("from-strace")
@@ -31,16 +43,7 @@ def from_strace(
     trace: Annotated[
         Path, typer.Argument(metavar="FILE", help="what strace -f -ttt -o FILE wrote")
     ],
-    out: Annotated[
-        Path | None,
-        typer.Option(
-            "-o",
-            "--out",
-            metavar="NAME.toml",
-            help="the workload's file; default: catalog/workloads/NAME.toml if that folder is "
-            "here, else NAME.toml",
-        ),
-    ] = None,
+    out: OutOption = None,
     below: Annotated[
         str | None,
         typer.Option(
@@ -49,10 +52,7 @@ def from_strace(
             "default: the one that the trace writes below, if there is one only",
         ),
     ] = None,
-    name: Annotated[
-        str | None,
-        typer.Option(help="the workload's name; default: that of --out, or of the trace"),
-    ] = None,
+    name: NameOption = None,
 ) -> None:
     """Make a workload that replays what strace recorded: the same calls, offsets and bytes.
 
@@ -79,6 +79,30 @@ def from_strace(
     )
     for doubt in made.doubts():
         print(f"nandlab: {doubt}", file=sys.stderr)
+    print(path)
+
+
+@workload_app.command("from-fio")
+def from_fio(
+    jobs: Annotated[Path, typer.Argument(metavar="FILE.fio", help="a job file of fio")],
+    out: OutOption = None,
+    name: NameOption = None,
+) -> None:
+    """Make a workload that does the jobs of a job file of fio, by nandlab's own program.
+
+    An option that cannot be done is refused by name and line. What a job file says that changes
+    nothing here is told on stderr, and in the workload's head.
+
+    The last line of output is the workload's file.
+    """
+    from nandlab.base.files import write_whole
+    from nandlab.fio import jobfile, workload
+
+    path = _place(jobs, out, name)
+    read = jobfile.read(jobs)
+    write_whole(path, workload.text(read, path.stem).encode())
+    for note in read.notes:
+        print(f"nandlab: {jobs}: {note}", file=sys.stderr)
     print(path)
 
 

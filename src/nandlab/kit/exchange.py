@@ -33,6 +33,11 @@ def export(model: BoardModel, file: Path) -> None:
     for each, files in needs.locked(model):
         strictly_brought(each, files)
         lock[each.name] = files
+    pack(model, lock, file)
+
+
+def pack(model: BoardModel, lock: Lock, file: Path) -> None:
+    """Writes a board's file with the packages of a lock, which the cache has."""
     head = boardfile.Head(model.model_dump(mode="json", exclude={"controller", "power"}), lock)
     boardfile.write(file, head, {sha256: packages.place(sha256) for sha256 in head.contents()})
 

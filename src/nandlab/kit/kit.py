@@ -10,7 +10,7 @@ from pathlib import Path
 
 from nandlab.base.digest import digest
 from nandlab.base.errors import UsageError
-from nandlab.base.paths import CATALOG, cache_dir
+from nandlab.base.paths import CATALOG, INSTALLED, cache_dir
 from nandlab.catalog.board import BoardModel
 from nandlab.catalog.files import PROJECT, place
 from nandlab.catalog.filesystem import MTD_UTILS
@@ -229,7 +229,9 @@ def update(
     models: Mapping[str, BoardModel],
     beside: Callable[[BoardModel], Sequence[tuple[Wanted, Path]]] = lambda model: (),
 ) -> dict[Path, list[str]]:
-    """Locks the newest packages for these boards; per lock, what changed. UsageError: no mirror.
+    """Locks the newest packages for these boards; per lock, what changed.
+
+    UsageError: no mirror, or a shipped board of an installed nandlab.
 
     beside: further sets for a board, each with the lock that has it.
     """
@@ -237,6 +239,11 @@ def update(
     newest: dict[str, Files] = {}
     todo: dict[Path, dict[str, Files]] = {}
     for model in models.values():
+        if INSTALLED and lock_path(model).parent == SHIPPED:
+            raise UsageError(
+                f"board {model.name}: its lock came with the installed nandlab; lock a board of "
+                "your own, in ./catalog/boards (docs/own/board.md), or work in a checkout"
+            )
         for each, path in [*((e, lock_path(model)) for e in wanted(model)), *beside(model)]:
             try:
                 newest[each.name] = newest.get(each.name) or packages.newest(each)

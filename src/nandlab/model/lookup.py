@@ -6,10 +6,14 @@ its flash page, so that the next node may be found in the NAND core's buffer. A 
 in the next page may take a second read, of that whole page. At last the newest node's header is
 read again.
 
-The kernel goes through the nodes from the one that it met last: the newest version, unless the
-collector has moved an older one since, or the file system was mounted anew. Then the order of pages
-is another. Nodes that newer ones cover are read too after a mount, for only a running file
-system knows that they are dead; they are not foretold.
+The kernel goes through the nodes from the one that it met last. That is the one that was written
+last, or of a file system that was mounted since, the last on the flash, for the scan goes through
+the blocks in order (scan.c). A node that the collector moves keeps its version and is written anew.
+One block after the other is filled. So within a block the later node lies behind, and of two blocks
+the later has the newer version, unless the collector alone wrote to it.
+
+Until a thread has checked all nodes after a mount, those that newer ones cover are read too; they
+are not foretold.
 """
 
 from __future__ import annotations
@@ -25,15 +29,28 @@ LEAST = DIRENT_NODE.size
 """JFFS2_MIN_NODE_HEADER: bytes that are read of a node whose kind is not known yet."""
 
 
-def reads(nodes: Sequence[int], writesize: int) -> Iterator[Read]:
-    """The reads of the MTD device for a file whose nodes begin there, the newest first."""
+def met(nodes: Sequence[int], erasesize: int, *, mounted: bool) -> list[int]:
+    """A file's nodes, given from the newest version on, from the one on that the kernel met last.
+
+    mounted: whether the file system was mounted after they were written.
+    """
+    if mounted:
+        return sorted(nodes, reverse=True)
+    newest: dict[int, int] = {}
+    for rank, at in enumerate(nodes):
+        newest.setdefault(at // erasesize, rank)
+    return sorted(nodes, key=lambda at: (newest[at // erasesize], -at))
+
+
+def reads(nodes: Sequence[int], newest: int, writesize: int) -> Iterator[Read]:
+    """The reads of the MTD device for nodes that begin there, in this order; newest: the one of
+    the newest version."""
     for at in nodes:
         end = -(-(at + LEAST) // writesize) * writesize
         yield Read(at, end - at)
         if end - at < INODE_NODE.size:
             yield Read(end, writesize)
-    if nodes:
-        yield Read(nodes[0], INODE_NODE.size)
+    yield Read(newest, INODE_NODE.size)
 
 
 @dataclass(frozen=True)
@@ -55,8 +72,15 @@ class FirstOpen:
         return sum(a.hit for a in self.accesses)
 
 
-def first_open(layout: Layout, owner: int, buffer: PageBuffer) -> FirstOpen:
-    """Opens a file that is not in memory; the buffer is left as the open leaves it."""
+def first_open(
+    layout: Layout, owner: int, buffer: PageBuffer, *, mounted: bool = False
+) -> FirstOpen:
+    """Opens a file that is not in memory; the buffer is left as the open leaves it.
+
+    mounted: whether the file system was mounted after the file was written.
+    """
     nodes = layout.nodes.get(owner, [])
-    asked = reads(nodes, layout.writesize)
+    if not nodes:
+        return FirstOpen(0, [])
+    asked = reads(met(nodes, layout.erasesize, mounted=mounted), nodes[0], layout.writesize)
     return FirstOpen(len(nodes), [access for read in asked for access in buffer.read(read)])

@@ -45,7 +45,7 @@ def _as_text(value: Any) -> Any:
     return str(value) if isinstance(value, int) else value
 
 
-OptionText = Annotated[str, BeforeValidator(_as_text)]
+OptionText = Annotated[str, BeforeValidator(_as_text, json_schema_input_type=str | int)]
 
 
 class FilesystemChoice(WithChoices):
@@ -152,8 +152,15 @@ class StateChoice(Strict):
         return self
 
 
+def _without_what_a_product_gives(schema: dict[str, Any]) -> None:
+    """A file may leave out chips and workloads where its study has a product."""
+    schema["required"] = [key for key in schema["required"] if key not in ("chips", "workloads")]
+
+
 class Matrix(Strict):
     """What is crossed with what: every combination is a trial."""
+
+    model_config = ConfigDict(json_schema_extra=_without_what_a_product_gives)
 
     workloads: list[WorkloadChoice] = Field(min_length=1)
     filesystems: list[FilesystemChoice] = Field(min_length=1)

@@ -6,8 +6,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from nandlab.analysis.groups import Setting
-from nandlab.analysis.reprice import Foretold
+from nandlab.analysis.groups import Ensemble, Setting
+from nandlab.analysis.reprice import Foretold, errors_seen
 from nandlab.analysis.spread import Spread
 from nandlab.base import units
 from nandlab.report import layout, looks
@@ -38,7 +38,28 @@ def lines(setting: Setting, table: Table, *, phases: bool) -> Iterator[str]:
             rows += [_row(part, setting, one, phases=phases) for one in shown]
         yield ""
         yield ensemble.label
+        yield doubt(ensemble)
         yield from aligned(rows, (0, len(HEAD) - 1))
+
+
+def doubt(ensemble: Ensemble) -> str:
+    """How far what is foretold for a configuration may be off, in a line."""
+    seen = errors_seen(ensemble.first.filesystem)
+    if seen is None:
+        return "How far it is off is not known: nobody ran what was foretold for this file system."
+    off = _percent(seen.off)
+    return f"Where parts were run, a total was up to {off} off: {seen.why}; {seen.source}."
+
+
+def _off_in_short(ensemble: Ensemble) -> str:
+    """The same on a chart."""
+    seen = errors_seen(ensemble.first.filesystem)
+    off = f"totals were up to {_percent(seen.off)} off" if seen else "not known how far off"
+    return f"{ensemble.first.filesystem_title}: {off}"
+
+
+def _percent(share: float) -> str:
+    return f"{100 * share:.2g} %"
 
 
 def _row(part: str, setting: Setting, one: Foretold, *, phases: bool) -> tuple[str, ...]:
@@ -63,6 +84,7 @@ def as_json(setting: Setting, table: Table) -> Iterator[dict[str, Any]]:
                     "trials": one.measured.n,
                     "ratio": one.ratio,
                     "doubt": one.doubt or None,
+                    "off_max_seen": one.off,
                 }
 
 
@@ -79,8 +101,10 @@ def chart(setting: Setting, table: Table, name: str) -> Chart:
         for total in list(there.values())[:1]:
             points.append(told | _point(f"{setting.chip.part} (measured)", total.measured))
         points += [told | _point(part, total.predicted) for part, total in there.items()]
-    title, caption = f"Time over part: {setting.title}", f"{SAYS} {DRAWN}"
-    wide, narrow = (_spec(width, points) for width in (layout.WIDE, layout.NARROW))
+    doubts = dict.fromkeys(f"{e.subject}: {doubt(e)}" for e in setting.ensembles)
+    title, caption = f"Time over part: {setting.title}", " ".join([SAYS, DRAWN, *doubts])
+    offs = [*dict.fromkeys(_off_in_short(e) for e in setting.ensembles)]
+    wide, narrow = (_spec(width, points, offs) for width in (layout.WIDE, layout.NARROW))
     return Chart(name, title, caption, {"points": points}, wide, narrow)
 
 
@@ -93,7 +117,7 @@ def _point(part: str, found: Spread) -> dict[str, Any]:
     return {"part": part, "low": low, "mid": mid, "high": high}
 
 
-def _spec(width: float, points: Sequence[Mapping[str, Any]]) -> Spec:
+def _spec(width: float, points: Sequence[Mapping[str, Any]], offs: Sequence[str]) -> Spec:
     labels = {p["label"]: p for p in points}
     parts = [*dict.fromkeys(p["part"] for p in points)]
     legend = {"title": None, "orient": "top", "columns": 1 if width == layout.NARROW else 3}
@@ -103,7 +127,7 @@ def _spec(width: float, points: Sequence[Mapping[str, Any]]) -> Spec:
         return {"field": "label", "type": "nominal", "scale": scale, "legend": legend}
 
     scale = {"type": "log", "nice": False, "padding": 12}
-    title = ["Time, s", "full: measured; hollow: predicted"]
+    title = ["Time, s", "full: measured; hollow: predicted", *offs]
     x = {"type": "quantitative", "scale": scale, "title": title}
     lines_of = {"labelExpr": "split(datum.label, / with |, /)", "labelLimit": 185}
     y = {"field": "part", "type": "nominal", "sort": parts, "title": None, "axis": lines_of}

@@ -40,9 +40,11 @@ FIELDS = (
     *("artefacts", "warnings", "error"),
 )
 """Keys of a trial in the JSON, always all of them and in this order; what is missing is null."""
-WIDTH, STATE_WIDTH = 80, 12
+LEAST_WIDTH, MOST_WIDTH = 80, 200
+"""Letters of a line that tables have, however narrow or wide the terminal is."""
+STATE_WIDTH = 12
 STEP_WIDTH, STEP_HEAD = 20, ("time", "sync", "reads", "programs", "erases", "cache")
-LEAST_COLUMN, MOST_COLUMN = 11, 16
+LEAST_COLUMN, MOST_COLUMN = 13, 16
 """Widths in letters, so that tables of several subjects align within 80 columns."""
 
 
@@ -70,7 +72,7 @@ def print_table(run_folder: RunFolder, console: Console) -> None:
     ship = shipping.answer(run.spec, settings, limits)
     for line in ["", *shipping.lines(ship)[:-1]] if ship else []:
         console.print(escape(line), highlight=False)
-    for curve in curves.tables_of(run.spec, trials, WIDTH):
+    for curve in curves.tables_of(run.spec, trials, _width(console)):
         console.print(curve)
     for setting in settings:
         told = ship is not None and ship.has(setting)
@@ -79,6 +81,11 @@ def print_table(run_folder: RunFolder, console: Console) -> None:
         if not trial.ok:
             error = trial.error or "no reason was recorded"
             console.print(f"[red]{trial.status}[/red] {escape(trial.id)}: {escape(error)}")
+
+
+def _width(console: Console) -> int:
+    """Letters of a line that a table may have."""
+    return min(MOST_WIDTH, max(LEAST_WIDTH, console.width))
 
 
 def _measured_on(run: Run) -> str:
@@ -104,9 +111,9 @@ def _print_setting(setting: Setting, advised: Advice | None, console: Console) -
         if not columns:
             continue
         console.print(f"[dim]{block.note}[/dim]")
-        for part in _parts(columns):
+        for part in _parts(columns, _width(console)):
             for i, subject in enumerate(setting.subjects):
-                console.print(_table(setting, subject, part, with_head=i == 0))
+                console.print(_table(setting, subject, part, _width(console), with_head=i == 0))
     for e in setting.ensembles if read.ends else ():
         for ending in lifetime.endings(e):
             console.print(f"{escape(e.label)}: {escape(ending)}")
@@ -119,17 +126,17 @@ def _print_steps(setting: Setting, console: Console) -> None:
     console.print("[dim]Step by step: median, and the range below it; a time with its sync.[/dim]")
     for e in setting.ensembles:
         if e.ok:
-            console.print(_steps_of(setting, e))
+            console.print(_steps_of(setting, e, _width(console)))
     for said in steptable.texts(setting):
         console.print(f"[dim]{escape(said.name)}:[/dim] {escape(said.text)}", highlight=False)
 
 
-def _steps_of(setting: Setting, e: Ensemble) -> Table:
+def _steps_of(setting: Setting, e: Ensemble, width: int) -> Table:
     """The steps of one configuration, a row each."""
     table = _bare(f"{e.label}, n = {len(e.ok)}", with_head=True)
     table.add_column("", width=STEP_WIDTH, overflow="fold")
     for title in STEP_HEAD:
-        table.add_column(title, width=(WIDTH - STEP_WIDTH) // len(STEP_HEAD), justify="right")
+        table.add_column(title, width=_column(width - STEP_WIDTH, len(STEP_HEAD)), justify="right")
     for phase in setting.words.phases:
         if any(t.phase(phase.name) for t in e.ok):
             figures = [setting.figure(f"phase.{phase.name}{w}") for w in steptable.COLUMNS]
@@ -144,23 +151,30 @@ def _known(figure: Figure, setting: Setting) -> bool:
     return any(figure(t) is not None for t in setting.trials if t.ok)
 
 
-def _parts(columns: Sequence[Figure]) -> Iterator[Sequence[Figure]]:
+def _column(width: int, columns: int) -> int:
+    """Letters of each of so many columns."""
+    return min(MOST_COLUMN, width // columns)
+
+
+def _parts(columns: Sequence[Figure], width: int) -> Iterator[Sequence[Figure]]:
     """As many columns at a time as a line has room for, as evenly as possible."""
-    fit = (WIDTH - STATE_WIDTH) // LEAST_COLUMN
+    fit = (width - STATE_WIDTH) // LEAST_COLUMN
     lines = max(1, -(-len(columns) // fit))
     each = -(-len(columns) // lines)
     for i in range(0, len(columns), each):
         yield columns[i : i + each]
 
 
-def _table(setting: Setting, subject: str, columns: Sequence[Figure], *, with_head: bool) -> Table:
+def _table(
+    setting: Setting, subject: str, columns: Sequence[Figure], width: int, *, with_head: bool
+) -> Table:
     """The states of a subject under its name."""
     table = _bare(subject, with_head=with_head)
-    width = min(MOST_COLUMN, (WIDTH - STATE_WIDTH) // len(columns))
+    each = _column(width - STATE_WIDTH, len(columns))
     table.add_column("", width=STATE_WIDTH, overflow="fold")
     for figure in columns:
         title = figure.short or figure.title
-        table.add_column(title, width=width, justify="right", overflow="fold")
+        table.add_column(title, width=each, justify="right", overflow="fold")
     for e in setting.ensembles:
         if e.subject == subject:
             cells = (_lines(e.spread(f), f.quantity.sizes) for f in columns)

@@ -38,14 +38,18 @@ class RunFolder:
         folder = cls(path)
         if (path / "run.json").exists():
             if folder.head().id != run.id:
-                raise UsageError(
-                    f"{path} holds another run ({folder.head().id}); "
-                    "give another --out, or remove that folder"
-                )
+                raise folder.another()
             return folder
         (path / "trials").mkdir(parents=True, exist_ok=True)
         write_whole(path / "run.json", run.model_dump_json(indent=1).encode())
         return folder
+
+    def another(self) -> UsageError:
+        """Says that the folder is taken."""
+        return UsageError(
+            f"{self.path} holds another run ({self.head().id}); "
+            "give another --out, or remove that folder"
+        )
 
     @contextmanager
     def held(self) -> Iterator[None]:

@@ -14,11 +14,15 @@ from nandlab.base.errors import NandlabError, UsageError
 from nandlab.board.cargo import Cargo, cargo
 from nandlab.board.job import Job, JobRecord, Step, printable
 from nandlab.catalog.filesystem import CAUSES
+from nandlab.chip import file as chipfile
+from nandlab.chip import image as chipimage
 from nandlab.chip import simulated
 from nandlab.chip.simulated import COUNTERS
 from nandlab.image import tree
 from nandlab.plan.medium import MOUNTPOINT
 from nandlab.plan.trialspec import TrialSpec
+from nandlab.trace import copies
+from nandlab.trace.copies import Copy
 from nandlab.traced import cost, records
 from nandlab.traced.records import Names, Recording
 from nandlab.traced.setup import FOLDER, records_max, room, start_lines
@@ -64,6 +68,8 @@ class Request:
     """Whether the trace begins before a mount and ends after the unmount."""
     at_once: bool = False
     """Whether the trace begins without waiting until the chip has come to rest."""
+    copies: tuple[Copy, ...] = ()
+    """Files that are put on the board once the file system is mounted."""
 
     def __post_init__(self) -> None:
         if self.command is None and not self.spec.workload.command:
@@ -81,8 +87,9 @@ class Request:
 
 def job(request: Request) -> Job:
     """The steps that set up, trace, and hand over."""
-    spec, files = request.spec, _files(request)
-    steps = list(_until_begin(request))
+    spec = request.spec
+    hold = _hold(request, room(request.records))
+    steps = list(_until_begin(request, hold))
     if request.with_mount:
         steps.append(mount(spec, "mount-traced"))
     steps += [
@@ -94,8 +101,7 @@ def job(request: Request) -> Job:
     # what the command left to background threads belongs to it too; and once that is done,
     # nothing happens between the tracers' last record and the reading of the chip's counters
     steps.append(replace(rest(spec), name=SETTLED, always=True))
-    hold = _hold(request)
-    return Job((*steps, *_handed_over(hold)), files, _offset_ns(request), hold)
+    return Job((*steps, *_handed_over(hold)), _files(request, hold), _offset_ns(request), hold)
 
 
 def image_job(request: Request) -> Job:
@@ -105,8 +111,8 @@ def image_job(request: Request) -> Job:
     length: the board's init holds them all, and other lengths would move the clock by some ns. The
     board repeats, so the chip is the same; :func:`image` checks that by each step's ns and output.
     """
-    spec, traced = request.spec, job(request)
-    hold = cargo(spec.board, spec.cells_bytes, back_bytes=spec.image_bytes)
+    traced = job(request)
+    hold = _hold(request, request.spec.image_bytes)
     begun = [step.name for step in traced.steps].index(BEFORE) + 1
     program = _command(request).command.split()[0]
     instead = {
@@ -141,12 +147,14 @@ def _to_begin(record: JobRecord) -> list[tuple[str, int, str]]:
     return told[: [name for name, *_ in told].index(BEFORE) + 1]
 
 
-def _until_begin(request: Request) -> Iterator[Step]:
+def _until_begin(request: Request, hold: Cargo) -> Iterator[Step]:
     spec = request.spec
     settle = rest(spec)
-    yield from setup(spec)
+    yield from setup(spec, hold.get() if spec.image is not None else None)
     if spec.aged:
         yield fill(spec)
+    if request.copies:
+        yield copies.step()
     if request.before:
         yield Step("before", f"cd {MOUNTPOINT} && sh /job/before.sh", DEADLINE_S)
     if request.with_mount:
@@ -157,8 +165,11 @@ def _until_begin(request: Request) -> Iterator[Step]:
     yield Step(BEFORE, f"cat {COUNTERS}")
 
 
-def _files(request: Request) -> dict[str, bytes]:
+def _files(request: Request, hold: Cargo) -> dict[str, bytes]:
     files = {"tracers.sh": _start(request).encode()}
+    if request.copies:
+        first = len(hold.contents) - len(request.copies)
+        files[copies.SCRIPT] = copies.script(request.copies, lambda i: hold.get(first + i))
     if request.spec.aged:
         files |= fill_files(request.spec)
     if request.before:
@@ -174,9 +185,14 @@ def _offset_ns(request: Request) -> int:
     return round(request.spec.phase_offset_ms * 1_000_000)
 
 
-def _hold(request: Request) -> Cargo:
-    """Room for all records that the board keeps, and a header."""
-    return cargo(request.spec.board, request.spec.cells_bytes, back_bytes=room(request.records))
+def _hold(request: Request, back_bytes: int) -> Cargo:
+    """What the board is given, the chip's image before the copies, and room for what it brings."""
+    spec = request.spec
+    contents = [copy.content for copy in request.copies]
+    if spec.image is not None:
+        _, begun = chipfile.read(spec.image.head().path)
+        contents.insert(0, chipimage.encode(begun))
+    return cargo(spec.board, spec.cells_bytes, *contents, back_bytes=back_bytes)
 
 
 def _command(request: Request) -> Step:
@@ -229,8 +245,8 @@ def outcome(request: Request, record: JobRecord) -> Outcome:
     if record.get("command") is None:
         failed = record.failed()
         assert failed is not None
-        error = UsageError if failed.step == "tracers" and failed.rc == 2 else NandlabError
-        raise error(f"nothing was traced: {failed.failure()}")
+        asked = failed.step in ("tracers", copies.STEP) and failed.rc == UsageError.exit_code
+        raise (UsageError if asked else NandlabError)(f"nothing was traced: {failed.failure()}")
     status = record["status"].stdout
     recording = records.decode(_brought(record), "the board's trace")
     before, after = (_numbers(record[s].stdout) for s in (BEFORE, "chip-after"))

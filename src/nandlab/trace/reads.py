@@ -13,9 +13,12 @@ from nandlab.onflash.opened import opened
 from nandlab.trace.folder import TraceFolder
 
 
-def traced(folder: TraceFolder) -> Traced:
-    """UsageError where no image is kept or it cannot be read, of a file system whose reads are not
-    known, and of a trace that lost records."""
+def traced(folder: TraceFolder, *, mounted: bool = False) -> Traced:
+    """mounted: whether the file system was mounted after its files were written.
+
+    UsageError where no image is kept or it cannot be read, of a file system whose reads are not
+    known, and of a trace that lost records.
+    """
     filesystem, meta = folder.meta["filesystem"], folder.meta
     times.refuse_others(filesystem, folder.path)
     if folder.summary["lost"]:
@@ -25,5 +28,5 @@ def traced(folder: TraceFolder) -> Traced:
     except UsageError as e:
         raise UsageError(f"{folder.path}: {e}") from None
     chip = load("chips", meta["chip"], ChipModel)
-    where = str(folder.path)
-    return Traced(where, filesystem, chip, meta["board"], folder.events, layout, dropped)
+    where, board = str(folder.path), meta["board"]
+    return Traced(where, filesystem, chip, board, folder.events, layout, dropped, mounted=mounted)

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import shutil
 import tempfile
@@ -153,6 +154,8 @@ def _meta(
         "command": request.command if request.command is not None else spec.workload.name,
         "before": request.before,
         "with_mount": request.with_mount,
+        "copies": {copy.path: hashlib.sha256(copy.content).hexdigest() for copy in request.copies},
+        "image": {"name": spec.image.name, "sha256": spec.image.sha256} if spec.image else None,
         "filesystem": spec.filesystem.name,
         "options": spec.options,
         "chip": spec.chip.name,

@@ -8,7 +8,9 @@ is missing.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -136,51 +138,104 @@ def open_folder(run: Run, out: Path | None) -> RunFolder:
     return RunFolder.create(out or RESULTS / run.study / run.id, run)
 
 
+def refuse_another_study(study: Study, out: Path) -> None:
+    """UsageError if a folder has a run of another study, which needs no board to be told."""
+    folder = RunFolder(out)
+    if (out / "run.json").exists() and folder.head().spec != study.model_dump(mode="json"):
+        raise folder.another()
+
+
 def order(specs: Sequence[TrialSpec], members: Sequence[Member]) -> list[TrialSpec]:
     """The trials of these members, one member after the other: a run cut short has whole ones."""
     place = {member: i for i, member in enumerate(members)}
     return sorted((s for s in specs if s.member in place), key=lambda s: place[s.member])
 
 
+class Engine(Protocol):
+    """Runs trials somewhere: on this machine, or on many."""
+
+    @property
+    def jobs(self) -> int:
+        """How many trials it is expected to run at once, for the time that is left."""
+
+    async def run(
+        self,
+        todo: Sequence[TrialSpec],
+        study: str,
+        watcher: Watcher,
+        ended: Callable[[TrialSpec, Trial], None],
+    ) -> None:
+        """Runs each trial, and calls ``ended`` with its result, once.
+
+        study: the name of the study that the results tell. The watcher is told of what begins.
+        Raises NandlabError where trials cannot be run; those that have ended are kept.
+        """
+
+
+@dataclass(frozen=True)
+class Here:
+    """The engine of one machine: a board of its own for each trial, ``jobs`` at a time."""
+
+    board: Board
+    jobs: int
+
+    async def run(
+        self,
+        todo: Sequence[TrialSpec],
+        study: str,
+        watcher: Watcher,
+        ended: Callable[[TrialSpec, Trial], None],
+    ) -> None:
+        """See Engine."""
+        free = asyncio.Semaphore(self.jobs)
+
+        async def in_turn(spec: TrialSpec) -> None:
+            async with free:
+                watcher.trial_begins(spec)
+                ended(spec, await one.run(spec, self.board, study, partial(begins, spec)))
+
+        def begins(spec: TrialSpec, step: str) -> None:
+            watcher.step_begins(spec, step)
+
+        try:
+            async with asyncio.TaskGroup() as group:
+                for spec in todo:
+                    group.create_task(in_turn(spec))
+        except ExceptionGroup as group:  # before Python 3.11.4 except* would wrap what it raises
+            ours, others = group.split(NandlabError)
+            if ours is None or others is not None:
+                raise
+            raise ours.exceptions[0] from None
+
+
 async def execute(
     folder: RunFolder,
     specs: Sequence[TrialSpec],
     board: Board,
-    jobs: int,
+    engine: Engine,
     watcher: Watcher,
     store: Store | None = None,
 ) -> None:
-    """Runs the trials of ``specs`` that the folder lacks, in order, ``jobs`` at a time.
+    """Runs the trials of ``specs`` that the folder lacks, in order; each is saved as it ends.
 
-    store: finished trials are taken from it and put into it; None: every missing trial is run.
+    board: what the engine runs them on. store: finished trials are taken from it and put into it;
+    None: every missing trial is run.
     """
     if store is not None and board.deterministic:
         take(folder, specs, board, store)
     missing = set(folder.missing())
     todo = [s for s in specs if s.id in missing]
-    watcher.run_begins(todo, _took(folder, specs), jobs)
-    study, run_id = folder.head().study, folder.head().id
-    free = asyncio.Semaphore(jobs)
+    watcher.run_begins(todo, _took(folder, specs), engine.jobs)
+    head = folder.head()
 
-    async def in_turn(spec: TrialSpec) -> None:
-        async with free:
-            watcher.trial_begins(spec)
-            result = await one.run(spec, board, study, lambda s: watcher.step_begins(spec, s))
-            result = result.model_copy(update={"key": key(spec, board), "run": run_id})
-            folder.save(result)
-            if store is not None and board.deterministic:
-                store.put(folder, result)
-            watcher.trial_ends(spec, result)
+    def ended(spec: TrialSpec, result: Trial) -> None:
+        result = result.model_copy(update={"key": key(spec, board), "run": head.id})
+        folder.save(result)
+        if store is not None and board.deterministic:
+            store.put(folder, result)
+        watcher.trial_ends(spec, result)
 
-    try:
-        async with asyncio.TaskGroup() as group:
-            for spec in todo:
-                group.create_task(in_turn(spec))
-    except ExceptionGroup as group:  # before Python 3.11.4 except* would wrap what it raises
-        ours, others = group.split(NandlabError)
-        if ours is None or others is not None:
-            raise
-        raise ours.exceptions[0] from None
+    await engine.run(todo, head.study, watcher, ended)
 
 
 class Images(Protocol):

@@ -101,9 +101,12 @@ def made(spec: TrialSpec, image: str | None = None) -> list[Step]:
     ]
 
 
-def setup(spec: TrialSpec) -> list[Step]:
-    """The steps from a board without a chip to a file system that is mounted and at rest."""
-    return [*made(spec), mount(spec), rest(spec)]
+def setup(spec: TrialSpec, image: str | None = None) -> list[Step]:
+    """The steps from a board without a chip to a file system that is mounted and at rest.
+
+    image: as :func:`made` has it.
+    """
+    return [*made(spec, image), mount(spec), rest(spec)]
 
 
 def _work(spec: TrialSpec, hold: Cargo | None) -> Iterator[Step]:

@@ -1,0 +1,92 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""How many power cuts are judged an hour and core, by file system, and against a fresh board each.
+
+Measures: the processor time of the host for all points of one load (board, record and all), and for
+a few of the same points, each on a restored board of its own that records the load first. States
+are distinct: each operation's "before", "prefix", "subset" and "unstable".
+Needs: QEMU. Costs: some minutes.
+
+The last line is one JSON object: points an hour and core by file system, and how many times the
+slowest way by fresh boards any of them is at the least.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import json
+import resource
+import time
+from dataclasses import replace
+
+from nandlab.board.qemu import QemuBoard, open_board
+from nandlab.catalog.board import BoardModel
+from nandlab.catalog.chip import ChipModel
+from nandlab.catalog.files import load
+from nandlab.catalog.filesystem import FilesystemModel
+from nandlab.plan.medium import Medium
+from nandlab.powercut import campaign, loads
+from nandlab.powercut.campaign import Campaign
+from nandlab.powercut.job import Points, alone
+
+CHIPS = {"jffs2": "apf27", "ubifs": "apf27", "yaffs2": "apf27", "nftl-fat32": "nandsim-small"}
+"""A chip for each file system: NFTL needs small blocks that take four programs a page."""
+MIBS = {"apf27": 8, "nandsim-small": 16}
+HOUR_S = 3600
+
+
+def cpu_s() -> float:
+    """Processor time of this process and of its children that have ended."""
+    both = (resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
+    return sum(used.ru_utime + used.ru_stime for used in both)
+
+
+def spent(one: Campaign, points: Points, board: QemuBoard) -> tuple[float, float, int, int]:
+    """CPU seconds, seconds, points and operations of a job."""
+    began, start = cpu_s(), time.perf_counter()
+    told = asyncio.run(campaign.once(one, points, board))
+    seconds = time.perf_counter() - start
+    tried = sum(each.get("points", 0) for each in told)
+    operations = max((each.get("operations", 0) for each in told), default=0)
+    return cpu_s() - began, seconds, tried, operations
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n", maxsplit=1)[0])
+    parser.add_argument("--load", default="small-files")
+    parser.add_argument("--every", type=int, default=4, help="cut after each n-th operation")
+    parser.add_argument("--fresh", type=int, default=3, help="points on boards of their own")
+    parser.add_argument("--fs", nargs="+", default=list(CHIPS))
+    options = parser.parse_args()
+    board = open_board(load("boards", "apf27", BoardModel))
+    asked = loads.given(options.load)
+    rates, ratios = {}, []
+    print(f"{'':12} {'points':>7} {'CPU s':>7} {'points/h/core':>14} {'fresh':>7} {'ratio':>6}")
+    for name in options.fs:
+        system = load("filesystems", name, FilesystemModel)
+        chip = load("chips", CHIPS[name], ChipModel)
+        on = Medium(
+            board=board.machine.model,
+            chip=chip,
+            partition_blocks=chip.partition_blocks(MIBS[chip.name]),
+            filesystem=system,
+            options=system.chosen({}, "the bench"),
+        )
+        points = Points(every=options.every)
+        one = Campaign(on, asked, points)
+        used, _, tried, operations = spent(one, points, board)
+        step = max(1, operations // (options.fresh + 1))
+        fresh = [
+            spent(one, alone(replace(points, last_load=0), 0, k * step, "subset", 1), board)[0]
+            for k in range(1, options.fresh + 1)
+        ]
+        rate, slow = tried * HOUR_S / used, HOUR_S * len(fresh) / sum(fresh)
+        rates[name] = round(rate)
+        ratios.append(rate / slow)
+        print(f"{name:12} {tried:7} {used:7.1f} {rate:14.0f} {slow:7.0f} {rate / slow:6.1f}")
+    print(json.dumps({"points_per_hour": rates, "ratio_to_fresh_board": round(min(ratios), 1)}))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,88 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Where a campaign runs: ``local:N``, a scheduler's address, or a campaign's file.
+
+A Dask scheduler runs whatever anyone sends it who can reach it. So one that is not on this machine
+must ask for certificates, unless the user says aloud that it need not.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+import re
+from dataclasses import dataclass
+from pathlib import Path
+
+from pydantic import Field
+
+from nandlab.base.errors import UsageError
+from nandlab.catalog.files import read_toml, validate
+from nandlab.catalog.noun import Strict
+
+ADDRESS = re.compile(r"(tcp|tls)://(\[[0-9a-fA-F:.%]+\]|[\w.-]+):(\d{1,5})")
+LOCAL = re.compile(r"local:([1-9]\d{0,3})")
+FORMS = "give local:N, tcp://HOST:PORT, or a campaign's file (docs/campaigns.md)"
+
+
+class Certificates(Strict):
+    """The files of one side of TLS, relative to the campaign's file."""
+
+    ca: Path = Field(description="certificate of who signs scheduler and workers, PEM")
+    cert: Path = Field(description="certificate of this side, PEM")
+    key: Path = Field(description="its key, PEM")
+
+
+class CampaignFile(Strict):
+    """A campaign's file: which scheduler, and how it is to be believed."""
+
+    scheduler: str
+    tls: Certificates | None = None
+
+
+@dataclass(frozen=True)
+class Address:
+    """Where a campaign runs. Either ``processes`` or ``scheduler`` is given."""
+
+    processes: int = 0
+    scheduler: str = ""
+    tls: Certificates | None = None
+
+
+def read(words: str, *, insecure: bool = False) -> Address:
+    """Reads what ``--on`` is given; UsageError tells why trials will not be sent there."""
+    if found := LOCAL.fullmatch(words):
+        return Address(processes=int(found[1]))
+    if words.endswith(".toml"):
+        return _from_file(Path(words), insecure)
+    return _checked(words, None, f"--on {words}", insecure)
+
+
+def _from_file(path: Path, insecure: bool) -> Address:
+    told = validate(read_toml(path), CampaignFile, str(path))
+    tls = told.tls and Certificates(**{k: path.parent / v for k, v in told.tls})
+    for what, file in tls or ():
+        if not file.is_file():
+            raise UsageError(f"{path}: tls.{what}: {file}: no such file")
+    return _checked(told.scheduler, tls, f"{path}: scheduler", insecure)
+
+
+def _checked(address: str, tls: Certificates | None, where: str, insecure: bool) -> Address:
+    found = ADDRESS.fullmatch(address)
+    if not found or not 0 < int(found[3]) < 65536:
+        raise UsageError(f"{where}: no address of a scheduler: {FORMS}")
+    kind, host = found[1], found[2].strip("[]")
+    if (kind == "tls") != (tls is not None):
+        wants = "names certificates: its scheduler is tls://" if tls else "needs certificates"
+        raise UsageError(f"{where}: {address} {wants}: name them in a campaign's file, under [tls]")
+    if kind == "tcp" and not insecure and not _loopback(host):
+        raise UsageError(
+            f"{where}: whoever reaches {address} can run programs on its workers: use tls:// and "
+            "certificates, or say --insecure"
+        )
+    return Address(scheduler=address, tls=tls)
+
+
+def _loopback(host: str) -> bool:
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"

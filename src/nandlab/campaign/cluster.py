@@ -1,0 +1,243 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The engine of many machines: trials in batches to the workers of a Dask scheduler.
+
+Dask sees to the workers: it gives a batch to another one when one goes, and takes in those that
+come. Here it is seen to that no more is under way than keeps all workers busy, that each result is
+taken once, and that a worker which cannot run the trials is let go and its reason told.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import sys
+import tempfile
+import time
+from collections import deque
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+from distributed import Client, LocalCluster, Security
+from distributed.client import FutureCancelledError
+from distributed.scheduler import KilledWorker
+
+from nandlab.base.errors import NandlabError, UsageError
+from nandlab.board.job import Board
+from nandlab.campaign.address import Address
+from nandlab.campaign.batch import Answer, BoardAsked, asked, batch
+from nandlab.campaign.worker import Bring, Brought, work
+from nandlab.catalog.board import BoardModel
+from nandlab.kit.exchange import pack
+from nandlab.kit.lock import Lock
+from nandlab.plan.trialspec import TrialSpec
+from nandlab.results.record import Trial
+from nandlab.trial import one
+from nandlab.trial.run import Watcher, key
+
+BATCH_MAX = 8
+"""The most trials of a batch. A worker that goes takes a batch with it, to be run again."""
+ROUNDS = 4
+"""Batches that each worker is to have in a run at least, so that all end at about one time."""
+AHEAD = 2
+"""Batches under way for each of the workers' threads: one that runs, and one that waits there."""
+CONNECT_S = 10
+PACE_S = 0.5
+"""How often the workers are counted, at most."""
+
+
+class Cluster:
+    """Trials over the workers of a Dask client; keeps trial.run.Engine."""
+
+    def __init__(
+        self,
+        client: Client,
+        board: Board,
+        asked: BoardAsked,
+        jobs: int,
+        work: Callable[[str], tuple[str, Brought]] = work,
+    ) -> None:
+        """asked: the board as workers are told of it. work: what a worker does with a batch."""
+        self.jobs = jobs
+        self._client = client
+        self._board = board
+        self._asked = asked
+        self._work = work
+        self._sending = asyncio.Lock()
+        self._sent = False
+        self._unfit: dict[str, str] = {}
+
+    async def run(
+        self,
+        todo: Sequence[TrialSpec],
+        study: str,
+        watcher: Watcher,
+        ended: Callable[[TrialSpec, Trial], None],
+    ) -> None:
+        """See Engine. The watcher hears that a trial begins when its result has come."""
+
+        async def one_batch(specs: Sequence[TrialSpec]) -> None:
+            for spec, result in await self._results(specs, study):
+                watcher.trial_begins(spec)
+                ended(spec, result)
+
+        size = max(1, min(BATCH_MAX, len(todo) // (ROUNDS * max(1, self.jobs))))
+        waiting = deque(todo[i : i + size] for i in range(0, len(todo), size))
+        under_way: set[asyncio.Task[None]] = set()
+        try:
+            while waiting or under_way:
+                room = await self._room() - len(under_way)
+                for _ in range(min(room, len(waiting))):
+                    under_way.add(asyncio.create_task(one_batch(waiting.popleft())))
+                under_way = await _some_end(under_way)
+        finally:
+            for task in under_way:
+                task.cancel()
+            await asyncio.gather(*under_way, return_exceptions=True)
+
+    async def _room(self) -> int:
+        """How many batches may be under way with the workers that there are now."""
+        now = time.monotonic()
+        if now - self._counted[0] >= PACE_S:
+            there = await self._client.nthreads()
+            threads = sum(n for by, n in there.items() if by not in self._unfit)
+            if not threads and self._unfit:
+                why = "; ".join(f"{by}: {why}" for by, why in self._unfit.items())
+                raise NandlabError(f"no worker is left that can run the trials: {why}")
+            if not threads and self._counted[1]:
+                _tell("no worker is there; waiting for one")
+            self._counted = now, AHEAD * threads
+        return self._counted[1]
+
+    _counted = (0.0, 1)
+
+    async def _results(
+        self, specs: Sequence[TrialSpec], study: str
+    ) -> list[tuple[TrialSpec, Trial]]:
+        """The results of a batch, from whichever worker can run it."""
+        text = batch(specs, [key(spec, self._board) for spec in specs], study, self._asked)
+        while True:
+            sent = self._sent
+            answer, brought = await self._answered(text, specs)
+            if answer.trials:
+                break
+            if answer.lacks and not sent:
+                await self._send_board()
+            else:
+                await self._let_go(answer)
+        found = []
+        for spec, result in zip(specs, answer.trials, strict=True):
+            names = {artefact.sha256 for artefact in result.artefacts}
+            kept = {name: content for name, content in brought.items() if name in names}
+            found.append((spec, result.knowing(one.sources(spec, self._board)).holding(kept)))
+        return found
+
+    async def _answered(self, text: str, specs: Sequence[TrialSpec]) -> tuple[Answer, Brought]:
+        """A worker's answer. Dask gives the batch to others while workers go, then KilledWorker."""
+        try:
+            future = self._client.submit(self._work, text, pure=False)
+            told, brought = await future
+            future.release()
+        except KilledWorker:
+            names = ", ".join(spec.id for spec in specs)
+            raise NandlabError(
+                f"worker after worker was lost with these trials: {names}; run them alone to see "
+                "why, by `nandlab run` on one machine"
+            ) from None
+        except FutureCancelledError:
+            raise NandlabError("the scheduler is gone; run again to go on") from None
+        except Exception as e:  # whatever a worker could not do, such as import nandlab
+            line = " ".join(str(e).split())
+            raise NandlabError(f"a worker could not take trials: {type(e).__name__}: {line}") from e
+        return Answer.model_validate_json(told), brought
+
+    async def _send_board(self) -> None:
+        """Sends the board's packages to all workers, and to all that will come; once."""
+        async with self._sending:
+            if self._sent:
+                return
+            _tell("a worker lacks packages of the board: sending them")
+            with tempfile.TemporaryDirectory(prefix="nandlab-") as scratch:
+                file = Path(scratch) / "board"
+                pack(self._asked.model, self._asked.lock, file)
+                await self._client.register_plugin(Bring(file.read_bytes()))
+            self._sent = True
+
+    async def _let_go(self, answer: Answer) -> None:
+        """Lets a worker go that cannot run the trials, and tells why, once.
+
+        Dask may keep one that has results which are not fetched yet: it is asked again then.
+        """
+        if answer.by in self._unfit:
+            await asyncio.sleep(PACE_S)
+        else:
+            why = answer.unfit or "it does not keep the board's packages in its cache"
+            self._unfit[answer.by] = why
+            _tell(f"worker {answer.by} is let go: {why}")
+        await self._client.retire_workers([answer.by], close_workers=True, remove=True)
+
+
+async def _some_end(tasks: set[asyncio.Task[None]]) -> set[asyncio.Task[None]]:
+    """Waits until some tasks have ended, or the workers are to be counted; those still running."""
+    if not tasks:
+        await asyncio.sleep(PACE_S)
+        return tasks
+    done, left = await asyncio.wait(tasks, timeout=PACE_S, return_when=asyncio.FIRST_COMPLETED)
+    for task in done:
+        task.result()
+    return left
+
+
+async def engine(client: Client, board: Board, model: BoardModel, packages: Lock) -> Cluster:
+    """The engine on a client's workers; packages: sets that programs need beside the board's."""
+    jobs = sum((await client.nthreads()).values())
+    return Cluster(client, board, asked(board, model, packages), max(1, jobs))
+
+
+@asynccontextmanager
+async def connected(address: Address) -> AsyncIterator[Client]:
+    """A client of the scheduler there; for ``local:N`` one with N processes is begun, and ended.
+
+    UsageError if no scheduler answers.
+    """
+    logging.getLogger("distributed").setLevel(logging.CRITICAL)
+    if address.processes:
+        async with (
+            LocalCluster(
+                n_workers=address.processes,
+                threads_per_worker=1,
+                memory_limit=0,
+                dashboard_address=None,
+                asynchronous=True,
+            ) as cluster,
+            Client(cluster, asynchronous=True) as client,
+        ):
+            yield client
+        return
+    try:
+        client = await Client(
+            address.scheduler, asynchronous=True, timeout=CONNECT_S, security=_security(address)
+        )
+    except (OSError, ValueError) as e:
+        why = " ".join(str(e).split())
+        raise UsageError(f"{address.scheduler}: no scheduler of Dask answers: {why}") from None
+    try:
+        _tell(f"dashboard, if the scheduler has one: {client.dashboard_link}")
+        yield client
+    finally:
+        await client.close()
+
+
+def _security(address: Address) -> Security | None:
+    if address.tls is None:
+        return None
+    return Security(
+        require_encryption=True,
+        tls_ca_file=str(address.tls.ca),
+        tls_client_cert=str(address.tls.cert),
+        tls_client_key=str(address.tls.key),
+    )
+
+
+def _tell(line: str) -> None:
+    print(line, file=sys.stderr, flush=True)

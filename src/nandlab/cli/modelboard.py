@@ -1,0 +1,39 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""``nandlab model board``: the models beside the traces of a real board."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from nandlab.cli.flashfile import JsonOption
+
+
+def board(
+    folder: Annotated[
+        Path,
+        typer.Argument(
+            metavar="FOLDER",
+            help="a load's traces: syscalls, ffs_tracer and flashmon, a CSV file for each run; or "
+            "a folder of such folders",
+        ),
+    ],
+    as_json: JsonOption = False,
+) -> None:
+    """Score the models on a real board's traces, as far as its flash's first state matters not.
+
+    Calls of jffs2_readpage from the system calls; the time of a burst of reads given its flash
+    pages; a page's time; the collector's reads. Beside each score is what was fitted, on which
+    run, and what is not known. docs/model.md has the columns.
+    """
+    from nandlab.model import boardscore, boardwords
+    from nandlab.traced.boardtraces import loads
+
+    found = [boardscore.score(load) for load in loads(folder)]
+    if as_json:
+        print(json.dumps({"loads": found}, indent=1))
+        return
+    print("\n\n".join("\n".join(boardwords.lines(one)) for one in found))

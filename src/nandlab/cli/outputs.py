@@ -1,0 +1,407 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""What commands print as JSON, where no other room has a model of it: the shapes, for schemas.
+
+The commands write dictionaries; tests/cli/test_schema.py validates what each one really prints.
+"""
+
+from __future__ import annotations
+
+from types import GenericAlias
+from typing import Annotated, Any, Literal
+
+from pydantic import Field, create_model
+
+from nandlab.analysis.battery import Battery, Lasting
+from nandlab.analysis.power import Promise
+from nandlab.analysis.ranking import Finding
+from nandlab.catalog.board import BoardModel
+from nandlab.catalog.noun import Strict
+from nandlab.chip.file import Made
+from nandlab.report.terminal import FIELDS
+from nandlab.results.record import Trial
+
+Number = int | float
+Fitness = Literal["fit", "unproven", "unfit"]
+
+
+_FIELDS: Any = {name: (Trial.model_fields[name].annotation | None, ...) for name in FIELDS}  # type: ignore[operator]
+SHOWN = GenericAlias(list, (create_model("Shown", __base__=Strict, **_FIELDS),))
+"""Trials as ``nandlab show`` has them: every key is there, and null where it is not known."""
+
+
+class FigureRecord(Strict):
+    """A figure of a configuration over its ensemble."""
+
+    workload: str
+    setting: str
+    filesystem: str
+    configuration: str
+    state: str
+    figure: str = Field(description="its name (docs/workloads.md)")
+    title: str
+    unit: str = Field(description="of min, median and max; empty: a plain number")
+    trials: int = Field(description="that ended well and have it")
+    min: Number | None
+    median: Number | None
+    max: Number | None
+
+
+class MovedRecord(Strict):
+    """A figure that moved between two runs; before and now are medians, or words."""
+
+    setting: str
+    configuration: str
+    figure: str
+    unit: str
+    before: Number | str | None
+    before_min: Number | None
+    before_max: Number | None
+    now: Number | str | None
+    now_min: Number | None
+    now_max: Number | None
+    change: Number | None = Field(description="in unit")
+    change_share: float | None = Field(description="of before")
+    change_min: Number | None = Field(description="the least change of a trial, in unit")
+    change_max: Number | None
+    in_range: bool | None = Field(description="whether both ranges touch")
+    trials_moved: int
+    trials: int
+
+
+class Subject(Strict):
+    """A file system with its options, judged."""
+
+    name: str
+    fitness: Fitness
+    worst: float | None = Field(description="median of the headline's figure where it is worst")
+    worst_state: str | None
+    not_run: list[str]
+    against: list[str]
+    unknown: list[str]
+    met: list[str]
+    doubts: list[str]
+    unplaced: list[str]
+    avoid: list[str]
+    power: Promise
+
+
+class Advised(Strict):
+    """The advice on a workload on a chip."""
+
+    setting: str
+    subjects: list[Subject] = Field(description="the first is to be taken")
+    cliffs: list[str] = Field(description="of a sweep over states: where each falls off")
+
+
+class Candidate(Strict):
+    """A file system with its options, over all loads of a product."""
+
+    name: str
+    fitness: Fitness
+    factor: float | None = Field(
+        description="how many times worse than the best, by the headlines; null: not measured"
+    )
+    against: list[str]
+    open: list[str]
+    met: list[str]
+
+
+class Shipped(Strict):
+    """The answer for a product."""
+
+    product: str
+    answer: list[Finding]
+    candidates: list[Candidate]
+
+
+class OnBattery(Strict):
+    """Days on a battery."""
+
+    setting: str
+    battery: Battery
+    lasting: list[Lasting] = Field(description="days: least, median and most")
+
+
+class Space(Strict):
+    """What each byte of a partition is; all in bytes but files and counts."""
+
+    filesystem: str
+    partition: int
+    user: int
+    metadata: int
+    slack: int
+    obsolete: int
+    free: int
+    bad: int
+    user_logical: int = Field(description="the bytes of files, that user's bytes stand for")
+    parts: dict[str, dict[str, int]]
+    files: int
+    counts: dict[str, int]
+
+
+class TreeCounts(Strict):
+    """What a folder has."""
+
+    files: int
+    hard_links: int
+    folders: int
+    symbolic_links: int
+    bytes: int
+
+
+class SizesRow(Strict):
+    """An image of a folder; without one, why not."""
+
+    filesystem: str
+    compression: str | None
+    pages: int | None
+    own_header_pages: int | None
+    pages_without_own_headers: int | None
+    bytes: int | None
+    saved: float | None = Field(description="share of the pages that compression saves")
+    why_not: str | None
+    lost: list[str]
+    seconds: float | None
+
+
+class Sizes(Strict):
+    """Images of one folder in several file systems."""
+
+    chip: str
+    partition_mib: float
+    page_bytes: int
+    board: str
+    tree: TreeCounts
+    rows: list[SizesRow]
+
+
+class MapPage(Strict):
+    """A page of a file."""
+
+    page: int
+    nodes: int
+    flash: list[int] | None = Field(description="flash pages in the order they are read")
+    n_alone: int | None
+    n_in_sequence: int | None
+
+
+class MapFile(Strict):
+    """How a file's pages lie on flash."""
+
+    path: str
+    size: int
+    pages_unknown: int
+    live_bytes: int
+    dead_bytes: int | None
+    n_mean: float | None
+    n_if_rewritten: float | None
+    distribution: dict[str, int] = Field(description="pages by N in sequence")
+    pages: list[MapPage]
+
+
+class DroppedNode(Strict):
+    """What cannot be read of a block; 0: not known."""
+
+    at: int
+    bytes: int
+    why: str
+    kind: str
+    number: int
+    offset: int
+    plain: int
+
+
+class ModelMap(Strict):
+    """The files of a JFFS2 and the nodes that cannot be read."""
+
+    files: list[MapFile]
+    dropped: list[DroppedNode]
+
+
+class FirstOpen(Strict):
+    """The read of all of a file's nodes as it is first opened."""
+
+    n: int
+    hits: int
+    ns: int
+
+
+class ReadCall(FirstOpen):
+    """A call that reads a page of a file."""
+
+    page: int
+
+
+class ModelRead(Strict):
+    """What reading a file costs, foretold."""
+
+    predicted: Literal[True]
+    first_open: FirstOpen
+    calls: list[ReadCall]
+    total_ns: int = Field(description="of the calls, without the first open")
+
+
+class DifferingCall(Strict):
+    """A call whose flash pages are not the foretold ones."""
+
+    path: str
+    page: int | None = Field(description="null: a first open")
+    traced: list[int]
+    foretold: list[int]
+
+
+class TracedOpen(Strict):
+    """A first open beside the foretold one."""
+
+    path: str
+    n: int
+    same: bool
+    measured_ns: int
+    error: float
+
+
+class Errors(Strict):
+    """How far foretold times are off, as shares of the measured ones."""
+
+    total: float
+    median: float
+    p99: float
+    max: float
+
+
+class PaperErrors(Errors):
+    """Those of the paper's formula."""
+
+    overhead_ns: int
+
+
+class ModelScore(Strict):
+    """A trace's reads beside the model's; the last five are absent where no call was timed."""
+
+    calls: int
+    unknown: int
+    differ: int
+    disturbed: int
+    first_that_differ: list[DifferingCall]
+    opens: list[TracedOpen]
+    n: int = 0
+    measured_ns: int = 0
+    nandlab: Errors | None = None
+    undisturbed: Errors | None = None
+    paper: PaperErrors | None = None
+
+
+class Marks(Strict):
+    """A figure over an ensemble, ns."""
+
+    min: Number
+    median: Number
+    max: Number
+
+
+class Repriced(Strict):
+    """A time on another part, foretold."""
+
+    predicted: Literal[True]
+    setting: str
+    configuration: str
+    part: str
+    phase: str | None = Field(description="null: all timed phases")
+    measured_ns: Marks
+    predicted_ns: Marks
+    trials: int
+    ratio: float | None
+    doubt: str | None
+    off_max_seen: float | None = Field(
+        description="the most that a total was off where parts were run, a share; null: not known"
+    )
+
+
+class RunBegins(Strict):
+    """The run begins."""
+
+    event: Literal["run_begins"]
+    todo: int
+    done: int = Field(description="trials with a result from before")
+    left_s: float | None
+
+
+class TrialBegins(Strict):
+    """A trial begins."""
+
+    event: Literal["trial_begins"]
+    trial: str
+    title: str = Field(description="what sets it apart, in words: load, file system, chip, state")
+
+
+class StepBegins(Strict):
+    """A step of a trial begins."""
+
+    event: Literal["step_begins"]
+    trial: str
+    step: str
+
+
+class TrialEnds(Strict):
+    """A trial has its result."""
+
+    event: Literal["trial_ends"]
+    trial: str
+    status: Literal["ok", "trial_failed", "not_measured", "board_lost"]
+    error: str | None
+    left_s: float | None
+
+
+Event = Annotated[RunBegins | TrialBegins | StepBegins | TrialEnds, Field(discriminator="event")]
+
+
+class Shape(Strict):
+    """A chip's shape, in MTD's words."""
+
+    writesize: int
+    oobsize: int
+    erasesize: int
+    blocks: int
+
+
+class SidecarBlock(Strict):
+    """A block that is not as new."""
+
+    index: int
+    wear: int
+    disturb: int
+    flags: int
+    flips: list[tuple[int, int]]
+    states: list[int]
+    held: bool = Field(description="whether the image has cells of it")
+
+
+class Sidecar(Strict):
+    """FILE.json beside a chip image."""
+
+    format: Literal[1]
+    geometry: Shape
+    op_seq: int
+    programs: int
+    erases: int
+    factory_bad: list[int]
+    worn_out: list[int]
+    cells_bytes: int
+    cells_crc32: int
+    blocks: list[SidecarBlock]
+    made: Made | None = None
+
+
+class BoardFileHead(Strict):
+    """board.json, the first member of a board file."""
+
+    format: Literal[1]
+    board: BoardModel
+    lock: dict[str, dict[str, str]] = Field(description="SHA-256 by file, by set of packages")
+
+
+class Reproduced(Strict):
+    """reproduced.json: which run the folder repeats."""
+
+    format: Literal[1]
+    run: str

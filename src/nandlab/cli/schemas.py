@@ -1,0 +1,81 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Every JSON that nandlab prints or writes and every TOML that it reads, each with its model."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from pydantic import TypeAdapter
+
+from nandlab.base.errors import UsageError
+from nandlab.catalog.board import BoardModel
+from nandlab.catalog.chip import ChipModel
+from nandlab.catalog.filesystem import FilesystemModel
+from nandlab.catalog.profile import EnergyProfile
+from nandlab.catalog.tables import TableModel
+from nandlab.catalog.tree import TreeModel
+from nandlab.catalog.workload import WorkloadModel
+from nandlab.cli import boardoutputs, outputs, traceoutputs
+from nandlab.plan.study import Study
+from nandlab.results.published import Published
+from nandlab.results.record import Run, Trial
+from nandlab.trace.brief import Brief
+
+DIALECT = "https://json-schema.org/draft/2020-12/schema"
+
+
+@dataclass(frozen=True)
+class Told:
+    """Something that nandlab prints, writes or reads."""
+
+    what: str
+    model: Any
+    """A type that pydantic can validate."""
+
+
+SCHEMAS = {
+    "trial": Told("trials/ID.json of a run: one trial", Trial),
+    "run": Told("run.json of a run: its head", Run),
+    "provenance": Told("provenance/HASH.json of a run: what trials ran with", dict[str, Any]),
+    "figures": Told("the file of nandlab publish", Published),
+    "reproduced": Told("reproduced.json in a folder of nandlab reproduce", outputs.Reproduced),
+    "show": Told("nandlab show --json", outputs.SHOWN),
+    "show-figures": Told("nandlab show --figure NAME --format json", list[outputs.FigureRecord]),
+    "compare": Told("nandlab compare and check --format json", list[outputs.MovedRecord]),
+    "advice": Told(
+        "nandlab advise --json",
+        list[outputs.Shipped | outputs.Advised | outputs.OnBattery],
+    ),
+    "reprice": Told("nandlab reprice --json", list[outputs.Repriced]),
+    "progress": Told("a line of nandlab run --progress json", outputs.Event),
+    "space": Told("nandlab space --json", outputs.Space),
+    "sizes": Told("nandlab image sizes --json", outputs.Sizes),
+    "image": Told("FILE.json beside a chip image", outputs.Sidecar),
+    "board-file": Told("board.json in a board file", outputs.BoardFileHead),
+    "model-map": Told("nandlab model map --json", outputs.ModelMap),
+    "model-read": Told("nandlab model read --json", outputs.ModelRead),
+    "model-score": Told("nandlab model score --json", outputs.ModelScore),
+    "model-board": Told("nandlab model board --json", boardoutputs.ModelBoard),
+    "trace-summary": Told("summary.json of a trace", traceoutputs.TraceSummary),
+    "trace-meta": Told("meta.json of a trace", traceoutputs.TraceMeta),
+    "trace-parts": Told("nandlab trace parts --json", traceoutputs.TraceParts),
+    "trace-brief": Told("nandlab trace brief", Brief),
+    "study": Told("a study file (TOML)", Study),
+    "board": Told("catalog/boards/NAME.toml", BoardModel),
+    "chip": Told("catalog/chips/NAME.toml", ChipModel),
+    "energy-profile": Told("catalog/energy-profiles/NAME.toml", EnergyProfile),
+    "filesystem": Told("catalog/filesystems/NAME.toml", FilesystemModel),
+    "table": Told("catalog/tables/NAME.toml", TableModel),
+    "tree": Told("catalog/trees/NAME.toml", TreeModel),
+    "workload": Told("catalog/workloads/NAME.toml", WorkloadModel),
+}
+
+
+def of(name: str) -> dict[str, Any]:
+    """The JSON Schema of one of :data:`SCHEMAS`; UsageError if there is no such name."""
+    if name not in SCHEMAS:
+        raise UsageError(f"there is no schema {name!r}; there are: {', '.join(SCHEMAS)}")
+    told = SCHEMAS[name]
+    made = TypeAdapter(told.model).json_schema()
+    return {**made, "$schema": DIALECT, "title": f"nandlab {name}", "description": told.what}

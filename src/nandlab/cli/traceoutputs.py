@@ -1,0 +1,195 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The JSON files of a trace's folder, and what ``nandlab trace parts`` prints: the shapes."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+from pydantic import Field
+
+from nandlab.catalog.chip import Geometry
+from nandlab.catalog.noun import Strict
+from nandlab.plan.matrix import StateChoice
+
+
+class Flash(Strict):
+    """The chip's operations and their time; oob_: those on spare bytes alone, not in the others."""
+
+    reads: int
+    oob_reads: int
+    reads_ns: int
+    programs: int
+    oob_programs: int
+    programs_ns: int
+    erases: int
+    erases_ns: int
+    buffer_hits: int = Field(description="reads that found the page in the chip's register")
+    ns: int
+
+
+class Call(Strict):
+    """All calls of a kind, or all work of a task outside of any."""
+
+    name: str
+    kind: Literal["system call", "task"]
+    count: int
+    ns: int
+    ns_max: int
+    layers_ns: dict[str, int] = Field(description="by layer, each without those below")
+    flash: Flash
+
+
+class Function(Strict):
+    """A kernel function that was traced."""
+
+    name: str
+    count: int
+    ns: int = Field(description="with all inside")
+    ns_self: int
+    ns_max: int
+
+
+class Request(Strict):
+    """All events of a kind."""
+
+    event: str
+    count: int
+    ns: int
+    size: int | None
+    size_is: Literal["pages", "bytes"]
+
+
+class Amplification(Strict):
+    """Bytes at each layer; null: that layer was not traced."""
+
+    program_bytes: int
+    file_system_bytes: int
+    mtd_bytes: int | None
+    chip_bytes: int
+    chip_pages: int
+    factor: float | None = Field(description="the chip's bytes by the program's; null: it had none")
+
+
+class BothWays(Strict):
+    """Reading and writing."""
+
+    read: Amplification
+    write: Amplification
+
+
+class Cache(Strict):
+    """The page cache, in pages."""
+
+    hits: int
+    misses: int
+    windows: int = Field(description="times that the kernel read ahead")
+    ahead: int
+    used: int
+    wasted: int
+    hit_rate: float | None
+
+
+class ByCause(Flash):
+    """The flash's work for one cause."""
+
+    cause: str
+
+
+class ByFile(Flash):
+    """The flash's work for one file."""
+
+    path: str
+    inode: int | None = Field(description="null: for no file")
+    gone: bool = Field(description="whether it was deleted when the trace ended")
+    causes_ns: dict[str, int]
+
+
+class CostKind(Strict):
+    """What events of a kind cost, in instructions."""
+
+    kind: str
+    count: int
+    instructions_each: int
+    instructions: int
+
+
+class Cost(Strict):
+    """What the tracing cost."""
+
+    kernel: str
+    kinds: list[CostKind]
+    instructions: int
+    ns: int
+    share: float | None = Field(description="of the trace's time")
+    unpriced: dict[str, int] = Field(description="events whose cost was not measured")
+    source: str
+
+
+class TraceSummary(Strict):
+    """summary.json: what a trace comes to."""
+
+    format: Literal[3]
+    events: int
+    lost: int
+    missed: int
+    trace_ns: int
+    calls: list[Call]
+    functions: list[Function]
+    requests: list[Request]
+    amplification: BothWays
+    cache: Cache
+    flash: Flash
+    flash_by_cause: list[ByCause]
+    flash_by_file: list[ByFile]
+    chip: dict[str, int | None] = Field(description="what the chip itself counted")
+    not_traced: list[str]
+    cost: Cost
+    warnings: list[str]
+
+
+class TraceMeta(Strict):
+    """meta.json: what was run on what."""
+
+    format: int
+    nandlab: str = Field(description="its version")
+    command: str
+    before: str
+    with_mount: bool
+    filesystem: str
+    options: dict[str, str]
+    chip: str
+    geometry: Geometry
+    partition_blocks: int
+    state: StateChoice
+    seed: int
+    tracers: list[str]
+    functions: list[str]
+    records: int
+    rc: int | None
+    command_ns: int
+    stdout: str
+    stderr: str
+    tracer_status: dict[str, str]
+    kernel_threads: list[int]
+    board: dict[str, Any] = Field(description="the board's identity")
+    kernel_log: list[str]
+
+
+class PartsPhase(Strict):
+    """A stretch of the trace."""
+
+    name: str
+    start_ns: int
+    elapsed_ns: int
+    parts_ns: dict[str, int] = Field(description="they add up to elapsed_ns")
+    for_ns: dict[str, dict[str, int]]
+    operations: dict[str, dict[str, int]] = Field(description="of the chip, by who asked for them")
+
+
+class TraceParts(Strict):
+    """The time in parts, whole and by phase."""
+
+    format: Literal[1]
+    switches: bool = Field(description="whether the scheduler's switches were traced")
+    lost: bool
+    phases: list[PartsPhase]

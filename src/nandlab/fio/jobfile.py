@@ -1,0 +1,245 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Reads a job file of fio: its sections, what [global] gives them, and what is no part of ours."""
+
+from __future__ import annotations
+
+import difflib
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from nandlab.base.errors import UsageError
+from nandlab.fio.options import ALIASES, ALONE, NOTES, ONLY, OPTIONS, WHY_NOT
+
+GLOBAL = "global"
+BYTES_MAX = 1 << 20
+SECTION = re.compile(r"\[([^\]\[]+)\]")
+NAME_MAX = 40
+KINDS = ("read", "write", "write_sync", "fsync", "fdatasync")
+
+
+@dataclass
+class JobSection:
+    """A job: its name, the line of its section, and its options as the board's program has them."""
+
+    name: str
+    line: int
+    options: dict[str, str]
+
+    @property
+    def rw(self) -> str:
+        return self.options["rw"]
+
+    @property
+    def reads(self) -> bool:
+        return self.rw not in ("write", "randwrite")
+
+    @property
+    def writes(self) -> bool:
+        return self.rw not in ("read", "randread")
+
+    @property
+    def stonewall(self) -> bool:
+        return self.options.get("stonewall") == "1"
+
+    @property
+    def files(self) -> int:
+        return self.given("nrfiles") or 1
+
+    def given(self, name: str) -> int:
+        """A number of its options; 0: it is not given."""
+        return int(self.options.get(name, "0"))
+
+    @property
+    def paced(self) -> bool:
+        """Whether its time is set by the job file and not by the flash."""
+        return any(
+            self.options.get(name, "0").strip("0,")
+            for name in ("rate", "rate_iops", "thinktime", "runtime", "startdelay")
+        )
+
+    def kinds(self) -> list[str]:
+        """The kinds of operations that it has, as the board's program tells them."""
+        synced = self.options.get("sync", "none") != "none"
+        asked = {
+            "read": self.reads,
+            "write": self.writes and not synced,
+            "write_sync": self.writes and synced,
+            "fsync": self.writes
+            and any(self.given(name) for name in ("fsync", "end_fsync", "fsync_on_close")),
+            "fdatasync": self.writes and bool(self.given("fdatasync")),
+        }
+        return [kind for kind in KINDS if asked[kind]]
+
+
+@dataclass
+class JobFile:
+    """A job file as it was read."""
+
+    path: Path
+    jobs: list[JobSection] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+    """What it says that changes nothing, each in a sentence."""
+
+    def groups(self) -> list[list[JobSection]]:
+        """Jobs that run at once, in order."""
+        found: list[list[JobSection]] = []
+        for job in self.jobs:
+            if not found or job.stonewall:
+                found.append([])
+            found[-1].append(job)
+        return found
+
+
+def read(path: Path) -> JobFile:
+    """A job file; UsageError lists all that is wrong or no part of what can be done, with lines."""
+    try:
+        with path.open("rb") as f:
+            text = f.read(BYTES_MAX + 1).decode()
+    except UnicodeDecodeError:
+        raise UsageError(f"{path}: is no text in UTF-8") from None
+    if len(text) > BYTES_MAX:
+        raise UsageError(f"{path}: is no job file: it has more than {BYTES_MAX:,} bytes")
+    reader = _Reader(path)
+    for number, line in enumerate(text.splitlines(), 1):
+        reader.take(number, re.split(r"[;#]", line, maxsplit=1)[0].strip())
+    return reader.ended()
+
+
+class _Reader:
+    """Takes lines, and keeps every mistake."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.file = JobFile(path)
+        self.wrong: list[str] = []
+        self.shared: dict[str, str] = {}
+        self.into: dict[str, str] | None = None
+        """Options of the section that is being read; None: none has begun."""
+
+    def refuse(self, line: int, why: str) -> None:
+        self.wrong.append(f"{self.path}:{line}: {why}")
+
+    def take(self, number: int, line: str) -> None:
+        if not line:
+            return
+        if section := SECTION.fullmatch(line):
+            self._begin(number, section[1].strip())
+        elif self.into is None:
+            self.refuse(number, "expected [global] or a job's [NAME]")
+            self.into = {}
+        else:
+            key, equals, value = (part.strip() for part in line.partition("="))
+            self._option(number, key, value if equals else None)
+
+    def _begin(self, number: int, section: str) -> None:
+        if section == GLOBAL:
+            self.into = self.shared
+            return
+        name = named(section)
+        self.into = dict(self.shared)
+        same = next((job for job in self.file.jobs if job.name == name), None)
+        if not name:
+            self.refuse(number, f"[{section}]: a job's name has a letter or a digit")
+        elif same is not None:
+            self.refuse(number, f"[{section}]: is called {name} here, as that of line {same.line}")
+        self.file.jobs.append(JobSection(name, number, self.into))
+
+    def _option(self, number: int, key: str, value: str | None) -> None:
+        assert self.into is not None
+        name = ALIASES.get(key, key)
+        if name == "include" or key.startswith("include "):
+            self.refuse(number, f"include: {WHY_NOT['include']}")
+        elif value is None and name not in ALONE:
+            known = f"expected {key}=VALUE" if name in OPTIONS else self._unknown(key)
+            self.refuse(number, known)
+        elif value is not None and "$" in value:
+            self.refuse(number, f"{key}={value}: no variables: write the value itself")
+        elif name in NOTES:
+            self._note(f"line {number}: {key}: {NOTES[name]}")
+        elif name in ONLY:
+            self._only(number, key, "1" if value is None else value)
+        elif name not in OPTIONS:
+            self.refuse(number, self._unknown(key))
+        else:
+            self._known(number, key, "1" if value is None else value)
+
+    def _known(self, number: int, key: str, value: str) -> None:
+        assert self.into is not None
+        name = ALIASES.get(key, key)
+        try:
+            self.into[name] = OPTIONS[name](value)
+        except ValueError as e:
+            more = f"; {WHY_NOT[name]}" if name in WHY_NOT else ""
+            self.refuse(number, f"{key}={value}: {e}{more}")
+
+    def _only(self, number: int, key: str, value: str) -> None:
+        can, why = ONLY[key]
+        if value != can:
+            self.refuse(number, f"{key}={value}: only {key}={can} can be done: {why}")
+        else:
+            self._note(f"line {number}: {key}={value}: {why}")
+
+    def _note(self, text: str) -> None:
+        self.file.notes.append(text)
+
+    def _unknown(self, key: str) -> str:
+        if key in WHY_NOT:
+            return f"{key}: cannot be done: {WHY_NOT[key]}"
+        known = [*OPTIONS, *ALIASES, *NOTES, *ONLY]
+        near = difflib.get_close_matches(key, known, n=1)
+        meant = f"did you mean {near[0]}? " if near else ""
+        return f"{key}: {meant}is no option that can be done here; docs/fio.md lists those"
+
+    def ended(self) -> JobFile:
+        if not self.file.jobs and not self.wrong:
+            self.wrong.append(f"{self.path}: has no job: begin one with [NAME]")
+        before = list(self.wrong)  # what was misread fits nothing
+        for job in self.file.jobs:
+            _settle(job)
+            if not before:
+                for why in _misfits(job):
+                    self.refuse(job.line, f"[{job.name}]: {why}")
+            job.options.pop("filesize", None)
+        if self.wrong:
+            raise UsageError("\n".join(self.wrong))
+        return self.file
+
+
+def named(section: str) -> str:
+    """A section's name as figures can bear it: lower-case letters, digits and _."""
+    words = "_".join(re.findall(r"[a-z0-9]+", section.lower()))[:NAME_MAX].strip("_")
+    taken = words in ("layout", "") or re.fullmatch(r"group_\d+", words) or words[0].isdigit()
+    return f"job_{words}" if words and taken else words
+
+
+def _settle(job: JobSection) -> None:
+    """Fills in what follows from other options."""
+    options = job.options
+    options.setdefault("rw", "read")
+    if "rwmixwrite" in options:
+        options.setdefault("rwmixread", str(100 - int(options["rwmixwrite"])))
+        del options["rwmixwrite"]
+    if "filesize" in options:
+        options.setdefault("size", str(job.given("filesize") * job.files))
+
+
+def _misfits(job: JobSection) -> Iterator[str]:
+    """Why a job cannot be done as a whole, each in a sentence."""
+    options, each = job.options, job.given("size") // job.files
+    if not job.given("size"):
+        yield "size is missing"
+        return
+    if "filesize" in options and job.given("filesize") != each:
+        yield "size is not filesize times nrfiles: leave one of the two out"
+    read, _, write = options.get("bs", "4096").partition(",")
+    used = [int(read)] * job.reads + [int(write or read)] * job.writes
+    if max(used) > each:
+        yield f"bs {max(used):,} is more than a file's {each:,} bytes"
+    if "filename" in options and job.files > 1:
+        yield "filename is of one file: leave nrfiles out"
+    if options.get("time_based") == "1" and not job.given("runtime"):
+        yield "time_based needs a runtime"
+    if job.rw == "randrw" and len(set(used)) > 1 and options.get("norandommap") != "1":
+        yield "a random mix of two block sizes needs norandommap"

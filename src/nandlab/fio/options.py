@@ -1,0 +1,188 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""fio's options that the board's program knows, and how their values are read.
+
+Each reader takes a value as fio's job file has it and gives it as ``target/programs/fiojobs`` takes
+it: plain numbers in fio's usual units, or words. ValueError says what is wrong.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+
+Reader = Callable[[str], str]
+
+BINARY, DECIMAL = 1024, 1000
+SIZE = re.compile(r"(\d+)(?:([kmgt])(b|i|ib)?|b)?", re.IGNORECASE)
+TIME = re.compile(r"(\d+)(us|usec|ms|msec|s|m|h|d)?", re.IGNORECASE)
+MICROSECONDS = {
+    **{"us": 1, "usec": 1, "ms": 1000, "msec": 1000},
+    **{"s": 10**6, "m": 60 * 10**6, "h": 3600 * 10**6, "d": 86400 * 10**6},
+}
+RANGES = {
+    "rwmixread": (0, 100),
+    "rwmixwrite": (0, 100),
+    "buffer_compress_percentage": (0, 100),
+    "nrfiles": (1, 100_000),
+    "numjobs": (1, 64),
+    "loops": (1, 1_000_000),
+    "thinktime_blocks": (1, 10**12),
+}
+MOST = 10**15
+
+
+def size(value: str) -> int:
+    """Bytes: k, kb and ki are 1024 to fio, and KiB is 1000."""
+    found = SIZE.fullmatch(value)
+    if found is None:
+        raise ValueError("expected bytes as a whole number with k, m, g or t, such as 64k")
+    number, prefix, more = found.groups()
+    base = DECIMAL if (more or "").lower() == "ib" else BINARY
+    return within(int(number) * base ** ("kmgt".index(prefix.lower()) + 1 if prefix else 0))
+
+
+def within(number: int, least: int = 0, most: int = MOST) -> int:
+    if not least <= number <= most:
+        raise ValueError(f"must be {least} to {most:,}")
+    return number
+
+
+def _bytes(least: int) -> Reader:
+    return lambda value: str(within(size(value), least))
+
+
+def _pair(value: str) -> str:
+    """One for reads and writes, or one for each; what is left out stays as it is: 0."""
+    parts = value.split(",")
+    if len(parts) > 2:
+        raise ValueError("expected one value, or one for reads and one for writes")
+    return ",".join(str(size(part)) if part or len(parts) == 1 else "0" for part in parts)
+
+
+def _blocks(value: str) -> str:
+    parts = value.split(",")
+    if len(parts) > 2:
+        raise ValueError("expected one size, or one for reads and one for writes")
+    usual = "4k"
+    sizes = [within(size(p or usual), 1, 16 << 20) for p in parts]
+    return ",".join(map(str, sizes))
+
+
+def _count(name: str) -> Reader:
+    least, most = RANGES.get(name, (0, MOST))
+    return lambda value: str(within(size(value), least, most))
+
+
+def _time(unit_us: int, usual_us: int) -> Reader:
+    """In whole units; without a suffix it is in fio's usual one."""
+    what = "seconds" if unit_us == MICROSECONDS["s"] else "microseconds"
+
+    def read(value: str) -> str:
+        found = TIME.fullmatch(value)
+        if found is None:
+            raise ValueError("expected a whole number with us, ms, s, m, h or d")
+        number, suffix = int(found[1]), found[2]
+        us = number * (MICROSECONDS[suffix.lower()] if suffix else usual_us)
+        if us % unit_us:
+            raise ValueError(f"must be whole {what}")
+        return str(within(us // unit_us, 0, 10**9 if unit_us == 1 else 86400))
+
+    return read
+
+
+def _flag(value: str) -> str:
+    if value not in ("0", "1"):
+        raise ValueError("must be 0 or 1")
+    return value
+
+
+def _choice(**words: str) -> Reader:
+    def read(value: str) -> str:
+        if value not in words:
+            raise ValueError(f"must be one of {', '.join(words)}")
+        return words[value]
+
+    return read
+
+
+def _same(*words: str) -> dict[str, str]:
+    return {word: word for word in words}
+
+
+def _filename(value: str) -> str:
+    if not re.fullmatch(r"[A-Za-z0-9_.+-]+", value) or value in (".", ".."):
+        raise ValueError("must be the name of one file, without a folder, of letters and digits")
+    return value
+
+
+_SECOND, _US = MICROSECONDS["s"], 1
+_FLAGS = (
+    *("end_fsync", "fsync_on_close", "direct", "invalidate", "overwrite", "unlink"),
+    *("time_based", "norandommap", "stonewall"),
+)
+_COUNTS = (
+    *("rwmixread", "rwmixwrite", "nrfiles", "fsync", "fdatasync", "thinktime_blocks"),
+    *("loops", "numjobs", "randseed", "buffer_compress_percentage"),
+)
+OPTIONS: dict[str, Reader] = {
+    "rw": _choice(
+        **_same("read", "write", "randread", "randwrite", "rw", "randrw"), readwrite="rw"
+    ),
+    "bs": _blocks,
+    "size": _bytes(1),
+    "filesize": _bytes(1),
+    "io_size": _bytes(1),
+    "filename": _filename,
+    "file_service_type": _choice(**_same("roundrobin", "sequential")),
+    "sync": _choice(**{"0": "none", "1": "sync"}, **_same("none", "sync", "dsync")),
+    "fadvise_hint": _choice(**_same("0", "1", "random", "sequential")),
+    "fallocate": _choice(**_same("none", "native"), **{"0": "none"}),
+    "rate": _pair,
+    "rate_iops": _pair,
+    "thinktime": _time(_US, _US),
+    "startdelay": _time(_SECOND, _SECOND),
+    "runtime": _time(_SECOND, _SECOND),
+    "ioengine": _choice(**_same("psync", "sync")),
+    **dict.fromkeys(_FLAGS, _flag),
+    **{name: _count(name) for name in _COUNTS},
+}
+"""Every option that has an effect."""
+ALIASES = {
+    **{"readwrite": "rw", "blocksize": "bs", "io_limit": "io_size", "timeout": "runtime"},
+    **{"wait_for_previous": "stonewall", "file_size": "filesize"},
+}
+ALONE = ("time_based", "norandommap", "stonewall", "group_reporting", "thread")
+"""Options that a line may name without a value."""
+NOTES = {
+    "directory": "files are in the mountpoint",
+    "group_reporting": "the jobs of numjobs are told as one in any case",
+    "thread": "each job is a process, on one processor",
+    "description": "it is kept in no result",
+}
+"""Options that change nothing here, whatever their value, and why."""
+ONLY = {
+    "iodepth": ("1", "requests are made one after the other, by ioengine=psync or sync"),
+    "buffered": ("1", "write direct=1 instead"),
+    "randrepeat": ("1", "a trial repeats; its seed is the study's, or randseed"),
+    "allrandrepeat": ("1", "a trial repeats; its seed is the study's, or randseed"),
+    "create_serialize": ("1", "files are laid out one after the other"),
+    "create_fsync": ("1", "files are synced when they are laid out"),
+    "create_on_open": ("0", "files are laid out before the jobs begin"),
+    "rate_process": ("linear", "requests come at equal intervals"),
+    "thinktime_spin": ("0", "the processor idles between requests"),
+    "random_distribution": ("random", "each block is as likely as any other"),
+    "zero_buffers": ("0", "write buffer_compress_percentage=100 instead"),
+    "refill_buffers": ("1", "every request has data of its own"),
+    "scramble_buffers": ("1", "every request has data of its own"),
+    "verify": ("0", "what is read is not compared"),
+}
+"""Options with the one value that can be had, and why."""
+WHY_NOT = {
+    "ioengine": "requests are made one after the other: write psync, and leave iodepth out",
+    "include": "give the job file whole",
+    "ramp_time": "every request is measured: begin from a state of the flash instead",
+    "filename": "jobs may share one file of the mountpoint by its name",
+    "bssplit": "a job has one block size for reads and one for writes",
+    "bsrange": "a job has one block size for reads and one for writes",
+    "name": "the section's name is the job's",
+}

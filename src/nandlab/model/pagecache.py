@@ -1,0 +1,99 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""From a program's system calls to the calls of the file system that follow: Linux's page cache.
+
+A page of 4096 bytes is read from the file system once, and then is in the cache. Reading ahead is
+:mod:`nandlab.analysis.readahead`'s. What system calls do not tell is chosen: a :class:`Cache`.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from nandlab.analysis.readahead import PAGE, OpenFile
+from nandlab.analysis.readrules import rule_of
+from nandlab.traced.boardtraces import SystemCall
+
+RULE = rule_of("2.6.37-32bit")
+"""Of the kernels up to 3.11, on 32 bits: the board's own is not told."""
+
+
+@dataclass(frozen=True)
+class Cache:
+    """What is chosen of a board's page cache."""
+
+    read_ahead_kib: int
+    """Of the device; 0: off."""
+    forgets: bool
+    """Whether the cache is emptied before an open while no file is open, as by drop_caches."""
+
+    @property
+    def words(self) -> str:
+        ahead = f"{self.read_ahead_kib} KiB" if self.read_ahead_kib else "off"
+        kept = "emptied" if self.forgets else "kept"
+        return f"read-ahead {ahead}, cache {kept} between opens"
+
+
+CHOICES = (Cache(128, True), Cache(128, False), Cache(0, True), Cache(0, False))
+"""Those that a score chooses among, Linux's default first: of equals the first is taken."""
+
+
+def first_sizes(calls: Sequence[SystemCall]) -> dict[str, int]:
+    """File -> the bytes that it must have had at first: what was read of it and not written before.
+
+    It may have been longer, so this is the least that agrees with the calls.
+    """
+    sizes: dict[str, int] = {}
+    written: Counter[str] = Counter()
+    for call in calls:
+        end = call.offset + call.size
+        if not call.size:
+            continue
+        if call.call == "write":
+            written[call.file] = max(written[call.file], end)
+        elif end > written[call.file]:
+            sizes[call.file] = max(sizes.get(call.file, 0), end)
+    return sizes
+
+
+def readpages(calls: Sequence[SystemCall], cache: Cache) -> list[int]:
+    """How many pages each read(2) makes the file system read; those that need none are left out."""
+    sizes = first_sizes(calls)
+    files: dict[str, OpenFile] = {}
+    held: Counter[str] = Counter()
+    found: list[int] = []
+    for call in calls:
+        if call.call == "open":
+            if cache.forgets and not held.total():
+                files.clear()
+            if call.file in files:
+                files[call.file].open_again()
+            held[call.file] += 1
+        elif call.call == "close":
+            held[call.file] = max(0, held[call.file] - 1)
+        elif call.size:
+            if call.call == "write":
+                sizes[call.file] = max(sizes.get(call.file, 0), call.offset + call.size)
+            if call.file not in files:
+                files[call.file] = OpenFile(sizes[call.file], cache.read_ahead_kib, RULE)
+            found.append(_pages_read(files[call.file], call))
+    return [pages for pages in found if pages]
+
+
+def _pages_read(file: OpenFile, call: SystemCall) -> int:
+    before = len(file.read)
+    if call.call == "write":
+        file.written(call.offset, call.size)
+    else:
+        file.request(call.offset, call.size, "read")
+    return len(file.read) - before
+
+
+def pages_written(calls: Sequence[SystemCall]) -> int:
+    """How many times the writes touch a page: each begins and ends a page's write once."""
+    return sum(
+        (c.offset + c.size - 1) // PAGE - c.offset // PAGE + 1
+        for c in calls
+        if c.call == "write" and c.size
+    )

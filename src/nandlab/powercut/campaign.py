@@ -1,0 +1,204 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Runs the points of a campaign, in pieces: each a job on a board of its own, and a file when done.
+
+A piece that is interrupted is done again; one that has its file is not. Where the kernel dies or
+hangs, that point is a finding; the board is restored and goes on at the next operation.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import re
+import resource
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from nandlab.base.digest import digest
+from nandlab.base.errors import NandlabError, UsageError
+from nandlab.board.job import BoardLost
+from nandlab.board.qemu import QemuBoard
+from nandlab.plan.medium import Medium
+from nandlab.powercut.job import CUT, Points, chip_module, job
+from nandlab.powercut.loads import Loads
+
+FORMAT = 1
+LOADS_A_PIECE = 8
+STRIDE = 8
+"""A load that is alone is cut in so many pieces, each every so many operations."""
+CRASH, HANG = "kernel crash", "hang"
+NO_ANSWER = "the board gave no answer"
+POINT = re.compile(r"^cut (?P<load>.+): (?P<at>(?P<k>\d+):\w+:\d+.*)$")
+
+
+@dataclass(frozen=True)
+class Campaign:
+    """What is cut."""
+
+    on: Medium
+    loads: Loads
+    points: Points
+
+    def identity(self, board: QemuBoard) -> str:
+        """What decides its outcome, as a hash: the board, the medium, the loads and the points."""
+        module = {name: digest(list(data)) for name, data in chip_module(board).items()}
+        return digest(
+            [FORMAT, board.key, module, self.on.recipe(), self.loads.text(), asdict(self.points)]
+        )
+
+    def pieces(self) -> list[Points]:
+        """Its points in parts that a board does at once."""
+        count = len(self.loads.loads)
+        last = count - 1 if self.points.last_load is None else self.points.last_load
+        first = self.points.first_load
+        if first == last and self.points.every == 1 and self.points.last is None:
+            at = self.points.first
+            return [
+                replace(self.points, last_load=last, first=at + i, every=STRIDE)
+                for i in range(STRIDE)
+            ]
+        return [
+            replace(self.points, first_load=i, last_load=min(i + LOADS_A_PIECE - 1, last))
+            for i in range(first, last + 1, LOADS_A_PIECE)
+        ]
+
+
+@dataclass(frozen=True)
+class Done:
+    """A piece that is done."""
+
+    loads: list[dict[str, Any]]
+    """What cutcheck printed of each load, and the points at which the kernel died."""
+    cpu_s: float
+    """Of the host, for emulator and all."""
+
+
+def _points_lost(lost: BoardLost, loads: Loads) -> tuple[int, int, dict[str, Any]]:
+    """The load and the operation at which the board was lost, and the finding."""
+    told = [found for line in lost.console_tail if (found := POINT.match(line.strip()))]
+    titles = [load.title for load in loads.loads]
+    if not told or told[-1]["load"] not in titles:
+        tail = " | ".join(lost.console_tail[-6:])
+        raise NandlabError(f"powercut: the board was lost before a cut: {lost.reason}: {tail}")
+    point = told[-1]
+    finding = {
+        "class": HANG if lost.reason.startswith(NO_ANSWER) else CRASH,
+        "count": 1,
+        "first": point["at"],
+        "what": lost.reason,
+    }
+    return titles.index(point["load"]), int(point["k"]), finding
+
+
+async def once(campaign: Campaign, points: Points, board: QemuBoard) -> list[dict[str, Any]]:
+    """What cutcheck prints of a piece; points at which the kernel dies are skipped."""
+    on, loads = campaign.on, campaign.loads
+    try:
+        record = await board.run(job(on, loads, points, chip_module(board)))
+    except BoardLost as lost:
+        return await _around(campaign, points, board, *_points_lost(lost, loads))
+    failed = record.failed()
+    if failed is not None:
+        raise NandlabError(f"powercut: {on.where}: {failed.failure()}")
+    return [json.loads(line) for line in record[CUT].stdout.splitlines()]
+
+
+async def _around(
+    campaign: Campaign, points: Points, board: QemuBoard, at: int, k: int, finding: dict[str, Any]
+) -> list[dict[str, Any]]:
+    """The piece without the operation at which the kernel died."""
+    last = points.last_load
+    rest = len(campaign.loads.loads) - 1 if last is None else last
+    parts = [replace(points, last_load=at - 1)] if at > points.first_load else []
+    one = replace(points, first_load=at, last_load=at)
+    parts += [replace(one, last=k - points.every)] if k - points.every >= points.first else []
+    if points.last is None or k + points.every <= points.last:
+        parts.append(replace(one, first=k + points.every))
+    parts += [replace(points, first_load=at + 1, last_load=rest)] if at < rest else []
+    found = [{"load": campaign.loads.loads[at].title, "points": 1, "findings": [finding]}]
+    for part in parts:
+        found += await once(campaign, part, board)
+    return found
+
+
+def _children_cpu_s() -> float:
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
+
+
+def head_of(campaign: Campaign, board: QemuBoard) -> dict[str, Any]:
+    """What a campaign's folder tells of it."""
+    on = campaign.on
+    return {
+        "format": FORMAT,
+        "identity": campaign.identity(board),
+        "filesystem": on.filesystem.name,
+        "changed": on.filesystem.changed(on.options),
+        "chip": on.chip.name,
+        "partition_mib": on.partition_mib,
+        "board": on.board.name,
+        "kernel": board.identity["kernel"],
+        "load": campaign.loads.name,
+        "points": asdict(campaign.points),
+        "pieces": len(campaign.pieces()),
+    }
+
+
+def _written(path: Path, content: Any) -> None:
+    """Writes a file whole or not at all."""
+    part = path.with_suffix(".part")
+    with part.open("w") as file:
+        file.write(json.dumps(content) + "\n")
+        file.flush()
+        os.fsync(file.fileno())
+    part.rename(path)
+
+
+def begun(out: Path, head: dict[str, Any]) -> None:
+    """Makes the folder of a campaign, or goes on with it; UsageError if it is of another one."""
+    path = out / "powercut.json"
+    if path.exists():
+        if json.loads(path.read_text())["identity"] != head["identity"]:
+            raise UsageError(f"{out}: of another campaign: give another --out")
+        return
+    if out.exists() and any(out.iterdir()):
+        raise UsageError(f"{out}: not empty, and no campaign's: give another --out")
+    out.mkdir(parents=True, exist_ok=True)
+    _written(path, head)
+
+
+async def run(
+    campaign: Campaign,
+    board: QemuBoard,
+    out: Path,
+    jobs: int,
+    told: Callable[[int, int, Sequence[dict[str, Any]]], None],
+) -> None:
+    """Does the pieces that the folder lacks, ``jobs`` at a time; told after each."""
+    begun(out, head_of(campaign, board))
+    pieces, free = campaign.pieces(), asyncio.Semaphore(jobs)
+    ready = sum((out / f"{i:05}.json").exists() for i in range(len(pieces)))
+
+    async def one(number: int, points: Points) -> None:
+        nonlocal ready
+        path = out / f"{number:05}.json"
+        if path.exists():
+            return
+        async with free:
+            before = _children_cpu_s()
+            loads = await once(campaign, points, board)
+            done = Done(loads, _children_cpu_s() - before)
+            _written(path, asdict(done))
+            ready += 1
+            told(ready, len(pieces), loads)
+
+    tasks = [asyncio.ensure_future(one(i, points)) for i, points in enumerate(pieces)]
+    try:
+        await asyncio.gather(*tasks)
+    finally:
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)

@@ -1,0 +1,139 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""What a campaign found, from its folder: operations, points, classes with their first point."""
+
+from __future__ import annotations
+
+import json
+import shlex
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from nandlab.base.errors import UsageError
+
+
+@dataclass
+class Class:
+    """A kind of finding."""
+
+    name: str
+    count: int
+    load: str
+    """Where it was first seen."""
+    point: str
+    """operation:variant:seed there."""
+    what: str
+
+
+@dataclass
+class Found:
+    """All that a campaign's folder has."""
+
+    head: dict[str, Any]
+    done: int = 0
+    """Pieces that are done."""
+    points: int = 0
+    recovery_points: int = 0
+    held: int = 0
+    cpu_s: float = 0
+    cut: dict[str, int] = field(default_factory=dict)
+    """Operations of each load that were cut, by its title."""
+    recorded: dict[str, int] = field(default_factory=dict)
+    """Operations that each load has."""
+    refused: dict[str, str] = field(default_factory=dict)
+    """Loads that the file system does not take, and why."""
+    classes: dict[str, Class] = field(default_factory=dict)
+    outcomes: dict[str, dict[str, str]] = field(default_factory=dict)
+    """A letter for each operation, by load and variant."""
+    kinds: dict[str, str] = field(default_factory=dict)
+    """A letter for what each operation is, by load: p program, o of spare bytes, e erase, b mark"""
+
+    @property
+    def whole(self) -> bool:
+        return bool(self.done == self.head["pieces"])
+
+    def again(self, one: Class) -> str:
+        """The command that repeats a class's first point alone on a fresh board."""
+        head = self.head
+        words = ["nandlab", "powercut", "--fs", head["filesystem"], "--load", head["load"]]
+        words += ["--chip", head["chip"], "--partition-mib", f"{head['partition_mib']:g}"]
+        words += ["--board", head["board"]]
+        for option in head["changed"].items():
+            words += ["--set", "=".join(option)]
+        words += ["--title", one.load]
+        return shlex.join([*words, "--point", one.point.split()[0]])
+
+
+def read(out: Path) -> Found:
+    """What is in a campaign's folder; UsageError if it is none."""
+    path = out / "powercut.json"
+    if not path.is_file():
+        raise UsageError(f"{out}: no campaign's folder: it has no powercut.json")
+    found = Found(json.loads(path.read_text()))
+    for piece in sorted(out.glob("[0-9]*.json")):
+        told = json.loads(piece.read_text())
+        found.done += 1
+        found.cpu_s += told["cpu_s"]
+        for load in told["loads"]:
+            _add(found, load)
+    return found
+
+
+def _add(found: Found, load: dict[str, Any]) -> None:
+    title = load["load"]
+    if "refused" in load:
+        found.refused[title] = load["refused"]
+        return
+    found.points += load["points"]
+    found.recovery_points += load.get("recovery_points", 0)
+    found.held += load.get("held", 0)
+    for told in load["findings"]:
+        _count(found, title, told)
+    if "operations" not in load:
+        return
+    found.recorded[title] = load["operations"]
+    found.kinds[title] = load["kinds"]
+    mine = found.outcomes.setdefault(title, {})
+    for variant, letters in load["outcomes"].items():
+        mine[variant] = _merged(mine.get(variant, " " * len(letters)), letters)
+    found.cut[title] = sum(
+        any(letters[k] != " " for letters in mine.values()) for k in range(load["operations"])
+    )
+
+
+def _merged(one: str, other: str) -> str:
+    return "".join(b if a == " " else a for a, b in zip(one, other, strict=True))
+
+
+def _count(found: Found, title: str, told: dict[str, Any]) -> None:
+    point, name = told["first"], _name(told)
+    if name in found.classes:
+        found.classes[name].count += told["count"]
+    else:
+        found.classes[name] = Class(name, told["count"], title, point, told["what"])
+
+
+def _name(told: dict[str, Any]) -> str:
+    """The class, and whether only a chip whose cells are unstable shows it."""
+    unstable = ":unstable:" in told["first"]
+    return f"{told['class']} (unstable cells)" if unstable else str(told["class"])
+
+
+def lines(found: Found) -> Iterator[str]:
+    """What was found, in lines for people."""
+    head = found.head
+    where = f"{head['filesystem']} on {head['partition_mib']:g} MiB of {head['chip']}"
+    yield f"{where}, kernel {head['kernel']}, load {head['load']}"
+    if not found.whole:
+        yield f"incomplete: {found.done} of {head['pieces']} pieces are done; run it again"
+    cut, recorded = sum(found.cut.values()), sum(found.recorded.values())
+    yield f"operations cut: {cut}/{recorded}, in {len(found.recorded)} loads"
+    yield f"points: {found.points}, and {found.recovery_points} in the mounts after them"
+    yield f"held: {found.held}"
+    if found.refused:
+        why = ", ".join(sorted(set(found.refused.values())))
+        yield f"loads that it does not take: {len(found.refused)} ({why})"
+    for one in sorted(found.classes.values(), key=lambda each: -each.count):
+        yield f"{one.name}: {one.count}; first: {one.load}: {one.point}: {one.what}"
+        yield f"  {found.again(one)}"

@@ -1,0 +1,139 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""A board's job that cuts loads at many points: chip with a journal, file system, ``cutcheck``."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from dataclasses import dataclass, replace
+
+from nandlab.base.errors import UsageError
+from nandlab.base.paths import TARGET
+from nandlab.board import build
+from nandlab.board.job import Job, Step
+from nandlab.board.modules import depends
+from nandlab.board.qemu import QemuBoard
+from nandlab.catalog.chip import MIB
+from nandlab.chip.simulated import chip_parameters
+from nandlab.plan.medium import Medium
+from nandlab.powercut.loads import Loads
+from nandlab.trial.medium import formats, modules, mount, rest, unmount
+
+MODULE = "powercut"
+"""Folder of target/modules whose module is the chip with a journal."""
+CUT = "cut"
+"""The step that cuts."""
+DEADLINE_S = 10_000_000
+"""Of the board's time, which flash operations move; the host's own limit holds before."""
+JOURNAL_MIB = 256
+VARIANTS = ("before", "prefix", "subset", "unstable")
+"""Ways to tear an operation that make a state of their own; torn.h of the module tells what each
+is. "done" is the state "before" of the operation after it."""
+ALL_VARIANTS = (*VARIANTS, "done")
+UBIATTACH = re.compile(r"ubiattach +-m \d+ -d 0")
+
+
+@dataclass(frozen=True)
+class Points:
+    """Which points of which loads."""
+
+    first_load: int = 0
+    last_load: int | None = None
+    first: int = 0
+    """Flash operations before the first cut."""
+    last: int | None = None
+    every: int = 1
+    variants: tuple[str, ...] = VARIANTS
+    seed: int = 1
+    seeds: int = 1
+    recovery: bool = False
+    """Whether each operation of the mount after a cut is cut too."""
+    plant: tuple[str, ...] = ()
+    """Options of cutcheck that plant a fault, to try the checker."""
+
+    def words(self) -> list[str]:
+        """As cutcheck's options."""
+        found = ["--first-load", f"{self.first_load}", "--from", f"{self.first}"]
+        found += ["--every", f"{self.every}", "--seed", f"{self.seed}", "--seeds", f"{self.seeds}"]
+        if self.last_load is not None:
+            found += ["--last-load", f"{self.last_load}"]
+        if self.last is not None:
+            found += ["--to", f"{self.last}"]
+        for variant in self.variants:
+            found += ["--variant", variant]
+        return [*found, *(["--recovery"] if self.recovery else []), *self.plant]
+
+
+def subject(on: Medium) -> list[str]:
+    """The file system as cutcheck's options, from the commands of its catalog file."""
+    commands = on.commands(*on.filesystem.mount_commands(on.options)).split(" && ")
+    at = next(i for i, each in enumerate(commands) if each.startswith("mount "))
+    _, _, kind, _, options, source, _ = commands[at].split()
+    before, ubi = [], False
+    for command in commands[:at]:
+        if UBIATTACH.fullmatch(command):
+            ubi = True
+        elif command.startswith("ubiattach"):
+            raise UsageError(f"powercut: {command}: only the default reserve of UBI can be cut")
+        else:
+            before.append(command)
+    if commands[at + 1 :]:
+        raise UsageError(f"powercut: {commands[at + 1]}: not set in a mount that is cut")
+    after = [on.commands(each) for each in on.filesystem.unmount]
+    after = [each for each in after if not each.startswith(("umount ", "ubidetach "))]
+    words = ",".join(word for word in options.split(",") if word != "rw")
+    found = ["--type", kind, "--source", source, "--options", words]
+    found += ["--ubi", "0"] if ubi else []
+    found += ["--before", " && ".join(before)] if before else []
+    return found + (["--after", " && ".join(after)] if after else [])
+
+
+def chip_module(board: QemuBoard) -> dict[str, bytes]:
+    """The chip with a journal, built for a board's kernel, as files of a job."""
+    kit = board.machine.kit
+    chip = {"simnand": TARGET / "modules" / "simnand"}
+    (module,) = build.modules(kit.tools, MODULE, kit.kernel, chip)
+    return {module.name: module.read_bytes()}
+
+
+def load_chip(on: Medium, module: dict[str, bytes]) -> Step:
+    """Loads the chip, erased, with its journal behind its cells."""
+    ((name, content),) = module.items()
+    start = on.board.store_start
+    journal = start + -(-on.cells_bytes // MIB) * MIB
+    room = (on.board.store_end - journal) // MIB
+    if room < JOURNAL_MIB:
+        raise UsageError(
+            f"board {on.board.name} has {room} MiB beside this partition, and a journal takes "
+            f"{JOURNAL_MIB}: take a smaller --partition-mib"
+        )
+    parameters = chip_parameters(on.chip, on.partition_blocks, start)
+    parameters |= {str(key): value for key, value in on.filesystem.chip_parameters.items()}
+    parameters |= {"journal_phys": journal, "journal_mib": JOURNAL_MIB}
+    words = " ".join(f"{key}={value}" for key, value in parameters.items())
+    needs = " && ".join(f"modprobe {each}" for each in depends(content))
+    return Step("load", f"{needs} && insmod ./{name} {words}")
+
+
+def job(on: Medium, loads: Loads, points: Points, module: dict[str, bytes]) -> Job:
+    """Makes the file system, lets it come to rest, and cuts."""
+    words = ["cutcheck", *subject(on), *points.words(), "./loads"]
+    steps = [load_chip(on, module), modules(on), *formats(on)]
+    steps += [mount(on), rest(on), unmount(on)]
+    steps.append(Step(CUT, shlex.join(words), DEADLINE_S))
+    return Job(tuple(steps), {**module, "loads": loads.text().encode()})
+
+
+def alone(points: Points, load: int, operations: int, variant: str, seed: int) -> Points:
+    """The one point of these."""
+    return replace(
+        points,
+        first_load=load,
+        last_load=load,
+        first=operations,
+        last=operations,
+        every=1,
+        variants=(variant,),
+        seed=seed,
+        seeds=1,
+    )

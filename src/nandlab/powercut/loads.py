@@ -1,0 +1,224 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Loads for power cuts: short sequences of calls, each the text that ``cutcheck`` plays.
+
+``ace1`` and ``ace2`` are every sequence of one and two calls of a bounded set on two small files
+and three folders, ended by a sync of some kind or none: the way of CrashMonkey's ACE.
+``small-files`` is one longer load of many small files, in the manner of FFSMark. Others are read
+from a file.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from nandlab.base.errors import UsageError
+
+KINDS = {
+    **{"create": 1, "mkdir": 1, "unlink": 1, "rmdir": 1, "fsync": 1, "fsyncdir": 1},
+    **{"rename": 2, "link": 2, "write": 3, "swrite": 3, "mwrite": 3, "truncate": 2, "sync": 0},
+}
+"""Words after each kind of call."""
+BASE = (
+    *("mkdir A", "mkdir B", "mkdir C"),
+    *("create A/foo", "write A/foo 0 8192", "create B/bar", "write B/bar 0 3000"),
+)
+"""What the partition holds before each load of ours."""
+CALLS = (
+    "create A/new",
+    "mkdir A/dir",
+    "write A/foo 8192 5000",
+    "write A/foo 1000 5000",
+    "truncate A/foo 2500",
+    "truncate A/foo 20000",
+    "rename A/foo A/new",
+    "rename A/foo B/new",
+    "rename A/foo B/bar",
+    "link A/foo B/new",
+    "unlink A/foo",
+    "rmdir C",
+    "mwrite A/foo 4096 2000",
+    "swrite A/foo 0 3000",
+)
+"""The bounded set: create, append, overwrite, truncate, rename, rename over, link and so on."""
+FILES, FILE_BYTES_MAX, SYNC_EVERY = 40, 10_000, 5
+TRANSACTIONS = 60
+SEED = 1
+
+
+@dataclass(frozen=True)
+class Load:
+    """Calls that are made in order."""
+
+    title: str
+    calls: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Loads:
+    """Loads that begin from the same base."""
+
+    name: str
+    base: tuple[str, ...]
+    loads: tuple[Load, ...]
+
+    def text(self) -> str:
+        """The file that cutcheck reads."""
+        lines = [*self.base]
+        for load in self.loads:
+            lines += [f"load {load.title}", *load.calls]
+        return "\n".join(lines) + "\n"
+
+
+def given(name: str) -> Loads:
+    """The loads of a name, or of a file; UsageError names what is wrong with it."""
+    if name in SETS:
+        return SETS[name]()
+    path = Path(name)
+    if not path.is_file():
+        raise UsageError(f"--load {name}: no such file, and none of {', '.join(SETS)}")
+    return read(name, path.read_text())
+
+
+def read(name: str, text: str) -> Loads:
+    """Loads from their text; UsageError names the line."""
+    base: list[str] = []
+    loads: list[tuple[str, list[str]]] = []
+    for number, line in enumerate(text.splitlines(), 1):
+        words = line.split()
+        if not words or words[0].startswith("#"):
+            continue
+        if words[0] == "load" and len(words) > 1:
+            loads.append((" ".join(words[1:]), []))
+            continue
+        _check(f"{name}:{number}", words)
+        (loads[-1][1] if loads else base).append(" ".join(words))
+    if not loads:
+        raise UsageError(f"{name}: no load in it: begin one with a line 'load TITLE'")
+    titles = [title for title, _ in loads]
+    twice = sorted({title for title in titles if titles.count(title) > 1})
+    if twice:
+        raise UsageError(f"{name}: two loads of one title: {', '.join(twice)}")
+    return Loads(name, tuple(base), tuple(Load(title, tuple(calls)) for title, calls in loads))
+
+
+def _check(where: str, words: list[str]) -> None:
+    if words[0] not in KINDS:
+        raise UsageError(f"{where}: no such call: {words[0]}; known are {', '.join(KINDS)}")
+    root = words == ["fsyncdir"]
+    if len(words) - 1 != KINDS[words[0]] and not root:
+        raise UsageError(f"{where}: {words[0]} takes {KINDS[words[0]]} words")
+    if any(not word.isdigit() for word in words[1:][_paths(words[0]) :]):
+        raise UsageError(f"{where}: {' '.join(words)}: offsets and sizes are whole numbers")
+
+
+def _paths(kind: str) -> int:
+    """How many words of a call are names."""
+    return 2 if kind in ("rename", "link") else min(1, KINDS[kind])
+
+
+def _there_after(there: set[str], call: str) -> set[str] | None:
+    """The names that are there after a call; None: it cannot be made."""
+    kind, *words = call.split()
+    names = words[: _paths(kind)]
+    if kind in ("create", "mkdir"):
+        return None if names[0] in there else there | {names[0]}
+    if not names or names[0] not in there:
+        return None
+    if kind == "link":
+        return None if names[1] in there else there | {names[1]}
+    if kind == "rename":
+        return (there | {names[1]}) - {names[0]}
+    return there - {names[0]} if kind in ("unlink", "rmdir") else there
+
+
+def _folder(path: str) -> str:
+    return path.rpartition("/")[0]
+
+
+def _keepers(call: str, there: set[str]) -> Iterator[tuple[str, tuple[str, ...]]]:
+    """Ways to keep what a call did: a word for each, and the calls."""
+    kind, *words = call.split()
+    names = words[: _paths(kind)]
+    yield "none", ()
+    yield "sync", ("sync",)
+    kept = [name for name in names if name in there]
+    if kept and kind not in ("mkdir", "rmdir"):
+        yield "fsync", (f"fsync {kept[-1]}",)
+    folders = dict.fromkeys(f"fsyncdir {_folder(name)}".strip() for name in reversed(names))
+    yield "fsyncdir", tuple(folders)
+
+
+def _title(calls: tuple[str, ...], keeper: str) -> str:
+    return ", ".join([*calls, keeper])
+
+
+def ace1() -> Loads:
+    """Each call once, kept in each way."""
+    start = {word for call in BASE for word in call.split()[1:2]}
+    found: list[Load] = []
+    for call in CALLS:
+        there = _there_after(start, call)
+        for keeper, kept in _keepers(call, there or set()):
+            found.append(Load(_title((call,), keeper), (call, *kept)))
+    return Loads("ace1", BASE, tuple(found))
+
+
+def ace2() -> Loads:
+    """Each pair of calls that can be made, kept by fsync of the last, and by sync."""
+    start = {word for call in BASE for word in call.split()[1:2]}
+    found: list[Load] = []
+    for first in CALLS:
+        middle = _there_after(start, first) or set()
+        for second in CALLS:
+            there = _there_after(middle, second)
+            if there is None:
+                continue
+            for keeper, kept in _keepers(second, there):
+                if keeper in ("sync", "fsync"):
+                    pair = (first, second)
+                    found.append(Load(_title(pair, keeper), (*pair, *kept)))
+    return Loads("ace2", BASE, tuple(found))
+
+
+def small_files(seed: int = SEED) -> Loads:
+    """Many small files, made, appended to, replaced and deleted, each fifth change synced."""
+    draw = random.Random(seed)
+    sizes: dict[str, int] = {}
+    calls = [f"mkdir d{i}" for i in range(4)]
+
+    def make(name: str) -> None:
+        sizes[name] = draw.randint(500, FILE_BYTES_MAX)
+        calls.extend((f"create {name}", f"write {name} 0 {sizes[name]}"))
+
+    for i in range(FILES):
+        make(f"d{i % 4}/f{i}")
+    calls.append("sync")
+    for i in range(TRANSACTIONS):
+        name = draw.choice(sorted(sizes))
+        what = draw.choice(("append", "delete", "make", "replace"))
+        if what == "append":
+            more = draw.randint(100, 3000)
+            calls.append(f"write {name} {sizes[name]} {more}")
+            sizes[name] += more
+        elif what == "delete":
+            del sizes[name]
+            calls.append(f"unlink {name}")
+            continue
+        elif what == "make":
+            name = f"d{i % 4}/n{i}"
+            make(name)
+        else:
+            make(f"d{i % 4}/t{i}")
+            calls += [f"fsync d{i % 4}/t{i}", f"rename d{i % 4}/t{i} {name}"]
+            sizes[name] = sizes.pop(f"d{i % 4}/t{i}")
+        if i % SYNC_EVERY == 0:
+            calls.append(f"fsync {name}")
+    calls.append("sync")
+    return Loads("small-files", (), (Load("small files", tuple(calls)),))
+
+
+SETS: dict[str, Callable[[], Loads]] = {"ace1": ace1, "ace2": ace2, "small-files": small_files}
+"""Loads by their name."""

@@ -1,0 +1,165 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The second oracle: what may lie on flash after a cut, worked out from whole states of the files.
+
+``target/programs/cutcheck/judge.c`` is the first, on the board. This one shares nothing with it: it
+keeps each file's bytes after each call, and is given what the host's own decoders read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+
+from nandlab.powercut.loads import Load, Loads
+
+MASK = (1 << 64) - 1
+FOLDER = None
+"""Stands for a folder where a file has its bytes."""
+Tree = Mapping[str, bytes | None]
+NEVER = 1 << 62
+
+
+def _draw(state: int) -> int:
+    """SplitMix64's number after a state; target/programs/lib/payload.c has it too."""
+    x = (state + 0x9E3779B97F4A7C15) & MASK
+    x = ((x ^ x >> 30) * 0xBF58476D1CE4E5B9) & MASK
+    x = ((x ^ x >> 27) * 0x94D049BB133111EB) & MASK
+    return x ^ x >> 31
+
+
+@cache
+def bytes_of(call: int, at: int, count: int) -> bytes:
+    """What a call of a load writes at an offset."""
+    first, last = at // 8, (at + count + 7) // 8
+    words = b"".join(_draw(w + (call << 32)).to_bytes(8, "little") for w in range(first, last))
+    return bytes(b | 1 for b in words[at - 8 * first :][:count])
+
+
+@dataclass(frozen=True)
+class State:
+    """Names and files after a call."""
+
+    names: dict[str, int]
+    """Path -> number of its file or folder."""
+    files: dict[int, bytes | None]
+
+
+def _changed(content: bytes, kind: str, numbers: Sequence[int], call: int) -> bytes:
+    if kind == "truncate":
+        return content[: numbers[0]].ljust(numbers[0], b"\0")
+    at, count = numbers
+    new = bytes_of(call, at, count)
+    return content[:at].ljust(at, b"\0") + new + content[at + count :]
+
+
+def _after(state: State, call: int, kind: str, words: list[str]) -> State:
+    names, files = dict(state.names), dict(state.files)
+    numbers = [int(word) for word in words if word.isdigit()]
+    if kind in ("create", "mkdir"):
+        names[words[0]] = call
+        files[call] = b"" if kind == "create" else FOLDER
+    elif kind in ("rename", "link"):
+        names[words[1]] = names[words[0]]
+        if kind == "rename":
+            del names[words[0]]
+    elif kind in ("unlink", "rmdir"):
+        del names[words[0]]
+    elif numbers:
+        number = names[words[0]]
+        files[number] = _changed(files[number] or b"", kind, numbers, call)
+    return State(names, files)
+
+
+class Oracle:
+    """What may be there, for one load and its marks."""
+
+    def __init__(self, loads: Loads, load: Load, marks: str) -> None:
+        """marks: as the chip's journal tells them, lines of operations and mark."""
+        self.calls = [each.split() for each in (*loads.base, "sync", *load.calls)]
+        self.base = len(loads.base) + 1
+        self.begun = [0] * self.base + [NEVER] * len(load.calls)
+        self.returned = list(self.begun)
+        for line in marks.splitlines():
+            operations, mark = map(int, line.split())
+            (self.returned if mark % 2 else self.begun)[mark // 2] = operations
+        state, self.states = State({}, {}), list[State]()
+        for i, (kind, *words) in enumerate(self.calls):
+            state = _after(state, i, kind, words)
+            self.states.append(state)
+
+    def wrong(self, found: Tree, operations: int, *, in_next: bool) -> list[str]:
+        """What of a tree cannot be there after so many flash operations; empty: it holds.
+
+        in_next: whether the next operation has begun. Links: two names have equal bytes.
+        """
+        last = max(
+            i
+            for i in range(len(self.calls))
+            if i < self.base
+            or self.begun[i] < operations + in_next
+            or self.returned[i] <= operations
+        )
+        names = {name for state in self.states for name in state.names}
+        told = [f"{name} never was" for name in sorted(found.keys() - names)]
+        held: dict[str, set[int]] = {}
+        for name in sorted(names):
+            held[name], why = self._name(found, name, operations, last)
+            told += [f"{name}: {why}"] if why else []
+        return told + list(self._nameless(held, operations, last))
+
+    def _kept(self, operations: int, last: int, ways: Sequence[list[str]]) -> int:
+        """The last call that had returned and is one of these; -1: none."""
+        return max(
+            (
+                i
+                for i in range(last + 1)
+                if self.returned[i] <= operations and self.calls[i] in (["sync"], *ways)
+            ),
+            default=-1,
+        )
+
+    def _name(self, found: Tree, name: str, cut: int, last: int) -> tuple[set[int], str]:
+        """The files that what is under a name may be, and what is wrong if there are none."""
+        folder = name.rpartition("/")[0]
+        since = self._kept(cut, last, [["fsyncdir", folder] if folder else ["fsyncdir"]])
+        may = {s.names.get(name) for s in self.states[max(since, 0) : last + 1]}
+        if since < 0:
+            may.add(None)
+        if name not in found:
+            return set(), "" if None in may else "is not there"
+        fit = {n for n in may if n is not None and self._fits(found[name], n, cut, last)}
+        return fit, "" if fit else "is no file that it may be"
+
+    def _synced(self, number: int, cut: int, last: int) -> int:
+        """The last call that had returned and kept a file; -1: none."""
+
+        def keeps(i: int) -> bool:
+            kind, *words = self.calls[i]
+            of_it = kind in ("fsync", "swrite") and self.states[i].names.get(words[0]) == number
+            return self.returned[i] <= cut and (of_it or kind == "sync")
+
+        return max((i for i in range(last + 1) if keeps(i)), default=-1)
+
+    def _fits(self, content: bytes | None, number: int, cut: int, last: int) -> bool:
+        states = self.states[max(self._synced(number, cut, last), 0) : last + 1]
+        versions = [s.files[number] for s in states if number in s.files]
+        whole = [v for v in versions if v is not None]
+        if content is FOLDER or not whole:
+            return content is FOLDER and not whole
+        if not min(map(len, whole)) <= len(content) <= max(map(len, whole)):
+            return False
+        return any(content == v for v in whole) or all(
+            any(byte == (v[i] if i < len(v) else 0) for v in whole)
+            for i, byte in enumerate(content)
+        )
+
+    def _nameless(self, held: Mapping[str, set[int]], cut: int, last: int) -> Iterator[str]:
+        """Files that were kept under a name, have had one ever since, and have none."""
+        for number in self.states[last].files:
+            since = self._synced(number, cut, last)
+            span = self.states[max(since, 0) : last + 1]
+            if since < 0 or not all(number in s.names.values() for s in span):
+                continue
+            if not any(number in numbers for numbers in held.values()):
+                yield f"what was made by call {number} has no name"

@@ -1,0 +1,95 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The second checker: a point's chip, saved after its check, read by the host's own decoders.
+
+It must agree with the board's program on each point: a checker that is alone with its verdict may
+be wrong. It sees files through no kernel. What LZO or zstd packed it does not read: such a file's
+bytes are taken for right, its name and size are not.
+"""
+
+from __future__ import annotations
+
+import zlib
+from dataclasses import replace
+
+from nandlab.base.errors import NandlabError
+from nandlab.board.cargo import cargo
+from nandlab.board.job import Step
+from nandlab.board.qemu import QemuBoard
+from nandlab.catalog.chip import MIB
+from nandlab.chip import image as chipimage
+from nandlab.chip.image import ChipImage
+from nandlab.chip.simulated import FOLDER, save
+from nandlab.onflash import every, jffs2
+from nandlab.onflash.cells import Partition
+from nandlab.onflash.layout import HOLE, Layout, Piece
+from nandlab.powercut.campaign import Campaign
+from nandlab.powercut.job import CUT, JOURNAL_MIB, Points, chip_module, job
+from nandlab.powercut.oracle import FOLDER as A_FOLDER
+from nandlab.powercut.oracle import Oracle
+
+PAGE_GARBLED = 0x100
+"""The bit of a page's state that target/modules/simnand/chip.h has."""
+MARKS = "marks"
+OWN = ("lost+found", "unlinked", "written-after")
+"""Names that a load does not make: the file system's, and the check's own."""
+
+
+async def tried(campaign: Campaign, point: Points, board: QemuBoard) -> tuple[bool, list[str]]:
+    """Whether the board says that one point holds, and what the host says is wrong."""
+    on = campaign.on
+    hold = cargo(on.board, on.cells_bytes + JOURNAL_MIB * MIB + MIB, back_bytes=on.image_bytes)
+    one = job(on, campaign.loads, point, chip_module(board))
+    more = (Step(MARKS, f"cat {FOLDER}/journal_marks"), Step("save", save(hold.put())))
+    record = await board.run(replace(one, steps=(*one.steps, *more), cargo=hold))
+    failed = record.failed()
+    if failed is not None or record.cargo is None:
+        raise NandlabError(f"powercut: {on.where}: {failed.failure() if failed else 'no image'}")
+    load = campaign.loads.loads[point.first_load]
+    oracle = Oracle(campaign.loads, load, record[MARKS].stdout)
+    chip = _bare(chipimage.decode(record.cargo))
+    ecc = on.chip.ecc
+    partition = Partition(chip, on.partition_blocks, ecc.strength, ecc.step)
+    tree = read(partition, on.filesystem.name)
+    in_next = point.variants != ("before",)
+    return '"findings":[]' in record[CUT].stdout, oracle.wrong(tree, point.first, in_next=in_next)
+
+
+def _bare(chip: ChipImage) -> ChipImage:
+    """The chip's cells as they are, with no word of pages that no ECC can correct: a file system's
+    own checksums must tell those."""
+    blocks = [replace(b, states=[s & ~PAGE_GARBLED for s in b.states]) for b in chip.blocks]
+    return replace(chip, blocks=blocks)
+
+
+def read(partition: Partition, filesystem: str) -> dict[str, bytes | None]:
+    """Files with their bytes, folders with None, by path; UsageError if it cannot be decoded."""
+    if filesystem == "jffs2":
+        # torn nodes are left out, as by a mount
+        layout, _ = jffs2.salvaged(jffs2.scanned(partition), jffs2.Shaped.of(partition))
+    else:
+        layout = every.decode(partition, filesystem)
+    found: dict[str, bytes | None] = {}
+    for owner, path in layout.paths.items():
+        name = path.strip("/")
+        if not name or name.split("/")[0] in OWN:
+            continue
+        found[name] = _content(layout, partition, owner) if owner in layout.sizes else A_FOLDER
+    return found
+
+
+def _content(layout: Layout, partition: Partition, owner: int) -> bytes:
+    content = bytearray(layout.sizes[owner])
+    for piece in layout.pieces_of.get(owner, []):
+        content[piece.offset : piece.offset + piece.bytes] = _plain(partition, piece)
+    return bytes(content[: layout.sizes[owner]])
+
+
+def _plain(partition: Partition, piece: Piece) -> bytes:
+    if piece.packing == HOLE:
+        return bytes(piece.bytes)
+    stored = partition.bytes_at(piece.at, piece.stored)
+    if piece.packing == "zlib":
+        stored = zlib.decompressobj().decompress(stored)
+    elif piece.packing:
+        raise NandlabError(f"powercut: packed by {piece.packing}, which the host does not read")
+    return stored[piece.skip : piece.skip + piece.bytes]

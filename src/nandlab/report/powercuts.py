@@ -1,0 +1,91 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The picture of a campaign of power cuts: the outcome of each cut over its flash operation."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from nandlab.powercut.found import Found
+from nandlab.report.charts import Chart
+
+OUTCOMES = {
+    ".": ("held", "#7fc8a9"),
+    "M": ("unmountable", "#111111"),
+    "L": ("lost", "#c53030"),
+    "W": ("wrong content", "#9b3d57"),
+    "E": ("unreadable", "#e0912f"),
+    "R": ("resurrected", "#6b46c1"),
+    "U": ("unknown name", "#2b6cb0"),
+    "2": ("two names after a rename", "#d6bc3a"),
+    "A": ("not writable", "#97266d"),
+    "K": ("kernel warning", "#4a5568"),
+}
+"""Words and colour of each letter of cutcheck's."""
+ROWS_MAX = 60
+"""More loads are not drawn: first those in which something did not hold."""
+
+
+def chart(found: Found) -> Chart:
+    """Of one load, a row for each way to tear; of several, a row for each load, the worst of it."""
+    rows = _rows(found)
+    cells = [
+        {"row": row, "operation": k, "outcome": OUTCOMES[letter][0]}
+        for row, letters in rows.items()
+        for k, letter in enumerate(letters)
+        if letter != " "
+    ]
+    seen = [each for each in OUTCOMES.values() if any(c["outcome"] == each[0] for c in cells)]
+    alone = len(found.outcomes) == 1
+    encoding: dict[str, Any] = {
+        "x": {
+            "field": "operation",
+            "type": "ordinal",
+            "title": "flash operations before the cut",
+            "axis": {"labelOverlap": True, "labelAngle": 0},
+        },
+        "y": {
+            "field": "row",
+            "type": "nominal",
+            "sort": list(rows),
+            "title": "the next operation torn" if alone else "load",
+            "axis": {"labelLimit": 300},
+        },
+        "color": {
+            "field": "outcome",
+            "type": "nominal",
+            "title": None,
+            "scale": {"domain": [w for w, _ in seen], "range": [c for _, c in seen]},
+            "legend": {"orient": "top"},
+        },
+    }
+    head = found.head
+    title = f"{head['filesystem']}: {head['load']}, power cut at each flash operation"
+    spec = {
+        "data": {"name": "cells"},
+        "mark": {"type": "rect", "stroke": "white", "strokeWidth": 0.3},
+        "encoding": encoding,
+        "width": 640,
+        "height": {"step": 13},
+    }
+    more = len(found.outcomes) - len(rows)
+    caption = "Each cell is the worst outcome of its points." + (
+        f" {more} more loads are not drawn." if not alone and more > 0 else ""
+    )
+    return Chart("powercut", title, caption, {"cells": cells}, spec, {**spec, "width": 300})
+
+
+def _rows(found: Found) -> dict[str, str]:
+    """Letters by row."""
+    if len(found.outcomes) == 1:
+        return dict(next(iter(found.outcomes.values())))
+    worst = {title: _worst(list(mine.values())) for title, mine in found.outcomes.items()}
+    bad_first = sorted(worst, key=lambda title: not worst[title].strip(" ."))
+    return {title: worst[title] for title in bad_first[:ROWS_MAX]}
+
+
+def _worst(variants: list[str]) -> str:
+    """For each operation a letter that is not "held", if any variant has one."""
+    return "".join(
+        next((c for c in column if c not in " ."), "." if "." in column else " ")
+        for column in zip(*variants, strict=True)
+    )

@@ -1,0 +1,172 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Files of the user's own that a trace takes to the board: programs, and data for them.
+
+They pass through the store (``board/cargo.py``), so they take none of the room that a job has for
+its programs, and appear on the board after the file system is mounted: a file that is put below the
+mountpoint is on flash.
+"""
+
+from __future__ import annotations
+
+import posixpath
+import re
+import shlex
+import struct
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from nandlab.base.errors import UsageError
+from nandlab.board.job import Step
+from nandlab.catalog.board import BoardModel
+from nandlab.catalog.chip import MIB
+from nandlab.plan.medium import MOUNTPOINT
+from nandlab.traced.setup import RECORD_BYTES
+
+STEP = "copies"
+SCRIPT = "copies.sh"
+DEADLINE_S = 3600
+KERNELS = ("/proc", "/sys", "/dev")
+"""Folders whose files are the kernel's."""
+FOLDERS = (
+    *("/", "/bin", "/etc", "/job", "/lib", "/lib64", "/mnt", "/root", "/sbin", "/tmp"),
+    *("/usr", "/usr/bin", "/usr/lib", "/usr/sbin"),
+)
+"""Folders that the board has."""
+LOADER = "/lib64/ld-linux-x86-64.so.2"
+"""The board's loader of shared libraries; it has the C library beside."""
+MACHINES = {
+    **{2: "SPARC", 3: "i386", 8: "MIPS", 20: "PowerPC", 21: "PowerPC64", 22: "S/390", 40: "ARM"},
+    **{62: "x86-64", 183: "AArch64", 243: "RISC-V", 258: "LoongArch"},
+}
+"""Machines of programs (e_machine of their ELF header) by number."""
+RUNS = {"amd64": 62}
+"""What a board's processor runs, by Debian's name of its architecture."""
+INTERPRETER = 3
+"""PT_INTERP: the entry of an ELF file's table of segments that names its loader."""
+
+
+@dataclass(frozen=True)
+class Copy:
+    """A file that is put on the board."""
+
+    source: Path
+    path: str
+    """Where the board has it: absolute."""
+    content: bytes
+    mode: int
+    """Permission bits, as the source has them."""
+
+    @property
+    def on_flash(self) -> bool:
+        return self.path.startswith(f"{MOUNTPOINT}/")
+
+
+def taken(words: Sequence[str], board: BoardModel, records: int) -> tuple[Copy, ...]:
+    """The copies that ``FILE:PATH`` words ask for; UsageError lists all that cannot be.
+
+    records: of the trace, which the board's RAM holds beside the files.
+    """
+    found, wrong = [], []
+    for word in words:
+        try:
+            found.append(_copy(word))
+        except UsageError as e:
+            wrong.append(f"--copy {word if word.isprintable() else ascii(word)}: {e}")
+    paths = [copy.path for copy in found]
+    wrong += [f"--copy: {p} is given twice" for p in sorted(set(paths)) if paths.count(p) > 1]
+    for copy in found:
+        if why := _cannot_run(copy, board, paths):
+            wrong.append(f"--copy {copy.source}:{copy.path}: {why}")
+    room = board.usable_mib * MIB - records * RECORD_BYTES
+    size = sum(len(copy.content) for copy in found if not copy.on_flash)
+    if size > room:
+        wrong.append(
+            f"--copy: the files take {size:,} bytes of the RAM of board {board.name}, which has "
+            f"{max(room, 0):,} beside the trace's records: lower --records, or put data below "
+            f"{MOUNTPOINT}, on flash"
+        )
+    if wrong:
+        raise UsageError("\n".join(wrong))
+    return tuple(found)
+
+
+def _copy(word: str) -> Copy:
+    name, colon, path = word.rpartition(":")
+    if not colon or not name:
+        raise UsageError("expected FILE:PATH, such as app:/usr/bin/app")
+    if wrong := _misplaced(path):
+        raise UsageError(wrong)
+    source = Path(name)
+    if source.is_dir():
+        raise UsageError(f"{name} is a folder: copy its files one by one, or make an image of it")
+    try:
+        return Copy(source, path, source.read_bytes(), source.stat().st_mode & 0o7777)
+    except (OSError, ValueError) as e:
+        raise UsageError(f"{name}: {getattr(e, 'strerror', None) or e}") from None
+
+
+def _misplaced(path: str) -> str | None:
+    """Why no file can be put at a path of the board; None: one can."""
+    if not path.startswith("/"):
+        return f"{path!r} is no path from the board's root: begin it with /"
+    if re.search(r"[\x00-\x1f\x7f]", path):
+        return "a path has no control characters"
+    if path in FOLDERS or path.endswith("/") or path in KERNELS:
+        return f"{path} is a folder: name the file too, such as {path.rstrip('/')}/NAME"
+    if posixpath.normpath(path) != path:
+        return f"write {path} as {posixpath.normpath(path)}"
+    under = next((k for k in (*KERNELS, "/job") if path.startswith(f"{k}/")), None)
+    return f"{under} is the system's: take another folder" if under else None
+
+
+def _cannot_run(copy: Copy, board: BoardModel, paths: Sequence[str]) -> str | None:
+    """Why the board cannot run a program; None: it may, or the file is none."""
+    if not copy.mode & 0o111 or not copy.content.startswith(b"\x7fELF"):
+        return None
+    try:
+        machine, loader = _elf(copy.content)
+    except (struct.error, IndexError):
+        return "its ELF header is damaged"
+    if machine != RUNS[board.arch]:
+        of = MACHINES.get(machine, f"machine {machine}")
+        runs = MACHINES[RUNS[board.arch]]
+        return f"a program for {of}, and board {board.name} runs {runs}: build it for that, static"
+    if loader and loader not in (LOADER, *paths):
+        return f"it needs the loader {loader}, which the board lacks: build it static"
+    return None
+
+
+def _elf(content: bytes) -> tuple[int, str]:
+    """The machine that an ELF file is for, and the loader of a 64-bit one; empty: it needs none."""
+    wide, end = content[4] == 2, "<" if content[5] == 1 else ">"
+    (machine,) = struct.unpack_from(f"{end}H", content, 18)
+    if not wide:
+        return machine, ""
+    (at,) = struct.unpack_from(f"{end}Q", content, 32)
+    size, count = struct.unpack_from(f"{end}HH", content, 54)
+    for i in range(count):
+        kind, _, where, _, _, length = struct.unpack_from(f"{end}IIQQQQ", content, at + i * size)
+        if kind == INTERPRETER:
+            return machine, content[where : where + length].rstrip(b"\0").decode(errors="replace")
+    return machine, ""
+
+
+def step() -> Step:
+    """Puts the copies where they belong; needs :func:`script` as SCRIPT."""
+    return Step(STEP, f"sh ./{SCRIPT}", DEADLINE_S)
+
+
+def script(copies: Sequence[Copy], get: Callable[[int], str]) -> bytes:
+    """The step's script; get: the board's command that writes a copy's content to stdout."""
+    lines = ["set -e"]
+    for i, copy in enumerate(copies):
+        path, folder = shlex.quote(copy.path), shlex.quote(posixpath.dirname(copy.path))
+        there = shlex.quote(f"--copy: {copy.path}: the board has that already; name another")
+        lines += [
+            f"[ ! -e {path} ] || {{ echo {there} >&2; exit 2; }}",
+            f"mkdir -p {folder}",
+            f"{get(i)} > {path}",
+            f"chmod {copy.mode:o} {path}",
+        ]
+    return ("\n".join(lines) + "\n").encode()

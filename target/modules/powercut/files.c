@@ -1,0 +1,249 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * The module powercut: simnand, with all its parameters and files, and a
+ * journal of what its operations change. For root, in
+ * /sys/kernel/debug/simnand:
+ *
+ *   journal     written: a command; read: its state, a line "key value" each
+ *     record                   record from now on; what was recorded is undone
+ *     mark N                   note the number N in the recording
+ *     stop                     what follows is a check
+ *     goto K VARIANT SEED      undo the check; the state after K operations,
+ * and operation K + 1 torn (torn.h) back J VARIANT SEED      undo the check's
+ * operations but for the first J, and tear the next journal_ops    a line for
+ * each recorded operation: kind, page, CRC-32 of what it left journal_marks  a
+ * line for each mark: operations recorded before it, its number
+ *
+ * No command costs flash time. Whoever changes the chip under a kernel must
+ * have unmounted first; what the NAND core knows of the chip is set right here.
+ *
+ * journal_phys and journal_mib say where the journal lies: memory that the
+ * kernel does not use, as for the cells.
+ */
+#define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
+
+#include <linux/debugfs.h>
+#include <linux/io.h>
+#include <linux/module.h>
+#include <linux/seq_file.h>
+#include <linux/uaccess.h>
+
+#include "array.h"
+#include "journal.h"
+#include "simnand.h"
+#include "torn.h"
+
+#define COMMAND_MAX 64
+
+static unsigned long long journal_phys;
+module_param(journal_phys, ullong, 0444);
+MODULE_PARM_DESC(journal_phys, "Physical address of the journal's memory");
+static unsigned int journal_mib;
+module_param(journal_mib, uint, 0444);
+MODULE_PARM_DESC(journal_mib, "Size of the journal's memory in MiB (0)");
+
+/* simnand's main.c calls these instead of its own. */
+void powercut_add(struct simnand *sim);
+void powercut_remove(struct simnand *sim);
+
+static struct journal journal;
+static const char *const kinds[] = {
+	[JOURNAL_PROGRAM] = "program",
+	[JOURNAL_OOB_PROGRAM] = "oob_program",
+	[JOURNAL_MARK_BAD] = "mark_bad",
+	[JOURNAL_ERASE] = "erase",
+};
+
+/* The NAND core's table of bad blocks, two bits a block, as the markers on the
+ * chip now say; and the page that it keeps of its last read. */
+static void tell_core(struct simnand *sim)
+{
+	struct nand_chip *nand = &sim->nand;
+	struct chip *chip = &sim->chip;
+	u32 at = chip->params.writesize + (small_page(chip) ? 5 : 0);
+	u32 block, page;
+	u8 bad;
+
+	nand->pagecache.page = -1;
+	for (block = 0; nand->bbt && block < simnand_blocks(sim); block++) {
+		bad = chip->block[block].flags & CHIP_FACTORY_BAD ? 3 : 0;
+		page = block * chip->pages_per_block;
+		if (chip->state[page] && cells_of(chip, page)[at] != 0xff)
+			bad = 3;
+		nand->bbt[block / 4] &= ~(3 << 2 * (block % 4));
+		nand->bbt[block / 4] |= bad << 2 * (block % 4);
+	}
+}
+
+static int variant_of(const char *name)
+{
+	int variant;
+
+	for (variant = 0; variant < TORN_VARIANTS; variant++)
+		if (!strcmp(name, torn_names[variant]))
+			return variant;
+	return -EINVAL;
+}
+
+static int move(struct simnand *sim, const char *words)
+{
+	unsigned long long seed;
+	char where[8], name[16];
+	unsigned int number;
+	bool back;
+	int variant, err;
+
+	if (sscanf(words, "%7s %u %15s %llu", where, &number, name, &seed) != 4)
+		return -EINVAL;
+	back = !strcmp(where, "back");
+	variant = variant_of(name);
+	if (variant < 0 || (!back && strcmp(where, "goto")))
+		return -EINVAL;
+	err = back ? journal_back(&journal, number)
+		   : journal_goto(&journal, number);
+	if (!err)
+		err = torn_next(&journal, back, variant, seed);
+	tell_core(sim);
+	return err;
+}
+
+static int command(struct simnand *sim, const char *words)
+{
+	unsigned int mark;
+	int err;
+
+	if (!strcmp(words, "record")) {
+		err = journal_record(&journal);
+		tell_core(sim);
+		return err;
+	}
+	if (!strcmp(words, "stop"))
+		return journal_stop(&journal);
+	if (sscanf(words, "mark %u", &mark) == 1)
+		return journal_mark(&journal, mark);
+	return move(sim, words);
+}
+
+static ssize_t journal_write(struct file *file, const char __user *buf,
+			     size_t bytes, loff_t *pos)
+{
+	struct simnand *sim = file_inode(file)->i_private;
+	char words[COMMAND_MAX];
+	int err;
+
+	if (bytes >= sizeof(words))
+		return -EINVAL;
+	if (copy_from_user(words, buf, bytes))
+		return -EFAULT;
+	words[bytes] = '\0';
+	if (!journal.memory)
+		return -ENXIO; /* journal_mib=0 */
+	mutex_lock(&sim->lock);
+	err = command(sim, strim(words));
+	mutex_unlock(&sim->lock);
+	return err ? err : bytes;
+}
+
+static int state_show(struct seq_file *file, void *unused)
+{
+	struct simnand *sim = file->private;
+
+	mutex_lock(&sim->lock);
+	seq_printf(file, "recorded %u\nat %u\nchecked %u\nmarks %u\n",
+		   journal.recorded, journal.at,
+		   journal.entries - journal.recorded, journal.marks);
+	seq_printf(file, "used_bytes %llu\nbytes %llu\nlost %llu\n",
+		   journal.used, journal.bytes, journal.lost);
+	mutex_unlock(&sim->lock);
+	return 0;
+}
+
+static int journal_open_file(struct inode *inode, struct file *file)
+{
+	return single_open(file, state_show, inode->i_private);
+}
+
+static const struct file_operations journal_fops = {
+	.owner = THIS_MODULE,
+	.open = journal_open_file,
+	.read = seq_read,
+	.write = journal_write,
+	.llseek = seq_lseek,
+	.release = single_release,
+};
+
+static int journal_ops_show(struct seq_file *file, void *unused)
+{
+	struct simnand *sim = file->private;
+	const struct journal_entry *entry;
+	u32 i;
+
+	mutex_lock(&sim->lock);
+	for (i = 0; (entry = journal_entry(&journal, i)); i++)
+		seq_printf(file, "%s %u %08x\n", kinds[entry->kind],
+			   entry->first, entry->crc);
+	mutex_unlock(&sim->lock);
+	return 0;
+}
+DEFINE_SHOW_ATTRIBUTE(journal_ops);
+
+static int journal_marks_show(struct seq_file *file, void *unused)
+{
+	struct simnand *sim = file->private;
+	const struct journal_mark *mark = (const void *)journal.memory;
+	u32 i;
+
+	mutex_lock(&sim->lock);
+	for (i = 0; i < journal.marks; i++)
+		seq_printf(file, "%u %u\n", mark[i].ops, mark[i].mark);
+	mutex_unlock(&sim->lock);
+	return 0;
+}
+DEFINE_SHOW_ATTRIBUTE(journal_marks);
+
+/* Without memory the journal stays shut, and says so to who writes to it. */
+static void open_memory(struct simnand *sim)
+{
+	u64 bytes = (u64)journal_mib << 20;
+	void *memory;
+
+	if (!bytes)
+		return;
+	if (region_intersects(journal_phys, bytes, IORESOURCE_SYSTEM_RAM,
+			      IORES_DESC_NONE) != REGION_DISJOINT ||
+	    !request_mem_region(journal_phys, bytes, KBUILD_MODNAME)) {
+		pr_err("journal_phys: the memory at %llx + %llu is taken\n",
+		       journal_phys, bytes);
+		return;
+	}
+	memory = memremap(journal_phys, bytes, MEMREMAP_WB);
+	if (memory && !journal_open(&journal, &sim->chip, memory, bytes))
+		return;
+	pr_err("journal_phys: no memory at %llx + %llu, or too little\n",
+	       journal_phys, bytes);
+	if (memory)
+		memunmap(memory);
+	release_mem_region(journal_phys, bytes);
+	journal.memory = NULL;
+}
+
+void powercut_add(struct simnand *sim)
+{
+	open_memory(sim);
+	simnand_debugfs_add(sim);
+	debugfs_create_file("journal", 0600, sim->dir, sim, &journal_fops);
+	debugfs_create_file("journal_ops", 0400, sim->dir, sim,
+			    &journal_ops_fops);
+	debugfs_create_file("journal_marks", 0400, sim->dir, sim,
+			    &journal_marks_fops);
+}
+
+void powercut_remove(struct simnand *sim)
+{
+	simnand_debugfs_remove(sim);
+	if (!journal.memory)
+		return;
+	journal_close(&journal);
+	memunmap(journal.memory);
+	release_mem_region(journal_phys, (u64)journal_mib << 20);
+}

@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* What is asked of cutcheck, and the outcomes of a load's points. */
+#ifndef CUTCHECK_CUT_H
+#define CUTCHECK_CUT_H
+
+#include "cutcheck.h"
+
+#define VARIANTS_MAX 6
+
+struct request {
+	struct subject subject;
+	const char *loads;
+	const char *variants[VARIANTS_MAX];
+	int variant_count;
+	unsigned long first_load, last_load, from, to, every, seed, seeds;
+	bool lie;   /* a sync does nothing, and says that it returned */
+	long shift; /* the chip is so many operations off */
+	bool recovery;
+	bool check; /* read the loads, and do nothing */
+};
+
+/* Outcomes of a load's points. */
+struct tally {
+	uint32_t operations;
+	char *kinds;
+	char *outcome[VARIANTS_MAX]; /* a letter an operation */
+	uint64_t points, recovery_points;
+	uint64_t count[VERDICTS];
+	struct finding first[VERDICTS];
+	char where[VERDICTS][96];
+};
+
+/* cut.c: record and cut all the loads that are asked for; -1 after a message.
+ */
+int campaign(const struct request *request);
+
+/* tell.c: a JSON line for a load: its outcomes, or that the file system refused
+ * an operation of it, so that there is nothing to cut. */
+int tell(const struct request *request, const struct load *load,
+	 const struct tally *tally);
+int tell_refused(const struct load *load);
+
+#endif

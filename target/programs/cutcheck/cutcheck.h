@@ -1,0 +1,159 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * What the files of cutcheck share: a load and its oracle, the file system
+ * under test, the chip's journal, and a verdict.
+ */
+#ifndef CUTCHECK_H
+#define CUTCHECK_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define MOUNTPOINT     "/mnt"
+#define FILE_BYTES_MAX (1u << 20)
+#define NONE	       (-1)
+#define BEGUN(op)      (2 * (op))
+#define RETURNED(op)   (2 * (op) + 1)
+#define NEVER	       UINT32_MAX
+
+enum what {
+	OP_CREATE,
+	OP_MKDIR,
+	OP_WRITE,  /* through the page cache */
+	OP_SWRITE, /* O_SYNC: kept once it returns */
+	OP_MWRITE, /* through a shared mapping */
+	OP_TRUNCATE,
+	OP_RENAME,
+	OP_LINK,
+	OP_UNLINK,
+	OP_RMDIR,
+	OP_FSYNC,
+	OP_FSYNCDIR,
+	OP_SYNC,
+};
+
+struct op {
+	enum what what;
+	int name;
+	int to;		    /* second name of rename and link, else NONE */
+	int inode;	    /* that it is about, NONE for sync */
+	uint64_t at, bytes; /* of a write; bytes: a truncation's size */
+
+	uint8_t *data; /* what it writes, once asked for: see load_bytes() */
+
+	/* Flash operations recorded before it began, and before it returned;
+	 * NEVER: it did not. */
+	uint32_t begun, returned;
+};
+
+/* A name's inode from an operation on; NONE: there is no such name. */
+struct event {
+	int op;
+	int inode;
+};
+
+struct name {
+	char *path; /* below the mount point */
+	int parent; /* a name, or NONE for the root */
+	struct event *event;
+	int events;
+};
+
+/* What names point to. Inodes have numbers of the load's own. */
+struct inode {
+	bool folder;
+	int links;
+	int gone;    /* operation that took its last name, INT_MAX: none */
+	bool linked; /* had two names on purpose */
+	int *op;     /* those that change its content, in order */
+	int ops;
+};
+
+struct load {
+	char *title;
+	struct name *name;
+	int names;
+	struct inode *inode;
+	int inodes;
+	struct op *op;
+	int ops;
+	int base; /* the first operations, which were kept before the recording
+		   */
+};
+
+/* load.c: the loads of a text; the operations before the first are the base.
+ * The n-th from 0, into zeroed memory. 1: there are fewer; -1 after a message.
+ */
+int load_read(const char *path, int n, struct load *load);
+void load_free(struct load *load);
+
+/* The bytes that an operation writes. Each operation's are its own; none is 0,
+ * so that a hole is told from data. */
+const uint8_t *load_bytes(const struct load *load, int op);
+
+/* play.c: do an operation; -1 after a message. */
+int play(const struct load *load, int op);
+
+/* The file system under test. */
+struct subject {
+	const char *type;
+	const char *source;
+	const char *options;
+	int ubi;	    /* MTD device to attach first, NONE: no UBI */
+	const char *before; /* shell commands around its mounts, or NULL */
+	const char *after;
+};
+
+/* subject.c. Both are quiet: errno says why not. */
+int subject_mount(const struct subject *subject);
+int subject_unmount(const struct subject *subject);
+
+/* journal.c: the chip's journal. Each says what failed, and returns -1. */
+int journal_say(const char *format, ...) __attribute__((format(printf, 1, 2)));
+int journal_recorded(uint32_t *operations);
+int journal_checked(uint32_t *operations); /* of the check, so far */
+
+/* Give the operations of the load their begun and returned. */
+int journal_read_marks(struct load *load);
+
+/* Kind of each recorded operation: 'p', 'o', 'b' or 'e', as a string. */
+char *journal_kinds(void);
+
+enum verdict {
+	HELD,
+	UNMOUNTABLE,
+	LOST,	      /* what was synced is not there, or is older */
+	WRONG,	      /* content that never was */
+	UNREADABLE,   /* a name is there, reading it fails */
+	RESURRECTED,  /* what was deleted and synced is there */
+	UNKNOWN,      /* a name that never was */
+	RENAME_TWICE, /* renamed, and there under both names */
+	NOT_AFTER,    /* a write and a sync after the cut do not hold */
+	KERNEL,	      /* the kernel warned of itself */
+	VERDICTS,
+};
+
+extern const char *const verdict_names[];
+/* A letter for each. */
+extern const char verdict_letters[];
+
+struct finding {
+	enum verdict verdict;
+	char what[160];
+};
+
+/* judge.c: whether what is mounted is what the load may have left after so many
+ * flash operations. in_next: the next has begun. seen: a digest of all that was
+ * seen. */
+void judge(const struct load *load, uint32_t operations, bool in_next,
+	   struct finding *finding, uint64_t *seen);
+
+void found(struct finding *finding, enum verdict verdict, const char *format,
+	   ...) __attribute__((format(printf, 3, 4)));
+
+/* kernel.c: what the kernel says of itself. */
+int kernel_open(void);
+void kernel_judge(struct finding *finding);
+
+#endif

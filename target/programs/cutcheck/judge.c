@@ -1,0 +1,359 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * The oracle: what may lie on flash after a cut.
+ *
+ * A name stands for what it stood for when it was last synced (by sync, or by
+ * fsync of its folder), or for what any later operation made of it. A file that
+ * was synced (by sync, by fsync of it, by an O_SYNC write) and has had a name
+ * ever since is there under some name. A file's bytes are each those of the
+ * last sync or of a later operation, and so is its size; where a file was
+ * longer or shorter meanwhile, a byte may also be 0. What counts as synced had
+ * returned before the cut; what had begun may have happened in part.
+ */
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "diag.h"
+#include "judge.h"
+
+const char *const verdict_names[] = {"held",	     "unmountable",
+				     "lost",	     "wrong content",
+				     "unreadable",   "resurrected",
+				     "unknown name", "two names after a rename",
+				     "not writable", "kernel warning"};
+const char verdict_letters[] = ".MLWERU2AK";
+
+struct seen {
+	bool there;
+	bool folder;
+	ino_t number;
+
+	/* The first of the events that it may stand for, and which of them fit
+	 * what it holds: a bit each. Files may be equal. */
+	int first;
+	uint64_t fits;
+};
+
+#define EVENTS_TOLD 64
+
+void found(struct finding *finding, enum verdict verdict, const char *format,
+	   ...)
+{
+	va_list list;
+
+	if (finding->verdict != HELD)
+		return;
+	finding->verdict = verdict;
+	va_start(list, format);
+	vsnprintf(finding->what, sizeof(finding->what), format, list);
+	va_end(list);
+}
+
+static void digest(uint64_t *to, const void *from, size_t bytes)
+{
+	const uint8_t *byte = from;
+	uint64_t word;
+
+	/* FNV-1a, eight bytes at once */
+	for (; bytes >= sizeof(word); bytes -= sizeof(word)) {
+		memcpy(&word, byte, sizeof(word));
+		*to = (*to ^ word) * 0x100000001b3u;
+		byte += sizeof(word);
+	}
+	while (bytes--)
+		*to = (*to ^ *byte++) * 0x100000001b3u;
+}
+
+/* The last operation that had returned at the cut and kept what is asked for:
+ * a name, by its folder's, or an inode. */
+static int kept(const struct moment *m, int folder, int inode)
+{
+	const struct op *op;
+	int i;
+
+	for (i = m->last; i >= 0; i--) {
+		op = &m->load->op[i];
+		if (op->returned > m->operations)
+			continue;
+		if (op->what == OP_SYNC)
+			break;
+		if (inode != NONE && op->inode == inode &&
+		    (op->what == OP_FSYNC || op->what == OP_SWRITE))
+			break;
+		if (inode == NONE && op->what == OP_FSYNCDIR &&
+		    op->name == folder)
+			break;
+	}
+	return i;
+}
+
+/* -1: it cannot be read. */
+static ssize_t read_file(const char *path)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	size_t have = 0;
+	ssize_t got = -1;
+
+	if (fd < 0)
+		return -1;
+	while (have < sizeof(data) &&
+	       (got = read(fd, data + have, sizeof(data) - have)) > 0)
+		have += (size_t)got;
+	close(fd);
+	return got < 0 ? -1 : (ssize_t)have;
+}
+
+/* What a name may stand for: from what was kept on. Returns the first event of
+ * these; those before it are over. */
+static int first_event(const struct name *name, int from)
+{
+	int i = 0;
+
+	while (i + 1 < name->events && name->event[i + 1].op <= from)
+		i++;
+	return i;
+}
+
+static bool may_be_absent(const struct moment *m, const struct name *name,
+			  int from)
+{
+	int i = first_event(name, from);
+
+	if (name->event[i].op > from)
+		return true;
+	for (; i < name->events && name->event[i].op <= m->last; i++)
+		if (name->event[i].inode == NONE)
+			return true;
+	return false;
+}
+
+static void fits(struct seen *seen, int event)
+{
+	int bit = event - seen->first;
+
+	seen->fits |= 1ull << (bit < EVENTS_TOLD ? bit : EVENTS_TOLD - 1);
+}
+
+/* Whether what the name holds may be this inode. */
+static bool is_inode(const struct moment *m, int number,
+		     const struct seen *seen, int inode)
+{
+	const struct name *name = &m->load->name[number];
+	int i, bit;
+
+	for (i = seen->first; seen->fits && i < name->events; i++) {
+		bit = i - seen->first;
+		bit = bit < EVENTS_TOLD ? bit : EVENTS_TOLD - 1;
+		if (name->event[i].inode == inode && seen->fits >> bit & 1)
+			return true;
+	}
+	return false;
+}
+
+static void judge_absent(const struct moment *m, const struct name *name,
+			 int from, struct finding *finding)
+{
+	if (!may_be_absent(m, name, from))
+		found(finding, LOST, "%s is not there", name->path);
+}
+
+/* The file in data is one of those that the name may stand for. */
+static void judge_file(const struct moment *m, const struct name *name,
+		       size_t had, struct seen *seen, struct finding *finding)
+{
+	const char *why, *wrong = NULL;
+	bool older = false, some = false;
+	int i, inode;
+
+	for (i = seen->first; i < name->events; i++) {
+		inode = name->event[i].inode;
+		if (name->event[i].op > m->last)
+			break;
+		if (inode == NONE || m->load->inode[inode].folder)
+			continue;
+		some = true;
+		why = wrong_content(m, inode, kept(m, NONE, inode), had);
+		if (!why) {
+			fits(seen, i);
+			continue;
+		}
+		wrong = why;
+		older = older || !wrong_content(m, inode, -1, had);
+	}
+	if (seen->fits)
+		return;
+	if (!some)
+		found(finding, RESURRECTED, "%s is there again", name->path);
+	else
+		found(finding, older ? LOST : WRONG, "%s: %s", name->path,
+		      wrong);
+}
+
+static void judge_folder(const struct moment *m, const struct name *name,
+			 struct seen *seen, struct finding *finding)
+{
+	int i, inode;
+
+	for (i = seen->first; i < name->events; i++) {
+		inode = name->event[i].inode;
+		if (name->event[i].op > m->last || inode == NONE)
+			continue;
+		if (m->load->inode[inode].folder)
+			fits(seen, i);
+	}
+	if (seen->fits)
+		return;
+	found(finding, RESURRECTED, "the folder %s is there again", name->path);
+}
+
+static void judge_name(const struct moment *m, int number, struct seen *seen,
+		       struct finding *finding, uint64_t *all)
+{
+	const struct name *name = &m->load->name[number];
+	int from = kept(m, name->parent, NONE);
+	char path[PATH_MAX];
+	struct stat st;
+	ssize_t had;
+
+	*seen = (struct seen){0};
+	if (!name->events)
+		return;
+	seen->first = first_event(name, from);
+	snprintf(path, sizeof(path), MOUNTPOINT "/%s", name->path);
+	digest(all, name->path, strlen(name->path));
+	if (lstat(path, &st)) {
+		if (errno != ENOENT && errno != ENOTDIR)
+			found(finding, UNREADABLE, "%s: %s", name->path,
+			      strerror(errno));
+		else
+			judge_absent(m, name, from, finding);
+		return;
+	}
+	seen->there = true;
+	seen->folder = S_ISDIR(st.st_mode);
+	seen->number = st.st_ino;
+	digest(all, &seen->folder, sizeof(seen->folder));
+	if (seen->folder) {
+		judge_folder(m, name, seen, finding);
+		return;
+	}
+	had = read_file(path);
+	if (had < 0) {
+		found(finding, UNREADABLE, "%s: %s", name->path,
+		      strerror(errno));
+		return;
+	}
+	digest(all, data, (size_t)had);
+	judge_file(m, name, (size_t)had, seen, finding);
+}
+
+/* A file that was kept under some name, and has had one ever since, has one. */
+static void judge_inode(const struct moment *m, int inode,
+			const struct seen *seen, struct finding *finding)
+{
+	int n, at, is = kept(m, NONE, inode);
+	const struct name *was = NULL, *name;
+
+	if (is < 0 || m->load->inode[inode].gone <= m->last)
+		return;
+	for (n = 0; n < m->load->names; n++) {
+		name = &m->load->name[n];
+		if (!name->events)
+			continue;
+		if (is_inode(m, n, &seen[n], inode))
+			return;
+		at = first_event(name, is);
+		if (name->event[at].inode == inode && name->event[at].op <= is)
+			was = name;
+	}
+	if (was)
+		found(finding, LOST, "what was %s has no name", was->path);
+}
+
+static void judge_rename(const struct moment *m, int number,
+			 const struct seen *seen, struct finding *finding)
+{
+	const struct op *op = &m->load->op[number];
+
+	if (op->what != OP_RENAME || m->load->inode[op->inode].linked)
+		return;
+	if (seen[op->name].there && seen[op->to].there &&
+	    seen[op->name].number == seen[op->to].number &&
+	    is_inode(m, op->name, &seen[op->name], op->inode) &&
+	    is_inode(m, op->to, &seen[op->to], op->inode))
+		found(finding, RENAME_TWICE, "%s and %s are one file",
+		      m->load->name[op->name].path, m->load->name[op->to].path);
+}
+
+static bool known(const struct load *load, const char *path)
+{
+	int i;
+
+	for (i = 0; i < load->names; i++)
+		if (!strcmp(load->name[i].path, path))
+			return true;
+	return !strcmp(path, "lost+found");
+}
+
+/* Every name in a folder is one of the load's. */
+static void judge_names(const struct load *load, const char *folder,
+			struct finding *finding)
+{
+	char path[PATH_MAX], below[PATH_MAX];
+	struct dirent *entry;
+	DIR *dir;
+
+	snprintf(path, sizeof(path), MOUNTPOINT "/%s", folder);
+	dir = opendir(path);
+	if (!dir) {
+		found(finding, UNREADABLE, "folder %s: %s", folder,
+		      strerror(errno));
+		return;
+	}
+	while ((entry = readdir(dir))) {
+		if (!strcmp(entry->d_name, ".") || !strcmp(entry->d_name, ".."))
+			continue;
+		snprintf(below, sizeof(below), "%s%s%s", folder,
+			 *folder ? "/" : "", entry->d_name);
+		if (!known(load, below))
+			found(finding, UNKNOWN, "%s", below);
+	}
+	closedir(dir);
+}
+
+void judge(const struct load *load, uint32_t operations, bool in_next,
+	   struct finding *finding, uint64_t *seen_all)
+{
+	struct moment m = {.load = load, .operations = operations};
+	struct seen *seen = allocate((unsigned)load->names + 1, sizeof(*seen),
+				     "what was seen");
+	int i;
+
+	/* without a flash operation it may have begun and returned at the cut
+	 */
+	for (i = 0; i < load->ops; i++)
+		if (i < load->base ||
+		    load->op[i].begun < operations + in_next ||
+		    load->op[i].returned <= operations)
+			m.last = i;
+	*seen_all = 0xcbf29ce484222325u;
+	judge_names(load, "", finding);
+	for (i = 0; i < load->names; i++) {
+		judge_name(&m, i, &seen[i], finding, seen_all);
+		if (seen[i].there && seen[i].folder)
+			judge_names(load, load->name[i].path, finding);
+	}
+	for (i = 0; i < load->inodes; i++)
+		judge_inode(&m, i, seen, finding);
+	for (i = load->base; i <= m.last; i++)
+		judge_rename(&m, i, seen, finding);
+	free(seen);
+}

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * What the kernel says of itself: a warning, a bug, a hung task. Its log is
+ * read after each point, a record a read(2).
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cutcheck.h"
+#include "diag.h"
+
+#define LOG "/dev/kmsg"
+
+static const char *const signs[] = {"WARNING: ", "BUG: ", "UBSAN: ",
+				    "INFO: task ", "------------[ cut here"};
+static int fd = -1;
+
+int kernel_open(void)
+{
+	fd = open(LOG, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+	if (fd < 0 || lseek(fd, 0, SEEK_END) < 0)
+		return fail_errno("open", LOG);
+	return 0;
+}
+
+void kernel_judge(struct finding *finding)
+{
+	char record[2048], *said;
+	size_t i;
+	ssize_t got;
+
+	while ((got = read(fd, record, sizeof(record) - 1)) > 0 ||
+	       (got < 0 && errno == EPIPE)) { /* some were overwritten */
+		record[got > 0 ? got : 0] = '\0';
+		said = strchr(record, ';');
+		for (i = 0; said && i < sizeof(signs) / sizeof(*signs); i++)
+			if (strstr(said, signs[i]))
+				found(finding, KERNEL, "%.*s",
+				      (int)strcspn(said + 1, "\n"), said + 1);
+	}
+}

@@ -1,0 +1,172 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * cutcheck: cuts the power at each flash operation of loads, and checks what is
+ * there then.
+ *
+ * Each load of a file is recorded once by the chip's journal (module powercut):
+ * mount, operations, unmount. Then for each operation and each variant of
+ * tearing it, the chip is brought to that state; the file system is mounted and
+ * judged by what sync and fsync promised (judge.c); a file is written and
+ * synced; the file system is mounted again and must show the same and that
+ * file. One JSON line a load. The board is not booted in between: a point takes
+ * two mounts.
+ *
+ * Needs root, and a file system that has been made and mounted once. Before
+ * each point its name goes to the console, so that it is known if the kernel
+ * dies.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "cut.h"
+#include "diag.h"
+#include "options.h"
+
+static int take_text(void *context, const char *value, size_t offset)
+{
+	*(const char **)((char *)context + offset) = value;
+	return 0;
+}
+
+static int take_number(void *context, const char *value, size_t offset)
+{
+	char *end;
+
+	*(unsigned long *)((char *)context + offset) = strtoul(value, &end, 10);
+	return *end || end == value ? fail("%s: expected a whole number", value)
+				    : 0;
+}
+
+#define TAKE(option, how, field)                                             \
+	static int take_##option(void *context, const char *value)           \
+	{                                                                    \
+		return how(context, value, offsetof(struct request, field)); \
+	}
+
+TAKE(type, take_text, subject.type)
+TAKE(source, take_text, subject.source)
+TAKE(options, take_text, subject.options)
+TAKE(before, take_text, subject.before)
+TAKE(after, take_text, subject.after)
+TAKE(loads, take_text, loads)
+TAKE(first_load, take_number, first_load)
+TAKE(last_load, take_number, last_load)
+TAKE(from, take_number, from)
+TAKE(to, take_number, to)
+TAKE(every, take_number, every)
+TAKE(seed, take_number, seed)
+TAKE(seeds, take_number, seeds)
+
+static int take_ubi(void *context, const char *value)
+{
+	((struct request *)context)->subject.ubi = atoi(value);
+	return 0;
+}
+
+static int take_variant(void *context, const char *value)
+{
+	struct request *request = context;
+
+	if (request->variant_count == VARIANTS_MAX)
+		return fail("more than %d variants", VARIANTS_MAX);
+	request->variants[request->variant_count++] = value;
+	return 0;
+}
+
+static int take_lie(void *context, const char *value)
+{
+	(void)value;
+	((struct request *)context)->lie = true;
+	return 0;
+}
+
+static int take_recovery(void *context, const char *value)
+{
+	(void)value;
+	((struct request *)context)->recovery = true;
+	return 0;
+}
+
+static int take_check(void *context, const char *value)
+{
+	(void)value;
+	((struct request *)context)->check = true;
+	return 0;
+}
+
+static int take_shift(void *context, const char *value)
+{
+	((struct request *)context)->shift = atol(value);
+	return 0;
+}
+
+static const struct option_decl options[] = {
+	{"type", "NAME", "the file system, as mount(2) knows it", take_type},
+	{"source", "NAME", "what is mounted", take_source},
+	{"options", "WORDS", "of the mount (none)", take_options},
+	{"ubi", "MTD", "attach this MTD device to UBI first (no UBI)",
+	 take_ubi},
+	{"before", "COMMAND", "before each mount (none)", take_before},
+	{"after", "COMMAND", "after each unmount (none)", take_after},
+	{"first-load", "N", "of the file, from 0 (0)", take_first_load},
+	{"last-load", "N", "of the file (the last)", take_last_load},
+	{"from", "K", "first operation to cut after, from 0 (0)", take_from},
+	{"to", "K", "last one (all)", take_to},
+	{"every", "N", "cut after each n-th operation only (1)", take_every},
+	{"variant", "NAME", "of tearing the next operation; may be repeated",
+	 take_variant},
+	{"seed", "N", "first seed of the variants (1)", take_seed},
+	{"seeds", "N", "seeds tried for each but \"before\" (1)", take_seeds},
+	{"recovery", NULL, "cut each operation of the first mount too",
+	 take_recovery},
+	{"plant-lying-sync", NULL, "to try the checker: no sync is done",
+	 take_lie},
+	{"plant-shift", "N", "to try the checker: the chip is N operations off",
+	 take_shift},
+	{"check", NULL, "only read the loads, and count them", take_check},
+	{NULL, NULL, "the file of loads", take_loads},
+};
+
+static int check_loads(const struct request *request)
+{
+	int n, error = 0;
+
+	for (n = 0; !error; n++) {
+		struct load load = {0};
+
+		error = load_read(request->loads, n, &load);
+		load_free(&load);
+	}
+	if (error > 0)
+		printf("%d loads\n", n - 1);
+	return error < 0 ? -1 : 0;
+}
+
+int main(int argc, char **argv)
+{
+	struct request request = {
+		.subject = {.options = "", .ubi = NONE},
+		.last_load = INT32_MAX,
+		.to = UINT32_MAX,
+		.every = 1,
+		.seed = 1,
+		.seeds = 1,
+	};
+	bool helped;
+
+	(void)argc;
+	diag_program = "cutcheck";
+	if (options_walk(options, sizeof(options) / sizeof(*options), argv + 1,
+			 &request, "OPTION... LOADS",
+			 "Cuts the power at each flash operation of loads.",
+			 &helped))
+		return helped ? EXIT_OK : EXIT_USAGE;
+	if (!request.loads || !request.subject.type || !request.every ||
+	    !request.variant_count) {
+		fail("needs --type, --variant and a file of loads");
+		return EXIT_USAGE;
+	}
+	if (request.check)
+		return check_loads(&request) ? EXIT_RUN_FAILED : EXIT_OK;
+	return campaign(&request) ? EXIT_RUN_FAILED : EXIT_OK;
+}

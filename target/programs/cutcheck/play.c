@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* The load's operations, as system calls; each call is checked. */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "checked.h"
+#include "cutcheck.h"
+#include "diag.h"
+
+static int write_mapped(int fd, const struct op *op, const uint8_t *data,
+			const char *path)
+{
+	uint64_t end = op->at + op->bytes;
+	uint8_t *map =
+		mmap(NULL, end, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+
+	if (map == MAP_FAILED)
+		return fail_errno("map", path);
+	memcpy(map + op->at, data, op->bytes);
+	if (munmap(map, end))
+		return fail_errno("unmap", path);
+	return 0;
+}
+
+static int write_op(const struct load *load, int number, const char *path)
+{
+	const struct op *op = &load->op[number];
+	int fd = checked_open(
+		path, op->what == OP_SWRITE ? O_WRONLY | O_SYNC : O_RDWR, 0);
+	const uint8_t *data = load_bytes(load, number);
+	int error = 0;
+
+	if (fd < 0)
+		return -1;
+	if (op->what == OP_MWRITE)
+		error = write_mapped(fd, op, data, path);
+	else if (pwrite(fd, data, op->bytes, (off_t)op->at) !=
+		 (ssize_t)op->bytes)
+		error = fail_errno("write", path);
+	return checked_close(fd, path) || error ? -1 : 0;
+}
+
+static int sync_op(const char *path, int flags)
+{
+	int fd = checked_open(path, flags, 0);
+	int error;
+
+	if (fd < 0)
+		return -1;
+	error = checked_fsync(fd, path);
+	return checked_close(fd, path) || error ? -1 : 0;
+}
+
+static int create(const char *path)
+{
+	int fd = checked_open(path, O_WRONLY | O_CREAT | O_EXCL, 0644);
+
+	return fd < 0 ? -1 : checked_close(fd, path);
+}
+
+int play(const struct load *load, int number)
+{
+	const struct op *op = &load->op[number];
+	const char *name = op->name == NONE ? "" : load->name[op->name].path;
+	char path[PATH_MAX], to[PATH_MAX];
+
+	snprintf(path, sizeof(path), MOUNTPOINT "/%s", name);
+	snprintf(to, sizeof(to), MOUNTPOINT "/%s",
+		 op->to == NONE ? "" : load->name[op->to].path);
+	switch (op->what) {
+	case OP_CREATE:
+		return create(path);
+	case OP_MKDIR:
+		return checked_mkdir(path);
+	case OP_WRITE:
+	case OP_SWRITE:
+	case OP_MWRITE:
+		return write_op(load, number, path);
+	case OP_TRUNCATE:
+		return truncate(path, (off_t)op->bytes)
+			       ? fail_errno("truncate", path)
+			       : 0;
+	case OP_RENAME:
+		return rename(path, to) ? fail_errno("rename", path) : 0;
+	case OP_LINK:
+		return link(path, to) ? fail_errno("link", path) : 0;
+	case OP_UNLINK:
+		return checked_unlink(path);
+	case OP_RMDIR:
+		return checked_rmdir(path);
+	case OP_FSYNC:
+		return sync_op(path, O_RDWR);
+	case OP_FSYNCDIR:
+		return sync_op(path, O_RDONLY | O_DIRECTORY);
+	case OP_SYNC:
+		return checked_syncfs(MOUNTPOINT);
+	}
+	return -1;
+}

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* The outcomes of a load as a JSON line. */
+#include <string.h>
+
+#include "cut.h"
+#include "diag.h"
+#include "json.h"
+
+static void tell_finding(struct json *json, const struct tally *tally,
+			 enum verdict verdict)
+{
+	json_object(json, NULL);
+	json_text(json, "class", verdict_names[verdict]);
+	json_count(json, "count", tally->count[verdict]);
+	json_text(json, "first", tally->where[verdict]);
+	json_text(json, "what", tally->first[verdict].what);
+	json_end(json);
+}
+
+int tell(const struct request *request, const struct load *load,
+	 const struct tally *tally)
+{
+	struct json json = {.out = stdout};
+	int i;
+
+	json_object(&json, NULL);
+	json_text(&json, "load", load->title);
+	json_count(&json, "operations", tally->operations);
+	json_count(&json, "points", tally->points);
+	json_count(&json, "recovery_points", tally->recovery_points);
+	json_count(&json, "held", tally->count[HELD]);
+	json_text(&json, "kinds", tally->kinds);
+	json_object(&json, "outcomes");
+	for (i = 0; i < request->variant_count; i++)
+		json_text(&json, request->variants[i], tally->outcome[i]);
+	json_end(&json);
+	json_array(&json, "findings");
+	for (i = 1; i < VERDICTS; i++)
+		if (tally->count[i])
+			tell_finding(&json, tally, i);
+	json_end(&json);
+	json_end(&json);
+	return json_finish(&json);
+}
+
+int tell_refused(const struct load *load)
+{
+	struct json json = {.out = stdout};
+
+	json_object(&json, NULL);
+	json_text(&json, "load", load->title);
+	json_text(&json, "refused", strerror(diag_errno()));
+	json_end(&json);
+	return json_finish(&json);
+}

@@ -1,0 +1,165 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""A run over Dask's workers is the plain run, whatever becomes of some workers."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+
+import pytest
+from distributed import Client, LocalCluster, get_worker
+from test_run import fake, read
+
+from nandlab.analysis.compare import compare
+from nandlab.base.errors import NandlabError, UsageError
+from nandlab.board.fake import FakeBoard
+from nandlab.campaign import batch, cluster, worker
+from nandlab.campaign.worker import Lacking, work
+from nandlab.cli.progress import Silent
+from nandlab.plan import study
+from nandlab.plan.trialspec import TrialSpec
+from nandlab.results.folder import RunFolder
+from nandlab.trial import run as runner
+
+
+@pytest.fixture
+def specs(tmp_path: Path) -> list[TrialSpec]:
+    return study.plan(read(tmp_path))
+
+
+def plain(home: Path, specs: list[TrialSpec]) -> RunFolder:
+    board = fake()
+    folder = runner.open_folder(runner.head(read(home), specs, board), home / "plain")
+    asyncio.run(runner.execute(folder, specs, board, runner.Here(board, 2), Silent()))
+    return folder
+
+
+def spread(home: Path, specs: list[TrialSpec], workers: int = 2) -> RunFolder:
+    """A run over workers that are threads of this process."""
+    board = fake()
+    folder = runner.open_folder(runner.head(read(home), specs, board), home / "spread")
+
+    async def go() -> None:
+        async with (
+            LocalCluster(
+                n_workers=workers,
+                threads_per_worker=1,
+                processes=False,
+                dashboard_address=None,
+                asynchronous=True,
+            ) as there,
+            Client(there, asynchronous=True) as client,
+        ):
+            model = specs[0].board
+            engine = cluster.Cluster(client, board, batch.asked(board, model, {}), workers, work)
+            await runner.execute(folder, specs, board, engine, Silent())
+
+    asyncio.run(go())
+    return folder
+
+
+def test_a_run_over_workers_is_the_plain_run_and_runs_each_trial_once(
+    tmp_path: Path,
+    specs: list[TrialSpec],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    board = fake()
+    monkeypatch.setattr(worker, "_board", lambda asked: board)
+    assert compare(spread(tmp_path, specs, 3), plain(tmp_path, specs)) == []
+    assert len(board.jobs) == len(specs)
+
+
+def test_a_worker_that_lacks_the_board_is_sent_it_once(
+    tmp_path: Path,
+    specs: list[TrialSpec],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    packed: list[Path] = []
+    taken: list[bytes] = []
+
+    def prepared(asked: str) -> FakeBoard:
+        if not taken:
+            raise Lacking
+        return fake()
+
+    def pack(model: object, lock: object, file: Path) -> None:
+        packed.append(file)
+        file.write_bytes(b"a board")
+
+    monkeypatch.setattr(worker, "_board", prepared)
+    monkeypatch.setattr(cluster, "pack", pack)
+    monkeypatch.setattr(
+        "nandlab.kit.packages.take_in", lambda file: taken.append(file.read_bytes())
+    )
+    assert compare(spread(tmp_path, specs), plain(tmp_path, specs)) == []
+    assert len(packed) == 1
+    assert taken == [b"a board"] * 2
+
+
+def test_a_worker_that_cannot_keep_the_board_is_let_go(
+    tmp_path: Path,
+    specs: list[TrialSpec],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def never(asked: str) -> FakeBoard:
+        raise Lacking
+
+    monkeypatch.setattr(worker, "_board", never)
+    monkeypatch.setattr(cluster, "pack", lambda model, lock, file: file.write_bytes(b""))
+    monkeypatch.setattr("nandlab.kit.packages.take_in", lambda file: None)
+    with pytest.raises(NandlabError, match="does not keep the board's packages"):
+        spread(tmp_path, specs)
+
+
+def test_a_worker_that_cannot_run_trials_is_let_go_and_the_others_do_its_part(
+    tmp_path: Path,
+    specs: list[TrialSpec],
+    monkeypatch: pytest.MonkeyPatch,
+    capfd: pytest.CaptureFixture[str],
+) -> None:
+    def prepared(asked: str) -> FakeBoard:
+        if get_worker().name == 0:
+            raise UsageError("QEMU is not there")
+        return fake()
+
+    monkeypatch.setattr(worker, "_board", prepared)
+    assert compare(spread(tmp_path, specs, 3), plain(tmp_path, specs)) == []
+    told = [line for line in capfd.readouterr().err.splitlines() if "is let go" in line]
+    assert len(told) == 1
+    assert told[0].endswith("is let go: QEMU is not there")
+
+
+def test_a_run_that_no_worker_can_do_ends_with_every_reason(
+    tmp_path: Path,
+    specs: list[TrialSpec],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def full(asked: str) -> FakeBoard:
+        raise OSError(28, "No space left on device", "/cache")
+
+    monkeypatch.setattr(worker, "_board", full)
+    with pytest.raises(NandlabError, match="no worker is left") as raised:
+        spread(tmp_path, specs)
+    assert str(raised.value).count("No space left on device: '/cache'") == 2
+
+
+def test_workers_with_another_nandlab_board_or_program_run_nothing(
+    tmp_path: Path,
+    specs: list[TrialSpec],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    board = fake()
+    monkeypatch.setattr(worker, "_board", lambda asked: board)
+    with monkeypatch.context() as other:
+        other.setattr(worker, "code", lambda: "other")
+        with pytest.raises(NandlabError, match="it has another nandlab"):
+            spread(tmp_path, specs)
+    with monkeypatch.context() as other:
+        other.setattr(worker, "_board", lambda asked: FakeBoard(key="another"))
+        with pytest.raises(NandlabError, match="its board is another"):
+            spread(tmp_path, specs)
+    with monkeypatch.context() as other:
+        other.setattr(worker, "key", lambda spec, board: "another")
+        with pytest.raises(NandlabError, match="would be another there"):
+            spread(tmp_path, specs)
+    assert board.jobs == []

@@ -1,0 +1,262 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Job files of fio: what is read, what is refused with its place, and that no text does worse."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import tempfile
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from native import native
+from typer.testing import CliRunner
+
+from nandlab.base.errors import UsageError
+from nandlab.catalog.files import read_toml, validate
+from nandlab.catalog.workload import WorkloadModel
+from nandlab.cli.main import app
+from nandlab.fio import jobfile, workload
+from nandlab.fio.options import ALIASES, NOTES, OPTIONS
+
+ROOT = Path(__file__).resolve().parents[2]
+KIB = 1024
+
+
+def read(text: str) -> jobfile.JobFile:
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "j.fio"
+        path.write_text(text)
+        return jobfile.read(path)
+
+
+def wrong(text: str) -> list[str]:
+    with pytest.raises(UsageError) as e:
+        read(text)
+    return [line.partition("j.fio:")[2] for line in str(e.value).splitlines()]
+
+
+def test_global_gives_to_the_jobs_after_it_and_a_stonewall_divides() -> None:
+    found = read(
+        "; begin\n[global]\nbs=8k # 8192\nsize=1m\n\n[Seq-Write]\nrw=write\n[b]\nbs=4k,512\nrw=rw\n"
+        "[global]\nfsync=3\n[2nd]\nwait_for_previous\nreadwrite=randwrite\nsize=64kb\n"
+    )
+    a, b, c = found.jobs
+    assert (a.name, a.line, a.options) == (
+        "seq_write",
+        6,
+        {"bs": "8192", "size": "1048576", "rw": "write"},
+    )
+    assert b.options == {"bs": "4096,512", "size": "1048576", "rw": "rw"}
+    assert (c.name, c.options) == (
+        "job_2nd",
+        {"bs": "8192", "size": "65536", "fsync": "3", "stonewall": "1", "rw": "randwrite"},
+    )
+    assert [[job.name for job in group] for group in found.groups()] == [
+        ["seq_write", "b"],
+        ["job_2nd"],
+    ]
+
+
+@pytest.mark.parametrize(
+    ("line", "options"),
+    [
+        ("bs=,512", {"bs": "4096,512"}),
+        ("bs=4KiB", {"bs": "4000"}),  # as fio 3 has it
+        ("rate=1m", {"rate": "1048576"}),
+        ("rate=,64k", {"rate": "0,65536"}),
+        ("thinktime=2ms", {"thinktime": "2000"}),
+        ("runtime=2m", {"runtime": "120"}),
+        ("startdelay=3", {"startdelay": "3"}),
+        ("sync=1", {"sync": "sync"}),
+        ("rwmixwrite=30", {"rwmixread": "70"}),
+        ("fallocate=0", {"fallocate": "none"}),
+        ("norandommap", {"norandommap": "1"}),
+        ("blocksize=1k", {"bs": "1024"}),
+        ("filesize=1m", {}),
+    ],
+)
+def test_values_as_fio_has_them(line: str, options: dict[str, str]) -> None:
+    (job,) = read(f"[j]\nrw=randwrite\nsize=1m\n{line}\n").jobs
+    assert job.options == {"rw": "randwrite", "size": "1048576", **options}
+
+
+def test_filesize_makes_size() -> None:
+    (job,) = read("[j]\nfilesize=64k\nnrfiles=3\n").jobs
+    assert job.options == {"nrfiles": "3", "size": str(3 * 64 * KIB), "rw": "read"}
+
+
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        ("ioengine=libaio", "4: ioengine=libaio: must be one of psync, sync; requests are made"),
+        ("iodepth=16", "4: iodepth=16: only iodepth=1 can be done"),
+        ("rw=trim", "4: rw=trim: must be one of read, write"),
+        ("rw=randread:8", "4: rw=randread:8: must be one of"),
+        ("bs=1.5k", "4: bs=1.5k: expected bytes as a whole number"),
+        ("bs=0", "4: bs=0: must be 1 to"),
+        ("bs=4k-8k", "4: bs=4k-8k: expected bytes"),
+        ("size=50%", "4: size=50%: expected bytes"),
+        ("size=$mb_memory", "4: size=$mb_memory: no variables"),
+        ("sise=4k", "4: sise: did you mean size?"),
+        ("verify=md5", "4: verify=md5: only verify=0 can be done"),
+        ("bssplit=4k/50:8k/50", "4: bssplit: cannot be done"),
+        ("ramp_time=3", "4: ramp_time: cannot be done"),
+        ("include other.fio", "4: include: give the job file whole"),
+        ("runtime=1500ms", "4: runtime=1500ms: must be whole seconds"),
+        ("filename=/dev/sda", "4: filename=/dev/sda: must be the name of one file"),
+        ("fsync", "4: expected fsync=VALUE"),
+        ("what", "4: what: is no option"),
+        ("direct=true", "4: direct=true: must be 0 or 1"),
+        ("numjobs=100", "4: numjobs=100: must be 1 to 64"),
+        ("time_based", "1: [j]: time_based needs a runtime"),
+        ("bs=2m", "1: [j]: bs 2,097,152 is more than a file's 1,048,576 bytes"),
+        ("filesize=2m", "1: [j]: size is not filesize times nrfiles"),
+        ("[j]", "4: [j]: is called j here, as that of line 1"),
+        ("[ö]", "4: [ö]: a job's name has a letter or a digit"),
+        ("nrfiles=2\nfilename=x", "1: [j]: filename is of one file"),
+        ("rw=randrw\nbs=4k,8k", "1: [j]: a random mix of two block sizes needs norandommap"),
+    ],
+)
+def test_what_cannot_be_done_is_refused_by_name_and_place(line: str, said: str) -> None:
+    told = wrong(f"[j]\nrw=write\nsize=1m\n{line}\n")
+    assert told[0].startswith(said), told
+
+
+def test_all_mistakes_are_told_at_once_and_files_that_are_none() -> None:
+    assert len(wrong("x=1\n[a]\nsize=x\nnice=3\n[b]\nbs=q\n")) == 4
+    assert wrong("[a]\nrw=read\n") == ["1: [a]: size is missing"]
+    assert wrong("# nothing\n") == [" has no job: begin one with [NAME]"]
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "j.fio"
+        path.write_bytes(b"\xff\xfe")
+        with pytest.raises(UsageError, match="is no text in UTF-8"):
+            jobfile.read(path)
+        path.write_bytes(b"#" * (2 << 20))
+        with pytest.raises(UsageError, match="is no job file"):
+            jobfile.read(path)
+
+
+def test_what_changes_nothing_is_told_and_a_workload_is_made(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("j.fio").write_text("[global]\ndirectory=/data\nsize=64k\n[w]\nrw=write\nfsync=1\n[r]\n")
+    done = CliRunner().invoke(app, ["workload", "from-fio", "j.fio"])
+    assert done.exit_code == 0, done.output
+    assert done.stdout.splitlines()[-1] == "j.toml"
+    assert "j.fio: line 2: directory: files are in the mountpoint" in done.stderr
+    made = validate(read_toml(Path("j.toml")), WorkloadModel, "j.toml")
+    assert [p.name for p in made.phases] == ["layout", "group_1"]
+    assert [o.name for o in made.operations] == ["w_write", "w_fsync", "r_read"]
+    assert [o.name for o in made.operations if o.durable] == ["w_fsync"]
+    assert made.headline is not None
+    assert made.headline.figure == "time"
+    again = CliRunner().invoke(app, ["workload", "from-fio", "j.fio"])
+    assert isinstance(again.exception, UsageError)
+    assert "it is there already" in str(again.exception)
+
+
+def test_where_the_job_file_sets_the_time_the_headline_is_a_latency() -> None:
+    text = "[w]\nrw=write\nsize=64k\nrate=8k\nfdatasync=2\n"
+    assert 'figure = "latency.fdatasync.p99"' in workload.text(read(text), "w")
+
+
+def test_the_example_of_the_docs_is_read() -> None:
+    found = jobfile.read(ROOT / "docs" / "examples" / "fio" / "device.fio")
+    assert [len(group) for group in found.groups()] == [1, 1, 1]
+    assert [job.name for job in found.jobs] == ["log", "settings", "read_back"]
+
+
+def test_docs_list_every_option() -> None:
+    page = (ROOT / "docs" / "fio.md").read_text()
+    assert [name for name in (*OPTIONS, *NOTES) if f"`{name}`" not in page] == []
+
+
+def spelled(number: int) -> st.SearchStrategy[str]:
+    """A number of bytes as fio may have it."""
+    ways = [str(number)]
+    for power, prefix in enumerate("kmg", 1):
+        if number and number % KIB**power == 0:
+            more = (prefix, prefix.upper(), f"{prefix}b", f"{prefix}i")
+            ways += [f"{number // KIB**power}{each}" for each in more]
+    return st.sampled_from(ways)
+
+
+@st.composite
+def written(draw: st.DrawFn) -> tuple[str, dict[str, str]]:
+    """A job in one of the ways to write it, and what must be read."""
+    bs = draw(st.sampled_from([512, 1000, 4096]))
+    options = {
+        "rw": draw(st.sampled_from(["read", "write", "randread", "randwrite", "rw", "randrw"])),
+        "bs": str(bs),
+        "nrfiles": str(draw(st.integers(1, 3))),
+        "size": str(bs * draw(st.integers(3, 12))),
+        "fsync": str(draw(st.integers(0, 5))),
+        "end_fsync": str(draw(st.integers(0, 1))),
+        "overwrite": str(draw(st.integers(0, 1))),
+        "numjobs": str(draw(st.integers(1, 2))),
+        "loops": str(draw(st.integers(1, 2))),
+    }
+    names = {**{name: name for name in options}, **{v: k for k, v in ALIASES.items()}}
+    shared: list[str] = []
+    own: list[str] = []
+    for key, value in options.items():
+        shown = draw(spelled(int(value))) if key in ("bs", "size") else value
+        name = draw(st.sampled_from([key, names[key]]))
+        blank = draw(st.sampled_from(["", " ", "\t"]))
+        comment = draw(st.sampled_from(["", " # why", ";", "\n\n; more\n"]))
+        draw(st.sampled_from([shared, own])).append(f"{name}{blank}={blank}{shown}{comment}")
+    head = ["[global]", *shared] if shared else []
+    return "\n".join([*head, "[j]", *own, ""]), options
+
+
+@settings(max_examples=60, deadline=None)
+@given(written())
+def test_however_it_is_written_it_is_the_same_job_and_the_program_does_it(
+    case: tuple[str, dict[str, str]],
+) -> None:
+    text, options = case
+    found = read(text)
+    (job,) = found.jobs
+    assert job.options == options
+    per_file = int(options["size"]) // int(options["nrfiles"]) // int(options["bs"])
+    requests = per_file
+    for name in ("nrfiles", "numjobs", "loops"):
+        requests *= int(options[name])
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "jobs.txt"
+        path.write_text(workload.jobs(found).format(seed=7))
+        argv = [str(native("fiojobs")), str(path), folder]
+        done = subprocess.run(argv, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    told = json.loads(done.stdout)
+    counts = told["operations"]
+    assert set(counts) == set(job.kinds())
+    assert counts.get("read", 0) + counts.get("write", 0) == requests
+    assert sum(told["bytes"].values()) == requests * int(options["bs"])
+
+
+LINES = st.one_of(
+    st.sampled_from(["[a]", "[global]", "[b", "size=4k", "bs=4k", "stonewall", "=", "a=b", "[]"]),
+    st.builds(
+        "{}={}".format,
+        st.sampled_from([*OPTIONS, *ALIASES]),
+        st.one_of(st.text(max_size=8), st.integers().map(str)),
+    ),
+    st.text(max_size=12),
+)
+
+
+@settings(max_examples=300, deadline=None)
+@given(st.lists(LINES, max_size=12))
+def test_any_text_is_read_or_refused_with_its_place(lines: list[str]) -> None:
+    try:
+        found = read("\n".join(lines).encode(errors="replace").decode())
+    except UsageError as e:
+        assert all("j.fio:" in line for line in str(e).splitlines())
+    else:
+        made = workload.text(found, "x")
+        assert made.count("'''") == 2

@@ -1,0 +1,120 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Cuts on the board: every operation is cut, faults planted in the way are caught by name, a point
+alone says what it said among others, and the chip is at the end as it was."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from cutsteps import FEW, on
+
+from nandlab.base.errors import NandlabError, UsageError
+from nandlab.board.job import Job, Step
+from nandlab.board.qemu import QemuBoard
+from nandlab.chip.simulated import FOLDER, IMAGE
+from nandlab.powercut import campaign, found, loads
+from nandlab.powercut.campaign import Campaign
+from nandlab.powercut.job import Points, alone, chip_module, load_chip, subject
+from nandlab.trial.medium import modules
+
+pytestmark = pytest.mark.board
+
+BEFORE = Points(variants=("before",))
+TORN = Points(variants=("before", "prefix", "subset", "done"))
+
+
+def cut(board: QemuBoard, name: str, points: Points) -> list[dict[str, Any]]:
+    one = Campaign(on(board, name), FEW, points)
+    return asyncio.run(campaign.once(one, points, board))
+
+
+def classes(told: list[dict[str, Any]]) -> set[str]:
+    return {each["class"] for one in told for each in one["findings"]}
+
+
+def test_jffs2_holds_at_every_operation_torn_or_not(board: QemuBoard, tmp_path: Path) -> None:
+    one = Campaign(on(board, "jffs2"), FEW, TORN)
+    seen: list[int] = []
+    asyncio.run(campaign.run(one, board, tmp_path, 1, lambda *told: seen.append(told[0])))
+    result = found.read(tmp_path)
+    assert result.classes == {}
+    assert result.cut == result.recorded
+    assert set(result.cut) == {"new", "over", "away"}
+    assert result.held == result.points > 4 * sum(result.cut.values()) - 10
+    assert result.whole
+    # what is done is not done again
+    asyncio.run(campaign.run(one, board, tmp_path, 1, lambda *told: seen.append(told[0])))
+    assert seen == [1]
+    other = replace(one, points=BEFORE)
+    with pytest.raises(UsageError, match="of another campaign"):
+        asyncio.run(campaign.run(other, board, tmp_path, 1, lambda *told: None))
+
+
+@pytest.mark.parametrize(
+    ("plant", "caught"),
+    [
+        ("--plant-lying-sync", {"lost", "resurrected"}),
+        ("--plant-shift=-1", {"lost", "resurrected"}),
+        ("--plant-shift=-3", {"lost"}),
+        ("--plant-shift=2", {"resurrected"}),
+    ],
+)
+def test_a_planted_fault_is_caught_by_name(board: QemuBoard, plant: str, caught: set[str]) -> None:
+    """A sync that does nothing, operations dropped at the end, a replay that is one off."""
+    words = tuple(plant.split("="))
+    assert caught <= classes(cut(board, "jffs2", replace(BEFORE, plant=words)))
+
+
+def test_ubifs_holds_and_its_recovery_too_but_not_a_lying_sync(board: QemuBoard) -> None:
+    first = replace(TORN, variants=("before", "subset"), last_load=0, every=6)
+    told = cut(board, "ubifs", replace(first, recovery=True))
+    assert classes(told) == set()
+    assert told[0]["recovery_points"] > told[0]["points"] > 0
+    lie = replace(BEFORE, plant=("--plant-lying-sync",), last_load=0, last=8)
+    assert classes(cut(board, "ubifs", lie)) == {"lost"}
+
+
+def test_a_point_alone_says_the_same_each_time(board: QemuBoard) -> None:
+    """Among others and on boards of its own, for a point that holds and one that does not."""
+    shifted = replace(BEFORE, plant=("--plant-shift", "-1"), last_load=0)
+    (whole,) = cut(board, "jffs2", shifted)
+    last = whole["operations"]
+    bad = alone(shifted, 0, last, "before", 1)
+    once, again = cut(board, "jffs2", bad), cut(board, "jffs2", bad)
+    assert once == again
+    assert once[0]["findings"] == whole["findings"]
+    assert classes(cut(board, "jffs2", alone(shifted, 0, 2, "before", 1))) == set()
+
+
+def test_the_chip_is_after_all_points_as_it_was_before(board: QemuBoard) -> None:
+    medium, module = on(board, "jffs2"), chip_module(board)
+    bare = loads.read("bare", "load only\ncreate a\nwrite a 0 9000\nfsync a\nunlink a\nsync\n")
+    words = " ".join(["cutcheck", *subject(medium), "--type", "jffs2"]).replace("--options ", "")
+    back = f"echo goto 0 before 1 > {FOLDER}/journal && sha256sum < {IMAGE}"
+    variants = "--variant before --variant subset --variant unstable"
+    steps = [load_chip(medium, module), modules(medium)]
+    steps.append(Step("cleanmarkers", "mount -t jffs2 mtd0 /mnt && settle && umount /mnt"))
+    steps.append(Step("one", f"{words} --variant before --to 0 ./loads && {back}"))
+    steps.append(Step("all", f"{words} {variants} --seeds 3 ./loads && {back}"))
+    steps.append(Step("ops", f"md5sum < {FOLDER}/journal_ops; cat {FOLDER}/journal_marks"))
+    job = Job(tuple(steps), {**module, "loads": bare.text().encode()})
+    record = asyncio.run(board.run(job))
+    failed = record.failed()
+    assert failed is None, failed.failure()
+    one, every = (record[step].stdout.splitlines()[-1] for step in ("one", "all"))
+    assert one == every
+    assert len(record["ops"].stdout.splitlines()) == 1 + 2 * 5
+
+
+def test_a_load_that_cannot_be_played_is_told(board: QemuBoard) -> None:
+    wrong = loads.read("wrong", "load w\ncreate a\ncreate b\nrename a b/c\n")
+    one = Campaign(on(board, "jffs2"), wrong, BEFORE)
+    told = asyncio.run(campaign.once(one, BEFORE, board))
+    assert told == [{"load": "w", "refused": "Not a directory"}]
+    gone = Campaign(on(board, "jffs2"), loads.read("gone", "load g\nunlink a\n"), BEFORE)
+    with pytest.raises(NandlabError, match="g: operation 1 is on a, which is not there"):
+        asyncio.run(campaign.once(gone, BEFORE, board))

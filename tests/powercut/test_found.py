@@ -1,0 +1,154 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""What a campaign's folder says: sums over its pieces, classes, and the command for one point."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from nandlab.base.errors import NandlabError, UsageError
+from nandlab.board.job import BoardLost
+from nandlab.powercut import campaign, found, loads
+from nandlab.powercut.job import Points
+from nandlab.report import powercuts
+
+HEAD = {
+    **{
+        "format": 1,
+        "identity": "x",
+        "filesystem": "jffs2",
+        "changed": {"summaries": "on"},
+        "chip": "apf27",
+    },
+    **{"partition_mib": 8.0, "board": "apf27", "kernel": "6.1", "load": "ace1", "pieces": 2},
+}
+
+
+def told(title: str, before: str, torn: str, *findings: dict[str, Any]) -> dict[str, Any]:
+    points = sum(letter != " " for letter in before + torn)
+    bad = sum(each["count"] for each in findings)
+    return {
+        **{"load": title, "operations": len(before) - 1, "points": points, "held": points - bad},
+        **{"recovery_points": 0, "kinds": "p" * (len(before) - 1), "findings": list(findings)},
+        "outcomes": {"before": before, "subset": torn},
+    }
+
+
+def finding(name: str, first: str, count: int = 1) -> dict[str, Any]:
+    return {"class": name, "count": count, "first": first, "what": "A is not there"}
+
+
+def folder(tmp_path: Path, *pieces: list[dict[str, Any]]) -> Path:
+    (tmp_path / "powercut.json").write_text(json.dumps(HEAD))
+    for i, each in enumerate(pieces):
+        text = json.dumps({"loads": each, "cpu_s": 1.5})
+        (tmp_path / f"{i:05}.json").write_text(text)
+    return tmp_path
+
+
+def test_pieces_of_a_load_are_put_together(tmp_path: Path) -> None:
+    even = told("a load", ". . .", ". .  ")
+    odd = told("a load", " . L ", " . . ", finding("lost", "3:before:1"))
+    result = found.read(folder(tmp_path, [even], [odd]))
+    assert result.whole
+    assert (result.points, result.held, result.cpu_s) == (9, 8, 3.0)
+    assert result.outcomes["a load"] == {"before": "...L.", "subset": ".... "}
+    assert (result.cut, result.recorded) == ({"a load": 4}, {"a load": 4})
+    (one,) = result.classes.values()
+    assert result.again(one) == (
+        "nandlab powercut --fs jffs2 --load ace1 --chip apf27 --partition-mib 8 --board apf27"
+        " --set summaries=on --title 'a load' --point 3:before:1"
+    )
+    text = "\n".join(found.lines(result))
+    assert "operations cut: 4/4, in 1 loads" in text
+    assert "lost: 1; first: a load: 3:before:1: A is not there" in text
+
+
+def test_what_only_unstable_cells_show_is_a_class_of_its_own(tmp_path: Path) -> None:
+    one = told("x", "..", "L ", finding("lost", "0:subset:1"))
+    two = told("y", "..", "L ", finding("lost", "0:unstable:1", 3))
+    result = found.read(folder(tmp_path, [one, two]))
+    assert {name: each.count for name, each in result.classes.items()} == {
+        "lost": 1,
+        "lost (unstable cells)": 3,
+    }
+    assert "incomplete: 1 of 2 pieces" in "\n".join(found.lines(result))
+
+
+def test_the_picture_has_a_cell_for_each_cut(tmp_path: Path) -> None:
+    one = told("x", "..", "L ", finding("lost", "0:subset:1"))
+    single = powercuts.chart(found.read(folder(tmp_path, [one])))
+    assert len(single.datasets["cells"]) == 3
+    assert "<svg" in single.svg()
+    both = powercuts.chart(found.read(folder(tmp_path, [told("held", "...", ".. "), one])))
+    rows = [cell["row"] for cell in both.datasets["cells"]]
+    assert rows == ["x", "x", "held", "held", "held"]
+    assert both.datasets["cells"][0]["outcome"] == "lost"
+
+
+def test_a_folder_of_something_else_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match=r"no powercut\.json"):
+        found.read(tmp_path)
+    (tmp_path / "mine").write_text("x")
+    with pytest.raises(UsageError, match="not empty"):
+        campaign.begun(tmp_path, HEAD)
+
+
+class Dying:
+    """Stands for a board whose kernel dies at certain points."""
+
+    def __init__(self, *deadly: tuple[int, int]) -> None:
+        self.deadly = deadly
+        self.asked: list[tuple[int, int | None, int, int | None]] = []
+
+    async def run(self, points: Any) -> Any:
+        last = points.last_load
+        self.asked.append((points.first_load, last, points.first, points.last))
+        for load, k in self.deadly:
+            inside = points.first <= k and (points.last is None or k <= points.last)
+            if points.first_load <= load <= last and inside:
+                tail = ["noise", f"cut {FEW.loads[load].title}: {k}:subset:1", "BUG: at"]
+                raise BoardLost("the board's kernel panicked: Oops", tail)
+        return None
+
+
+FEW = loads.read("few", "load a\ncreate x\nload b: c\ncreate x\nload d\ncreate x\n")
+
+
+def test_a_dead_kernel_is_a_finding_and_the_rest_goes_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    import asyncio
+
+    board = Dying((1, 7))
+
+    class Record:
+        def failed(self) -> None:
+            return None
+
+        def __getitem__(self, step: str) -> Any:
+            return type("Step", (), {"stdout": '{"load": "some", "points": 1, "findings": []}\n'})()
+
+    async def run(job: Any) -> Any:
+        await board.run(job)
+        return Record()
+
+    monkeypatch.setattr(campaign, "job", lambda on, loads, points, module: points)
+    monkeypatch.setattr(campaign, "chip_module", lambda board: {})
+    one = campaign.Campaign(on=None, loads=FEW, points=Points())  # type: ignore[arg-type]
+    points = Points(last_load=2)
+    fake = type("Board", (), {"run": staticmethod(run)})()
+    result = asyncio.run(campaign.once(one, points, fake))
+    assert result[0]["load"] == "b: c"
+    assert result[0]["findings"][0]["class"] == "kernel crash"
+    assert result[0]["findings"][0]["first"] == "7:subset:1"
+    assert board.asked == [
+        *((0, 2, 0, None), (0, 0, 0, None), (1, 1, 0, 6)),
+        *((1, 1, 8, None), (2, 2, 0, None)),
+    ]
+
+
+def test_a_board_that_is_lost_before_a_cut_is_an_error() -> None:
+    with pytest.raises(NandlabError, match="lost before a cut: dead"):
+        campaign._points_lost(BoardLost("dead", ["noise"]), FEW)

@@ -1,0 +1,100 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The host's oracle on trees made by hand: what was synced is there, the rest is old, new or
+between; and on chips that the board saved, its verdict is the board's."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import replace
+
+import pytest
+from cutsteps import FEW, on
+
+from nandlab.board.qemu import QemuBoard
+from nandlab.powercut import loads, second
+from nandlab.powercut.campaign import Campaign
+from nandlab.powercut.job import Points, alone
+from nandlab.powercut.oracle import Oracle, Tree, bytes_of
+
+BASE = "mkdir A\ncreate A/x\nwrite A/x 0 100\n"
+BEGAN = 3 + 1
+"""Calls of the base, with its sync."""
+OLD, NEW = bytes_of(2, 0, 100), bytes_of(4, 50, 100)
+
+
+def oracle(calls: str, *ends: tuple[int, int]) -> Oracle:
+    """ends: flash operations before each call began and returned."""
+    text = loads.read("t", f"{BASE}load t\n{calls}")
+    marks = [
+        f"{at} {2 * (BEGAN + i) + which}\n"
+        for i, two in enumerate(ends)
+        for which, at in enumerate(two)
+    ]
+    return Oracle(text, text.loads[0], "".join(marks))
+
+
+def wrong(of: Oracle, tree: Tree, cut: int) -> list[str]:
+    return of.wrong(tree, cut, in_next=False)
+
+
+WRITTEN = oracle("write A/x 50 100\nfsync A/x\n", (0, 1), (1, 3))
+
+
+@pytest.mark.parametrize(
+    ("cut", "content", "holds"),
+    [
+        (0, OLD, True),
+        (1, OLD[:50] + NEW, True),
+        (1, OLD + NEW[50:], True),  # what is past the old end came first
+        (1, OLD + bytes(50), True),
+        (2, OLD, True),
+        (3, OLD, False),
+        (3, OLD[:50] + NEW, True),
+        (3, OLD[:50] + NEW[:99], False),
+        (2, OLD[:99], False),
+        (2, b"\1" + OLD[1:], False),
+    ],
+)
+def test_bytes_are_of_the_last_sync_or_of_later_calls(
+    cut: int, content: bytes, holds: bool
+) -> None:
+    assert (not wrong(WRITTEN, {"A": None, "A/x": content}, cut)) == holds
+
+
+def test_a_name_that_was_synced_is_there_and_one_that_was_deleted_is_not() -> None:
+    of = oracle("rename A/x A/y\nfsyncdir A\nunlink A/y\nsync\n", (0, 1), (1, 2), (2, 3), (3, 5))
+    x, y, none = {"A": None, "A/x": OLD}, {"A": None, "A/y": OLD}, {"A": None}
+    both = {**x, **y}
+    verdicts = {cut: [not wrong(of, tree, cut) for tree in (x, y, none)] for cut in (1, 2, 4, 5)}
+    assert verdicts == {
+        1: [True, True, False],
+        2: [False, True, False],
+        4: [False, True, True],
+        5: [False, False, True],
+    }
+    assert not wrong(of, both, 1)  # judge.c tells it as two names after a rename
+    assert wrong(of, {"A": None, "A/y": OLD, "A/odd": b""}, 2) == ["A/odd never was"]
+    assert wrong(of, {"A": OLD, "A/y": OLD}, 2)[0] == "A: is no file that it may be"
+
+
+def test_a_file_that_was_synced_has_a_name_though_its_folder_was_not() -> None:
+    of = oracle("create A/n\nfsync A/n\n", (0, 0), (0, 2))
+    there = {"A": None, "A/x": OLD}
+    assert not wrong(of, there, 1)
+    assert wrong(of, there, 2) == ["what was made by call 4 has no name"]
+    assert not wrong(of, {**there, "A/n": b""}, 2)
+
+
+@pytest.mark.board
+@pytest.mark.parametrize(
+    ("point", "plant"),
+    [((0, 5, "subset"), ()), ((1, 0, "subset"), ()), ((0, 4, "before"), ("--plant-lying-sync",))],
+)
+def test_both_checkers_say_the_same(
+    board: QemuBoard, point: tuple[int, int, str], plant: tuple[str, ...]
+) -> None:
+    one = Campaign(on(board, "jffs2"), FEW, Points())
+    at = replace(alone(Points(), *point, 1), plant=plant)
+    held, told = asyncio.run(second.tried(one, at, board))
+    assert held == (not plant)
+    assert bool(told) == (not held)

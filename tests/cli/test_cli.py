@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import csv
 import errno
+import io
 import json
 import os
 import subprocess
@@ -153,6 +154,23 @@ def test_one_figure_is_a_number_a_configuration(tmp_path: Path) -> None:
     done = nandlab("show", run.path, "--figure", "apend.p99")
     assert (done.returncode, done.stdout) == (2, "")
     assert "no trial here has a figure 'apend.p99'; nearest: latency.append.p99" in done.stderr
+
+
+def test_several_figures_are_a_table_with_a_row_for_each(tmp_path: Path) -> None:
+    run = samples.folder(tmp_path / "run", samples.study())
+    done = nandlab("show", run.path, "--figure", "chip.*", "--format", "markdown")
+    heads = [line for line in done.stdout.splitlines() if line.startswith("| configuration")]
+    assert heads == ["| configuration | figure | median | range | n |"]
+    told = list(
+        csv.DictReader(
+            io.StringIO(nandlab("show", run.path, "--figure", "chip.*", "--format", "csv").stdout)
+        )
+    )
+    rows = [line.split(" | ") for line in done.stdout.splitlines() if " | chip." in line]
+    assert [(row[0].removeprefix("| "), row[1]) for row in rows] == [
+        (one["configuration"], one["figure"]) for one in told
+    ]
+    assert len({one["figure"] for one in told}) > 2
 
 
 def test_compare_tells_that_no_trial_is_in_both_runs(tmp_path: Path) -> None:

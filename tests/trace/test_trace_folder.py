@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from axe_playwright_python.sync_playwright import Axe
 from fitting import fits
 from playwright.sync_api import sync_playwright
 from rich.console import Console
@@ -29,6 +30,7 @@ from nandlab.catalog.workload import WorkloadModel
 from nandlab.cli import trace as cli_trace
 from nandlab.cli.main import app
 from nandlab.report import trace as page
+from nandlab.report.trace import FLASH_EVENTS
 from nandlab.trace import job, show, timeline, writer
 from nandlab.trace.folder import TraceFolder
 from nandlab.trace.job import Request
@@ -266,6 +268,22 @@ def test_the_parts_of_a_folder_of_before_them_are_refused(tmp_path: Path) -> Non
     assert "trace again" in page.write(TraceFolder(trace.path)).read_text()
 
 
+def test_the_page_s_maps_are_of_the_blocks_that_were_touched(tmp_path: Path) -> None:
+    trace = traced(tmp_path / "t")
+    touched = page._touched(trace)
+    rows = tables.query(trace.events, f"SELECT object FROM events WHERE event IN {FLASH_EVENTS}")
+    blocks = {int(number) // page._pages_per_block(trace) for (number,) in rows}
+    assert (touched.start, touched.stop) == (min(blocks), max(blocks) + 1)
+    assert len(touched) < trace.meta["partition_blocks"]
+    found = {m["name"]: m for m in page._maps(trace, touched)}
+    assert {name: m["total"] for name, m in found.items()} == {
+        name.capitalize(): trace.summary["flash"][name] for name in ("reads", "programs", "erases")
+    }
+    text = page.write(trace).read_text()
+    assert "were not touched" in text
+    assert "It took " in text[: text.index("Timeline")]
+
+
 @pytest.mark.browser
 @pytest.mark.parametrize("width", [1280, 400])
 def test_the_page_draws_the_timeline_and_the_chip(tmp_path: Path, width: int) -> None:
@@ -276,6 +294,9 @@ def test_the_page_draws_the_timeline_and_the_chip(tmp_path: Path, width: int) ->
         errors: list[str] = []
         view.on("pageerror", lambda e: errors.append(str(e)))
         view.goto(path.as_uri())
+        for scheme in ("light", "dark"):
+            view.emulate_media(color_scheme="light" if scheme == "light" else "dark")
+            assert Axe().run(view).response["violations"] == []
         pixels = """id => { const c = document.getElementById(id);
             const d = c.getContext('2d').getImageData(0, 0, c.width, c.height).data;
             const seen = {}; for (let i = 0; i < d.length; i += 4) if (d[i+3] === 255)

@@ -119,7 +119,7 @@ class Cost(Strict):
     kernel: str
     kinds: list[CostKind]
     instructions: int
-    ns: int
+    ns: int | None = Field(description="null: not known, for the board has no such clock")
     share: float | None = Field(description="of the trace's time")
     unpriced: dict[str, int] = Field(description="events whose cost was not measured")
     source: str
@@ -147,6 +147,13 @@ class TraceSummary(Strict):
     warnings: list[str]
 
 
+class BeganFrom(Strict):
+    """A chip image."""
+
+    name: str
+    sha256: str
+
+
 class TraceMeta(Strict):
     """meta.json: what was run on what."""
 
@@ -155,6 +162,8 @@ class TraceMeta(Strict):
     command: str
     before: str
     with_mount: bool
+    copies: dict[str, str] = Field(description="SHA-256 of own files, by their place on the board")
+    image: BeganFrom | None = Field(description="the chip image that it began from")
     filesystem: str
     options: dict[str, str]
     chip: str

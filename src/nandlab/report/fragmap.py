@@ -27,12 +27,7 @@ DOTS_WIDE, DOTS_HIGH = 400, 200
 
 def page(m: FileMap) -> str:
     """The page of a file's map."""
-    data = _points(m)
-    charts = [
-        Chart(f"fragmap-{width}", m.path, CAPTION, data, _spec(width), _spec(width))
-        for width in (layout.WIDE, layout.NARROW)
-    ]
-    wide, narrow = (chart.svg() for chart in charts)
+    wide, narrow = (chart(m, width).svg() for width in (layout.WIDE, layout.NARROW))
     about = f"{m.size:,} bytes in {len(m.rows):,} pages."
     if m.mean is not None and m.rewritten is not None:
         about += (
@@ -50,6 +45,12 @@ def page(m: FileMap) -> str:
         narrow=narrow,
         rows="".join(rows),
     )
+
+
+def chart(m: FileMap, width: int = layout.WIDE) -> Chart:
+    """A file's map as a chart, px wide."""
+    spec = _spec(width)
+    return Chart(f"fragmap-{width}", m.path, CAPTION, _points(m), spec, spec)
 
 
 def _points(m: FileMap) -> dict[str, list[dict[str, Any]]]:

@@ -44,9 +44,11 @@ def some(folder: RunFolder, asked: str, form: str) -> str:
     """
     settings = group(folder.trials())
     wanted = meant(asked, known(settings))
-    found = [(s, s.figure(n)) for s in settings for n in names(s.trials, s.words) if n in wanted]
-    sheets = [_alone(setting, figure) for setting, figure in found]
-    told = [_record(s, e, figure) for s, figure in found for e in s.ensembles]
+    found = [(s, [s.figure(n) for n in names(s.trials, s.words) if n in wanted]) for s in settings]
+    sheets = [_asked(setting, figures) for setting, figures in found if figures]
+    told = [
+        _record(s, e, figure) for s, figures in found for figure in figures for e in s.ensembles
+    ]
     return rendered(form, sheets, [], COLUMNS, told)
 
 
@@ -75,18 +77,32 @@ def _main(setting: Setting) -> Sheet:
     return Sheet(setting.title, ("configuration", "n", *table.head), rows)
 
 
-def _alone(setting: Setting, figure: Figure) -> Sheet:
-    unit = f"{figure.name}, {figure.quantity.base}" if figure.quantity.base else figure.name
-    rows = []
-    for e in setting.ensembles:
-        found = e.spread(figure)
-        told = (
-            (units.exact(found.median), found.extent(figure.form))
-            if found
-            else (units.MISSING,) * 2
+def _asked(setting: Setting, figures: Sequence[Figure]) -> Sheet:
+    """One figure under its name and unit; of several, a row each for a configuration."""
+    pairs = [(e, f) for f in figures for e in setting.ensembles]
+    if len(figures) == 1:
+        alone = ("configuration", _called(figures[0]), "range", "n")
+        return Sheet(
+            setting.title, alone, [(e.label, *_median(e, f), tables.count(e)) for e, f in pairs]
         )
-        rows.append((e.label, *told, tables.count(e)))
-    return Sheet(setting.title, ("configuration", unit, "range", "n"), rows)
+    head = ("configuration", "figure", "median", "range", "n")
+    return Sheet(
+        setting.title,
+        head,
+        [(e.label, _called(f), *_median(e, f), tables.count(e)) for e, f in pairs],
+    )
+
+
+def _called(figure: Figure) -> str:
+    unit = figure.quantity.base
+    return f"{figure.name}, {unit}" if unit else figure.name
+
+
+def _median(e: Ensemble, figure: Figure) -> tuple[str, str]:
+    found = e.spread(figure)
+    if not found:
+        return units.MISSING, units.MISSING
+    return units.exact(found.median), found.extent(figure.form)
 
 
 def _record(setting: Setting, e: Ensemble, figure: Figure) -> Record:

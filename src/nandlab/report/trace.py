@@ -19,7 +19,7 @@ from nandlab import __version__
 from nandlab.base.errors import NandlabError
 from nandlab.base.files import write_whole
 from nandlab.report import html, pngmap
-from nandlab.trace import parts, partshow, show
+from nandlab.trace import answer, parts, partshow, show
 from nandlab.trace.folder import TraceFolder
 from nandlab.trace.summary import in_words
 from nandlab.traced import tables
@@ -63,7 +63,7 @@ def _page(trace: TraceFolder) -> str:
         lstrip_blocks=True,
     )
     environment.filters |= {"ms": show.ms, "in_words": in_words, "percent": show.percent}
-    s = trace.summary
+    s, touched = trace.summary, _touched(trace)
     return environment.get_template("trace.html.j2").render(
         version=__version__,
         s=s,
@@ -73,9 +73,12 @@ def _page(trace: TraceFolder) -> str:
         cache_line=show.cache_line(s["cache"]),
         cost_line=show.cost_line(s["cost"]),
         files=show.file_rows(s),
-        maps=_maps(trace),
+        answer=list(answer.sentences(s)),
+        not_traced=answer.not_traced(s["not_traced"]),
+        touched=touched,
+        maps=_maps(trace, touched),
         provenance=html.facts(trace.meta["board"]),
-        timeline=html.script_json(_timeline(trace)),
+        timeline=html.script_json(_timeline(trace, touched)),
         **_parts(trace),
     )
 
@@ -96,7 +99,7 @@ def _parts(trace: TraceFolder) -> dict[str, Any]:
     return words | told | {"part_notes": partshow.notes(found)}
 
 
-def _timeline(trace: TraceFolder) -> dict[str, Any]:
+def _timeline(trace: TraceFolder, touched: range) -> dict[str, Any]:
     """What the page's script draws: a row for each task and depth, one array for each figure."""
     found = tables.arrays(
         trace.events,
@@ -121,7 +124,8 @@ def _timeline(trace: TraceFolder) -> dict[str, Any]:
         "named": named,
         "colours": [_colour(name) for name in events],
         "pages_per_block": _pages_per_block(trace),
-        "blocks": trace.meta["partition_blocks"],
+        "first_block": touched.start,
+        "blocks": len(touched),
         "start": _packed(found["start_ns"] - np.uint64(began), "<f8"),
         "latency": _packed(found["latency_ns"], "<f8"),
         "lane": _packed(lane, "<u2"),
@@ -178,30 +182,43 @@ def _pages_per_block(trace: TraceFolder) -> int:
     return int(geometry["erasesize"] // geometry["writesize"])
 
 
-def _maps(trace: TraceFolder) -> list[dict[str, Any]]:
-    """For each kind of operation an image with a cell for each block."""
+def _touched(trace: TraceFolder) -> range:
+    """The blocks from the first to the last that an operation was on; of none, the partition's."""
+    (found,) = tables.query(
+        trace.events,
+        f"SELECT min(object), max(object) FROM events WHERE event IN {FLASH_EVENTS}",
+    )
+    blocks, pages = int(trace.meta["partition_blocks"]), _pages_per_block(trace)
+    if found[0] is None:
+        return range(blocks)
+    return range(int(found[0]) // pages, min(blocks, int(found[1]) // pages + 1))
+
+
+def _maps(trace: TraceFolder, touched: range) -> list[dict[str, Any]]:
+    """For each kind of operation an image with a cell for each block of those touched."""
     rows = tables.query(
         trace.events,
         f"SELECT event, object // {_pages_per_block(trace)}, count(*) FROM events "
         f"WHERE event IN {FLASH_EVENTS} GROUP BY ALL",
     )
-    blocks = trace.meta["partition_blocks"]
+    columns = min(MAP_COLUMNS, len(touched))
     maps = []
     for name in FLASH_EVENTS:
-        counts = np.zeros(-(-blocks // MAP_COLUMNS) * MAP_COLUMNS, np.int64)
+        counts = np.zeros(-(-len(touched) // columns) * columns, np.int64)
         for event, block, count in rows:
-            if event == name and block < len(counts):
-                counts[int(block)] = count
+            if event == name and int(block) in touched:
+                counts[int(block) - touched.start] = count
         most = int(counts.max(initial=0))
-        cells = pngmap.indexed(counts.reshape(-1, MAP_COLUMNS), max(most, 1))
+        cells = pngmap.indexed(counts.reshape(-1, columns), max(most, 1))
         maps.append(
             {
                 "name": {"FLASH_READ": "Reads", "FLASH_PROGRAM": "Programs"}.get(name, "Erases"),
                 "uri": pngmap.data_uri(pngmap.png(cells)),
                 "total": int(counts.sum()),
                 "most": most,
-                "block": int(counts.argmax()) if most else None,
+                "block": touched.start + int(counts.argmax()) if most else None,
                 "touched": int(np.count_nonzero(counts)),
+                "columns": columns,
                 "rows": len(cells),
             }
         )

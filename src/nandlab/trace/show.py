@@ -9,6 +9,7 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 
+from nandlab.trace import answer
 from nandlab.trace.folder import TraceFolder
 from nandlab.trace.summary import in_words
 from nandlab.traced.tree import LAYERS
@@ -40,11 +41,13 @@ def print_summary(trace: TraceFolder, console: Console) -> None:
     )
     for warning in s["warnings"]:
         console.print(f"warning: {warning}", style="yellow", markup=False)
+    for line in answer.sentences(s):
+        console.print(line, markup=False, highlight=False)
     for table in (calls(s), functions(s), layers(s), flash(s), files(s), cost(s)):
         console.print(table)
     console.print(cost_line(s["cost"]), markup=False)
     console.print(cache_line(s["cache"]))
-    for absent in s["not_traced"]:
+    for absent in answer.not_traced(s["not_traced"]):
         console.print(f"not traced: {absent}", style="dim", markup=False)
 
 

@@ -9,10 +9,11 @@
  * of the load. After each group the file system is synced, in a time of its
  * own. numjobs=N is N such processes, told as one job.
  *
- * A phase's time is from the start of its first job to the end of its last,
- * with the waits that rate, thinktime and startdelay make. The latency of
- * each read, write, write to a file opened with sync, fsync and fdatasync is
- * kept, by job. jobs.h says what a list of jobs has; what is not fio's:
+ * A phase's time is from the start of its first job, its startdelay over, to
+ * the end of its last, with the waits that rate and thinktime make. The
+ * latency of each read, write, write to a file opened with sync, fsync and
+ * fdatasync is kept, by job. jobs.h says what a list of jobs has; what is not
+ * fio's:
  *
  *   fsync=N      syncs the file that was written last. fio syncs the file whose
  *                turn is next, and in a mix also after reads.

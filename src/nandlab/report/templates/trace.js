@@ -84,7 +84,7 @@ function drawChip() {
   for (let i = 0; i < n; i++) {
     if (!flash[i] || start[i] + latency[i] < from || start[i] > to) continue;
     const x = (start[i] - from) * scale, w = Math.max(2, latency[i] * scale);
-    const y = AXIS + Math.floor(object[i] / D.pages_per_block) * block;
+    const y = AXIS + (Math.floor(object[i] / D.pages_per_block) - D.first_block) * block;
     c.fillStyle = D.colours[event[i]];
     c.fillRect(x, Math.min(y, high - 2), w, Math.max(2, block));
   }
@@ -137,7 +137,8 @@ function under(canvas, x, y) {
       const row = y - top_of[lane[i]] - depth[i] * ROW;
       dy = row >= 0 && row < ROW ? 0 : Infinity;
     } else {
-      const at = AXIS + (Math.floor(object[i] / D.pages_per_block) + 0.5) * CHIP_HEIGHT / D.blocks;
+      const at = AXIS + (Math.floor(object[i] / D.pages_per_block) - D.first_block + 0.5) *
+        CHIP_HEIGHT / D.blocks;
       dy = flash[i] && Math.abs(y - at) <= PICK_PX + 2 ? Math.abs(y - at) : Infinity;
     }
     const distance = dy + away / slack;
@@ -187,6 +188,14 @@ for (const canvas of [time, chip]) {
     canvas.addEventListener(kind, () => { held = null; });
   canvas.addEventListener("pointerleave", () => { tip.style.display = "none"; });
 }
+let unfolded = [];
+addEventListener("beforeprint", () => {
+  unfolded = [...document.querySelectorAll("details:not([open])")];
+  for (const e of unfolded) e.open = true;
+  drawTime();
+  drawChip();
+});
+addEventListener("afterprint", () => { for (const e of unfolded) e.open = false; draw(); });
 window.addEventListener("resize", draw);
 matchMedia("(prefers-color-scheme: dark)").addEventListener("change", draw);
 draw();

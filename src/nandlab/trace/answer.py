@@ -1,0 +1,68 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""What a trace says in sentences: how long, what the chip did and for whom, what is missing."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from nandlab.base import units
+from nandlab.trace.summary import NO_FILE, in_words
+
+NO_FUNCTION = ("the file system has none", "the kernel has none that can be probed")
+"""Why an event has nothing to show: no function of its own does what it stands for."""
+
+
+def sentences(s: Mapping[str, Any]) -> Iterator[str]:
+    """The answer of a summary: each sentence stands by itself."""
+    whole = s["trace_ns"]
+    if not whole:
+        yield "No event was traced."
+        return
+    flash = s["flash"]
+    did = ", ".join(
+        f"{flash[kind]:,} {kind if flash[kind] != 1 else kind.removesuffix('s')}"
+        for kind in ("reads", "programs", "erases")
+    )
+    chip = (
+        f"the chip worked for {units.time(flash['ns'])} of it ({_share(flash['ns'], whole)}): {did}"
+    )
+    traced = any(row["event"].startswith("FLASH") for row in s["requests"])
+    yield f"It took {units.time(whole)}; " + (f"{chip}." if traced else "no flash was traced.")
+    yield from _for_whom(s)
+    write = s["amplification"]["write"]
+    if write["factor"] is not None:
+        yield (
+            f"Programs wrote {write['program_bytes']:,} bytes, and the chip was given "
+            f"{write['chip_bytes']:,}: {write['factor']:.2f} for each."
+        )
+
+
+def _for_whom(s: Mapping[str, Any]) -> Iterator[str]:
+    """Which cause, and which file, had most of the chip's time."""
+    whole = s["flash"]["ns"]
+    causes = max(s["flash_by_cause"], key=lambda row: row["ns"], default=None)
+    if not whole or causes is None:
+        return
+    told = f"Of the chip's time {_share(causes['ns'], whole)} was for {in_words(causes['cause'])}"
+    files = [row for row in s["flash_by_file"] if row["path"] != NO_FILE and row["ns"]]
+    file = max(files, key=lambda row: row["ns"], default=None)
+    yield f"{told}, {_share(file['ns'], whole)} for {file['path']}." if file else f"{told}."
+
+
+def not_traced(listed: Sequence[str]) -> list[str]:
+    """What a trace cannot show, a line each; events for which there is no function share one."""
+    plain, without = [], []
+    for line in listed:
+        event, _, why = line.removeprefix("event ").partition(": ")
+        if line.startswith("event ") and why.startswith(NO_FUNCTION):
+            without.append(event.removeprefix("FS_").replace("_", " ").lower())
+        else:
+            plain.append(line)
+    if without:
+        plain.insert(0, f"{', '.join(without)}: the file system has no such function here")
+    return plain
+
+
+def _share(part: float, whole: float) -> str:
+    return units.percent(part / whole)

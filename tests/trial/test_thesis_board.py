@@ -175,7 +175,7 @@ def test_ffsmark_runs_ten_times_in_one_mount(board: QemuBoard, tmp_path: Path) -
     once = written_once(tmp_path, 20, 60, 20_000, seed=3)
     assert found.bytes["written"] == 10 * once
     assert sum(p.name == "first_mount" for p in found.phases) == 1
-    # through stdio whole pages of the cache are written: of 512 bytes each it would be twice as much
+    # through stdio whole pages of the cache are written: by 512 bytes it would be twice as much
     chips = [phase(found, f"run_1_{name}").chip for name in ("creation", "transactions")]
     assert once < 512 * sum(c.programs for c in chips if c) < 1.5 * once
 

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import random
+import struct
 from pathlib import Path
 
 import pytest
@@ -16,9 +17,10 @@ from nandlab.base.errors import UsageError
 from nandlab.chip.image import FACTORY_BAD
 from nandlab.model.fragments import file_map
 from nandlab.model.reads import PAGE, Pieces
+from nandlab.onflash import jffs2
 from nandlab.onflash.cells import Partition
 from nandlab.onflash.dump import Shape
-from nandlab.onflash.every import decode
+from nandlab.onflash.every import decode, found
 from nandlab.onflash.layout import HOLE, Kind
 from nandlab.onflash.opened import Asked, opened, read
 
@@ -221,6 +223,37 @@ def test_why_a_geometry_is_not_the_chips(tmp_path: Path, of: Made, other: Shape,
     path = as_file(tmp_path / "dump", dump)
     with pytest.raises(UsageError, match=says):
         read(path, Asked(None, None if other.oob or of is FINE else 2.0, other), tolerant=True)
+
+
+def summed(of: Made, block: int) -> bytes:
+    """The dump without spare areas, with a summary that fills the end of a block."""
+    cells, size = bytearray(of.dump(oob=False)), of.shape.erase_block
+    used = cells[block * size : (block + 1) * size].rstrip(b"\xff")
+    at = len(used) + 3 & ~3
+    data = b"\xff" * (size - at - jffs2.SUMMARY_NODE.size - 8)
+    data += struct.pack("<II", at, jffs2.SUMMARY_MARK)
+    head = struct.pack("<HHI", jffs2.MAGIC, jffs2.SUMMARY, size - at)
+    head += struct.pack("<IIII", jffs2.crc(head), 0, 0, 0)
+    node = struct.pack("<II", jffs2.crc(data), jffs2.crc(head)) + data
+    cells[block * size + at : (block + 1) * size] = head + node
+    return bytes(cells)
+
+
+def test_a_larger_erase_block_is_seen_by_where_summaries_lie(tmp_path: Path) -> None:
+    path = as_file(tmp_path / "dump", summed(SOUND, 1))
+    bare = LARGE._replace(oob=0)
+    assert read(path, Asked(None, None, bare), tolerant=True)[1] == []
+    double = bare._replace(erase_block=2 * LARGE.erase_block)
+    with pytest.raises(UsageError, match="1 summaries are not where they say"):
+        read(path, Asked(None, None, double), tolerant=True)
+
+
+def test_wrong_bits_of_erased_blocks_do_not_tell_the_file_system(tmp_path: Path) -> None:
+    erased = bytearray(b"\xff" * 4 * LARGE.block_bytes)
+    for block in range(4):
+        erased[(block + 1) * LARGE.block_bytes - 5000] &= 0xFB
+    dump = as_file(tmp_path / "dump", bytes(erased) + SOUND.dump())
+    assert found(opened(dump, None, LARGE)[0]) == "jffs2"
 
 
 def test_a_dump_shorter_than_its_partition_is_refused(tmp_path: Path) -> None:

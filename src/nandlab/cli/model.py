@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from nandlab.base.errors import UsageError
+from nandlab.cli.drawing import DRAWN, draw, refuse_other_names, write
 from nandlab.cli.flashfile import (
     EraseBlockOption,
     ImageArgument,
@@ -57,7 +58,8 @@ def map_(  # noqa: PLR0917 - the command line's own options
     erase_block: EraseBlockOption = None,
     as_json: JsonOption = False,
     out: Annotated[
-        Path | None, typer.Option("-o", "--out", metavar="FILE", help="draw --file as HTML")
+        Path | None,
+        typer.Option("-o", "--out", metavar="FILE", help="draw --file as HTML; or .svg, .png"),
     ] = None,
 ) -> None:
     """Tell which nodes and flash pages each page of a file is read from, and how many: N.
@@ -177,12 +179,12 @@ def _print_files(maps: list[FileMap]) -> None:
 
 
 def _draw(to: Path, m: FileMap) -> None:
-    from nandlab.report.fragmap import page
+    from nandlab.report import fragmap
 
-    try:
-        to.write_text(page(m))
-    except OSError as e:
-        raise UsageError(f"{to}: cannot be written: {e.strerror}") from None
+    if to.suffix in DRAWN:
+        draw(to, fragmap.chart(m))
+    else:
+        write(to, fragmap.page(m).encode())
 
 
 @model_app.command()
@@ -337,6 +339,10 @@ def score(
     ],
     mounted: MountedOption = False,
     as_json: JsonOption = False,
+    chart: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="draw each call's time over its pieces: .svg or .png"),
+    ] = None,
 ) -> None:
     """Set a trace's reads beside what the model foretells: flash pages call by call, then times.
 
@@ -344,14 +350,21 @@ def score(
     the file each call reads. The exit status is 1 if N or the order of pages differs in any call.
     """
     from nandlab.model import score as scorer
+    from nandlab.model import times
+    from nandlab.report import readtimes
     from nandlab.trace.folder import TraceFolder
     from nandlab.trace.reads import traced
 
+    refuse_other_names("--chart", chart)
     of = traced(TraceFolder(trace), mounted=mounted)
-    found = scorer.summary(of, scorer.calls(of))
+    each = scorer.calls(of)
+    found = scorer.summary(of, each)
     if as_json:
         print(json.dumps(found, indent=1))
     else:
         print("\n".join(scorer.lines(found)))
+    if chart is not None:
+        told = scorer.times_of(of, each)
+        draw(chart, readtimes.chart(told, times.instructions(of.kernel), "read-times"))
     if found["differ"]:
         raise typer.Exit(1)

@@ -282,6 +282,7 @@ class ModelScore(Strict):
     unknown: int
     differ: int
     disturbed: int
+    ticked: int = Field(description="calls in which the kernel's tick may have come")
     first_that_differ: list[DifferingCall]
     opens: list[TracedOpen]
     n: int = 0

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from nandlab.base.errors import UsageError
+from nandlab.cli.drawing import draw, refuse_other_names
 from nandlab.cli.words import pairs
 
 if TYPE_CHECKING:
@@ -50,8 +51,7 @@ def reprice(
     """
     from nandlab.report import repriced
 
-    if chart is not None and chart.suffix not in (".svg", ".png"):
-        raise UsageError(f"--chart {chart}: give a name that ends in .svg or .png")
+    refuse_other_names("--chart", chart)
     settings = _settings(run)
     values = {key: _ns(key, text) for key, text in pairs(sets, "--set").items()}
     tables = [(s, _table(s, found)) for s in settings if (found := _targets(s, to, values))]
@@ -68,7 +68,7 @@ def reprice(
         notes = [repriced.SAYS, repriced.BY_PHASES if phases else "", repriced.NO_LATENCY]
         print("\n" + "\n".join(filter(None, notes)), file=sys.stderr)
     if chart is not None:
-        _draw(chart, *tables[0])
+        draw(chart, repriced.chart(*tables[0], "repriced"))
 
 
 def _settings(run: Path) -> list[Setting]:
@@ -127,15 +127,3 @@ def _table(setting: Setting, parts: Sequence[Part]) -> Table:
     from nandlab.analysis.reprice import foretold
 
     return {part.name: [foretold(e, part) for e in setting.ensembles] for part in parts}
-
-
-def _draw(to: Path, setting: Setting, table: Table) -> None:
-    from nandlab.base.files import write_whole
-    from nandlab.report import charts, repriced
-
-    svg = repriced.chart(setting, table, "repriced").svg()
-    content = svg.encode() if to.suffix == ".svg" else charts.png(svg)
-    try:
-        write_whole(to, content)
-    except OSError as e:
-        raise UsageError(f"{to}: cannot be written: {e.strerror}") from None

@@ -37,9 +37,11 @@ def found(partition: Partition) -> str:
     """The file system on a partition, by the first bytes of its written blocks.
 
     The first of them tells. If it begins as none does, for damage, most of them must agree on
-    JFFS2; all else may be YAFFS2, whose blocks begin as its files do.
+    JFFS2; all else may be YAFFS2, whose blocks begin as its files do. A block that begins blank
+    tells nothing: in a dump without ECC, an erased one may have wrong bits.
     """
-    marks = list(_marks(partition))
+    written = list(_marks(partition))
+    marks = [mark for mark in written if mark] or ["yaffs2"] * len(written)
     if not marks:
         raise UsageError("every block is erased: name the file system with --fs")
     if marks[0] == "yaffs2" and marks.count("jffs2") * 2 > len(marks):
@@ -48,13 +50,13 @@ def found(partition: Partition) -> str:
 
 
 def _marks(partition: Partition) -> Iterator[str]:
-    """What each written block begins as."""
+    """What each written block begins as; empty: as an erased one."""
     for block in range(partition.blocks):
         if block in partition.bad or partition.erased(block):
             continue
         begin = partition.begin(block, len(nftl.MARK))
         if begin.strip(b"\xff") or partition.data(block).strip(b"\xff"):
-            yield _mark(begin)
+            yield _mark(begin) if begin.strip(b"\xff") else ""
 
 
 def _mark(begin: bytes) -> str:

@@ -165,6 +165,8 @@ class Found:
     """Nodes that do not end in the block that they begin in."""
     padded_to: list[int] = field(default_factory=list)
     """Ends of padding nodes."""
+    elsewhere: int = 0
+    """Sound summaries that say of themselves that they are at another byte of their block."""
 
 
 def crc(data: bytes) -> int:
@@ -201,6 +203,7 @@ def salvaged(found: Found, shape: Shaped) -> tuple[Layout, list[Dropped]]:
                 f"{shape.erasesize}: {why}; give the chip's own geometry, all of its blocks"
             )
     _right_page(found, shape.writesize)
+    _right_block(found, shape.erasesize)
     return assembled(found, shape, strict=False), found.dropped
 
 
@@ -246,6 +249,18 @@ def _right_page(found: Found, page: int) -> None:
         raise UsageError(
             f"{within} of {len(found.padded_to)} padding nodes end within a page of {page} bytes: "
             "the chip's pages are smaller"
+        )
+
+
+def _right_block(found: Found, erasesize: int) -> None:
+    """Refuses an erase block that is larger than the chip's: each ends with its own summary.
+
+    Source: Linux, fs/jffs2/summary.c.
+    """
+    if found.elsewhere:
+        raise UsageError(
+            f"{found.elsewhere} summaries are not where they say in a block of {erasesize} bytes: "
+            "the chip's erase blocks are smaller"
         )
 
 
@@ -502,7 +517,9 @@ class Scan:
         start, end = at + SUMMARY_NODE.size, at + size
         if crc(self.data[start:end]) != sum_crc:
             damaged("a summary has a wrong checksum", self.block, at)
-        if self._take(ENDING, end - 8) != (at, SUMMARY_MARK):
+        place, mark = self._take(ENDING, end - 8)
+        self.found.elsewhere += mark == SUMMARY_MARK and place != at
+        if (place, mark) != (at, SUMMARY_MARK):
             damaged("a summary without its mark", self.block, at)
         for _ in range(entries):
             if start + 24 > end:

@@ -14,11 +14,11 @@ from nandlab.report import layout
 from nandlab.report.charts import Chart, Spec
 
 TEMPLATE = Path(__file__).parent / "templates" / "fragmap.html"
-EDGE = 90
+EDGE = 100
 """Px beside the panels for the axis and its title."""
 CAPTION = (
-    "Above: each flash page that a read of a page of the file asks for; a file that was written "
-    "in order is one line. Below: N, the flash pages of a read in sequence."
+    "Above: each flash page that a read of a page of the file asks for; what was written in order "
+    "rises, block by block. Below: N, the flash pages of a read in sequence."
 )
 MIB = 1 << 20
 DOTS_WIDE, DOTS_HIGH = 400, 200
@@ -27,12 +27,7 @@ DOTS_WIDE, DOTS_HIGH = 400, 200
 
 def page(m: FileMap) -> str:
     """The page of a file's map."""
-    data = _points(m)
-    charts = [
-        Chart(f"fragmap-{width}", m.path, CAPTION, data, _spec(width), _spec(width))
-        for width in (layout.WIDE, layout.NARROW)
-    ]
-    wide, narrow = (chart.svg() for chart in charts)
+    wide, narrow = (chart(m, width).svg() for width in (layout.WIDE, layout.NARROW))
     about = f"{m.size:,} bytes in {len(m.rows):,} pages."
     if m.mean is not None and m.rewritten is not None:
         about += (
@@ -50,6 +45,12 @@ def page(m: FileMap) -> str:
         narrow=narrow,
         rows="".join(rows),
     )
+
+
+def chart(m: FileMap, width: int = layout.WIDE) -> Chart:
+    """A file's map as a chart, px wide."""
+    spec = _spec(width)
+    return Chart(f"fragmap-{width}", m.path, CAPTION, _points(m), spec, spec)
 
 
 def _points(m: FileMap) -> dict[str, list[dict[str, Any]]]:
@@ -76,7 +77,8 @@ def _apart(points: set[tuple[int, int]], high: int) -> list[tuple[int, int]]:
 def _spec(width: float) -> Spec:
     x = {"field": "at", "type": "quantitative", "title": "Offset in the file, MiB"}
     inner = width - EDGE
-    flash = {"field": "flash", "type": "quantitative", "title": "Flash page"}
+    axis = {"titlePadding": 16}  # a browser's font may be wider than that of the layout
+    flash = {"field": "flash", "type": "quantitative", "title": "Flash page", "axis": axis}
     reads = {"field": "n", "type": "quantitative", "title": "N"}
     return {
         "$schema": "https://vega.github.io/schema/vega-lite/v5.json",

@@ -103,6 +103,10 @@ OTHER = "nandsim-small" if PART == "apf27" else "apf27"
         (["read", "{image}", "--file", FILE, "--chip", OTHER], f"--chip {OTHER}: pages of"),
         (["read", "{image}", "--file", FILE, "--chip", "x"], "no 'x' in catalog/chips"),
         (["read", "{image}", "--file", FILE, "--chip", PART, "--order", "x"], "--order x: give"),
+        (
+            ["read", "{image}", "--file", FILE, "--chip", PART, "--order", "{other}"],
+            "another's trace",
+        ),
         (["read", "{image}", "--file", FILE, "--order", "random:a"], "--order random:a: the seed"),
         (
             ["read", "{image}", "--file", FILE, "--chip", PART, "--kernel", "2.4"],
@@ -119,7 +123,9 @@ def test_a_mistake_is_a_line(
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
+    (tmp_path / "chip.image").write_bytes(b"another")
     places = {
+        "other": tmp_path,
         "image": image,
         **{n: tmp_path / n for n in ("nftl", "ubifs", "dump", "half", "empty")},
     }

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import csv
+import filecmp
 import json
 import sys
 from collections.abc import Callable, Sequence
@@ -245,7 +246,7 @@ def read(  # noqa: PLR0913, PLR0917 - the command line's own options
     if rewritten:
         pieces = anew.pieces(layout, owner)
         layout = pieces.layout
-    pages = _order(order, pieces.pages, owner)
+    pages = _order(order, image, pieces.pages, owner)
     t_page, instruction_ns = _costs(chip, board, layout)
     state = State(layout, mounted=mounted)
     opened = state.first_open(owner)
@@ -320,11 +321,11 @@ def _sum(told: list[dict[str, int | None]], key: str) -> int:
     return sum(one[key] or 0 for one in told)
 
 
-def _order(order: str, pages: int, owner: int) -> list[int]:
+def _order(order: str, image: Path, pages: int, owner: int) -> list[int]:
     from random import Random
 
     from nandlab.model.score import pages_read
-    from nandlab.trace.folder import TraceFolder
+    from nandlab.trace.folder import CHIP_IMAGE, TraceFolder
 
     if order == "sequential":
         return list(range(pages))
@@ -337,6 +338,9 @@ def _order(order: str, pages: int, owner: int) -> list[int]:
         return found
     if not Path(order).is_dir():
         raise UsageError(f"--order {order}: give sequential, random:SEED or a trace's folder")
+    kept = Path(order) / CHIP_IMAGE
+    if kept.is_file() and not filecmp.cmp(kept, image, shallow=False):
+        raise UsageError(f"--order {order}: its {CHIP_IMAGE} is not {image}: it is another's trace")
     found = pages_read(TraceFolder(Path(order)).events, owner)
     if not found or max(found) >= pages:
         raise UsageError(f"--order {order}: its calls are not of this file")

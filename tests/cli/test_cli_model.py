@@ -89,7 +89,8 @@ OTHER = "nandsim-small" if PART == "apf27" else "apf27"
         (["map", "{image}", "--file", "no-such"], "/no-such: no such file in the image"),
         (["map", "{image}", "-o", "x.html"], "name the file that is to be drawn"),
         (["map", "{image}", "--file", FILE, "-o", "/no/such/x.html"], "cannot be written"),
-        (["map", "{nftl}"], "nftl-fat32: how it reads is not modelled"),
+        (["map", "{nftl}"], "nftl-fat32: how it reads is not modelled: each sector takes a walk"),
+        (["read", "{nftl}", "--file", "a"], "nftl-fat32: how it reads is not modelled"),
         (["map", "{half}"], "image: truncated"),
         (["map", "{empty}"], "empty: dump it with nanddump"),
         (["map", "{image}", *GEOMETRY], "tells its geometry itself: leave --page"),
@@ -99,12 +100,18 @@ OTHER = "nandsim-small" if PART == "apf27" else "apf27"
         (["map", "{dump}", "--page", "2048", "--erase-block", "5000"], "--erase-block 5000: give"),
         (["map", "{dump}", *GEOMETRY[:-1], "9999"], "--oob 9999: give the spare area's bytes"),
         (["map", "{dump}", *GEOMETRY, "--partition-mib", "2"], "the partition has 16: the dump"),
-        (["read", "{ubifs}", "--file", "a"], "ubifs: how long its reads take is known of jffs2"),
         (["read", "{image}", "--file", FILE, "--chip", OTHER], f"--chip {OTHER}: pages of"),
         (["read", "{image}", "--file", FILE, "--chip", "x"], "no 'x' in catalog/chips"),
         (["read", "{image}", "--file", FILE, "--chip", PART, "--order", "x"], "--order x: give"),
+        (
+            ["read", "{image}", "--file", FILE, "--chip", PART, "--order", "{other}"],
+            "another's trace",
+        ),
         (["read", "{image}", "--file", FILE, "--order", "random:a"], "--order random:a: the seed"),
-        (["read", "{image}", "--file", FILE, "--chip", PART, "--kernel", "2.4"], "Linux 2.4: not"),
+        (
+            ["read", "{image}", "--file", FILE, "--chip", PART, "--kernel", "2.4"],
+            "Linux 2.4: what reads take beside",
+        ),
         (["score", "nowhere"], "not a trace's folder"),
     ],
 )
@@ -116,7 +123,9 @@ def test_a_mistake_is_a_line(
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
+    (tmp_path / "chip.image").write_bytes(b"another")
     places = {
+        "other": tmp_path,
         "image": image,
         **{n: tmp_path / n for n in ("nftl", "ubifs", "dump", "half", "empty")},
     }

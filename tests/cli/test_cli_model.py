@@ -58,6 +58,30 @@ def test_a_map_and_a_read_agree(
     assert sorted(int(r["page"]) for r in shuffled) == list(range(len(rows)))
 
 
+@pytest.mark.parametrize("name", ["ubifs", "yaffs2", "yaffs1"])
+def test_a_map_and_a_read_agree_of_any_file_system(
+    name: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    image, of = tmp_path / "chip", chip(name)
+    image.write_bytes(chipimage.encode(of))
+    part = {2048: "apf27", 512: "nandsim-small"}[of.geometry.writesize]
+    assert nandlab(monkeypatch, "map", image, "--json") == 0
+    files = [f for f in json.loads(capsys.readouterr().out)["files"] if f["size"]]
+    assert any(f["n_mean"] for f in files)
+    for told in files:
+        words = ["--file", told["path"], "--chip", part, "--json"]
+        assert nandlab(monkeypatch, "read", image, *words) == 0
+        found = json.loads(capsys.readouterr().out)
+        alone, after = (
+            [p["n_in_sequence"] for p in told["pages"]],
+            [c["n"] for c in found["calls"]],
+        )
+        assert len(alone) == len(after)
+        # what a first open loads of an index, the pages need not read again
+        loaded = sum(alone) - sum(after)
+        assert 0 <= loaded <= found["first_open"]["n"]
+
+
 def test_all_files_are_listed(
     image: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

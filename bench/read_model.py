@@ -2,11 +2,11 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """The instructions of catalog/read-model.toml, fitted to traces of reads whose work is known.
 
-Measures: three traces on a board of each kernel: files written in sequence, in pieces and with
-gaps, and parts of a program as LZO and zlib pack them; each is opened and read. From each call's
-time it takes the chip's time and the tracers' own; what is left is fitted to what the call did, so
-that the sum of the calls' relative errors is least. So a call that another thread disturbed counts
-little.
+Measures: a trace for each compressor on a board of each kernel: files written in sequence, in
+pieces and with gaps, and parts of a program as LZO and zlib pack them; each is opened and read.
+From each call's time it takes the chip's time and the tracers' own; what is left is fitted to what
+the call did, so that the sum of the calls' relative errors is least. So a call that another thread
+disturbed counts little.
 Needs: a board (the virtual one of catalog/boards). Costs: a boot, then three pairs of runs.
 
 Prints how well the fit reproduces its own traces; what it foretells is for others to score, with
@@ -20,6 +20,7 @@ import json
 import subprocess
 import sys
 import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -54,9 +55,21 @@ UNPACKED = (
     UPDATES.format("b", 60, 500, 15),
     UPDATES.format("b", 30, 2500, 16),
 )
-LOADS = {"none": PLAIN, "lzo": UNPACKED, "zlib": UNPACKED}
-"""What writes the files, by compression. None of these may be a file that the model is scored on:
-docs/model.md has others."""
+TAILS = tuple(
+    f"dd if=/dev/urandom of={name} bs={size} count=1"
+    for name, size in zip("hijklmnopq", range(100, 8200, 800), strict=False)
+)
+"""Chunks that are not full: else a page that is read and one that is set to zero go together."""
+PACKERS = {"none": PLAIN, "lzo": UNPACKED, "zlib": UNPACKED}
+LOADS: dict[str, dict[str, tuple[str, ...]]] = {
+    "jffs2": PACKERS,
+    "ubifs": PACKERS,
+    "yaffs2": {"": (*PLAIN, *TAILS)},
+}
+"""What writes the files, by file system and compression. None of these may be a file that the model
+is scored on: docs/model.md has others."""
+OPTIONS = {"ubifs": ["--set", "reserve=1"]}
+"""UBI keeps a share of the whole chip, which leaves little of a small partition."""
 DROP = "echo 3 > /proc/sys/vm/drop_caches"
 COLD = f"sync; settle --quiet-ms 1500 --limit-s 120; sync; {DROP}; {DROP}"
 """Once the collector rests, for it fills the page cache; twice, since an inode whose pages are
@@ -65,14 +78,16 @@ ROUNDS, LEAST = 60, 1e-5
 """Of the fit, and the relative error below which all errors count alike."""
 
 
-def made(board: str, compression: str, to: Path) -> Traced:
+def made(board: str, filesystem: str, compression: str, to: Path) -> Traced:
     """The trace of a load, made if it is not there."""
     if not to.exists():
-        before = f"{{ {'; '.join((*LOADS[compression], COLD))}; }} > /dev/null 2>&1"
-        words = ["--fs", "jffs2", "--set", f"compression={compression}", "--partition-mib", "16"]
+        load = LOADS[filesystem][compression]
+        before = f"{{ {'; '.join((*load, COLD))}; }} > /dev/null 2>&1"
+        words = ["--fs", filesystem, *OPTIONS.get(filesystem, []), "--partition-mib", "16"]
+        words += ["--set", f"compression={compression}"] if compression else []
         words += ["--board", board, "--before", before, "--image", "-o", str(to)]
         argv = [sys.executable, "-m", "nandlab", "trace", *words]
-        read = "for f in *; do cat $f > /dev/null; done"
+        read = "for f in ?; do cat $f > /dev/null; done"
         subprocess.run([*argv, "--", read], check=True, stdout=subprocess.DEVNULL)
     return traced(TraceFolder(to))
 
@@ -95,12 +110,16 @@ def fitted(trace_times: list[score.Times]) -> tuple[dict[str, float], NDArray[An
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--board", default="apf27", help="a board of the catalog")
+    parser.add_argument("--fs", default="jffs2", choices=LOADS, help="the file system")
     parser.add_argument("--keep", type=Path, help="keep the traces here, and take those there")
     parser.add_argument("--write", action="store_true", help="put the numbers into the catalog")
     given = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="nandlab-") as scratch:
         kept = given.keep or Path(scratch)
-        traces = [made(given.board, name, kept / f"{given.board}-{name}") for name in LOADS]
+        traces = [
+            made(given.board, given.fs, name, kept / "-".join((given.board, given.fs, name)))
+            for name in LOADS[given.fs]
+        ]
         each = [t for trace in traces for t in score.times_of(trace, score.calls(trace))]
         kernel = traces[0].kernel
     found, error = fitted(each)
@@ -109,28 +128,46 @@ def main() -> None:
         print(f"{key:20} {value:12.3f}")
     median, p99 = (float(np.quantile(off, q)) for q in (0.5, 0.99))
     if given.write:
-        write(kernel, found)
-    told = {"kernel": kernel, "calls": len(each), "median": round(median, 6), "p99": round(p99, 6)}
+        write(given.fs, kernel, found)
+    told = {
+        "filesystem": given.fs,
+        "kernel": kernel,
+        "calls": len(each),
+        "median": round(median, 6),
+        "p99": round(p99, 6),
+    }
     print(json.dumps(told))
 
 
-def write(kernel: str, found: dict[str, float]) -> None:
-    """Puts a kernel's numbers into the catalog's file; those of other kernels stay."""
-    kernels = {k: v.model_dump() for k, v in times.kernels().items()}
+def write(filesystem: str, kernel: str, found: dict[str, float]) -> None:
+    """Puts a kernel's numbers into the catalog's file; all others stay."""
+    every = {
+        name: {series: by.model_dump() for series, by in kernels.items()}
+        for name, kernels in times.measured().items()
+    }
     tokens: dict[str, dict[str, float]] = {}
     for key, value in found.items():
         compressor, dot, token = key.partition(".")
         if dot:
             tokens.setdefault(compressor, {})[token] = value
-    kernels[kernel] = {k: v for k, v in found.items() if "." not in k} | {"unpack": tokens}
+    plain = {k: v for k, v in found.items() if "." not in k}
+    every.setdefault(filesystem, {})[kernel] = plain | {"unpack": tokens}
     lines = [times.HEAD]
-    for series, told in sorted(kernels.items()):
-        lines += ["", f'[kernels."{series}"]']
-        lines += [f"{k} = {told[k]}" for k in times.Instructions.model_fields if k != "unpack"]
-        for compressor, each in told["unpack"].items():
-            lines += ["", f'[kernels."{series}".unpack.{compressor}]']
-            lines += [f"{token} = {value}" for token, value in each.items()]
+    for name, kernels in sorted(every.items()):
+        for series, told in sorted(kernels.items()):
+            lines += _lines(f'filesystems.{name}."{series}"', told)
     times.SOURCE.write_text("\n".join(lines) + "\n")
+
+
+def _lines(table: str, told: dict[str, Any]) -> Iterator[str]:
+    """A kernel's numbers as TOML; those that are 0 are left out."""
+    yield from ("", f"[{table}]")
+    yield from (
+        f"{k} = {told[k]}" for k in times.Instructions.model_fields if k != "unpack" and told.get(k)
+    )
+    for compressor, each in told["unpack"].items():
+        yield from ("", f"[{table}.unpack.{compressor}]")
+        yield from (f"{token} = {value}" for token, value in each.items())
 
 
 if __name__ == "__main__":

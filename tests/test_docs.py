@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 from nandlab.base.paths import ROOT
@@ -58,3 +60,24 @@ def test_the_cost_of_every_kind_of_event_is_in_the_docs() -> None:
     at = told.index(head)
     assert told[at + 2 : at + 2 + len(rows)] == rows
     assert not told[at + 2 + len(rows)].startswith("|")
+
+
+LITERALS = re.compile(r'"\s+f?"')
+"""Between two pieces of one text in Python's source."""
+MESSAGE = re.compile(r"^### `(.+)`$", re.MULTILINE)
+
+
+def test_each_message_of_the_troubleshooting_page_is_one_of_nandlab_s() -> None:
+    sources = (ROOT / "src" / "nandlab").rglob("*.py")
+    said = "\n".join(LITERALS.sub("", path.read_text()) for path in sources)
+    messages = MESSAGE.findall((ROOT / "docs" / "troubleshooting.md").read_text())
+    assert len(messages) > 15
+    parts = [part for message in messages for part in message.split("...")]
+    assert [part for part in parts if part.strip() not in said] == []
+
+
+def test_every_page_is_linked_from_another() -> None:
+    pages = {path.relative_to(ROOT / "docs"): path for path in (ROOT / "docs").rglob("*.md")}
+    texts = [path.read_text() for path in [*pages.values(), *ROOT.glob("*.md")]]
+    linked = [name for text in texts for name in re.findall(r"\]\(([^)#]+\.md)", text)]
+    assert [str(n) for n in pages if not any(link.endswith(n.name) for link in linked)] == []

@@ -58,6 +58,30 @@ def test_a_map_and_a_read_agree(
     assert sorted(int(r["page"]) for r in shuffled) == list(range(len(rows)))
 
 
+@pytest.mark.parametrize("name", ["ubifs", "yaffs2", "yaffs1"])
+def test_a_map_and_a_read_agree_of_any_file_system(
+    name: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    image, of = tmp_path / "chip", chip(name)
+    image.write_bytes(chipimage.encode(of))
+    part = {2048: "apf27", 512: "nandsim-small"}[of.geometry.writesize]
+    assert nandlab(monkeypatch, "map", image, "--json") == 0
+    files = [f for f in json.loads(capsys.readouterr().out)["files"] if f["size"]]
+    assert any(f["n_mean"] for f in files)
+    for told in files:
+        words = ["--file", told["path"], "--chip", part, "--json"]
+        assert nandlab(monkeypatch, "read", image, *words) == 0
+        found = json.loads(capsys.readouterr().out)
+        alone, after = (
+            [p["n_in_sequence"] for p in told["pages"]],
+            [c["n"] for c in found["calls"]],
+        )
+        assert len(alone) == len(after)
+        # what a first open loads of an index, the pages need not read again
+        loaded = sum(alone) - sum(after)
+        assert 0 <= loaded <= found["first_open"]["n"]
+
+
 def test_all_files_are_listed(
     image: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -89,7 +113,8 @@ OTHER = "nandsim-small" if PART == "apf27" else "apf27"
         (["map", "{image}", "--file", "no-such"], "/no-such: no such file in the image"),
         (["map", "{image}", "-o", "x.html"], "name the file that is to be drawn"),
         (["map", "{image}", "--file", FILE, "-o", "/no/such/x.html"], "cannot be written"),
-        (["map", "{nftl}"], "nftl-fat32: how it reads is not modelled"),
+        (["map", "{nftl}"], "nftl-fat32: how it reads is not modelled: each sector takes a walk"),
+        (["read", "{nftl}", "--file", "a"], "nftl-fat32: how it reads is not modelled"),
         (["map", "{half}"], "image: truncated"),
         (["map", "{empty}"], "empty: dump it with nanddump"),
         (["map", "{image}", *GEOMETRY], "tells its geometry itself: leave --page"),
@@ -99,12 +124,18 @@ OTHER = "nandsim-small" if PART == "apf27" else "apf27"
         (["map", "{dump}", "--page", "2048", "--erase-block", "5000"], "--erase-block 5000: give"),
         (["map", "{dump}", *GEOMETRY[:-1], "9999"], "--oob 9999: give the spare area's bytes"),
         (["map", "{dump}", *GEOMETRY, "--partition-mib", "2"], "the partition has 16: the dump"),
-        (["read", "{ubifs}", "--file", "a"], "ubifs: how long its reads take is known of jffs2"),
         (["read", "{image}", "--file", FILE, "--chip", OTHER], f"--chip {OTHER}: pages of"),
         (["read", "{image}", "--file", FILE, "--chip", "x"], "no 'x' in catalog/chips"),
         (["read", "{image}", "--file", FILE, "--chip", PART, "--order", "x"], "--order x: give"),
+        (
+            ["read", "{image}", "--file", FILE, "--chip", PART, "--order", "{other}"],
+            "another's trace",
+        ),
         (["read", "{image}", "--file", FILE, "--order", "random:a"], "--order random:a: the seed"),
-        (["read", "{image}", "--file", FILE, "--chip", PART, "--kernel", "2.4"], "Linux 2.4: not"),
+        (
+            ["read", "{image}", "--file", FILE, "--chip", PART, "--kernel", "2.4"],
+            "Linux 2.4: what reads take beside",
+        ),
         (["score", "nowhere"], "not a trace's folder"),
     ],
 )
@@ -116,7 +147,9 @@ def test_a_mistake_is_a_line(
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
+    (tmp_path / "chip.image").write_bytes(b"another")
     places = {
+        "other": tmp_path,
         "image": image,
         **{n: tmp_path / n for n in ("nftl", "ubifs", "dump", "half", "empty")},
     }

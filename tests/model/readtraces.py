@@ -5,8 +5,9 @@ from __future__ import annotations
 
 import asyncio
 import random
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 from nandlab.board.qemu import QemuBoard
 from nandlab.cli import trace as cli_trace
@@ -28,15 +29,26 @@ AT_RANDOM = (
 )
 
 
+JFFS2 = {"name": "jffs2", "compression": "none"}
+FRESH = {"name": "fresh"}
+
+
 def request(
-    board: QemuBoard, before: Sequence[str], command: str, compression: str, part: str
+    board: QemuBoard,
+    before: Sequence[str],
+    command: str,
+    *,
+    filesystem: Mapping[str, str] = JFFS2,
+    part: str = "apf27",
+    partition_mib: int = 8,
+    state: Mapping[str, Any] = FRESH,
 ) -> Request:
     spec = cli_trace._spec(
         board=board.machine.model.name,
         workload={"name": "ffsmark"},
-        filesystem={"name": "jffs2", "compression": compression},
-        chip={"part": part, "partition_mib": 8},
-        state={"name": "fresh"},
+        filesystem=dict(filesystem),
+        chip={"part": part, "partition_mib": partition_mib},
+        state=dict(state),
         seed=1,
     )
     return Request(spec, command, ("vfs", "flash"), before="; ".join((*before, COLD)))
@@ -47,12 +59,10 @@ def traced(
     path: Path,
     before: Sequence[str],
     command: str = IN_ORDER,
-    *,
-    compression: str = "none",
-    part: str = "apf27",
+    **more: Any,
 ) -> TraceFolder:
-    """What a command reads of files that were made before."""
-    wanted = request(board, before, command, compression, part)
+    """What a command reads of files that were made before; more: of :func:`request`."""
+    wanted = request(board, before, command, **more)
     record = asyncio.run(board.run(job.job(wanted)))
     chip = job.image(asyncio.run(board.run(job.image_job(wanted))), record)
     writer.write(path, wanted, record, job.outcome(wanted, record), board, chip)

@@ -19,8 +19,7 @@ from nandlab.board.qemu import QemuBoard, open_board
 from nandlab.catalog.board import BoardModel
 from nandlab.catalog.files import load
 from nandlab.model import score, times
-from nandlab.model.lookup import FirstOpen
-from nandlab.model.reads import Call
+from nandlab.model.reads import Call, FirstOpen
 from nandlab.model.score import Scored
 from nandlab.trace import job, reads
 from nandlab.trace.folder import TraceFolder
@@ -47,7 +46,7 @@ def errors(trace: TraceFolder, calls: list[Scored]) -> dict[str, float]:
 
 
 def test_the_trace_is_the_same_with_and_without_its_image(board: QemuBoard) -> None:
-    asked = request(board, pieces(512), IN_ORDER, "none", "apf27")
+    asked = request(board, pieces(512), IN_ORDER)
     first, image, again = (
         asyncio.run(board.run(each))
         for each in (job.job(asked), job.image_job(asked), job.job(asked))
@@ -71,7 +70,12 @@ def test_files_in_one_piece_and_in_many(board: QemuBoard, tmp_path: Path, comman
 @pytest.mark.parametrize("compression", ["lzo", "zlib"])
 def test_compressed_files(board: QemuBoard, tmp_path: Path, compression: str) -> None:
     made = packed(10, 200, 300)
-    foretold(traced(board, tmp_path / "t", made, compression=compression), 3)
+    foretold(
+        traced(
+            board, tmp_path / "t", made, filesystem={"name": "jffs2", "compression": compression}
+        ),
+        3,
+    )
 
 
 def test_another_board_and_chip(tmp_path: Path) -> None:
@@ -91,7 +95,13 @@ def test_random_histories(board: QemuBoard, tmp_path: Path, seed: int) -> None:
     compression = chance.choice(("none", "lzo", "zlib"))
     command = chance.choice((IN_ORDER, AT_RANDOM))
     made = list(histories(seed, 25))
-    trace = traced(board, tmp_path / "t", made, command, compression=compression)
+    trace = traced(
+        board,
+        tmp_path / "t",
+        made,
+        command,
+        filesystem={"name": "jffs2", "compression": compression},
+    )
     found = [call for call in score.calls(reads.traced(trace)) if isinstance(call.call, Call)]
     assert [(c.path, c.told, c.call.flash) for c in found if not c.same] == []
     assert len(found) > 25
@@ -110,9 +120,13 @@ def test_the_gain_of_rewriting_a_file_is_foretold(
 ) -> None:
     """Of a small one: how its pages will compress, and where they begin, are not known."""
     made = [*packed(200), "fileload update b200 --count 150 --bytes 400 > /dev/null"]
-    first = traced(board, tmp_path / "first", made, compression=compression)
+    first = traced(
+        board, tmp_path / "first", made, filesystem={"name": "jffs2", "compression": compression}
+    )
     again = [*made, "cat b200 > new", "mv new b200"]
-    second = traced(board, tmp_path / "second", again, compression=compression)
+    second = traced(
+        board, tmp_path / "second", again, filesystem={"name": "jffs2", "compression": compression}
+    )
     was, is_now = read_ns(first, "/b200"), read_ns(second, "/b200")
     assert is_now < 0.5 * was
     words = ["--file", "b200", "--rewritten", "--json"]
@@ -135,5 +149,5 @@ def test_a_first_open_after_a_mount(board: QemuBoard, tmp_path: Path) -> None:
     opens = [c for c in score.calls(of) if isinstance(c.call, FirstOpen)]
     assert [c.path for c in opens if c.same] == ["/b10", "/b200"]
     for t in score.times_of(of, opens):
-        by = times.instructions(of.kernel)
+        by = times.instructions("jffs2", of.kernel)
         assert t.foretold_ns(by) == pytest.approx(t.ns, rel=0.03)

@@ -118,6 +118,12 @@ def test_the_buffer_gives_every_byte_once_and_hits_only_what_it_holds(
         assert buffer.page == held
 
 
+def test_a_read_with_the_spare_area_always_goes_to_the_chip() -> None:
+    buffer = PageBuffer(PAGE, 3)
+    (access,) = buffer.read(Read(3 * PAGE, PAGE, spare=True))
+    assert (access.hit, access.whole, buffer.page) == (False, True, 3)
+
+
 def test_what_is_not_modelled_is_refused() -> None:
     of = layout(filesystem="nftl-fat32")
     with pytest.raises(UsageError, match="is not modelled"):

@@ -12,8 +12,9 @@ from nandlab.base.errors import UsageError
 from nandlab.catalog.board import BoardModel
 from nandlab.catalog.files import load, names
 from nandlab.kit.kit import kernel_release
-from nandlab.model import lookup, score, times
-from nandlab.model.reads import PageBuffer, Pieces, Read, call
+from nandlab.model import jffs2, score, times
+from nandlab.model.every import State
+from nandlab.model.reads import Call, FirstOpen, Pieces, Read
 from nandlab.onflash.layout import HOLE, Layout, Piece
 from nandlab.traced.cost import series
 
@@ -27,8 +28,12 @@ def layout(*pieces: Piece, nodes: tuple[int, ...] = ()) -> Layout:
     )
 
 
+def first_page(of: Layout) -> Call:
+    return State(of).read(Pieces(of, 2), 0)
+
+
 def done(*pieces: Piece) -> dict[str, float]:
-    found = times.amounts(call("jffs2", Pieces(layout(*pieces), 2), 0, PageBuffer(FLASH)))
+    found = times.amounts(first_page(layout(*pieces)))
     return {key: amount for key, amount in found.items() if amount}
 
 
@@ -57,7 +62,7 @@ def test_zeroes_and_what_is_packed() -> None:
     stored = zlib.compress(bytes(3096))
     packed = Piece(2, 1000, 3096, 8 * FLASH + HEADER, len(stored), 0, "zlib", 3096)
     of = replace(layout(zeroes, packed), bytes_at=lambda at, count: stored)
-    found = times.amounts(call("jffs2", Pieces(of, 2), 0, PageBuffer(FLASH)))
+    found = times.amounts(first_page(of))
     tokens = {key: n for key, n in found.items() if key.startswith("zlib.")}
     assert {key: n for key, n in found.items() if n and key not in tokens} == {
         "call": 1, "node": 2, "data": 1, "read": 2, "hit": 1, "zero": 1000,
@@ -71,44 +76,43 @@ def test_zeroes_and_what_is_packed() -> None:
 def test_a_texts_compressed_nodes_have_no_time() -> None:
     of = layout(Piece(2, 0, 3096, HEADER, 774, 0, "lzo", 3096))
     with pytest.raises(UsageError, match="a text of jffs2dump does not have"):
-        times.amounts(call("jffs2", Pieces(of, 2), 0, PageBuffer(FLASH)))
+        times.amounts(first_page(of))
 
 
 def test_time_is_the_chips_and_the_instructions() -> None:
     plain = dict.fromkeys(set(times.Instructions.model_fields) - {"unpack"}, 0.0)
     told = plain | {"call": 10.0, "node": 2.5, "open_node": 3.0}
     by = times.Instructions.model_validate(told)
-    one = call(
-        "jffs2", Pieces(layout(Piece(2, 0, 9, HEADER, 9, 0, "", 9)), 2), 0, PageBuffer(FLASH)
-    )
+    one = first_page(layout(Piece(2, 0, 9, HEADER, 9, 0, "", 9)))
     assert times.ns(one, by, 1000, 4) == 1000 + 4 * 12.5
-    opened = lookup.first_open(layout(nodes=(9000, 300)), 2, PageBuffer(FLASH))
+    opened = State(layout(nodes=(9000, 300))).first_open(2)
     assert times.ns(opened, by, 1000, 4) == 3 * 1000 + 4 * 6
     packed = layout(Piece(2, 0, 9, HEADER, 9, 0, "rtime", 20))
     with pytest.raises(UsageError, match="rtime: what it takes to unpack was not measured"):
-        times.ns(call("jffs2", Pieces(packed, 2), 0, PageBuffer(FLASH)), by, 1000, 4)
+        times.ns(first_page(packed), by, 1000, 4)
 
 
 def test_the_catalog_has_the_kernel_of_each_board() -> None:
     for board in names("boards"):
-        by = times.instructions(series(kernel_release(load("boards", board, BoardModel))))
+        kernel = series(kernel_release(load("boards", board, BoardModel)))
+        by = times.instructions("jffs2", kernel)
         assert set(by.unpack) == {"lzo", "zlib"}
 
 
 def test_a_first_open_reads_each_node_to_the_end_of_its_page() -> None:
     far = 5 * FLASH + 100
-    assert list(lookup.reads([far, 300], far, FLASH)) == [
+    assert list(jffs2.headers([far, 300], far, FLASH)) == [
         Read(far, FLASH - 100), Read(300, FLASH - 300), Read(far, HEADER),
     ]  # fmt: skip
 
 
 def test_a_header_that_goes_on_in_the_next_page_is_read_there() -> None:
     # 50 bytes left: enough for what is read of an unknown node, not for an inode's
-    assert list(lookup.reads([FLASH - 50], FLASH - 50, FLASH)) == [
+    assert list(jffs2.headers([FLASH - 50], FLASH - 50, FLASH)) == [
         Read(FLASH - 50, 50), Read(FLASH, FLASH), Read(FLASH - 50, HEADER),
     ]  # fmt: skip
     # 39 bytes left: read to the end of the next page at once
-    assert list(lookup.reads([FLASH - 39], FLASH - 39, FLASH)) == [
+    assert list(jffs2.headers([FLASH - 39], FLASH - 39, FLASH)) == [
         Read(FLASH - 39, 39 + FLASH), Read(FLASH - 39, HEADER),
     ]  # fmt: skip
 
@@ -118,15 +122,15 @@ def test_nodes_are_gone_through_from_the_one_that_was_written_last() -> None:
     # versions 5 to 1: the collector has moved 2 behind 4, and 1 behind 5
     nodes = [3 * block, block, 0, block + 9000, 3 * block + 9000]
     later, sooner = nodes[::4][::-1], [nodes[3], nodes[1]]
-    assert lookup.met(nodes, block, mounted=False) == [*later, *sooner, 0]
-    assert lookup.met([0, 3 * block], block, mounted=False) == [0, 3 * block]
-    assert lookup.met([0, 3 * block], block, mounted=True) == [3 * block, 0]
+    assert jffs2.met(nodes, block, mounted=False) == [*later, *sooner, 0]
+    assert jffs2.met([0, 3 * block], block, mounted=False) == [0, 3 * block]
+    assert jffs2.met([0, 3 * block], block, mounted=True) == [3 * block, 0]
 
 
 def test_a_tick_may_come_in_each_call_that_goes_over_its_time() -> None:
     def ticked(start_ns: int, ns: int) -> bool:
         row = score.Row(1, 0, score.READ_PAGE, start_ns, ns, 1, 2, 0, 4096)
-        nothing = lookup.FirstOpen(0, [])
+        nothing = FirstOpen([], 0)
         return score.Scored(row, "/a", [], nothing, known=True, disturbed=False, events={}).ticked
 
     assert ticked(7_900_000, 100_000)
@@ -136,13 +140,14 @@ def test_a_tick_may_come_in_each_call_that_goes_over_its_time() -> None:
 
 
 def test_what_a_first_open_does() -> None:
-    opened = lookup.first_open(layout(nodes=(900, 300)), 2, PageBuffer(FLASH))
+    opened = State(layout(nodes=(900, 300))).first_open(2)
     assert [(a.page, a.hit) for a in opened.accesses] == [(0, False), (0, True), (0, True)]
     assert (opened.flash, opened.hits) == ([0], 2)
     assert times.opening(opened) == {"open": 1, "open_read": 1, "open_node": 2}
 
 
-def test_times_of_another_file_system_are_refused() -> None:
-    times.refuse_others("jffs2", "t")
-    with pytest.raises(UsageError, match="t: ubifs: how long its reads take is known of jffs2"):
-        times.refuse_others("ubifs", "t")
+def test_what_was_not_measured_is_refused() -> None:
+    with pytest.raises(UsageError, match=r"jffs2, Linux 2.4: what reads take .* was not measured"):
+        times.instructions("jffs2", "2.4")
+    with pytest.raises(UsageError, match=r"nftl-fat32, Linux 6.1: .* no kernel is"):
+        times.instructions("nftl-fat32", "6.1")

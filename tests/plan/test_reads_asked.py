@@ -19,7 +19,7 @@ def told(**more: Any) -> dict[str, Any]:
     matrix = {
         "workloads": [more.pop("load", LOAD)],
         "filesystems": [{"name": more.pop("system", "jffs2")}],
-        "chips": [{"part": "apf27", "partition_mib": more.pop("mib", 8)}],
+        "chips": [{"part": more.pop("part", "apf27"), "partition_mib": more.pop("mib", 8)}],
         "states": [{"name": "fresh"}],
         "seeds": [3],
     }
@@ -61,7 +61,10 @@ def test_what_cannot_be_together_is_refused(more: dict[str, Any], said: str) -> 
 @pytest.mark.parametrize(
     ("more", "said"),
     [
-        ({"system": "yaffs2"}, "known of JFFS2 alone"),
+        (
+            {"system": "nftl-fat32", "part": "nandsim-small"},
+            "NFTL+FAT32: how it reads is not modelled: each sector takes a walk",
+        ),
         ({"reads": {"records": 1 << 21}}, "must be 1 to 1048576 on board apf27"),
         ({"reads": {"calibrate": {"a": ["nothing"]}}}, "readpages has no step nothing; it has"),
         ({"load": {"name": "config"}}, "config has no step drop"),

@@ -118,3 +118,15 @@ def test_a_load_that_cannot_be_played_is_told(board: QemuBoard) -> None:
     gone = Campaign(on(board, "jffs2"), loads.read("gone", "load g\nunlink a\n"), BEFORE)
     with pytest.raises(NandlabError, match="g: operation 1 is on a, which is not there"):
         asyncio.run(campaign.once(gone, BEFORE, board))
+
+
+def test_jffs2_without_a_node_is_unmountable_after_its_first_write_is_torn(
+    board: QemuBoard,
+) -> None:
+    """It finds a block of garbage and no node, and refuses: "Cowardly refusing to erase blocks"."""
+    first = loads.read("first", "load first\nmkdir d\nsync\n")
+    points = Points(variants=("before", "subset"))
+    (told,) = asyncio.run(campaign.once(Campaign(on(board, "jffs2"), first, points), points, board))
+    assert told["outcomes"]["before"] == ".."
+    assert told["outcomes"]["subset"][0] == "M"
+    assert [each["class"] for each in told["findings"]] == ["unmountable"]

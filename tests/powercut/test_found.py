@@ -11,7 +11,7 @@ import pytest
 
 from nandlab.base.errors import NandlabError, UsageError
 from nandlab.board.job import BoardLost
-from nandlab.powercut import campaign, found, loads
+from nandlab.powercut import campaign, found, loads, sample
 from nandlab.powercut.job import Points
 from nandlab.report import powercuts
 
@@ -87,6 +87,26 @@ def test_the_picture_has_a_cell_for_each_cut(tmp_path: Path) -> None:
     rows = [cell["row"] for cell in both.datasets["cells"]]
     assert rows == ["x", "x", "held", "held", "held"]
     assert both.datasets["cells"][0]["outcome"] == "lost"
+
+
+def test_a_sample_is_drawn_from_the_points_that_were_tried(tmp_path: Path) -> None:
+    one = told("x", ". .", "L  ", finding("lost", "0:subset:1"))
+    result = found.read(folder(tmp_path, [one]))
+    every = sample.drawn(result, 99, 1)
+    assert sorted(every) == [
+        *(("x", 0, "before", "."), ("x", 0, "subset", "L"), ("x", 2, "before", "."))
+    ]
+    assert sample.drawn(result, 2, 5) == sample.drawn(result, 2, 5)
+
+
+@pytest.mark.parametrize(
+    ("alone_held", "host_agrees", "agreed"),
+    [(True, True, True), (True, None, True), (False, None, False), (True, False, False)],
+)
+def test_a_point_agrees_if_nobody_contradicts(
+    alone_held: bool, host_agrees: bool | None, agreed: bool
+) -> None:
+    assert sample.Again("x", "0:before:1", True, alone_held, "", host_agrees).agreed == agreed
 
 
 def test_a_folder_of_something_else_is_refused(tmp_path: Path) -> None:

@@ -95,6 +95,7 @@ def test_both_checkers_say_the_same(
 ) -> None:
     one = Campaign(on(board, "jffs2"), FEW, Points())
     at = replace(alone(Points(), *point, 1), plant=plant)
-    held, told = asyncio.run(second.tried(one, at, board))
-    assert held == (not plant)
-    assert bool(told) == (not held)
+    told = asyncio.run(second.tried(one, at, board))
+    assert not told.unread
+    assert told.held == (not plant)
+    assert bool(told.wrong) == (not told.held)

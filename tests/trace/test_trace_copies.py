@@ -104,7 +104,11 @@ def test_files_that_are_none_and_too_many_bytes(tmp_path: Path) -> None:
     assert "expected FILE:PATH" in refused("app")
     assert "nothing: No such file" in refused(f"{tmp_path}/nothing:/opt/app")
     assert "is a folder: copy its files" in refused(f"{tmp_path}:/opt/app")
+    assert "/dev/zero is no file" in refused("/dev/zero:/opt/app")
     path = tmp_path / "large"
+    with path.open("wb") as f:
+        f.truncate(1 << 40)
+    assert "has 1,099,511,627,776 bytes, and board apf27 keeps" in refused(f"{path}:/mnt/large")
     with path.open("wb") as f:
         f.truncate(BOARD.usable_mib << 20)
     assert "the files take" in refused(f"{path}:/opt/large")

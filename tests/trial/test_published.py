@@ -49,6 +49,7 @@ def test_quickstart_and_each_study_that_has_a_page_ship_their_figures() -> None:
 
 
 @pytest.mark.board
+@pytest.mark.timeout(1200)  # some trials take minutes of a busy host
 @pytest.mark.parametrize("file", SHIPPED, ids=lambda file: file.name)
 def test_a_trial_of_each_is_reproduced_to_the_nanosecond(file: Path, tmp_path: Path) -> None:
     published = read(file)

@@ -29,7 +29,14 @@ PAGES = {"whole": 32, "pieces": 32, "fit": 8}
 """Of the files that steps read, by the begin of the step's name."""
 
 
-def planned(board: QemuBoard, **more: Any) -> TrialSpec:
+JFFS2 = {"name": "jffs2", "compression": "none", "read_ahead": 0}
+UBIFS = {"name": "ubifs", "compression": "none", "reserve": "1"}
+YAFFS2 = {"name": "yaffs2"}
+
+
+def planned(
+    board: QemuBoard, filesystem: dict[str, Any] = JFFS2, mib: int = 8, **more: Any
+) -> TrialSpec:
     told = {
         "name": "t",
         "question": "q",
@@ -38,8 +45,8 @@ def planned(board: QemuBoard, **more: Any) -> TrialSpec:
         "reads": {"calibrate": {"paper": ["whole_in_order", "pieces_in_order"]}},
         "matrix": {
             "workloads": [LOAD],
-            "filesystems": [{"name": "jffs2", "compression": "none", "read_ahead": 0}],
-            "chips": [{"part": "apf27", "partition_mib": 8}],
+            "filesystems": [filesystem],
+            "chips": [{"part": "apf27", "partition_mib": mib}],
             "states": [{"name": "fresh"}],
             "seeds": [3],
         },
@@ -55,8 +62,15 @@ def run(board: QemuBoard, spec: TrialSpec) -> Trial:
     return found
 
 
-def test_each_call_of_each_step_is_as_foretold_and_its_pages_the_chip_s(board: QemuBoard) -> None:
-    trial = run(board, planned(board))
+@pytest.mark.parametrize(
+    ("filesystem", "mib"),
+    [(JFFS2, 8), (UBIFS, 16), (YAFFS2, 8)],
+    ids=["jffs2", "ubifs", "yaffs2"],
+)
+def test_each_call_of_each_step_is_as_foretold_and_its_pages_the_chip_s(
+    board: QemuBoard, filesystem: dict[str, Any], mib: int
+) -> None:
+    trial = run(board, planned(board, filesystem, mib))
     assert lock.doubts(trial.warnings) == ["reads_measured"]
     told = trial.measured["reads"]
     phases = [p for p in trial.phases if p.name.endswith("_reading")]
@@ -71,7 +85,9 @@ def test_each_call_of_each_step_is_as_foretold_and_its_pages_the_chip_s(board: Q
         if step != "whole_unaligned":  # its reads may find a page that another one brought
             assert told[f"{of}.calls"] == PAGES[step.split("_")[0]]
         assert told[f"{of}.least_ns"] <= told[f"{of}.mean_ns"] <= told[f"{of}.most_ns"]
-        assert told[f"{of}.total_off"] < 0.05
+        assert told[f"{of}.median_off"] < 0.005
+        # the tick and other threads: half of a call of eight
+        assert told[f"{of}.total_off"] < 0.1
     both = [told[f"step.{name}.overhead_ns"] for name in ("whole_in_order", "pieces_in_order")]
     assert told["overhead_ns.paper"] == pytest.approx(sum(both) / 2, abs=1)
     assert told["step.whole_in_order.paper_mean_ns"] - told["step.whole_in_order.mean_ns"] == (

@@ -279,6 +279,9 @@ class FilesystemModel(Noun):
     repriced: Repriced | None = Field(
         default=None, description="absent: nobody ran what was foretold for another part"
     )
+    unmodelled_reads: str = Field(
+        default="", description="why its reads are not foretold from the flash; empty: they are"
+    )
     own_entries: list[str] = Field(
         default=[], description="entries of its root that it makes by itself"
     )

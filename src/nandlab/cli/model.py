@@ -4,8 +4,10 @@
 from __future__ import annotations
 
 import csv
+import filecmp
 import json
 import sys
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -25,14 +27,14 @@ from nandlab.cli.flashfile import (
 
 if TYPE_CHECKING:
     from nandlab.model.fragments import FileMap
-    from nandlab.model.reads import Call
+    from nandlab.model.reads import Call, FirstOpen
     from nandlab.onflash.jffs2 import Dropped
     from nandlab.onflash.layout import Layout
 
 model_app = typer.Typer(
     no_args_is_help=True,
-    help="What reading a file costs, foretold from what lies on flash: JFFS2's flash pages call "
-    "by call, and their time. Nothing is run.",
+    help="What reading a file costs, foretold from what lies on flash: JFFS2's, UBIFS's and "
+    "YAFFS2's flash pages call by call, and their time. Nothing is run.",
 )
 MountedOption = Annotated[
     bool,
@@ -67,14 +69,15 @@ def map_(  # noqa: PLR0917 - the command line's own options
     N in sequence is with what the call before left in the NAND core's buffer, N alone without.
     Nodes that cannot be read are dropped and told; the pages that they may touch are unknown.
     """
+    from nandlab.model.every import reader_of
     from nandlab.model.fragments import file_map
-    from nandlab.model.reads import model_of, owner_of
+    from nandlab.model.reads import owner_of
     from nandlab.onflash.opened import read as read_layout
 
     layout, dropped = read_layout(
         image, asked(partition_mib, page, erase_block, oob), tolerant=True
     )
-    model_of(layout.filesystem)
+    reader_of(layout.filesystem, image)
     if out is not None and file is None:
         raise UsageError(f"-o {out}: name the file that is to be drawn, with --file")
     owners = [owner_of(layout, file)] if file else list(layout.sizes)
@@ -220,19 +223,20 @@ def read(  # noqa: PLR0913, PLR0917 - the command line's own options
 ) -> None:
     """Foretell the flash pages and the time of each call that reads a page of a file.
 
-    Prints CSV: the page, N, hits in the NAND core's buffer, and ns. The first open is apart: it
-    reads the header of every live node of the file.
+    Prints CSV: the page, N, hits in the NAND core's buffer, ns, and chip_ns, the chip's part of
+    that; there is no ns where what a call takes beside the chip was not measured. The first open is
+    apart: JFFS2 reads the header of every live node of the file, UBIFS its name and its inode.
     """
-    from nandlab.model import lookup, times
     from nandlab.model import rewritten as anew
+    from nandlab.model.every import State, reader_of
     from nandlab.model.fragments import calls, unknown_pages
-    from nandlab.model.reads import PageBuffer, Pieces, owner_of
+    from nandlab.model.reads import Pieces, owner_of
     from nandlab.onflash.opened import read as read_layout
 
     layout, dropped = read_layout(
         image, asked(partition_mib, page, erase_block, oob), tolerant=True
     )
-    times.refuse_others(layout.filesystem, image)
+    reader_of(layout.filesystem, image)
     owner = owner_of(layout, file)
     pieces = Pieces(layout, owner)
     if unknown_pages(pieces, owner, dropped):
@@ -242,49 +246,86 @@ def read(  # noqa: PLR0913, PLR0917 - the command line's own options
     if rewritten:
         pieces = anew.pieces(layout, owner)
         layout = pieces.layout
-    pages = _order(order, pieces.pages, owner)
+    pages = _order(order, image, pieces.pages, owner)
     t_page, instruction_ns = _costs(chip, board, layout)
-    by = times.instructions(kernel or _series(board))
-    buffer = PageBuffer(layout.writesize)
-    opened = lookup.first_open(layout, owner, buffer, mounted=mounted)
-    each = calls(layout, pieces, pages, buffer)
+    state = State(layout, mounted=mounted)
+    opened = state.first_open(owner)
+    each = list(calls(layout, pieces, pages, state))
+    ns = (
+        _paper(t_page, overhead_ns)
+        if formula == "paper"
+        else _ours(layout.filesystem, kernel, board, t_page, instruction_ns, [*each, opened])
+    )
 
-    def ns(call: Call) -> int:
-        if formula == "paper":
-            return round(times.paper_ns(call, t_page, overhead_ns))
-        return round(times.ns(call, by, t_page, instruction_ns))
+    def row(call: Call | FirstOpen) -> dict[str, int | None]:
+        n = len(call.flash)
+        return {"n": n, "hits": call.hits, "ns": ns(call), "chip_ns": round(n * t_page)}
 
-    told = [{"page": c.page, "n": len(c.flash), "hits": c.hits, "ns": ns(c)} for c in each]
-    first_ns = round(times.ns(opened, by, t_page, instruction_ns))
-    first = {"n": len(opened.flash), "hits": opened.hits, "ns": first_ns}
-    _tell(first, told, as_json=as_json)
+    _tell(row(opened), [{"page": c.page, **row(c)} for c in each], as_json=as_json)
 
 
-def _tell(first: dict[str, int], told: list[dict[str, int]], *, as_json: bool) -> None:
+def _paper(t_page: float, overhead_ns: float) -> Callable[[Call | FirstOpen], int | None]:
+    """The paper's time of a call, ns."""
+    from nandlab.model import times
+
+    return lambda call: round(times.paper_ns(call, t_page, overhead_ns))
+
+
+def _ours(
+    filesystem: str,
+    kernel: str | None,
+    board: str,
+    t_page: float,
+    instruction_ns: float,
+    each: Sequence[Call | FirstOpen],
+) -> Callable[[Call | FirstOpen], int | None]:
+    """The time of a call, ns. Where what it takes beside the chip was not measured, it is an error
+    if a kernel was named; else it is None, and standard error has why."""
+    from nandlab.model import times
+
+    try:
+        by = times.instructions(filesystem, kernel or _series(board))
+        for call in each:
+            times.ns(call, by, t_page, instruction_ns)
+    except UsageError as e:
+        if kernel:
+            raise
+        print(f"nandlab: no ns, but chip_ns, the chip's part of it: {e}", file=sys.stderr)
+        return lambda call: None
+    return lambda call: round(times.ns(call, by, t_page, instruction_ns))
+
+
+def _tell(
+    first: dict[str, int | None], told: list[dict[str, int | None]], *, as_json: bool
+) -> None:
     """Prints the calls, and the first open apart from them."""
+    known = first["ns"] is not None
     if as_json:
         found = {"predicted": True, "first_open": first, "calls": told}
-        print(json.dumps(found | {"total_ns": _sum(told, "ns")}, indent=1))
+        totals = {"total_ns": _sum(told, "ns") if known else None}
+        totals["total_chip_ns"] = _sum(told, "chip_ns")
+        print(json.dumps(found | totals, indent=1))
         return
-    writer = csv.DictWriter(sys.stdout, ["page", "n", "hits", "ns"])
+    writer = csv.DictWriter(sys.stdout, ["page", "n", "hits", "ns", "chip_ns"])
     writer.writeheader()
     writer.writerows(told)
+    key, of_chip = ("ns", "") if known else ("chip_ns", " of the chip")
     print(
-        f"predicted: {len(told)} calls, N {_sum(told, 'n')}, {_sum(told, 'ns') / 1e6:.3f} ms; "
-        f"the first open before them, N {first['n']}, {first['ns'] / 1e6:.3f} ms",
+        f"predicted: {len(told)} calls, N {_sum(told, 'n')}, {_sum(told, key) / 1e6:.3f} ms"
+        f"{of_chip}; the first open before them, N {first['n']}, {_sum([first], key) / 1e6:.3f} ms",
         file=sys.stderr,
     )
 
 
-def _sum(told: list[dict[str, int]], key: str) -> int:
-    return sum(one[key] for one in told)
+def _sum(told: list[dict[str, int | None]], key: str) -> int:
+    return sum(one[key] or 0 for one in told)
 
 
-def _order(order: str, pages: int, owner: int) -> list[int]:
+def _order(order: str, image: Path, pages: int, owner: int) -> list[int]:
     from random import Random
 
     from nandlab.model.score import pages_read
-    from nandlab.trace.folder import TraceFolder
+    from nandlab.trace.folder import CHIP_IMAGE, TraceFolder
 
     if order == "sequential":
         return list(range(pages))
@@ -297,6 +338,9 @@ def _order(order: str, pages: int, owner: int) -> list[int]:
         return found
     if not Path(order).is_dir():
         raise UsageError(f"--order {order}: give sequential, random:SEED or a trace's folder")
+    kept = Path(order) / CHIP_IMAGE
+    if kept.is_file() and not filecmp.cmp(kept, image, shallow=False):
+        raise UsageError(f"--order {order}: its {CHIP_IMAGE} is not {image}: it is another's trace")
     found = pages_read(TraceFolder(Path(order)).events, owner)
     if not found or max(found) >= pages:
         raise UsageError(f"--order {order}: its calls are not of this file")
@@ -365,6 +409,8 @@ def score(
         print("\n".join(scorer.lines(found)))
     if chart is not None:
         told = scorer.times_of(of, each)
-        draw(chart, readtimes.chart(told, times.instructions(of.kernel), "read-times"))
+        draw(
+            chart, readtimes.chart(told, times.instructions(of.filesystem, of.kernel), "read-times")
+        )
     if found["differ"]:
         raise typer.Exit(1)

@@ -212,18 +212,19 @@ class DroppedNode(Strict):
 
 
 class ModelMap(Strict):
-    """The files of a JFFS2 and the nodes that cannot be read."""
+    """The files of an image and the nodes that cannot be read."""
 
     files: list[MapFile]
     dropped: list[DroppedNode]
 
 
 class FirstOpen(Strict):
-    """The read of all of a file's nodes as it is first opened."""
+    """What is read of a file as it is first opened."""
 
     n: int
     hits: int
-    ns: int
+    ns: int | None = Field(description="null: not measured for this file system and kernel")
+    chip_ns: int = Field(description="the chip's part of it")
 
 
 class ReadCall(FirstOpen):
@@ -238,7 +239,8 @@ class ModelRead(Strict):
     predicted: Literal[True]
     first_open: FirstOpen
     calls: list[ReadCall]
-    total_ns: int = Field(description="of the calls, without the first open")
+    total_ns: int | None = Field(description="of the calls, without the first open")
+    total_chip_ns: int
 
 
 class DifferingCall(Strict):
@@ -257,7 +259,7 @@ class TracedOpen(Strict):
     n: int
     same: bool
     measured_ns: int
-    error: float
+    error: float | None = Field(description="null: times are not known")
 
 
 class Errors(Strict):
@@ -276,7 +278,7 @@ class PaperErrors(Errors):
 
 
 class ModelScore(Strict):
-    """A trace's reads beside the model's; the last five are absent where no call was timed."""
+    """A trace's reads beside the model's; those from n on are absent where no call was timed."""
 
     calls: int
     unknown: int
@@ -287,6 +289,8 @@ class ModelScore(Strict):
     opens: list[TracedOpen]
     n: int = 0
     measured_ns: int = 0
+    chip_ns: int = Field(default=0, description="the chip's part of it, foretold")
+    not_known: str | None = Field(default=None, description="why nandlab tells no more of times")
     nandlab: Errors | None = None
     undisturbed: Errors | None = None
     paper: PaperErrors | None = None

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from nandlab.board.qemu import QemuBoard
     from nandlab.plan.medium import Medium
     from nandlab.powercut.campaign import Campaign
+    from nandlab.powercut.found import Found
     from nandlab.powercut.job import Points
 
 POINT = re.compile(r"(\d+):([a-z]+):(\d+)")
@@ -56,6 +57,15 @@ def powercut(  # noqa: PLR0913 - the command line's own options
         str | None,
         typer.Option(metavar="K:VARIANT:SEED", help="only this point, on a fresh board"),
     ] = None,
+    sample: Annotated[
+        int,
+        typer.Option(
+            min=0,
+            metavar="N",
+            help="then try N points drawn at random alone, on fresh boards, and have the host read "
+            "the chips",
+        ),
+    ] = 0,
     jobs: JobsOption = CORES,
     out: Annotated[
         Path | None, typer.Option(metavar="DIR", help="the campaign's folder; needed without point")
@@ -71,6 +81,7 @@ def powercut(  # noqa: PLR0913 - the command line's own options
     from nandlab.powercut import campaign as cutting
     from nandlab.powercut import found, loads
     from nandlab.powercut.job import ALL_VARIANTS, Points
+    from nandlab.powercut.sample import refuse_several_seeds
     from nandlab.report import powercuts
 
     chosen = listed(variants)
@@ -86,6 +97,8 @@ def powercut(  # noqa: PLR0913 - the command line's own options
             raise UsageError(f"--title {title}: {load} has no such load")
         wanted = replace(wanted, first_load=titles.index(title), last_load=titles.index(title))
     campaign = cutting.Campaign(on, asked, wanted)
+    if sample:
+        refuse_several_seeds(campaign)
     if point is not None:
         if title is None:
             raise UsageError("--point: of which load? give its --title")
@@ -98,8 +111,26 @@ def powercut(  # noqa: PLR0913 - the command line's own options
     result = found.read(out)
     (out / "outcomes.svg").write_text(powercuts.chart(result).svg())
     print("\n".join(found.lines(result)))
-    if result.classes:
+    agreed = not sample or asyncio.run(_sampled(campaign, result, opened, sample))
+    if result.classes or not agreed:
         raise typer.Exit(1)
+
+
+async def _sampled(campaign: Campaign, result: Found, board: QemuBoard, count: int) -> bool:
+    """Tells where a point says another thing alone, or to the host; whether none does."""
+    from nandlab.powercut.sample import again
+
+    every = [each async for each in again(campaign, result, board, count)]
+    for each in every:
+        if not each.agreed:
+            said = f"alone {'held' if each.alone_held else 'did not hold'}; host: {each.host}"
+            print(f"no agreement: {each.load}: {each.point}: {said}")
+    alone = sum(each.campaign_held == each.alone_held for each in every)
+    host = [each.host_agrees for each in every]
+    print(f"sample: {alone}/{len(every)} points say the same alone on a fresh board")
+    unread = f", {host.count(None)} chips it cannot read" if None in host else ""
+    print(f"host: agrees on {host.count(True)} of them{unread}")
+    return all(each.agreed for each in every)
 
 
 def _one(campaign: Campaign, point: str, board: QemuBoard) -> None:

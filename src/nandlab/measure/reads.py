@@ -19,8 +19,8 @@ from nandlab.board.job import JobRecord, Step
 from nandlab.chip import image, simulated
 from nandlab.measure import tracing
 from nandlab.measure.instrument import Instrument, Moment, NotKnown
-from nandlab.onflash import jffs2
 from nandlab.onflash.cells import Partition
+from nandlab.onflash.every import salvage
 from nandlab.plan.medium import MOUNTPOINT
 from nandlab.plan.trialspec import TrialSpec
 from nandlab.results.record import Doubt
@@ -99,7 +99,7 @@ def _times(spec: TrialSpec, record: JobRecord) -> list[Times]:
         chip, rest = image.decode_first(record.cargo)
         recording = records.decode(rest, "the trial's trace")
         partition = Partition(chip, spec.partition_blocks, spec.chip.ecc.strength)
-        layout, dropped = jffs2.salvage(partition)
+        layout, dropped = salvage(partition, spec.filesystem.name)
     except NandlabError as e:
         raise NotKnown(_lost(str(e))) from None
     if recording.lost:
@@ -110,12 +110,20 @@ def _times(spec: TrialSpec, record: JobRecord) -> list[Times]:
         tracing.table(recording, tracing.names(record, END), spec.filesystem, events)
         told = tracing.board(spec, record, END)
         fs = spec.filesystem.name
-        of = score.Traced("reads", fs, spec.chip, told, events, layout, dropped, at_end=True)
+        shape = "reads", fs, spec.chip, told, events, layout, dropped
+        drops = _drops(spec, record)
+        of = score.Traced(*shape, at_end=True, options=spec.options, drops=drops)
         try:
             found = [one for one in score.calls(of) if isinstance(one.call, Call)]
             return score.times_of(of, found)
         except UsageError as e:
             raise NotKnown(_lost(str(e))) from None
+
+
+def _drops(spec: TrialSpec, record: JobRecord) -> list[int]:
+    """When each of the list's steps that drop caches had ended, ns."""
+    dropping = (record.get(step.phase) for step in spec.workload.steps if step.do == "drop")
+    return [step.end_ns for step in dropping if step is not None]
 
 
 def _figures(
@@ -137,8 +145,12 @@ def _figures(
     yield "most_ns", round(max(measured))
     yield "overhead_ns", round(_overhead(of))
     kernel = cost.series(str(tracing.board(spec, record, END)["kernel"]))
-    by = times.instructions(kernel)
-    for name, share in errors([t.foretold_ns(by) for t in of], of).items():
+    try:
+        by = times.instructions(spec.filesystem.name, kernel)
+        foretold = [t.foretold_ns(by) for t in of]
+    except UsageError:  # a compressor or a kernel that was not measured: no figure
+        return
+    for name, share in errors(foretold, of).items():
         yield f"{name}_off", abs(share)
 
 

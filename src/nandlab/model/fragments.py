@@ -8,8 +8,9 @@ from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from nandlab.model import reads, rewritten
-from nandlab.model.reads import PAGE, Call, PageBuffer, Pieces
+from nandlab.model import rewritten
+from nandlab.model.every import State, reader_of
+from nandlab.model.reads import PAGE, Call, Pieces
 from nandlab.onflash.jffs2 import Dropped
 from nandlab.onflash.layout import Layout
 
@@ -28,7 +29,7 @@ class PageRow(NamedTuple):
 
     @property
     def alone(self) -> int:
-        """N with nothing in the buffer."""
+        """N with nothing in the buffer, and nothing of the file system in memory."""
         return len(self.flash)
 
 
@@ -72,19 +73,19 @@ def calls(
     layout: Layout,
     pieces: Pieces,
     pages: Sequence[int],
-    buffer: PageBuffer | None = None,
+    state: State | None = None,
     *,
     carry: bool = True,
 ) -> Iterator[Call]:
-    """Reads pages of a file, in this order; carry: with what the call before left in the buffer.
+    """Reads pages of a file, in this order; carry: with what the call before left in memory.
 
-    buffer: as it is before the first call; None: empty.
+    state: what is in memory before the first call; None: nothing.
     """
-    buffer = buffer or PageBuffer(layout.writesize)
+    state = state or State(layout)
     for page in pages:
-        yield reads.call(layout.filesystem, pieces, page, buffer)
+        yield state.read(pieces, page)
         if not carry:
-            buffer = PageBuffer(layout.writesize)
+            state = State(layout)
 
 
 def file_map(layout: Layout, owner: int, dropped: Sequence[Dropped] = ()) -> FileMap:
@@ -105,13 +106,13 @@ def file_map(layout: Layout, owner: int, dropped: Sequence[Dropped] = ()) -> Fil
         for a, b in zip(alone, in_turn, strict=True)
     ]
     stored = {piece.at: piece.stored for piece in layout.pieces_of.get(owner, [])}
-    header = reads.HEADER[layout.filesystem]
+    header = reader_of(layout.filesystem).header
     return FileMap(
         layout.paths.get(owner, f"inode {owner}"),
         pieces.size,
         rows,
         sum(header + count for count in stored.values()),
-        layout.dead.get(owner, 0) if layout.filesystem == "jffs2" else None,
+        None if layout.dead is None else layout.dead.get(owner, 0),
         _if_rewritten(layout, owner, unknown),
     )
 

@@ -1,28 +1,24 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The flash pages that a file system reads for a page of a file, in order.
+"""Reads of the MTD device, and the flash pages that they take through the NAND core's buffer.
 
-A page of a file is made of fragments, and each is read from the flash by itself. Source: Linux 6.1,
-fs/jffs2/read.c and drivers/mtd/nand/raw/nand_base.c; docs/model.md.
+Which reads a page of a file takes is each file system's own: ``every`` has them. Source: Linux 6.1,
+drivers/mtd/nand/raw/nand_base.c; docs/model.md.
 """
 
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from types import MappingProxyType
 from typing import NamedTuple
 
 from nandlab.base.errors import UsageError
 from nandlab.model import unpack
 from nandlab.model.unpack import Tokens
-from nandlab.onflash.jffs2 import INODE_NODE
 from nandlab.onflash.layout import Layout, Piece
 
 PAGE = 4096
 """Bytes of a page of the page cache."""
-UBIFS_HEADER = 48
-"""Bytes of a data node of UBIFS before its data."""
 
 
 class Read(NamedTuple):
@@ -31,6 +27,10 @@ class Read(NamedTuple):
     at: int
     """From the start of the partition."""
     bytes: int
+    spare: bool = False
+    """Whether bytes of the spare area are read with it."""
+    of_index: bool = False
+    """Whether a node of the index is read, not one of the file."""
 
 
 class Access(NamedTuple):
@@ -50,7 +50,8 @@ class PageBuffer:
     """The NAND core's buffer of one page.
 
     A read of a part of a page goes through it and leaves the page there. A read of a whole page
-    goes past it and leaves it as it was, unless it is that very page, which is then copied.
+    goes past it and leaves it as it was, unless it is that very page, which is then copied. A read
+    with the spare area always goes to the chip, and leaves nothing there.
     """
 
     def __init__(self, writesize: int, page: int | None = None) -> None:
@@ -63,9 +64,9 @@ class PageBuffer:
         while at < end:
             page, column = divmod(at, self.writesize)
             count = min(end - at, self.writesize - column)
-            hit, whole = page == self.page, count == self.writesize
+            hit, whole = page == self.page and not read.spare, count == self.writesize
             if not hit and not whole:
-                self.page = page
+                self.page = None if read.spare else page
             yield Access(page, hit, whole and not hit, count)
             at += count
 
@@ -79,7 +80,7 @@ class Pieces:
     """A file's content by page of the file."""
 
     def __init__(self, layout: Layout, owner: int) -> None:
-        self.layout = layout
+        self.layout, self.owner = layout, owner
         self.size = layout.sizes[owner]
         self._all = layout.pieces_of.get(owner, [])
         self._ends = [p.offset + p.bytes for p in self._all]
@@ -118,46 +119,10 @@ class Pieces:
         return found
 
 
-def jffs2(pieces: Sequence[Piece]) -> Iterator[Read]:
-    """For each fragment its node's header, then all of the node's data, however little is live.
-
-    A node that stands for zeroes has a header alone.
-    """
-    for piece in pieces:
-        yield Read(piece.at - INODE_NODE.size, INODE_NODE.size)
-        if piece.stored:
-            yield Read(piece.at, piece.stored)
-
-
-def ubifs(pieces: Sequence[Piece]) -> Iterator[Read]:
-    """Each data node with its header at once. Index nodes on the way to it are not among them."""
-    for piece in pieces:
-        yield Read(piece.at - UBIFS_HEADER, UBIFS_HEADER + piece.stored)
-
-
-def yaffs2(pieces: Sequence[Piece]) -> Iterator[Read]:
-    """Each chunk: the part of its page that has data."""
-    for piece in pieces:
-        yield Read(piece.at, piece.stored)
-
-
-READS: MappingProxyType[str, Callable[[Sequence[Piece]], Iterator[Read]]] = MappingProxyType(
-    {"jffs2": jffs2, "ubifs": ubifs, "yaffs2": yaffs2}
-)
-HEADER: MappingProxyType[str, int] = MappingProxyType(
-    {"jffs2": INODE_NODE.size, "ubifs": UBIFS_HEADER, "yaffs2": 0}
-)
-"""Bytes on flash before the data of a fragment."""
-
-
 @dataclass(frozen=True)
-class Call:
-    """One call that reads a page of a file."""
+class Reading:
+    """Flash pages that were asked for, one after the other."""
 
-    file: Pieces = field(repr=False)
-    page: int
-    """Of the file."""
-    pieces: Sequence[Piece] = field(repr=False)
     accesses: Sequence[Access] = field(repr=False)
 
     @property
@@ -171,6 +136,26 @@ class Call:
         return sum(a.hit for a in self.accesses)
 
 
+@dataclass(frozen=True)
+class Call(Reading):
+    """One call that reads a page of a file."""
+
+    file: Pieces = field(repr=False)
+    page: int
+    """Of the file."""
+    pieces: Sequence[Piece] = field(repr=False)
+    index: int = 0
+    """Nodes of the index that are read on the way."""
+
+
+@dataclass(frozen=True)
+class FirstOpen(Reading):
+    """The first open of a file that is not in memory."""
+
+    nodes: int
+    """Of the file that are read."""
+
+
 def owner_of(layout: Layout, path: str) -> int:
     """The number of a regular file; UsageError if there is none of this path."""
     wanted = "/" + path.strip("/")
@@ -180,17 +165,3 @@ def owner_of(layout: Layout, path: str) -> int:
     known = sorted(layout.paths[o] for o in layout.sizes if o in layout.paths)
     near = ", ".join(known[:5]) + (", ..." if len(known) > 5 else "")
     raise UsageError(f"{wanted}: no such file in the image; there are {near or 'none'}")
-
-
-def model_of(filesystem: str) -> Callable[[Sequence[Piece]], Iterator[Read]]:
-    """How a file system reads a page; UsageError if that is not known."""
-    if filesystem not in READS:
-        raise UsageError(f"{filesystem}: how it reads is not modelled; {', '.join(READS)} is")
-    return READS[filesystem]
-
-
-def call(filesystem: str, pieces: Pieces, page: int, buffer: PageBuffer) -> Call:
-    """Reads a page of a file; the buffer is left as the read leaves it."""
-    stored = pieces.of(page)
-    found = [a for read in model_of(filesystem)(stored) for a in buffer.read(read)]
-    return Call(pieces, page, stored, found)

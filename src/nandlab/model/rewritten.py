@@ -14,16 +14,10 @@ from collections.abc import Collection, Iterator
 from dataclasses import replace
 from typing import NamedTuple
 
-from nandlab.model import reads
+from nandlab.model.every import reader_of
 from nandlab.model.reads import PAGE, Pieces
 from nandlab.model.unpack import Tokens
 from nandlab.onflash.layout import HOLE, Layout, Piece
-
-ALIGN = {"jffs2": 4, "ubifs": 8}
-"""Bytes that nodes are aligned to, of the file systems that have nodes."""
-LEAST_DATA = {"jffs2": 128, "ubifs": reads.PAGE}
-"""Bytes of data below which a node is not cut short to fill an erase block."""
-
 
 PER_NODE = ("node", "table", "table_bit", "code", "used")
 """Tokens of which a node has as many, whatever its length."""
@@ -60,12 +54,13 @@ def pieces(of: Layout, owner: int, leave_out: Collection[int] = ()) -> Pieces:
     """The file alone, from the first byte of the partition on; pages are left out that hold
     nothing, or are named."""
     old = Pieces(of, owner)
-    if of.filesystem not in ALIGN:
+    reader = reader_of(of.filesystem)
+    if not reader.align:
         return old
-    header = reads.HEADER[of.filesystem]
     nodes = list(_nodes(of, _pages(old, leave_out), owner))
-    begins = [node.at - header for node in reversed(nodes)]
-    return Anew(replace(of, pieces=nodes, nodes={owner: begins}, dead={}), owner, old)
+    begins = [node.at - reader.header for node in reversed(nodes)]
+    alone = replace(of, pieces=nodes, nodes={owner: begins}, dead={})
+    return Anew(reader.completed(alone), owner, old)
 
 
 def _seen(of: Pieces, page: int) -> list[tuple[int, Piece]]:
@@ -86,13 +81,14 @@ def _pages(of: Pieces, leave_out: Collection[int]) -> Iterator[_Page]:
 
 
 def _nodes(of: Layout, pages: Iterator[_Page], owner: int) -> Iterator[Piece]:
-    header, align = reads.HEADER[of.filesystem], ALIGN[of.filesystem]
+    reader = reader_of(of.filesystem)
+    header, align = reader.header, reader.align
     at = 0
     for page in pages:
         offset, plain, stored = page.offset, page.bytes, page.stored
         while plain:
             room = of.erasesize - at % of.erasesize - header
-            if room < min(stored, LEAST_DATA[of.filesystem]):
+            if room < min(stored, reader.least_data):
                 at += room + header
                 continue
             part = min(stored, room)

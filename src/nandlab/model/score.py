@@ -18,9 +18,9 @@ from typing import Any, NamedTuple
 from nandlab.analysis.reprice import Part
 from nandlab.base.errors import UsageError
 from nandlab.catalog.chip import ChipModel
-from nandlab.model import lookup, reads, times
-from nandlab.model.lookup import FirstOpen
-from nandlab.model.reads import PAGE, Call, PageBuffer, Pieces, Read
+from nandlab.model import times
+from nandlab.model.every import State, reader_of
+from nandlab.model.reads import PAGE, Call, FirstOpen, Pieces, Read
 from nandlab.onflash.jffs2 import Dropped
 from nandlab.onflash.layout import Layout
 from nandlab.traced import cost, tables
@@ -60,7 +60,10 @@ class Traced:
     are known to be missing, and what they hold is not."""
     at_end: bool = False
     """Whether the layout is that of the trace's end; else it is that of its begin."""
-
+    options: Mapping[str, str] = field(default_factory=dict)
+    """Of the file system; those left out are default."""
+    drops: Sequence[int] = ()
+    """When caches were dropped while it went on, in ns of the board's clock."""
     mounted: bool = False
     """Whether the file system was mounted after its files were written."""
 
@@ -95,7 +98,8 @@ class Scored:
     call: Call | FirstOpen = field(repr=False)
     known: bool
     """False where the image does not tell what the call reads: a node that may hold a part of it
-    could not be read, or the file system wrote between the call and the image."""
+    could not be read, the file system wrote between the call and the image, or may have it in
+    memory."""
     disturbed: bool
     """Whether something else ran before the call ended: another thread that used the flash, or
     whatever made a read of a flash page longer than such reads are."""
@@ -117,7 +121,7 @@ class Scored:
 def calls(trace: Traced) -> list[Scored]:
     """Every traced call that read a page of a file of the layout, or opened one first; UsageError
     if there are none, or the layout is another's."""
-    times.refuse_others(trace.filesystem, trace.where)
+    reader_of(trace.filesystem, trace.where)
     rows = [Row(*row) for row in tables.query(trace.events, EVENTS)]
     if not any(row.event == READ_PAGE for row in rows):
         raise UsageError(f"{trace.where}: nothing in it reads a page of a file")
@@ -177,13 +181,18 @@ class _Walk:
 
     def __init__(self, trace: Traced, rows: Sequence[Row]) -> None:
         self.layout, self.dropped, self.rows = trace.layout, trace.dropped, rows
-        self.filesystem, self.mounted = trace.filesystem, trace.mounted
+        self.drops = sorted(trace.drops, reverse=True)
+        self.state = State(self.layout, trace.options, mounted=trace.mounted)
+        asked = (Read(row.offset, row.size) for row in rows if row.event == "MTD_READ")
+        try:
+            self.state.reader.begun(asked)
+        except UsageError as e:
+            raise UsageError(f"{trace.where}: {e}") from None
         self.per_block = self.layout.erasesize // self.layout.writesize
         self.inside = _inside(rows)
         waits = (row.ns for row in rows if row.event == "FLASH_READ")
         self.late_ns = min(waits, default=0)
         self.late_ns += SLACK * (cost.instruction_ns(trace.board) or 0)
-        self.nodes = {at: owner for owner, places in self.layout.nodes.items() for at in places}
         self.files: dict[int, Pieces] = {}
         writes = [i for i, row in enumerate(rows) if self._writes(row)]
         whole = range(len(rows))
@@ -198,38 +207,45 @@ class _Walk:
         return row.event == "FLASH_PROGRAM" and row.size >= self.layout.writesize
 
     def all(self) -> Iterator[Scored]:
-        buffer = PageBuffer(self.layout.writesize)
+        state, buffer = self.state, self.state.buffer
         within = {row.seq for rows in self.inside.values() for row in rows}
         for i, row in enumerate(self.rows):
+            while self.drops and self.drops[-1] <= row.start_ns:
+                self.drops.pop()
+                state.reader.drop()
             if row.event == READ_PAGE and row.object in self.layout.sizes:
-                yield self._page(i, buffer)
+                yield self._page(i)
             elif row.event == LOOK_UP:
-                yield from self._open(i, buffer)
+                yield from self._open(i)
             elif row.event == "MTD_READ" and row.seq not in within:
-                list(buffer.read(Read(row.offset, row.size)))
+                state.saw(Read(row.offset, row.size))
             elif row.event == "FLASH_PROGRAM":
                 buffer.forget(row.object, row.object)
             elif row.event == "FLASH_ERASE":
                 first = row.object * self.per_block
                 buffer.forget(first, first + self.per_block - 1)
 
-    def _page(self, i: int, buffer: PageBuffer) -> Scored:
+    def _page(self, i: int) -> Scored:
         row = self.rows[i]
         of = self.files.setdefault(row.object, Pieces(self.layout, row.object))
-        call = reads.call(self.filesystem, of, row.offset // PAGE, buffer)
+        page = row.offset // PAGE
+        call = self.state.read(of, page)
         held = self._held(i, row.object, row.offset, row.offset + PAGE)
+        held = held and self.state.reader.sure(of, page)
         return self._scored(i, self.layout.paths[row.object], call, known=held)
 
-    def _open(self, i: int, buffer: PageBuffer) -> Iterator[Scored]:
-        """A first open, if it is one of a file of the image. The buffer is left as the kernel's own
+    def _open(self, i: int) -> Iterator[Scored]:
+        """A first open, if it is one of a file of the image. The state is left as the kernel's own
         reads leave it, whose order may be another than the foretold one."""
-        asked = [row for row in self.inside[self.rows[i].seq] if row.event == "MTD_READ"]
-        owner = next((o for row in asked if (o := self.nodes.get(row.offset))), None)
-        before = PageBuffer(self.layout.writesize, buffer.page)
-        for row in asked:
-            list(buffer.read(Read(row.offset, row.size)))
+        row = self.rows[i]
+        inside = (r for r in self.inside[row.seq] if r.event == "MTD_READ")
+        asked = [Read(r.offset, r.size) for r in inside]
+        owner = self.state.reader.opened(asked)
+        before = self.state.copy()
+        for read in asked:
+            self.state.saw(read)
         if owner is not None:
-            opened = lookup.first_open(self.layout, owner, before, mounted=self.mounted)
+            opened = before.first_open(owner, row.object)
             held = self._held(i, owner, 0, max(1, self.layout.sizes[owner]))
             yield self._scored(i, self.layout.paths[owner], opened, known=held)
 
@@ -293,7 +309,7 @@ def summary(trace: Traced, scored: Sequence[Scored]) -> dict[str, Any]:
             for s in wrong
         ][:5],
     }
-    by = times.instructions(trace.kernel)
+    by, why = _instructions(trace, scored)
     found["opens"] = [_opened(t, by) for t in times_of(trace, [s for s in scored if not _is(s)])]
     told = times_of(trace, pages)
     if not told:
@@ -304,10 +320,25 @@ def summary(trace: Traced, scored: Sequence[Scored]) -> dict[str, Any]:
     return found | {
         "n": sum(len(t.scored.told) for t in told),
         "measured_ns": round(sum(t.ns for t in told)),
-        "nandlab": errors([t.foretold_ns(by) for t in told], told),
-        "undisturbed": errors([t.foretold_ns(by) for t in still], still) if still else None,
+        "chip_ns": round(sum(len(t.scored.told) * t.page_ns for t in told)),
+        "nandlab": errors([t.foretold_ns(by) for t in told], told) if by else None,
+        "undisturbed": errors([t.foretold_ns(by) for t in still], still) if by and still else None,
+        "not_known": why,
         "paper": errors(paper, told) | {"overhead_ns": round(overhead)},
     }
+
+
+def _instructions(
+    trace: Traced, scored: Sequence[Scored]
+) -> tuple[times.Instructions | None, str | None]:
+    """What the trace's calls take, or None and why that is not known."""
+    try:
+        by = times.instructions(trace.filesystem, trace.kernel)
+        for one in scored:
+            times.ns(one.call, by, 0, 0)
+    except UsageError as e:
+        return None, str(e)
+    return by, None
 
 
 def _is(scored: Scored) -> bool:
@@ -319,14 +350,14 @@ def _page(scored: Scored) -> int | None:
     return scored.call.page if isinstance(scored.call, Call) else None
 
 
-def _opened(of: Times, by: times.Instructions) -> dict[str, Any]:
+def _opened(of: Times, by: times.Instructions | None) -> dict[str, Any]:
     """A first open beside the foretold one."""
     return {
         "path": of.scored.path,
         "n": len(of.scored.told),
         "same": of.scored.same,
         "measured_ns": round(of.ns),
-        "error": round(of.foretold_ns(by) / of.ns - 1, 6),
+        "error": round(of.foretold_ns(by) / of.ns - 1, 6) if by else None,
     }
 
 
@@ -356,10 +387,16 @@ def lines(found: dict[str, Any]) -> Iterator[str]:
     for one in found["opens"]:
         same = "as foretold" if one["same"] else "other flash pages than foretold"
         took, off = one["measured_ns"] / 1e6, one["error"]
-        yield f"first open of {one['path']}: N {one['n']}, {same}; {took:.3f} ms, {off:+.3%}"
+        error = "" if off is None else f", {off:+.3%}"
+        yield f"first open of {one['path']}: N {one['n']}, {same}; {took:.3f} ms{error}"
     if "nandlab" not in found:
         return
-    yield f"time: {found['measured_ns'] / 1e6:.3f} ms without the tracers' own, N {found['n']}"
+    yield (
+        f"time: {found['measured_ns'] / 1e6:.3f} ms without the tracers' own, N {found['n']}, "
+        f"{found['chip_ns'] / 1e6:.3f} ms of it the chip's"
+    )
+    if found["not_known"]:
+        yield f"  {found['not_known']}"
     for name, what in (
         ("nandlab", "nothing fitted here"),
         ("undisturbed", "those calls alone during which nothing else ran, no tick either"),

@@ -21,8 +21,7 @@ from nandlab.base.paths import CATALOG
 from nandlab.catalog.chip import Geometry
 from nandlab.catalog.files import read_toml, validate
 from nandlab.catalog.noun import Strict
-from nandlab.model.lookup import FirstOpen
-from nandlab.model.reads import PAGE, Call
+from nandlab.model.reads import PAGE, Call, FirstOpen
 from nandlab.onflash.layout import HOLE, Piece
 from nandlab.results.record import Counts
 
@@ -30,58 +29,60 @@ SOURCE = CATALOG / "read-model.toml"
 
 
 class Instructions(Strict):
-    """What a kernel needs for each amount of a call, in instructions."""
+    """What a file system on a kernel needs for each amount of a call, in instructions; 0: it has no
+    such amount."""
 
-    call: float = Field(description="a call, without anything below")
-    read: float = Field(description="a page that the chip reads, without the chip's time")
-    hit: float = Field(description="a page that the NAND core's buffer has")
-    node: float = Field(description="a fragment's header, a read of MTD")
-    data: float = Field(description="a fragment's data, another; a node of zeroes has none")
-    stored: float = Field(description="a byte of a node's data: its checksum")
-    copied: float = Field(description="a byte that goes through the NAND core's buffer")
-    part: float = Field(description="a fragment that is a part of its node")
-    part_byte: float = Field(description="a byte of such a fragment, which is copied")
-    zero: float = Field(description="a byte that is set to zero")
+    call: float = Field(default=0, description="a call, without anything below")
+    read: float = Field(default=0, description="a page that the chip reads, without its time")
+    hit: float = Field(default=0, description="a page that the NAND core's buffer has")
+    index: float = Field(default=0, description="a node of the index that is not in memory yet")
+    node: float = Field(default=0, description="a fragment, or of JFFS2 its header, a read of MTD")
+    data: float = Field(default=0, description="a fragment's data; a node of zeroes has none")
+    stored: float = Field(default=0, description="a byte of a node's data: its checksum")
+    copied: float = Field(default=0, description="a byte that goes through the NAND core's buffer")
+    part: float = Field(default=0, description="a fragment that is a part of its node")
+    part_byte: float = Field(default=0, description="a byte of such a fragment, which is copied")
+    zero: float = Field(default=0, description="a byte that is set to zero")
     unpack: dict[str, dict[str, float]] = Field(
         default={},
         description="by compressor: a node that is unpacked, and each of its tokens; unpack.py "
         "counts them",
     )
-    open: float = Field(description="the first open of a file, without what follows")
-    open_read: float = Field(description="a page that the chip reads then")
-    open_node: float = Field(description="a node whose header is read then, and put in order")
+    open: float = Field(default=0, description="the first open of a file, without what follows")
+    open_read: float = Field(default=0, description="a page that the chip reads then")
+    open_node: float = Field(default=0, description="a node that is read then, and put in order")
 
 
 class ReadModel(Strict):
     """The catalog's file."""
 
-    kernels: dict[str, Instructions] = Field(description="by the kernel's series")
+    filesystems: dict[str, dict[str, Instructions]] = Field(
+        description="by the file system's name, by the kernel's series"
+    )
 
 
 HEAD = """\
-# What a call of JFFS2 that reads a page of a file needs, in instructions of the board's processor,
-# by what it does. bench/read_model fits them to traces of the board apf27 and its other kernels,
-# with the chip's time and the tracers' own taken off. The chip's time is in the part's file."""
+# What a call that reads a page of a file needs, in instructions of the board's processor, by what
+# it does. bench/read_model fits them to traces of the board apf27 and its other kernels, with the
+# chip's time and the tracers' own taken off. The chip's time is in the part's file."""
 """The begin of the catalog's file."""
 
 
-def refuse_others(filesystem: str, where: object) -> None:
-    """UsageError if what the calls of a file system take is not known."""
-    if filesystem != "jffs2":
-        raise UsageError(f"{where}: {filesystem}: how long its reads take is known of jffs2 alone")
-
-
 @cache
-def kernels() -> dict[str, Instructions]:
-    """The file, checked; empty where it has no kernel yet."""
-    return validate(read_toml(SOURCE) or {"kernels": {}}, ReadModel, str(SOURCE)).kernels
+def measured() -> dict[str, dict[str, Instructions]]:
+    """The file, checked; empty where it has nothing yet."""
+    return validate(read_toml(SOURCE) or {"filesystems": {}}, ReadModel, str(SOURCE)).filesystems
 
 
-def instructions(kernel: str) -> Instructions:
-    """Of a kernel's series, such as 6.1; UsageError if none were measured."""
-    known = kernels()
+def instructions(filesystem: str, kernel: str) -> Instructions:
+    """Of a file system on a kernel's series, such as 6.1; UsageError if none were measured."""
+    known = measured().get(filesystem, {})
     if kernel not in known:
-        raise UsageError(f"Linux {kernel}: not measured; {', '.join(known)} are ({SOURCE.name})")
+        there = f"{', '.join(known)} are" if known else "no kernel is"
+        raise UsageError(
+            f"{filesystem}, Linux {kernel}: what reads take beside the chip was not measured; "
+            f"{there} ({SOURCE.name})"
+        )
     return known[kernel]
 
 
@@ -91,21 +92,25 @@ def amounts(call: Call) -> dict[str, float]:
     found["call"] += 1
     found["read"] += len(call.flash)
     found["hit"] += call.hits
+    found["index"] += call.index
     found["copied"] += sum(a.bytes for a in call.accesses if not a.whole)
     begin, zeroes = call.page * PAGE, PAGE
     for piece in call.pieces:
         end = piece.offset + piece.bytes
         seen = min(end, begin + PAGE) - max(piece.offset, begin)
-        found["node"] += 1
         if piece.packing != HOLE:
             zeroes -= seen
+        if not call.file.layout.chunk_bytes:
             _node(found, piece, seen, call)
     found["zero"] += zeroes
     return dict(found)
 
 
 def _node(found: dict[str, float], piece: Piece, seen: int, call: Call) -> None:
-    """A node with data, of which a call wants so many bytes."""
+    """A node, of which a call wants so many bytes; a chunk is none, but a page that is read."""
+    found["node"] += 1
+    if piece.packing == HOLE:
+        return
     found["data"] += 1
     found["stored"] += piece.stored
     if seen < piece.plain:

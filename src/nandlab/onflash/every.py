@@ -6,12 +6,15 @@ from __future__ import annotations
 import struct
 from collections.abc import Callable, Iterator
 from types import MappingProxyType
+from typing import TypeVar
 
 from nandlab.base.errors import UsageError
 from nandlab.onflash import jffs2, nftl, ubifs, yaffs2
 from nandlab.onflash.cells import Partition
+from nandlab.onflash.jffs2 import Dropped
 from nandlab.onflash.layout import Layout
 
+T = TypeVar("T")
 DECODERS: MappingProxyType[str, Callable[[Partition], Layout]] = MappingProxyType(
     {
         "jffs2": jffs2.decode,
@@ -21,14 +24,39 @@ DECODERS: MappingProxyType[str, Callable[[Partition], Layout]] = MappingProxyTyp
     }
 )
 
+SALVAGERS: MappingProxyType[str, Callable[[Partition], tuple[Layout, list[Dropped]]]] = (
+    MappingProxyType(
+        {
+            "jffs2": jffs2.salvage,
+            "ubifs": lambda partition: (ubifs.mounted(partition), []),
+            "yaffs2": lambda partition: (yaffs2.decode(partition), []),
+        }
+    )
+)
+"""Those of file systems that are read as they are while they are mounted."""
+
 
 def decode(partition: Partition, filesystem: str) -> Layout:
     """The layout of a partition; UsageError says what is wrong with it."""
     if filesystem not in DECODERS:
         known = ", ".join(DECODERS)
         raise UsageError(f"{filesystem}: its place on flash is not known; known are {known}")
+    return _decoded(DECODERS[filesystem], partition, filesystem)
+
+
+def salvage(partition: Partition, filesystem: str) -> tuple[Layout, list[Dropped]]:
+    """The layout of a partition whose file system may be mounted, and what of it is not whole.
+
+    UsageError says what is wrong with it.
+    """
+    if filesystem not in SALVAGERS:
+        return decode(partition, filesystem), []
+    return _decoded(SALVAGERS[filesystem], partition, filesystem)
+
+
+def _decoded(how: Callable[[Partition], T], partition: Partition, filesystem: str) -> T:
     try:
-        return DECODERS[filesystem](partition)
+        return how(partition)
     except (struct.error, IndexError, KeyError, ValueError) as e:
         raise UsageError(f"damaged, or no {filesystem}: {e!r}. Nothing is summed") from None
 

@@ -15,6 +15,7 @@ from functools import cached_property
 from typing import NamedTuple, NoReturn
 
 from nandlab.base.errors import UsageError
+from nandlab.onflash.index import Index
 
 PATH_MAX = 4096
 """Letters of a path that are kept: folders may lie in each other as deep as a chip has room."""
@@ -97,10 +98,15 @@ class Layout:
     """What the decoder counted: nodes, pages, chains."""
     nodes: dict[int, list[int]] = field(default_factory=dict, repr=False)
     """Owner -> first bytes of its nodes that hold, the newest first; of JFFS2's regular files."""
-    dead: dict[int, int] = field(default_factory=dict, repr=False)
-    """Owner -> written bytes of it that newer ones cover, not yet erased; of JFFS2's files."""
+    dead: dict[int, int] | None = field(default=None, repr=False)
+    """Owner -> written bytes of it that newer ones cover, not yet erased; None: whose bytes are
+    covered is not known."""
     bytes_at: BytesAt | None = field(default=None, repr=False, compare=False)
     """The data bytes themselves; None: not kept."""
+    index: Index | None = field(default=None, repr=False)
+    """The index by which files are found; None: it is in memory alone."""
+    chunk_bytes: int = 0
+    """Bytes of a file that a page of the flash has, where files are kept in such chunks."""
 
     @cached_property
     def pieces_of(self) -> dict[int, list[Piece]]:

@@ -60,8 +60,10 @@ def read(path: Path, asked: Asked, *, tolerant: bool = False) -> tuple[Layout, l
         name = asked.filesystem or told or every.found(partition)
         if asked.shape and not asked.shape.oob and name in SPARE_NEEDED:
             raise UsageError(f"no file system that can be read without spare areas; {dump.HOW}")
-        if name != "jffs2" or not tolerant:
+        if not tolerant:
             return every.decode(partition, name), []
+        if name != "jffs2":
+            return every.salvage(partition, name)
         found = jffs2.scanned(partition)
         if asked.shape and found.dropped:
             refuse_other(path, asked.shape, found.dropped, found.order)

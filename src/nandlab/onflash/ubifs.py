@@ -14,6 +14,7 @@ from typing import NamedTuple
 from nandlab.base.errors import UsageError
 from nandlab.onflash import ubi
 from nandlab.onflash.cells import Partition
+from nandlab.onflash.index import Branch, Entry, Index, IndexNode
 from nandlab.onflash.layout import Kind, Layout, Piece, Walk, damaged, paths, text
 
 MAGIC = 0x06101831
@@ -42,6 +43,10 @@ SUPERBLOCK = struct.Struct("<24x2xBBIIIIIQIIIIII")
 MASTER = struct.Struct("<24xQQIIIII")
 FILLED = b"\xce" * 8
 LEVELS_MAX = 512
+BRANCH = struct.Struct("<IIIII")
+"""Of an index node: logical block, offset and length of where it leads, and its key."""
+INODE_KEY, DATA_KEY, NAME_KEY, KIND_SHIFT = 0, 1, 2, 29
+"""Kinds of keys, and where they are in a key's second word."""
 DIRTY, SPACE_FIXUP, ENCRYPTED, AUTHENTICATED = 1, 0x04, 0x10, 0x20
 ROOT = 1
 BLOCK, KEY_BLOCK = 4096, 0x1FFFFFFF
@@ -87,11 +92,32 @@ class Areas:
 
 def decode(partition: Partition) -> Layout:
     """Where everything is; UsageError says what is wrong with the image."""
+    return _volume(partition).run()
+
+
+def mounted(partition: Partition) -> Layout:
+    """The same of a chip whose file system may be mounted: what it wrote last is committed, so that
+    the index in memory is the one on flash. UsageError if it is not."""
+    return _volume(partition, mounted=True).run()
+
+
+def _volume(partition: Partition, *, mounted: bool = False) -> _Volume:
     walk = Walk()
     attached = ubi.attach(partition, walk)
     if len(attached.volumes) != 1:
         raise UsageError(f"{len(attached.volumes)} UBI volumes; one UBIFS volume is expected")
-    return _Volume(partition, attached, next(iter(attached.volumes.values())), walk).run()
+    blocks = next(iter(attached.volumes.values()))
+    return _Volume(partition, attached, blocks, walk, mounted=mounted)
+
+
+def key(raw: tuple[int, int]) -> int:
+    """A key's two words as a number that orders as they do: inode, then kind and place."""
+    return raw[0] << 32 | raw[1]
+
+
+def leaf_key(owner: int, kind: int, place: int = 0) -> int:
+    """The key of an inode's node, or of a block of its data."""
+    return key((owner, kind << KIND_SHIFT | place))
 
 
 def _filled(leb: bytes, at: int) -> int:
@@ -104,11 +130,20 @@ def _filled(leb: bytes, at: int) -> int:
 
 class _Volume:
     def __init__(
-        self, on: Partition, attached: ubi.Attached, blocks: dict[int, int], walk: Walk
+        self,
+        on: Partition,
+        attached: ubi.Attached,
+        blocks: dict[int, int],
+        walk: Walk,
+        *,
+        mounted: bool,
     ) -> None:
         self.on, self.attached, self.blocks, self.walk = on, attached, blocks, walk
+        self.mounted = mounted
         self.counts = dict.fromkeys(NAMES.values(), 0)
         self.names: list[tuple[int, int, str]] = []
+        self.index: dict[int, IndexNode] = {}
+        self.entries: dict[int, Entry] = {}
 
     def run(self) -> Layout:
         areas = self._areas()
@@ -128,9 +163,12 @@ class _Volume:
         if reached:
             raise UsageError(f"UBIFS: the index leads to {len(reached)} places where no node is")
         on = self.on
+        top = self._place(root[0]) + root[1]
+        index = Index(top, self.index, self.entries, self.attached.leb_bytes)
         return Layout(
             "ubifs", on.bytes, on.erasesize, on.writesize, self.walk.done(on.bytes),
             paths(self.names, ROOT), self.walk.sizes, self.walk.pieces, self.counts,
+            bytes_at=on.bytes_at, index=index,
         )  # fmt: skip
 
     def _place(self, logical: int) -> int:
@@ -195,7 +233,7 @@ class _Volume:
         if len(found) != 2 or found[0][24:] != found[1][24:]:
             raise UsageError("UBIFS: its two master nodes differ: it was cut off, or is damaged")
         _, self.commit, flags, self.log_at, lnum, offset, size = MASTER.unpack_from(found[0])
-        if flags & DIRTY:
+        if flags & DIRTY and not self.mounted:
             raise UsageError(
                 "UBIFS was not unmounted: its journal must be replayed first; mount and unmount it"
             )
@@ -211,7 +249,7 @@ class _Volume:
                 if self._leb(logical)[offset:].strip(b"\xff"):
                     raise UsageError(
                         f"UBIFS: its journal is not empty (logical block {logical}); "
-                        "mount and unmount it"
+                        "sync it, or mount and unmount it"
                     )
             elif node.kind not in (CS, PAD):
                 damaged(
@@ -245,9 +283,25 @@ class _Volume:
                 or HEAD.size + 4 + 20 * children > size
             ):
                 damaged("a UBIFS index node that is damaged", self.blocks[logical], offset)
-            for i in range(children):
-                waiting.append((*struct.unpack_from("<III", leb, offset + 28 + 20 * i), level))
+            branches = [
+                BRANCH.unpack_from(leb, offset + LEAST[IDX] + BRANCH.size * i)
+                for i in range(children)
+            ]
+            waiting += [(*branch[:3], level) for branch in branches]
+            self._indexed(logical, offset, size, level, branches)
         return reached
+
+    def _indexed(
+        self, logical: int, offset: int, size: int, level: int, raw: list[tuple[int, ...]]
+    ) -> None:
+        """Keeps a node of the index. What leads to a block that is not mapped is refused later."""
+        at = self._place(logical) + offset
+        branches = tuple(
+            Branch(key((low, high)), self._place(to) + there, count)
+            for to, there, count, low, high in raw
+            if to in self.blocks
+        )
+        self.index[at] = IndexNode(at, size, level, branches)
 
     def _main(self, logical: int, reached: dict[tuple[int, int], int], areas: Areas) -> None:
         """Accounts for a logical block of the main area."""
@@ -295,6 +349,8 @@ class _Volume:
             number, length = struct.unpack_from("<Q2xH", leb, at + 40)
             if node.kind == DENT:
                 self.names.append((owner, number, text(leb[at + 56 : at + 56 + length])))
+                raw = struct.unpack_from("<II", leb, at + HEAD.size)
+                self.entries[base + at] = Entry(key(raw), base + at, owner, number)
             who = number if node.kind == DENT else owner
             self.walk.add(base + at, node.bytes, Kind.METADATA, NO_PARTS[node.kind], who)
         elif node.kind == INO:

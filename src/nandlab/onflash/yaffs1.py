@@ -118,6 +118,7 @@ class _Scan:
         return Layout(
             "yaffs2", on.bytes, on.erasesize, on.writesize,
             self.walk.done(on.bytes), reached, self.walk.sizes, self.walk.pieces, counts,
+            bytes_at=on.bytes_at, chunk_bytes=PAGE,
         )  # fmt: skip
 
     def _block(self, block: int, base: int) -> None:

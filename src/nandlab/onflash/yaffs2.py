@@ -119,6 +119,7 @@ class _Scan:
         return Layout(
             "yaffs2", on.bytes, on.erasesize, on.writesize,
             self.walk.done(on.bytes), reached, self.walk.sizes, self.walk.pieces, self.counts,
+            bytes_at=on.bytes_at, chunk_bytes=self.chunk_bytes,
         )  # fmt: skip
 
     def _kept(self, data: NDArray[np.uint8], spare: NDArray[np.uint8]) -> str:

@@ -52,8 +52,9 @@ def _parts(spec: TrialSpec) -> Iterator[str]:
 def _reads(spec: TrialSpec) -> Iterator[str]:
     assert spec.reads is not None
     steps, name = spec.workload.steps, spec.workload.name
-    if spec.filesystem.name != "jffs2":
-        yield f"reads: {spec.filesystem.title}: what its reads take is known of JFFS2 alone"
+    fs = spec.filesystem
+    if fs.unmodelled_reads:
+        yield f"reads: {fs.title}: how it reads is not modelled: {fs.unmodelled_reads}"
     if not any(s.do == "drop" for s in steps):
         yield f"reads: {name} has no step drop, after which its files are read from the flash"
     there = {s.phase for s in steps}

@@ -17,7 +17,7 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from nandlab.base.digest import digest
+from nandlab.base.digest import bytes_digest, digest, file_digest
 from nandlab.base.errors import NandlabError, UsageError
 from nandlab.board.job import BoardLost
 from nandlab.board.qemu import QemuBoard
@@ -44,9 +44,12 @@ class Campaign:
 
     def identity(self, board: QemuBoard) -> str:
         """What decides its outcome, as a hash: the board, the medium, the loads and the points."""
-        module = {name: digest(list(data)) for name, data in chip_module(board).items()}
+        module = chip_module(board)
+        built = board.programs(job(self.on, self.loads, self.points, module))
+        parts = {name: bytes_digest(data) for name, data in module.items()}
+        parts |= {name: file_digest(path) for name, path in built.items()}
         return digest(
-            [FORMAT, board.key, module, self.on.recipe(), self.loads.text(), asdict(self.points)]
+            [FORMAT, board.key, parts, self.on.recipe(), self.loads.text(), asdict(self.points)]
         )
 
     def pieces(self) -> list[Points]:

@@ -9,7 +9,7 @@ bytes are taken for right, its name and size are not.
 from __future__ import annotations
 
 import zlib
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from nandlab.base.errors import NandlabError
 from nandlab.board.cargo import cargo
@@ -34,8 +34,20 @@ OWN = ("lost+found", "unlinked", "written-after")
 """Names that a load does not make: the file system's, and the check's own."""
 
 
-async def tried(campaign: Campaign, point: Points, board: QemuBoard) -> tuple[bool, list[str]]:
-    """Whether the board says that one point holds, and what the host says is wrong."""
+@dataclass(frozen=True)
+class Verdicts:
+    """What both checkers say of a point."""
+
+    held: bool
+    """By the board."""
+    wrong: list[str]
+    """By the host; empty: it holds, or cannot be read."""
+    unread: str = ""
+    """Why the host cannot read it."""
+
+
+async def tried(campaign: Campaign, point: Points, board: QemuBoard) -> Verdicts:
+    """Tries one point on a fresh board, and reads the chip that it leaves."""
     on = campaign.on
     hold = cargo(on.board, on.cells_bytes + JOURNAL_MIB * MIB + MIB, back_bytes=on.image_bytes)
     one = job(on, campaign.loads, point, chip_module(board))
@@ -49,9 +61,15 @@ async def tried(campaign: Campaign, point: Points, board: QemuBoard) -> tuple[bo
     chip = _bare(chipimage.decode(record.cargo))
     ecc = on.chip.ecc
     partition = Partition(chip, on.partition_blocks, ecc.strength, ecc.step)
-    tree = read(partition, on.filesystem.name)
+    held = '"findings":[]' in record[CUT].stdout
+    if point.variants == ("unstable",):
+        return Verdicts(held, [], "an image has unstable cells as they were meant")
+    try:
+        tree = read(partition, on.filesystem.name)
+    except NandlabError as e:
+        return Verdicts(held, [], str(e))
     in_next = point.variants != ("before",)
-    return '"findings":[]' in record[CUT].stdout, oracle.wrong(tree, point.first, in_next=in_next)
+    return Verdicts(held, oracle.wrong(tree, point.first, in_next=in_next))
 
 
 def _bare(chip: ChipImage) -> ChipImage:

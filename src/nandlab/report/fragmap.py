@@ -14,11 +14,11 @@ from nandlab.report import layout
 from nandlab.report.charts import Chart, Spec
 
 TEMPLATE = Path(__file__).parent / "templates" / "fragmap.html"
-EDGE = 90
+EDGE = 100
 """Px beside the panels for the axis and its title."""
 CAPTION = (
-    "Above: each flash page that a read of a page of the file asks for; a file that was written "
-    "in order is one line. Below: N, the flash pages of a read in sequence."
+    "Above: each flash page that a read of a page of the file asks for; what was written in order "
+    "rises, block by block. Below: N, the flash pages of a read in sequence."
 )
 MIB = 1 << 20
 DOTS_WIDE, DOTS_HIGH = 400, 200
@@ -77,7 +77,8 @@ def _apart(points: set[tuple[int, int]], high: int) -> list[tuple[int, int]]:
 def _spec(width: float) -> Spec:
     x = {"field": "at", "type": "quantitative", "title": "Offset in the file, MiB"}
     inner = width - EDGE
-    flash = {"field": "flash", "type": "quantitative", "title": "Flash page"}
+    axis = {"titlePadding": 16}  # a browser's font may be wider than that of the layout
+    flash = {"field": "flash", "type": "quantitative", "title": "Flash page", "axis": axis}
     reads = {"field": "n", "type": "quantitative", "title": "N"}
     return {
         "$schema": "https://vega.github.io/schema/vega-lite/v5.json",

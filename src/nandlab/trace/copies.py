@@ -11,6 +11,7 @@ from __future__ import annotations
 import posixpath
 import re
 import shlex
+import stat
 import struct
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -70,7 +71,7 @@ def taken(words: Sequence[str], board: BoardModel, records: int) -> tuple[Copy, 
     found, wrong = [], []
     for word in words:
         try:
-            found.append(_copy(word))
+            found.append(_copy(word, board))
         except UsageError as e:
             wrong.append(f"--copy {word if word.isprintable() else ascii(word)}: {e}")
     paths = [copy.path for copy in found]
@@ -91,7 +92,7 @@ def taken(words: Sequence[str], board: BoardModel, records: int) -> tuple[Copy, 
     return tuple(found)
 
 
-def _copy(word: str) -> Copy:
+def _copy(word: str, board: BoardModel) -> Copy:
     name, colon, path = word.rpartition(":")
     if not colon or not name:
         raise UsageError("expected FILE:PATH, such as app:/usr/bin/app")
@@ -101,7 +102,15 @@ def _copy(word: str) -> Copy:
     if source.is_dir():
         raise UsageError(f"{name} is a folder: copy its files one by one, or make an image of it")
     try:
-        return Copy(source, path, source.read_bytes(), source.stat().st_mode & 0o7777)
+        told = source.stat()
+        if not stat.S_ISREG(told.st_mode):
+            raise UsageError(f"{name} is no file")
+        if told.st_size > board.chip_store_mib * MIB:
+            raise UsageError(
+                f"{name} has {told.st_size:,} bytes, and board {board.name} keeps "
+                f"{board.chip_store_mib} MiB for the chip and what is carried"
+            )
+        return Copy(source, path, source.read_bytes(), stat.S_IMODE(told.st_mode))
     except (OSError, ValueError) as e:
         raise UsageError(f"{name}: {getattr(e, 'strerror', None) or e}") from None
 

@@ -6,9 +6,9 @@ from __future__ import annotations
 from nandlab.base.errors import UsageError
 from nandlab.catalog.chip import ChipModel
 from nandlab.catalog.files import load
-from nandlab.model import times
+from nandlab.model.every import reader_of
 from nandlab.model.score import Traced
-from nandlab.onflash import jffs2
+from nandlab.onflash.every import salvage
 from nandlab.onflash.opened import opened
 from nandlab.trace.folder import TraceFolder
 
@@ -20,13 +20,14 @@ def traced(folder: TraceFolder, *, mounted: bool = False) -> Traced:
     known, and of a trace that lost records.
     """
     filesystem, meta = folder.meta["filesystem"], folder.meta
-    times.refuse_others(filesystem, folder.path)
+    reader_of(filesystem, folder.path)
     if folder.summary["lost"]:
         raise UsageError(f"{folder.path}: the trace has lost records: trace again with more")
     try:
-        layout, dropped = jffs2.salvage(opened(folder.image)[0])
+        layout, dropped = salvage(opened(folder.image)[0], filesystem)
     except UsageError as e:
         raise UsageError(f"{folder.path}: {e}") from None
     chip = load("chips", meta["chip"], ChipModel)
-    where, board = str(folder.path), meta["board"]
-    return Traced(where, filesystem, chip, board, folder.events, layout, dropped, mounted=mounted)
+    where = str(folder.path)
+    shape = where, filesystem, chip, meta["board"], folder.events, layout, dropped
+    return Traced(*shape, options=meta["options"], mounted=mounted)

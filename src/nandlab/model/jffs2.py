@@ -1,0 +1,88 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""JFFS2: fragments by two reads each, and a first open that reads the header of every node.
+
+Source: Linux 6.1, fs/jffs2/read.c and readinode.c, of a chip with a write buffer. At the first open
+a node is read to the end of its flash page, so that the next node may be found in the NAND core's
+buffer. A header that goes on in the next page may take a second read, of that whole page. At last
+the newest node's header is read again.
+
+The kernel goes through the nodes from the one that it met last. That is the one that was written
+last, or of a file system that was mounted since, the last on the flash, for the scan goes through
+the blocks in order (scan.c). A node that the collector moves keeps its version and is written anew.
+One block after the other is filled. So within a block the later node lies behind, and of two blocks
+the later has the newer version, unless the collector alone wrote to it.
+
+Until a thread has checked all nodes after a mount, those that newer ones cover are read too; they
+are not foretold.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from functools import cached_property
+
+from nandlab.model.reader import Reader
+from nandlab.model.reads import Pieces, Read
+from nandlab.onflash.jffs2 import DIRENT_NODE, INODE_NODE
+
+LEAST = DIRENT_NODE.size
+"""JFFS2_MIN_NODE_HEADER: bytes that are read of a node whose kind is not known yet."""
+
+
+class Jffs2(Reader):
+    """Keeps nothing that a read of a page would need: all is read each time."""
+
+    header = INODE_NODE.size
+    align = 4
+    least_data = 128
+
+    def page(self, file: Pieces, page: int) -> Iterator[Read]:
+        """For each fragment its node's header, then all of the node's data, however little is live.
+
+        A node that stands for zeroes has a header alone.
+        """
+        for piece in file.of(page):
+            yield Read(piece.at - INODE_NODE.size, INODE_NODE.size)
+            if piece.stored:
+                yield Read(piece.at, piece.stored)
+
+    def open(self, owner: int, folder: int | None = None) -> list[Read]:
+        """The header of each node; a name is in memory already."""
+        nodes, of = self.layout.nodes.get(owner, []), self.layout
+        if not nodes:
+            return []
+        return list(headers(met(nodes, of.erasesize, mounted=self.mounted), nodes[0], of.writesize))
+
+    def nodes(self, owner: int) -> int:
+        return len(self.layout.nodes.get(owner, []))
+
+    def opened(self, asked: Sequence[Read]) -> int | None:
+        return next((o for read in asked if (o := self._owners.get(read.at))), None)
+
+    @cached_property
+    def _owners(self) -> dict[int, int]:
+        return {at: owner for owner, places in self.layout.nodes.items() for at in places}
+
+
+def met(nodes: Sequence[int], erasesize: int, *, mounted: bool) -> list[int]:
+    """A file's nodes, given from the newest version on, from the one on that the kernel met last.
+
+    mounted: whether the file system was mounted after they were written.
+    """
+    if mounted:
+        return sorted(nodes, reverse=True)
+    newest: dict[int, int] = {}
+    for rank, at in enumerate(nodes):
+        newest.setdefault(at // erasesize, rank)
+    return sorted(nodes, key=lambda at: (newest[at // erasesize], -at))
+
+
+def headers(nodes: Sequence[int], newest: int, writesize: int) -> Iterator[Read]:
+    """The reads of the first open of a file whose nodes begin there, in this order; newest: the one
+    of the newest version."""
+    for at in nodes:
+        end = -(-(at + LEAST) // writesize) * writesize
+        yield Read(at, end - at)
+        if end - at < INODE_NODE.size:
+            yield Read(end, writesize)
+    yield Read(newest, INODE_NODE.size)

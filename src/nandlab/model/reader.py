@@ -1,0 +1,72 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""How a file system reads: the form that all have, and the memory that is theirs between reads."""
+
+from __future__ import annotations
+
+import copy
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import ClassVar, Self
+
+from nandlab.model.reads import PAGE, Pieces, Read
+from nandlab.onflash.layout import Layout
+
+
+class Reader(ABC):
+    """A file system of one layout, with what it keeps in memory; nothing at first."""
+
+    header: ClassVar[int]
+    """Bytes on flash before the data of a fragment."""
+    align: ClassVar[int] = 0
+    """Bytes that nodes are aligned to; 0: data are in no nodes, and lie as well wherever they are
+    written."""
+    least_data: ClassVar[int] = PAGE
+    """Bytes of data below which a node is not cut short to fill an erase block."""
+
+    def __init__(self, layout: Layout, options: Mapping[str, str], *, mounted: bool) -> None:
+        """options: of the file system, as the catalog names them; those left out are default.
+        mounted: whether it was mounted after its files were written."""
+        self.layout, self.mounted = layout, mounted
+
+    @abstractmethod
+    def page(self, file: Pieces, page: int) -> Iterator[Read]:
+        """The reads of MTD that a page of a file takes, in order."""
+
+    @abstractmethod
+    def open(self, owner: int, folder: int | None = None) -> list[Read]:
+        """Those of the first look-up of a file, in that folder if it has names in several.
+
+        None are foretold of one that takes none.
+        """
+
+    @abstractmethod
+    def nodes(self, owner: int) -> int:
+        """Nodes of a file that its first look-up reads."""
+
+    @abstractmethod
+    def opened(self, asked: Sequence[Read]) -> int | None:
+        """The regular file whose first look-up asked for this; None: it was none."""
+
+    @classmethod
+    def completed(cls, layout: Layout) -> Layout:
+        """The layout of a file that is written anew, with what is written beside its nodes."""
+        return layout
+
+    def saw(self, read: Read) -> None:  # noqa: B027 - most keep nothing
+        """Notes a read that was none of the above: it may leave something in memory."""
+
+    def drop(self) -> None:  # noqa: B027 - nor have anything to forget
+        """Forgets what the kernel takes back when caches are dropped."""
+
+    def begun(self, asked: Iterable[Read]) -> None:  # noqa: B027 - so nothing was there before
+        """UsageError if all reads of a trace, in order, tell that something was in memory before
+        it, of which the layout does not tell what."""
+
+    def sure(self, file: Pieces, page: int) -> bool:
+        """Whether a read of a page takes what is foretold: nothing that the layout does not tell
+        may have it in memory."""
+        return True
+
+    def copy(self) -> Self:
+        """Another one with the same in memory."""
+        return copy.copy(self)

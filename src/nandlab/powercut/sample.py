@@ -1,0 +1,74 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""A sample of a campaign's points, each tried again on a fresh board and read by the host too.
+
+The board's program judges thousands of points in one guest, whose kernel may remember what it
+should not. So some are drawn at random, by seed, and must say the same alone.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import AsyncIterator
+from dataclasses import dataclass, replace
+
+from nandlab.base.errors import UsageError
+from nandlab.board.qemu import QemuBoard
+from nandlab.powercut import second
+from nandlab.powercut.campaign import Campaign
+from nandlab.powercut.found import Found
+from nandlab.powercut.job import alone
+
+
+@dataclass(frozen=True)
+class Again:
+    """A point, and what each says of it."""
+
+    load: str
+    point: str
+    campaign_held: bool
+    alone_held: bool
+    host: str
+    """"holds", what is wrong, or why the host cannot read it."""
+    host_agrees: bool | None
+    """None: it cannot read it."""
+
+    @property
+    def agreed(self) -> bool:
+        return self.campaign_held == self.alone_held and self.host_agrees is not False
+
+
+def drawn(found: Found, count: int, seed: int) -> list[tuple[str, int, str, str]]:
+    """Points of a campaign: load, operation, variant and letter."""
+    every = [
+        (title, k, variant, letter)
+        for title, variants in sorted(found.outcomes.items())
+        for variant, letters in sorted(variants.items())
+        for k, letter in enumerate(letters)
+        if letter != " "
+    ]
+    return random.Random(seed).sample(every, min(count, len(every)))
+
+
+async def again(
+    campaign: Campaign, found: Found, board: QemuBoard, count: int, seed: int = 1
+) -> AsyncIterator[Again]:
+    """Tries a sample of a campaign with one seed of each variant."""
+    titles = [load.title for load in campaign.loads.loads]
+    for title, k, variant, letter in drawn(found, count, seed):
+        one = alone(campaign.points, titles.index(title), k, variant, campaign.points.seed)
+        told = await second.tried(campaign, replace(one, recovery=False), board)
+        host = "; ".join(told.wrong) or "holds"
+        yield Again(
+            title,
+            f"{k}:{variant}:{one.seed}",
+            letter == ".",
+            told.held,
+            told.unread or host,
+            None if told.unread else told.held == (not told.wrong),
+        )
+
+
+def refuse_several_seeds(campaign: Campaign) -> None:
+    """UsageError if a point's letter may be of any of several seeds."""
+    if campaign.points.seeds > 1:
+        raise UsageError("--sample: of one seed of each variant only; give --seeds 1")

@@ -1,0 +1,84 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Reads of UBIFS and YAFFS2 on the board, foretold from the chip: every call's flash pages."""
+
+from __future__ import annotations
+
+import random
+from pathlib import Path
+from typing import Any
+
+import pytest
+from readtraces import AT_RANDOM, IN_ORDER, PAGES, histories, packed, pieces, traced
+
+from nandlab.board.qemu import QemuBoard
+from nandlab.model import score
+from nandlab.model.reads import Call
+from nandlab.model.score import Scored
+from nandlab.trace import reads
+from nandlab.trace.folder import TraceFolder
+
+pytestmark = pytest.mark.board
+
+SIZES = (300, 512, 1500)
+FILES = len(SIZES) + 2
+YAFFS2: dict[str, Any] = {"filesystem": {"name": "yaffs2"}}
+YAFFS1: dict[str, Any] = {"filesystem": {"name": "yaffs2"}, "part": "nandsim-small"}
+
+
+def ubifs(compression: str, **options: str) -> dict[str, Any]:
+    """UBI keeps a share of the whole chip, so its partition is larger."""
+    return {
+        "filesystem": {"name": "ubifs", "compression": compression, "reserve": "1", **options},
+        "partition_mib": 16,
+    }
+
+
+def foretold(trace: TraceFolder) -> tuple[list[Scored], list[Scored]]:
+    """Calls that read a page, and first opens; all that are known as foretold."""
+    found = [c for c in score.calls(reads.traced(trace)) if c.known]
+    assert [(c.path, c.told, c.call.flash) for c in found if not c.same] == []
+    pages = [c for c in found if isinstance(c.call, Call)]
+    return pages, [c for c in found if not isinstance(c.call, Call)]
+
+
+@pytest.mark.parametrize(
+    ("compression", "command"), [("none", IN_ORDER), ("zlib", IN_ORDER), ("zstd", AT_RANDOM)]
+)
+def test_ubifs_reads_nodes_of_its_index_on_the_way(
+    board: QemuBoard, tmp_path: Path, compression: str, command: str
+) -> None:
+    made = [*pieces(*SIZES), *packed(10)]
+    pages, opens = foretold(traced(board, tmp_path / "t", made, command, **ubifs(compression)))
+    assert {c.path for c in opens} == {c.path for c in pages}
+    assert len(opens) == FILES + 1
+    assert len(pages) == PAGES * len(opens)
+    data = sum(len(c.call.pieces) for c in pages if isinstance(c.call, Call))
+    asked = sum(c.events.get("MTD_READ", 0) for c in pages)
+    assert asked > data  # nodes of the index were among them
+
+
+@pytest.mark.parametrize(
+    ("of", "command", "pages_of_flash"), [(YAFFS2, AT_RANDOM, 2), (YAFFS1, IN_ORDER, 8)]
+)
+def test_yaffs2_reads_the_chunks_of_a_page(
+    board: QemuBoard, tmp_path: Path, of: dict[str, Any], command: str, pages_of_flash: int
+) -> None:
+    pages, opens = foretold(traced(board, tmp_path / "t", pieces(*SIZES), command, **of))
+    assert not opens
+    assert len(pages) == PAGES * FILES
+    assert {len(c.told) for c in pages} == {pages_of_flash}
+
+
+@pytest.mark.parametrize(
+    ("of", "files"),
+    [
+        pytest.param(of, files, marks=marks)
+        for of in (ubifs("lzo"), YAFFS2, YAFFS1)
+        for files, marks in ((6, []), (25, [pytest.mark.long]))
+    ],
+)
+def test_random_histories(board: QemuBoard, tmp_path: Path, of: dict[str, Any], files: int) -> None:
+    command = random.Random(files).choice((IN_ORDER, AT_RANDOM))
+    made = list(histories(files, files))
+    pages, _ = foretold(traced(board, tmp_path / "t", made, command, **of))
+    assert len(pages) > files

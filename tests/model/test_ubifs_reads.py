@@ -1,0 +1,145 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""UBIFS's reads: down the index, whose nodes stay in memory."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from nandlab.base.errors import UsageError
+from nandlab.model import rewritten
+from nandlab.model.every import State
+from nandlab.model.fragments import calls
+from nandlab.model.reads import Pieces, Read
+from nandlab.model.ubifs import Ubifs
+from nandlab.onflash.index import Branch, Entry, Index, IndexNode
+from nandlab.onflash.layout import Layout, Piece
+from nandlab.onflash.ubifs import DATA_KEY, INODE_KEY, NAME_KEY, ROOT, leaf_key
+
+FILE, FLASH, PAGE = 65, 2048, 4096
+NAME, INODE = 50 * FLASH, 51 * FLASH
+LOW, HIGH, TOP = 60 * FLASH, 61 * FLASH, 62 * FLASH
+DATA = {0: 0, 1: 4 * FLASH, 3: 8 * FLASH}
+"""Page of the file -> first byte of its node; page 2 is a hole."""
+
+
+def layout() -> Layout:
+    """A file of four pages under an index of two levels."""
+    name = leaf_key(ROOT, NAME_KEY, 7)
+    data = {page: Branch(leaf_key(FILE, DATA_KEY, page), at, 4144) for page, at in DATA.items()}
+    low = (Branch(name, NAME, 60), Branch(leaf_key(FILE, INODE_KEY), INODE, 160), data[0])
+    high = (data[1], data[3])
+    nodes = {
+        LOW: IndexNode(LOW, 88, 0, low),
+        HIGH: IndexNode(HIGH, 68, 0, high),
+        TOP: IndexNode(TOP, 68, 1, (Branch(name, LOW, 88), Branch(data[1].key, HIGH, 68))),
+    }
+    index = Index(TOP, nodes, {NAME: Entry(name, NAME, ROOT, FILE)})
+    pieces = [Piece(FILE, p * PAGE, PAGE, at + 48, PAGE, 0, "", PAGE) for p, at in DATA.items()]
+    of = {FILE: "/a"}, {FILE: 4 * PAGE}
+    return Layout("ubifs", 1 << 20, 1 << 17, FLASH, [], *of, pieces, {}, index=index)
+
+
+def flash(state: State, page: int) -> list[int]:
+    return state.read(Pieces(state.reader.layout, FILE), page).flash
+
+
+def test_a_page_is_found_through_the_index_nodes_that_are_not_in_memory() -> None:
+    state = State(layout())
+    assert flash(state, 0) == [62, 60, 0, 1, 2]
+    assert flash(state, 1) == [61, 4, 5, 6]
+    assert flash(state, 1) == [4, 5]  # page 6 is in the NAND core's buffer, but not for long
+    assert flash(state, 0) == [0, 1, 2]
+
+
+def test_a_hole_is_looked_up_and_what_is_past_the_end_is_not() -> None:
+    state = State(layout())
+    assert flash(state, 2) == [62, 61]
+    assert flash(State(layout()), 4) == []
+
+
+def test_a_first_open_reads_the_name_and_the_inode() -> None:
+    state = State(layout())
+    assert state.first_open(FILE, ROOT).flash == [62, 60, 50, 51]
+    assert state.first_open(FILE, ROOT).flash == []  # the inode's page is in the buffer
+    assert state.reader.opened([Read(NAME, 60), Read(INODE, 160)]) == FILE
+    assert state.reader.opened([Read(NAME, 60)]) is None
+
+
+def test_what_other_reads_load_is_in_memory() -> None:
+    state = State(layout())
+    for at, count in ((TOP, 68), (HIGH, 68), (NAME, 60)):
+        state.saw(Read(at, count))
+    assert flash(state, 1) == [4, 5, 6]
+    assert state.first_open(FILE).flash == [60, 51]
+
+
+def test_a_node_that_is_read_again_was_dropped_with_all_below() -> None:
+    state = State(layout())
+    flash(state, 0)
+    flash(state, 1)
+    state.saw(Read(TOP, 68))
+    assert flash(state, 1) == [61, 4, 5, 6]
+    state.reader.drop()
+    assert flash(state, 1)[:2] == [62, 61]
+
+
+def test_a_copy_does_not_learn_what_the_other_does() -> None:
+    state = State(layout())
+    other = state.copy()
+    flash(state, 0)
+    assert flash(other, 0) == [62, 60, 0, 1, 2]
+
+
+def test_a_trace_that_begins_with_an_index_in_memory_is_refused() -> None:
+    reader = Ubifs(layout(), {}, mounted=False)
+    reader.begun([Read(90 * FLASH, 64), Read(TOP, 68), Read(LOW, 88)])
+    reader.begun([])
+    with pytest.raises(UsageError, match="was in memory when the trace began"):
+        reader.begun([Read(DATA[0], 4144), Read(TOP, 68)])
+
+
+def in_a_row(gaps: tuple[int, ...] = (), pages: int = 40) -> State:
+    """A file in nodes that lie one after the other, read with bulk-read; gaps: pages before which
+    they do not."""
+    at, pieces = 0, []
+    for page in range(pages):
+        at += FLASH * (page in gaps)
+        pieces.append(Piece(FILE, page * PAGE, PAGE, at + 48, PAGE, 0, "", PAGE))
+        at += 48 + PAGE
+    of = replace(layout(), pieces=pieces, nodes={FILE: []}, sizes={FILE: pages * PAGE})
+    return State(Ubifs.completed(of), {"bulk_read": "on"})
+
+
+def data_bytes(state: State, page: int) -> list[int]:
+    """Of each read that is none of the index."""
+    assert state.reader.layout.index is not None
+    index = state.reader.layout.index.nodes
+    file = Pieces(state.reader.layout, FILE)
+    return [read.bytes for read in state.reader.page(file, page) if read.at not in index]
+
+
+def test_the_third_page_in_a_row_is_read_with_those_that_lie_behind_it() -> None:
+    node = 48 + PAGE
+    state = in_a_row()
+    assert [data_bytes(state, page) for page in (0, 1, 2)] == [[node], [node], [32 * node]]
+    assert data_bytes(state, 34) == [6 * node]  # 3 to 33 are in the page cache; this is the end
+    state = in_a_row(gaps=(7,))
+    assert [data_bytes(state, page) for page in (0, 1, 2)] == [[node], [node], [5 * node]]
+    assert data_bytes(state, 9) == [node]  # not in a row
+    assert [data_bytes(state, page) for page in (10, 11)] == [[node], [29 * node]]
+
+
+def test_a_file_written_anew_has_an_index_with_full_nodes() -> None:
+    pages = 20
+    pieces = [Piece(FILE, p * PAGE, PAGE, p * 8192 + 48, PAGE, 0, "", PAGE) for p in range(pages)]
+    of = replace(layout(), pieces=pieces, sizes={FILE: pages * PAGE})
+    anew = rewritten.pieces(of, FILE)
+    state = State(anew.layout)
+    opened = state.first_open(FILE)
+    told = list(calls(anew.layout, anew, range(pages), state))
+    # three index nodes of level 0 over 22 leaves: the first holds a name, an inode, six pages
+    assert [c.page for c in told if len(c.accesses) > 3] == [6, 14]
+    assert len(opened.flash) == 1  # index, name and inode lie in one page
+    assert [len(c.flash) for c in told[:3]] == [3, 2, 2]

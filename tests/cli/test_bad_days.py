@@ -113,7 +113,8 @@ def test_other_places_that_are_full(small_disk: Path, tmp_path: Path) -> None:
 @pytest.mark.parametrize("out", ["file", "file/below", "/proc/nowhere"])
 def test_a_run_has_no_place(out: str, tmp_path: Path) -> None:
     (tmp_path / "file").write_text("x")
-    done = nandlab("run", "quickstart", "--out", out, cwd=tmp_path)
+    (tmp_path / "small.toml").write_text(SMALL)
+    done = nandlab("run", "small.toml", "--out", out, cwd=tmp_path)
     assert done.returncode == 2
     (line,) = (text for text in done.stderr.splitlines() if text.startswith("nandlab: "))
     assert out in line

@@ -370,9 +370,9 @@ def test_an_import_does_not_change_what_other_boards_are_made_of(
 @pytest.mark.parametrize(
     ("change", "said"),
     [
-        ({"name": "../../evil"}, "name: String should match"),
-        ({"name": "/tmp/evil"}, "name: String should match"),
-        ({"name": ""}, "name: String should match"),
+        ({"name": "../../evil"}, "name: must match pattern"),
+        ({"name": "/tmp/evil"}, "name: must match pattern"),
+        ({"name": ""}, "name: must match pattern"),
         ({"board": ["x"]}, "has no board"),
         ({"board": None}, "has no board"),
         ({"lock": {}}, "its lock has no 'tools bookworm amd64'"),

@@ -59,6 +59,12 @@ def test_lines_of_every_kind_are_taken(tmp_path: Path) -> None:
     assert (trace.timed, trace.signals, trace.processes) == (True, 1, {7, 8})
 
 
+def test_a_mask_that_a_call_returns_is_octal(tmp_path: Path) -> None:
+    path = written(tmp_path, f"{GOOD}7 {T} umask(077) = 022\n")
+    events = read(path, frozenset()).events
+    assert [e.call.result for e in events if isinstance(e, Enter)][-1] == 0o22
+
+
 def test_a_call_that_its_process_s_end_cuts_off_is_none(tmp_path: Path) -> None:
     path = written(
         tmp_path, f"{GOOD}7 {T} read(3,  <unfinished ...>\n7 {T} +++ killed by SIGKILL +++\n"

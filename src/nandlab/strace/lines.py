@@ -37,7 +37,8 @@ SUPERSEDED = re.compile(r"\+\+\+ superseded by execve in pid (\d{1,10}) \+\+\+")
 TOO_LARGE = re.compile(r"-?[1-9][0-9]{20,}")
 """An argument that is no number of 64 bits."""
 RESULT = re.compile(
-    r"\) *= (\?|-?\d{1,20}|0x[0-9a-f]{1,16})(?:<((?:[^<>]|<[^<>]*>)*)>(?:\(deleted\))?)?"
+    r"\) *= (\?|-?[1-9]\d{0,19}|0[0-7]{0,21}|0x[0-9a-f]{1,16})"
+    r"(?:<((?:[^<>]|<[^<>]*>)*)>(?:\(deleted\))?)?"
     r"(?: (E[A-Z0-9]+)(?= |$))?(?: .*?)??(?: <(\d{1,12}\.\d{1,9}|unavailable)>)?"
 )
 ATTACHED = re.compile(r"strace: Process \d+ (attached|detached).*")
@@ -149,6 +150,12 @@ def _texts(path: Path) -> Iterator[str]:
             f"{path}:{len(lines) + 1}: the trace is cut short: its last line has no end; "
             f"to use what is whole, take that line off: head -n {len(lines)}"
         )
+
+
+def _number(told: str) -> int:
+    """What a call returned, as strace writes it: a mask, as umask's, is octal."""
+    octal = told.startswith("0") and told.isdigit()
+    return int(told, 8) if octal else int(told, 0)
 
 
 def _ns(time: str) -> int:
@@ -274,7 +281,7 @@ class _Reader:
                 f"{call.name} has the number {wrong}, which no system call takes: not of strace",
                 call.line,
             )
-        call.result = None if told[1] == "?" else int(told[1], 0)
+        call.result = None if told[1] == "?" else _number(told[1])
         call.error, call.path = told[3] or "", told[2] or ""
         if told[4] and told[4] != "unavailable":
             call.end = call.start + _ns(told[4])

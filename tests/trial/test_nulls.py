@@ -1,0 +1,61 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Each member of what a workload may print, as null and left out: no reader of results minds."""
+
+from __future__ import annotations
+
+import io
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+import samples
+from rich.console import Console
+from test_measured import LIFE, LOAD, OWN, paths, put, told
+
+from nandlab import report
+from nandlab.report import takeaway, terminal
+from nandlab.results.folder import RunFolder
+from nandlab.results.record import Trial
+
+BASES: dict[str, dict[str, Any]] = {"load": LOAD, "life": LIFE, "own": OWN}
+
+
+def without(base: dict[str, Any]) -> dict[str, Trial]:
+    """Trials whose workload told null for a member, or left it out, by what was done; each once."""
+    found: dict[str, Trial] = {}
+    for path in paths(base):
+        for value in (None, KeyError):
+            if value is KeyError and path.rpartition(".")[2].isdigit():
+                continue  # a list that is one shorter lacks no member
+            result = told(json.dumps(put(base, path, value)))
+            if result not in found.values():
+                found[f"{path} {'null' if value is None else 'missing'}"] = result
+    return found
+
+
+def read_all(folder: RunFolder) -> None:
+    """Everything that reads a run and makes no picture."""
+    for form in ("csv", "markdown"):
+        assert takeaway.run(folder, form)
+    json.dumps(terminal.as_json(folder), allow_nan=False)
+    terminal.print_table(folder, Console(file=io.StringIO()))
+
+
+@pytest.mark.parametrize("base", BASES)
+def test_a_null_costs_no_more_than_its_own_trial(base: str, tmp_path: Path) -> None:
+    right = told(json.dumps(BASES[base])).model_copy(update={"id": "right", "seed": 999})
+    trials = []
+    for n, (what, result) in enumerate(without(BASES[base]).items()):
+        assert result.status in ("ok", "not_measured"), what
+        assert (result.error is None) == result.ok, what
+        mine = result.model_copy(update={"id": f"trial-{n}", "seed": n})
+        trials.append(mine.knowing(result.sources))
+        folder = samples.folder(tmp_path / str(n), [trials[-1]])
+        try:
+            read_all(folder)
+        except Exception as e:
+            raise AssertionError(f"{what}: {type(e).__name__}: {e}") from e
+    whole = samples.folder(tmp_path / "run", [*trials, right.knowing(right.sources)])
+    read_all(whole)
+    assert report.write(whole).read_text().count("<h2") > 1

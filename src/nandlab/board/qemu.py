@@ -30,7 +30,7 @@ from qemu.qmp import EventListener, QMPClient, QMPError
 from nandlab.base.cache import entry
 from nandlab.base.digest import file_digest
 from nandlab.base.errors import NandlabError, UsageError
-from nandlab.base.scratch import scratch
+from nandlab.base.scratch import PREFIX, scratch
 from nandlab.board import programs, ram
 from nandlab.board.build import program
 from nandlab.board.cargo import HEAD_BYTES, Store
@@ -48,7 +48,9 @@ CONSOLE_TAIL_LINES = 80
 CHANNEL_POLL_S = 0.2
 ANSWER_S = 30
 """How long QEMU may take to open its monitor."""
-SOCKET_FOLDER_MAX = 80
+SOCKET_FOLDER_MAX = 107 - len(f"/{PREFIX}12345678/qmp")
+"""The longest folder that a scratch folder with the monitor's socket may be in: a socket's path has
+107 bytes at most."""
 NOTHING: Mapping[int, bytes] = MappingProxyType({})
 
 
@@ -123,7 +125,7 @@ def _why_gone(console: list[str]) -> str:
 
 
 def _short() -> str | None:
-    """A folder for sockets, whose paths have at most 108 bytes; None: the usual one will do."""
+    """A folder for sockets; None: the usual one will do, since its path is not too long."""
     return "/tmp" if len(os.fsencode(tempfile.gettempdir())) > SOCKET_FOLDER_MAX else None
 
 

@@ -223,3 +223,15 @@ def test_any_lines_are_a_load_or_a_clear_error(tmp_path: Path, lines: list[str],
         assert str(refused).startswith(str(path))
         return
     assert "\ncalls\n" in straces.config(text)
+
+
+def test_a_control_character_of_a_line_is_told_in_letters(tmp_path: Path) -> None:
+    odd = f'7 {T} openat(AT_FDCWD</data>, "/data/a", O\x1fRDWR|O_CREAT, 0644) = 3</data/a>\n'
+    path = written(tmp_path, odd)
+    try:
+        text = Made(path, "/data", "any").text()
+    except UsageError as refused:
+        assert "\x1f" not in str(refused)
+        return
+    assert "O\\x1fRDWR" in text
+    assert "\x1f" not in text

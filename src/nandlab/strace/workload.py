@@ -97,7 +97,10 @@ class Made:
 
     def text(self) -> str:
         """The workload's file."""
-        head = "\n".join(f"# {line}" if line else "#" for line in self._head())
+        told = (
+            line.encode("unicode_escape").decode() for line in self._head()
+        )  # TOML takes no other
+        head = "\n".join(f"# {line}" if line else "#" for line in told)
         load = f"# {self.folder} of the device is the folder of the replay\n{self.recorded.text}"
         return f"{head}\n\n{self._keys()}\nconfig = '''\n{load}'''\n"
 

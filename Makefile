@@ -16,7 +16,7 @@ COMMANDS := make demo && make test
 TRY := quickstart own
 C_SOURCES := $(shell find target tests docs/examples -name '*.[ch]')
 
-.PHONY: help setup build demo study wheel test test-long test-kernels lint clean
+.PHONY: help setup build demo study wheel test test-long test-search test-kernels lint clean
 .PHONY: fresh fresh-container fresh-wheel
 .PHONY: packages packages-build packages-test
 
@@ -45,6 +45,9 @@ test: packages-test $(VENV)/dev build lint ## run all checks and tests
 test-long: packages-test $(VENV)/dev ## run the long tests of file systems, repetition and tracers (hours)
 	@echo "sequences, random work on one file, full disks, power cuts, mtd-utils, repetition, tracers: takes hours"
 	@$(PYTEST) -m long --durations=0
+
+test-search: packages-test $(VENV)/dev build ## draw new examples for the property tests (half an hour; a failure prints its example)
+	@$(PYTEST) -m 'not board and not browser and not long' --hypothesis-profile=search
 
 test-kernels: packages-test $(VENV)/dev ## run the board's tests on Linux 5.10 and 6.12 too (takes twice as long as make test)
 	@for board in apf27-5.10 apf27-6.12; do \

@@ -12,8 +12,11 @@ from nandlab.board.fake import FakeBoard
 from nandlab.board.job import Board
 from nandlab.kit.root import Root
 
-settings.register_profile("nandlab", deadline=None)
-settings.load_profile("nandlab")  # a host may be busy: how long an example takes proves nothing
+# no deadline: a host may be busy, and how long an example takes proves nothing; the same examples
+# each time: what is checked of a commit does not hang on luck. `make test-search` draws new ones
+settings.register_profile("nandlab", deadline=None, derandomize=True)
+settings.register_profile("search", deadline=None, max_examples=500)
+settings.load_profile("nandlab")
 
 
 def _board(kind: str) -> Board:

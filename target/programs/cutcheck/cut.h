@@ -32,7 +32,7 @@ struct tally {
 
 /* cut.c: record and cut all the loads that are asked for; -1 after a message.
  */
-int campaign(const struct request *request);
+int campaign(struct request *request);
 
 /* tell.c: a JSON line for a load: its outcomes, or that the file system refused
  * an operation of it, so that there is nothing to cut. */

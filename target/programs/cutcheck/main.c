@@ -46,8 +46,7 @@ static int take_number(void *context, const char *value, size_t offset)
 TAKE(type, take_text, subject.type)
 TAKE(source, take_text, subject.source)
 TAKE(options, take_text, subject.options)
-TAKE(before, take_text, subject.before)
-TAKE(after, take_text, subject.after)
+TAKE(module, take_text, subject.module.name)
 TAKE(loads, take_text, loads)
 TAKE(first_load, take_number, first_load)
 TAKE(last_load, take_number, last_load)
@@ -106,8 +105,8 @@ static const struct option_decl options[] = {
 	{"options", "WORDS", "of the mount (none)", take_options},
 	{"ubi", "MTD", "attach this MTD device to UBI first (no UBI)",
 	 take_ubi},
-	{"before", "COMMAND", "before each mount (none)", take_before},
-	{"after", "COMMAND", "after each unmount (none)", take_after},
+	{"module", "NAME", "loaded before each mount, unloaded after it (none)",
+	 take_module},
 	{"first-load", "N", "of the file, from 0 (0)", take_first_load},
 	{"last-load", "N", "of the file (the last)", take_last_load},
 	{"from", "K", "first operation to cut after, from 0 (0)", take_from},

@@ -150,5 +150,6 @@ class TrialSpec(Medium):
         words += [f"from {self.image.name}"] if self.image else []
         words += [self.state.name]
         words += ["maximum latencies"] if self.latency == "maximum" else []
+        words += [f"setup of seed {self.setup_seed}"] if self.setup_seed is not None else []
         words += [f"seed {self.seed}", f"+{self.phase_offset_ms:g} ms"]
         return " ".join(words)

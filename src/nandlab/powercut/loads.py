@@ -49,6 +49,7 @@ CALLS = (
 FILES, FILE_BYTES_MAX, SYNC_EVERY = 40, 10_000, 5
 TRANSACTIONS = 60
 SEED = 1
+PROGRAM = "cutcheck"
 TRIPLES = 200
 """Sequences of ``ace3``."""
 
@@ -68,6 +69,8 @@ class Loads:
     name: str
     base: tuple[str, ...]
     loads: tuple[Load, ...]
+    program: str = PROGRAM
+    """Of the board, that plays and judges them."""
 
     def text(self) -> str:
         """The file that cutcheck reads."""

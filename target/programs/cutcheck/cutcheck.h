@@ -148,14 +148,15 @@ struct finding {
 	char what[160];
 };
 
+/* verdict.c: keeps the first that is found of a point. */
+void found(struct finding *finding, enum verdict verdict, const char *format,
+	   ...) __attribute__((format(printf, 3, 4)));
+
 /* judge.c: whether what is mounted is what the load may have left after so many
  * flash operations. in_next: the next has begun. seen: a digest of all that was
  * seen. */
 void judge(const struct load *load, uint32_t operations, bool in_next,
 	   struct finding *finding, uint64_t *seen);
-
-void found(struct finding *finding, enum verdict verdict, const char *format,
-	   ...) __attribute__((format(printf, 3, 4)));
 
 /* kernel.c: what the kernel says of itself. */
 int kernel_open(void);

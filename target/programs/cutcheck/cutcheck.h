@@ -31,6 +31,9 @@ enum what {
 	OP_FSYNC,
 	OP_FSYNCDIR,
 	OP_SYNC,
+	OP_READONLY, /* mounted read-only and writable again: keeps all */
+	OP_OPEN,     /* held open until closed: writes go through it */
+	OP_CLOSE,
 };
 
 struct op {
@@ -92,8 +95,10 @@ void load_free(struct load *load);
  * so that a hole is told from data. */
 const uint8_t *load_bytes(const struct load *load, int op);
 
-/* play.c: do an operation; -1 after a message. */
+/* play.c: do an operation; -1 after a message. Then close what it holds open.
+ */
 int play(const struct load *load, int op);
+void play_end(void);
 
 /* The file system under test. */
 struct subject {

@@ -83,7 +83,7 @@ static int kept(const struct moment *m, int folder, int inode)
 		op = &m->load->op[i];
 		if (op->returned > m->operations)
 			continue;
-		if (op->what == OP_SYNC)
+		if (op->what == OP_SYNC || op->what == OP_READONLY)
 			break;
 		if (inode != NONE && op->inode == inode &&
 		    (op->what == OP_FSYNC || op->what == OP_SWRITE))

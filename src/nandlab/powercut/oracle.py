@@ -18,6 +18,8 @@ FOLDER = None
 """Stands for a folder where a file has its bytes."""
 Tree = Mapping[str, bytes | None]
 NEVER = 1 << 62
+ALL = ("sync", "readonly")
+"""Calls that keep all."""
 
 
 def _draw(state: int) -> int:
@@ -114,7 +116,8 @@ class Oracle:
             (
                 i
                 for i in range(last + 1)
-                if self.returned[i] <= operations and self.calls[i] in (["sync"], *ways)
+                if self.returned[i] <= operations
+                and (self.calls[i][0] in ALL or self.calls[i] in ways)
             ),
             default=-1,
         )
@@ -137,7 +140,7 @@ class Oracle:
         def keeps(i: int) -> bool:
             kind, *words = self.calls[i]
             of_it = kind in ("fsync", "swrite") and self.states[i].names.get(words[0]) == number
-            return self.returned[i] <= cut and (of_it or kind == "sync")
+            return self.returned[i] <= cut and (of_it or kind in ALL)
 
         return max((i for i in range(last + 1) if keeps(i)), default=-1)
 

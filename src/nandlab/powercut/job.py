@@ -116,7 +116,7 @@ def load_chip(on: Medium, module: dict[str, bytes]) -> Step:
 
 def job(on: Medium, loads: Loads, points: Points, module: dict[str, bytes]) -> Job:
     """Makes the file system, lets it come to rest, and cuts."""
-    words = ["cutcheck", *subject(on), *points.words(), "./loads"]
+    words = [loads.program, *subject(on), *points.words(), "./loads"]
     steps = [load_chip(on, module), modules(on), *formats(on)]
     steps += [mount(on), rest(on), unmount(on)]
     steps.append(Step(CUT, shlex.join(words), DEADLINE_S))

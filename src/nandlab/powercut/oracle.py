@@ -20,6 +20,8 @@ Tree = Mapping[str, bytes | None]
 NEVER = 1 << 62
 SAME_WORD = (1 << 32) - 1
 """What load.c of the program has: words of a write that compresses are drawn as this one."""
+ALL = ("sync", "readonly")
+"""Calls that keep all."""
 
 
 def _draw(state: int) -> int:
@@ -121,7 +123,8 @@ class Oracle:
             (
                 i
                 for i in range(last + 1)
-                if self.returned[i] <= operations and self.calls[i] in (["sync"], *ways)
+                if self.returned[i] <= operations
+                and (self.calls[i][0] in ALL or self.calls[i] in ways)
             ),
             default=-1,
         )
@@ -144,7 +147,7 @@ class Oracle:
         def keeps(i: int) -> bool:
             kind, *words = self.calls[i]
             of_it = kind in ("fsync", "swrite") and self.states[i].names.get(words[0]) == number
-            return self.returned[i] <= cut and (of_it or kind == "sync")
+            return self.returned[i] <= cut and (of_it or kind in ALL)
 
         return max((i for i in range(last + 1) if keeps(i)), default=-1)
 

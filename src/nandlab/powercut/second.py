@@ -22,6 +22,7 @@ from nandlab.chip.simulated import FOLDER, save
 from nandlab.onflash import every, jffs2
 from nandlab.onflash.cells import Partition
 from nandlab.onflash.layout import HOLE, Layout, Piece
+from nandlab.powercut import sql
 from nandlab.powercut.campaign import Campaign
 from nandlab.powercut.job import CUT, JOURNAL_MIB, Points, chip_module, job
 from nandlab.powercut.oracle import FOLDER as A_FOLDER
@@ -57,7 +58,8 @@ async def tried(campaign: Campaign, point: Points, board: QemuBoard) -> Verdicts
     if failed is not None or record.cargo is None:
         raise NandlabError(f"powercut: {on.where}: {failed.failure() if failed else 'no image'}")
     load = campaign.loads.loads[point.first_load]
-    oracle = Oracle(campaign.loads, load, record[MARKS].stdout)
+    oracle_of = sql.Oracle if campaign.loads.program == sql.PROGRAM else Oracle
+    oracle = oracle_of(campaign.loads, load, record[MARKS].stdout)
     chip = _bare(chipimage.decode(record.cargo), erased=on.filesystem.name == "yaffs2")
     ecc = on.chip.ecc
     partition = Partition(chip, on.partition_blocks, ecc.strength, ecc.step)

@@ -24,7 +24,8 @@ static int console = -1;
 
 static bool keeps(enum what what)
 {
-	return what == OP_FSYNC || what == OP_FSYNCDIR || what == OP_SYNC;
+	return what == OP_FSYNC || what == OP_FSYNCDIR || what == OP_SYNC ||
+	       what == OP_READONLY;
 }
 
 /* The base once, then all mounts of the campaign find it. */
@@ -41,6 +42,7 @@ static int make_base(const struct request *request)
 		return fail_errno("mount", request->subject.source);
 	for (i = 0; !error && i < load.base; i++)
 		error = play(&load, i);
+	play_end();
 	if (subject_unmount(&request->subject) && !error)
 		error = fail_errno("unmount", MOUNTPOINT);
 	load_free(&load);
@@ -74,6 +76,7 @@ static int record(const struct request *request, struct load *load)
 	if (subject_mount(&request->subject))
 		return fail_errno("mount", request->subject.source);
 	error = play_marked(request, load);
+	play_end();
 	if (subject_unmount(&request->subject) && !error)
 		error = fail_errno("unmount", MOUNTPOINT);
 	if (journal_say("stop") || error)

@@ -31,6 +31,9 @@ enum what {
 	OP_FSYNC,
 	OP_FSYNCDIR,
 	OP_SYNC,
+	OP_READONLY, /* mounted read-only and writable again: keeps all */
+	OP_OPEN,     /* held open until closed: writes go through it */
+	OP_CLOSE,
 };
 
 struct op {
@@ -93,8 +96,10 @@ void load_free(struct load *load);
  * the operations, and any shortens those of the other. */
 const uint8_t *load_bytes(const struct load *load, int op);
 
-/* play.c: do an operation; -1 after a message. */
+/* play.c: do an operation; -1 after a message. Then close what it holds open.
+ */
 int play(const struct load *load, int op);
+void play_end(void);
 
 struct module {
 	const char *name; /* NULL: none */
@@ -158,6 +163,10 @@ struct finding {
 	char what[160];
 };
 
+/* verdict.c: keeps the first that is found of a point. */
+void found(struct finding *finding, enum verdict verdict, const char *format,
+	   ...) __attribute__((format(printf, 3, 4)));
+
 /* judge.c: whether what is mounted is what the load may have left after so many
  * flash operations. in_next: the next has begun. seen: a digest of all that was
  * seen. */
@@ -167,9 +176,6 @@ void judge(const struct load *load, uint32_t operations, bool in_next,
 /* The same digest without a judgement of names and content: what cannot be read
  * and what never was is found. */
 void look(const struct load *load, struct finding *finding, uint64_t *seen);
-
-void found(struct finding *finding, enum verdict verdict, const char *format,
-	   ...) __attribute__((format(printf, 3, 4)));
 
 /* kernel.c: what the kernel says of itself. */
 int kernel_open(void);

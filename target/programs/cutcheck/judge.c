@@ -14,7 +14,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -23,13 +22,6 @@
 
 #include "diag.h"
 #include "judge.h"
-
-const char *const verdict_names[] = {"held",	     "unmountable",
-				     "lost",	     "wrong content",
-				     "unreadable",   "resurrected",
-				     "unknown name", "two names after a rename",
-				     "not writable", "kernel warning"};
-const char verdict_letters[] = ".MLWERU2AK";
 
 struct seen {
 	bool there;
@@ -44,19 +36,6 @@ struct seen {
 
 #define EVENTS_TOLD  64
 #define NOTHING_SEEN 0xcbf29ce484222325u
-
-void found(struct finding *finding, enum verdict verdict, const char *format,
-	   ...)
-{
-	va_list list;
-
-	if (finding->verdict != HELD)
-		return;
-	finding->verdict = verdict;
-	va_start(list, format);
-	vsnprintf(finding->what, sizeof(finding->what), format, list);
-	va_end(list);
-}
 
 /* One differing word makes another digest: each step can be undone. */
 static void digest(uint64_t *to, const void *from, size_t bytes)
@@ -85,7 +64,7 @@ static int kept(const struct moment *m, int folder, int inode)
 		op = &m->load->op[i];
 		if (op->returned > m->operations)
 			continue;
-		if (op->what == OP_SYNC)
+		if (op->what == OP_SYNC || op->what == OP_READONLY)
 			break;
 		if (inode != NONE && op->inode == inode &&
 		    (op->what == OP_FSYNC || op->what == OP_SWRITE))

@@ -28,7 +28,8 @@ static const struct {
 	{"rename", OP_RENAME, 2, 0}, {"link", OP_LINK, 2, 0},
 	{"unlink", OP_UNLINK, 1, 0}, {"rmdir", OP_RMDIR, 1, 0},
 	{"fsync", OP_FSYNC, 1, 0},   {"fsyncdir", OP_FSYNCDIR, 1, 0},
-	{"sync", OP_SYNC, 0, 0},
+	{"sync", OP_SYNC, 0, 0},     {"readonly", OP_READONLY, 0, 0},
+	{"open", OP_OPEN, 1, 0},     {"close", OP_CLOSE, 1, 0},
 };
 
 static void *grow(void *list, int count, size_t size)
@@ -109,7 +110,7 @@ static int trace(struct load *load, struct op *op)
 	bool makes = op->what == OP_CREATE || op->what == OP_MKDIR;
 
 	op->inode = NONE;
-	if (op->what == OP_SYNC)
+	if (op->name == NONE)
 		return 0;
 	/* the root is a folder that is always there */
 	if (op->what == OP_FSYNCDIR && !*load->name[op->name].path)

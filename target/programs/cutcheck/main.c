@@ -15,8 +15,10 @@
  * each point its name goes to the console, so that it is known if the kernel
  * dies.
  */
+#define _GNU_SOURCE
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "cut.h"
 #include "diag.h"
@@ -154,7 +156,7 @@ int main(int argc, char **argv)
 	bool helped;
 
 	(void)argc;
-	diag_program = "cutcheck";
+	diag_program = basename(argv[0]);
 	if (options_walk(options, sizeof(options) / sizeof(*options), argv + 1,
 			 &request, "OPTION... LOADS",
 			 "Cuts the power at each flash operation of loads.",

@@ -46,6 +46,8 @@ class Points:
     variants: tuple[str, ...] = VARIANTS
     seed: int = 1
     seeds: int = 1
+    repeat: int = 1
+    """Times that each point is judged; each must give the same verdict."""
     recovery: bool = False
     """Whether each operation of the mount after a cut is cut too."""
     plant: tuple[str, ...] = ()
@@ -55,6 +57,7 @@ class Points:
         """As cutcheck's options."""
         found = ["--first-load", f"{self.first_load}", "--from", f"{self.first}"]
         found += ["--every", f"{self.every}", "--seed", f"{self.seed}", "--seeds", f"{self.seeds}"]
+        found += ["--repeat", f"{self.repeat}"]
         if self.last_load is not None:
             found += ["--last-load", f"{self.last_load}"]
         if self.last is not None:

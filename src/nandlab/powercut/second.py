@@ -7,6 +7,7 @@ be wrong. It sees files through no kernel.
 
 from __future__ import annotations
 
+import json
 import zlib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
@@ -43,6 +44,8 @@ class Verdicts:
     """By the board."""
     wrong: list[str]
     """By the host; empty: it holds, or cannot be read."""
+    recording: str
+    """The board's digest of the recording."""
     unread: str = ""
     """Why the host cannot read it."""
 
@@ -63,15 +66,16 @@ async def tried(campaign: Campaign, point: Points, board: QemuBoard) -> Verdicts
     chip = _bare(chipimage.decode(record.cargo), erased=on.filesystem.name == "yaffs2")
     ecc = on.chip.ecc
     partition = Partition(chip, on.partition_blocks, ecc.strength, ecc.step)
-    held = '"findings":[]' in record[CUT].stdout
+    (told,) = map(json.loads, record[CUT].stdout.splitlines())
+    held, recording = not told["findings"], told["recording"]
     if point.variants == ("unstable",):
-        return Verdicts(held, [], "an image has unstable cells as they were meant")
+        return Verdicts(held, [], recording, "an image has unstable cells as they were meant")
     try:
         tree = read(partition, on.filesystem.name)
     except NandlabError as e:
-        return Verdicts(held, [], str(e))
+        return Verdicts(held, [], recording, str(e))
     in_next = point.variants != ("before",)
-    return Verdicts(held, oracle.wrong(tree, point.first, in_next=in_next))
+    return Verdicts(held, oracle.wrong(tree, point.first, in_next=in_next), recording)
 
 
 def _bare(chip: ChipImage, *, erased: bool) -> ChipImage:
@@ -81,7 +85,13 @@ def _bare(chip: ChipImage, *, erased: bool) -> ChipImage:
     erased: as if such pages were erased, for YAFFS2, which has no checksum of its data: it takes a
     chunk that the driver cannot correct for none.
     """
-    return replace(chip, blocks=[_bare_block(b, chip.geometry.writesize + chip.geometry.oobsize, erased) for b in chip.blocks])
+    return replace(
+        chip,
+        blocks=[
+            _bare_block(b, chip.geometry.writesize + chip.geometry.oobsize, erased)
+            for b in chip.blocks
+        ],
+    )
 
 
 def _bare_block(block: Block, page_bytes: int, erased: bool) -> Block:
@@ -89,9 +99,7 @@ def _bare_block(block: Block, page_bytes: int, erased: bool) -> Block:
     for page, state in enumerate(block.states):
         if erased and state & PAGE_GARBLED:
             cells[page * page_bytes : (page + 1) * page_bytes] = b"\xff" * page_bytes
-    return replace(
-        block, cells=bytes(cells), states=[s & ~PAGE_GARBLED for s in block.states]
-    )
+    return replace(block, cells=bytes(cells), states=[s & ~PAGE_GARBLED for s in block.states])
 
 
 def read(partition: Partition, filesystem: str) -> dict[str, bytes | None]:

@@ -151,6 +151,7 @@ enum verdict {
 	RENAME_TWICE, /* renamed, and there under both names */
 	NOT_AFTER,    /* a write and a sync after the cut do not hold */
 	KERNEL,	      /* the kernel warned of itself */
+	VARIES,	      /* the same point again, and another verdict */
 	VERDICTS,
 };
 

@@ -57,6 +57,7 @@ TAKE(to, take_number, to)
 TAKE(every, take_number, every)
 TAKE(seed, take_number, seed)
 TAKE(seeds, take_number, seeds)
+TAKE(repeat, take_number, repeat)
 
 static int take_ubi(void *context, const char *value)
 {
@@ -118,6 +119,7 @@ static const struct option_decl options[] = {
 	 take_variant},
 	{"seed", "N", "first seed of the variants (1)", take_seed},
 	{"seeds", "N", "seeds tried for each but \"before\" (1)", take_seeds},
+	{"repeat", "N", "judge each point so often (1)", take_repeat},
 	{"recovery", NULL, "cut each operation of the first mount too",
 	 take_recovery},
 	{"plant-lying-sync", NULL, "to try the checker: no sync is done",
@@ -152,6 +154,7 @@ int main(int argc, char **argv)
 		.every = 1,
 		.seed = 1,
 		.seeds = 1,
+		.repeat = 1,
 	};
 	bool helped;
 

@@ -58,6 +58,32 @@ def spread(home: Path, specs: list[TrialSpec], workers: int = 2) -> RunFolder:
     return folder
 
 
+def lacking(monkeypatch: pytest.MonkeyPatch) -> list[bytes]:
+    """Makes workers lack the board until one is sent a board file, which may be packed once.
+
+    What workers took in, in turn.
+    """
+    packed: list[Path] = []
+    taken: list[bytes] = []
+
+    def prepared(asked: str) -> FakeBoard:
+        if not taken:
+            raise Lacking
+        return fake()
+
+    def pack(model: object, lock: object, file: Path) -> None:
+        assert not packed
+        packed.append(file)
+        file.write_bytes(b"a board")
+
+    monkeypatch.setattr(worker, "_board", prepared)
+    monkeypatch.setattr(cluster, "pack", pack)
+    monkeypatch.setattr(
+        "nandlab.kit.packages.take_in", lambda file: taken.append(file.read_bytes())
+    )
+    return taken
+
+
 def test_a_run_over_workers_is_the_plain_run_and_runs_each_trial_once(
     tmp_path: Path,
     specs: list[TrialSpec],
@@ -74,25 +100,8 @@ def test_a_worker_that_lacks_the_board_is_sent_it_once(
     specs: list[TrialSpec],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    packed: list[Path] = []
-    taken: list[bytes] = []
-
-    def prepared(asked: str) -> FakeBoard:
-        if not taken:
-            raise Lacking
-        return fake()
-
-    def pack(model: object, lock: object, file: Path) -> None:
-        packed.append(file)
-        file.write_bytes(b"a board")
-
-    monkeypatch.setattr(worker, "_board", prepared)
-    monkeypatch.setattr(cluster, "pack", pack)
-    monkeypatch.setattr(
-        "nandlab.kit.packages.take_in", lambda file: taken.append(file.read_bytes())
-    )
+    taken = lacking(monkeypatch)
     assert compare(spread(tmp_path, specs), plain(tmp_path, specs)) == []
-    assert len(packed) == 1
     assert taken == [b"a board"] * 2
 
 

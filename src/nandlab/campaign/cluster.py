@@ -42,6 +42,7 @@ ROUNDS = 4
 AHEAD = 2
 """Batches under way for each of the workers' threads: one that runs, and one that waits there."""
 CONNECT_S = 10
+BELIEVED = "with TLS, both sides must have certificates of one authority that have not expired"
 PACE_S = 0.5
 """How often the workers are counted, at most."""
 
@@ -219,8 +220,11 @@ async def connected(address: Address) -> AsyncIterator[Client]:
             address.scheduler, asynchronous=True, timeout=CONNECT_S, security=_security(address)
         )
     except (OSError, ValueError) as e:
-        why = " ".join(str(e).split())
-        raise UsageError(f"{address.scheduler}: no scheduler of Dask answers: {why}") from None
+        why = " ".join(str(e).split()) or "it ended the connection"
+        hint = f"; {BELIEVED}" if address.tls else ""
+        raise UsageError(
+            f"{address.scheduler}: no scheduler of Dask answers: {why}{hint}"
+        ) from None
     try:
         _tell(f"dashboard, if the scheduler has one: {client.dashboard_link}")
         yield client

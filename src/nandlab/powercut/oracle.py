@@ -18,6 +18,10 @@ FOLDER = None
 """Stands for a folder where a file has its bytes."""
 Tree = Mapping[str, bytes | None]
 NEVER = 1 << 62
+SAME_WORD = (1 << 32) - 1
+"""What load.c of the program has: words of a write that compresses are drawn as this one."""
+ALL = ("sync", "readonly")
+"""Calls that keep all."""
 
 
 def _draw(state: int) -> int:
@@ -28,12 +32,17 @@ def _draw(state: int) -> int:
     return x ^ x >> 31
 
 
+def _word(call: int, at: int) -> bytes:
+    drawn = call // 2 % 2 or at % 8 == 0
+    return _draw((at if drawn else SAME_WORD) + (call << 32)).to_bytes(8, "little")
+
+
 @cache
 def bytes_of(call: int, at: int, count: int) -> bytes:
     """What a call of a load writes at an offset."""
     first, last = at // 8, (at + count + 7) // 8
-    words = b"".join(_draw(w + (call << 32)).to_bytes(8, "little") for w in range(first, last))
-    return bytes(b | 1 for b in words[at - 8 * first :][:count])
+    words = b"".join(_word(call, w) for w in range(first, last))
+    return words[at - 8 * first :][:count].replace(b"\0", b"\1")
 
 
 @dataclass(frozen=True)
@@ -114,7 +123,8 @@ class Oracle:
             (
                 i
                 for i in range(last + 1)
-                if self.returned[i] <= operations and self.calls[i] in (["sync"], *ways)
+                if self.returned[i] <= operations
+                and (self.calls[i][0] in ALL or self.calls[i] in ways)
             ),
             default=-1,
         )
@@ -137,7 +147,7 @@ class Oracle:
         def keeps(i: int) -> bool:
             kind, *words = self.calls[i]
             of_it = kind in ("fsync", "swrite") and self.states[i].names.get(words[0]) == number
-            return self.returned[i] <= cut and (of_it or kind == "sync")
+            return self.returned[i] <= cut and (of_it or kind in ALL)
 
         return max((i for i in range(last + 1) if keeps(i)), default=-1)
 

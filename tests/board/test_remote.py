@@ -21,7 +21,6 @@ from nandlab.board.reach import Shell, local, put
 from nandlab.board.remote import RemoteBoard
 from nandlab.board.serialline import SerialLine
 
-
 LONG = f"98765.{os.getpid()}"
 """Seconds of sleep that tell this process's from others."""
 
@@ -55,7 +54,7 @@ def test_a_commands_exit_status_is_the_boards_word(rc: int) -> None:
 
 
 def test_a_command_that_is_cut_off_is_no_reply() -> None:
-    with pytest.raises(BoardLost, match="ended in the middle|Killed"):
+    with pytest.raises(BoardLost, match=r"ended in the middle|Killed"):
         asyncio.run(local().call("kill -9 $$"))
 
 

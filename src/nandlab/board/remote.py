@@ -9,19 +9,32 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from nandlab.base.digest import bytes_digest, file_digest
 from nandlab.base.errors import NandlabError
 from nandlab.board import programs
-from nandlab.board.job import BoardLost, ChannelReader, Job, JobRecord
+from nandlab.board.job import BoardLost, ChannelReader, Job, JobRecord, Step
 from nandlab.board.reach import Transport, put
 from nandlab.kit.needs import Brought
 
 FOLDER = "/tmp/nandlab"
 """The folder on the board."""
+
+
+AWAIT = "await-moment"
+"""The step between a job's setup and what follows; no step of a workload has a hyphen."""
+
+
+def _waiting(job: Job, folder: str) -> Job:
+    """The job with a step that waits where its setup ends: no state of such a board is saved."""
+    if job.setup is None:
+        return job
+    period, offset, at = job.setup.period_ms, job.setup.offset_ns, job.setup.steps
+    wait = Step(AWAIT, f"{shlex.quote(folder)}/agent await {period} {offset}", beside=True)
+    return replace(job, steps=(*job.steps[:at], wait, *job.steps[at:]), setup=None)
 
 
 async def nothing() -> None:
@@ -73,15 +86,18 @@ class RemoteBoard:
         if job.cargo is not None:
             raise NandlabError(f"{self.on.where}: no chip image can be carried to such a board")
         await self.before()
-        await self._bring(job)
-        reader = ChannelReader(on_step)
+        given = _waiting(job, self.folder)
+        await self._bring(given)
+        told = on_step or (lambda step: None)
+        reader = ChannelReader(lambda step: told(step) if step != AWAIT else None)
         try:
             await self.on.stream(self._command(), reader.feed)
         except BoardLost as lost:
             raise self._lost(reader, lost.reason) from None
         if reader.trouble or not reader.done:
             raise self._lost(reader, "the agent ended before its job was done")
-        return JobRecord(tuple(reader.steps), available=reader.available)
+        steps = tuple(step for step in reader.steps if step.step != AWAIT)
+        return JobRecord(steps, available=reader.available)
 
     async def close(self) -> None:
         """Takes our folder away and leaves the board."""

@@ -163,6 +163,7 @@ class Watch(Silent):
         """Sums the workers up until it is cancelled."""
         last = time.monotonic()
         while True:
+            assert self._there.scheduler is not None
             there = len(self._there.scheduler.workers)
             await asyncio.sleep(0.2)
             now = time.monotonic()

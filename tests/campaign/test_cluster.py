@@ -134,7 +134,8 @@ def test_a_worker_whose_disk_is_full_when_it_is_sent_the_board_is_let_go(
             raise OSError(28, "No space left on device", "/cache")
 
     def prepared(asked: str) -> FakeBoard:
-        if len(sent) < 2 or get_worker().plugins[worker.Bring.name].failed:
+        board = get_worker().plugins.get(worker.Bring.name)
+        if not isinstance(board, worker.Bring) or board.failed:
             raise Lacking
         return fake()
 

@@ -42,7 +42,7 @@ def work(text: str) -> tuple[str, Brought]:
         answer, brought = _answered(_read(text))
     except Lacking:
         sent = get_worker().plugins.get(Bring.name)
-        why = sent.failed if sent else None
+        why = sent.failed if isinstance(sent, Bring) else None
         answer, brought = Answer(lacks=why is None, unfit=why), {}
     except (NandlabError, OSError) as e:
         answer, brought = Answer(unfit=str(e)), {}

@@ -23,7 +23,7 @@ FOLDER = "programs"
 CARRIER = "ferry"
 """The program that carries the others; it alone is in the board's image."""
 
-HANDED = ("cutcheck", "fiojobs", "replay")
+HANDED = ("cutcheck", "faultcheck", "fiojobs", "replay")
 """Programs that do what a host's file tells them: a shell, which has no such file, has none of
 them, for a job has not the room for all."""
 

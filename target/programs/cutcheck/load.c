@@ -29,6 +29,7 @@ static const struct {
 	{"fsync", OP_FSYNC, 1, 0},   {"fsyncdir", OP_FSYNCDIR, 1, 0},
 	{"sync", OP_SYNC, 0, 0},     {"readonly", OP_READONLY, 0, 0},
 	{"open", OP_OPEN, 1, 0},     {"close", OP_CLOSE, 1, 0},
+	{"damage", OP_DAMAGE, 0, 0},
 };
 
 static void *grow(void *list, int count, size_t size)

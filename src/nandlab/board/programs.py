@@ -15,7 +15,7 @@ from pathlib import Path
 
 from nandlab.base.errors import UsageError
 from nandlab.base.paths import TARGET
-from nandlab.board.job import Job
+from nandlab.board.job import BEGIN_MEMBER, Job
 from nandlab.kit.needs import FILE
 
 FOLDER = "programs"
@@ -23,7 +23,7 @@ FOLDER = "programs"
 CARRIER = "ferry"
 """The program that carries the others; it alone is in the board's image."""
 
-HANDED = ("cutcheck", "faultcheck", "fiojobs", "replay")
+HANDED = (BEGIN_MEMBER, "cutcheck", "faultcheck", "fiojobs", "replay")
 """Programs that do what a host's file tells them: a shell, which has no such file, has none of
 them, for a job has not the room for all."""
 
@@ -47,7 +47,8 @@ def words(job: Job) -> set[str] | None:
     if not job.steps:
         return None
     text = b"\n".join([*(s.command.encode() for s in job.steps), *job.files.values()])
-    return set(NAME.findall(text.decode(errors="replace")))
+    ours = {BEGIN_MEMBER} if job.setup else set[str]()
+    return ours | set(NAME.findall(text.decode(errors="replace")))
 
 
 def folders(job: Job) -> dict[str, Path]:

@@ -124,6 +124,7 @@ def _common(spec: TrialSpec, study: str, todo: Job) -> dict[str, Any]:
         "parameters": spec.parameters,
         "seed": spec.seed,
         "phase_offset_ms": spec.phase_offset_ms,
+        "setup_seed": spec.setup_seed,
         "files": {name: content.decode() for name, content in todo.files.items()},
     }
 

@@ -83,7 +83,8 @@ def _asked(spec: TrialSpec, board: Board) -> list[object]:
     asked = steps.without_image(spec)
     told = [[s.name, s.deadline_s, s.command] for s in asked.steps]
     brought = [file_digest(path) for path in board.programs(asked).values()]
-    return [told, *brought, {name: content.decode() for name, content in asked.files.items()}]
+    files = {name: content.decode() for name, content in asked.files.items()}
+    return [told, *brought, files, *([asked.setup.told()] if asked.setup else [])]
 
 
 def key(spec: TrialSpec, board: Board) -> str:
@@ -146,9 +147,13 @@ def refuse_another_study(study: Study, out: Path) -> None:
 
 
 def order(specs: Sequence[TrialSpec], members: Sequence[Member]) -> list[TrialSpec]:
-    """The trials of these members, one member after the other: a run cut short has whole ones."""
+    """The trials of these members, one member after the other: a run cut short has whole ones.
+
+    Those that share a setup come one after the other: its state need not be kept for longer.
+    """
     place = {member: i for i, member in enumerate(members)}
-    return sorted((s for s in specs if s.member in place), key=lambda s: place[s.member])
+    wanted = [s for s in specs if s.member in place]
+    return sorted(wanted, key=lambda s: place[s.member] if s.setup_seed is None else 0)
 
 
 class Engine(Protocol):

@@ -5,14 +5,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/klog.h>
 #include <unistd.h>
 
 #include "cut.h"
 #include "diag.h"
-
-#define CONSOLE_LEVEL 8
-#define ALERTS	      2
 
 static int console = -1;
 
@@ -42,6 +38,36 @@ static int cut_recovery(const struct request *request, const struct load *load,
 	return 0;
 }
 
+/* Judge a point as often as asked for, each time the same. */
+static int judge_point(const struct request *request, const struct load *load,
+		       uint32_t k, const char *name, unsigned long seed,
+		       struct finding *finding, uint32_t *recovery)
+{
+	bool in_next = strcmp(name, "before") != 0;
+	unsigned long i;
+
+	for (i = 0; i < request->repeat; i++) {
+		struct finding again = {0};
+
+		if (journal_say("goto %ld %s %lu", (long)k + request->shift,
+				name, seed))
+			return -1;
+		judge_mounts(&request->subject, load, k, in_next, &again,
+			     recovery);
+		kernel_judge(&again);
+		if (!i)
+			*finding = again;
+		if (finding->verdict == again.verdict &&
+		    !strcmp(finding->what, again.what))
+			continue;
+		*finding = (struct finding){0};
+		found(finding, VARIES, "time %lu: %s: %s", i + 1,
+		      verdict_names[again.verdict], again.what);
+		break;
+	}
+	return 0;
+}
+
 static int point(const struct request *request, const struct load *load,
 		 uint32_t k, int variant, unsigned long seed,
 		 struct tally *tally)
@@ -57,10 +83,8 @@ static int point(const struct request *request, const struct load *load,
 	dprintf(console, "cut %s: %s\n", load->title, where);
 	if (at < 0 || at > (long)tally->operations - in_next)
 		return 0;
-	if (journal_say("goto %ld %s %lu", at, name, seed))
+	if (judge_point(request, load, k, name, seed, &finding, &recovery))
 		return -1;
-	judge_mounts(&request->subject, load, k, in_next, &finding, &recovery);
-	kernel_judge(&finding);
 	tally->points++;
 	count(tally, &finding, where);
 	if (*letter == ' ' || finding.verdict != HELD)
@@ -93,11 +117,36 @@ static int points_at(const struct request *request, const struct load *load,
 	return 0;
 }
 
+/* The chip at the load's beginning, after all that was tried is undone. */
+static int first_chip(uint32_t *crc)
+{
+	return journal_say("goto 0 before 1") || journal_chip(crc) ? -1 : 0;
+}
+
+static int cut_points(const struct request *request, const struct load *load,
+		      struct tally *tally)
+{
+	uint32_t after, k;
+
+	if (first_chip(&tally->chip) || journal_recording(&tally->recording))
+		return -1;
+	for (k = request->from; k <= tally->operations && k <= request->to;
+	     k += request->every)
+		if (points_at(request, load, k, tally))
+			return -1;
+	if (first_chip(&after))
+		return -1;
+	if (after != tally->chip)
+		return fail("%s: the chip is not as it was before the points: "
+			    "CRC-32 %08x, not %08x",
+			    load->title, after, tally->chip);
+	return 0;
+}
+
 static int cut_load(const struct request *request, struct load *load)
 {
 	struct tally tally = {0};
-	uint32_t k;
-	int v, error = 0;
+	int v, error;
 
 	if (record(request, load))
 		return diag_errno() ? tell_refused(load) : -1;
@@ -109,26 +158,21 @@ static int cut_load(const struct request *request, struct load *load)
 			allocate(tally.operations + 2, 1, "outcomes");
 		memset(tally.outcome[v], ' ', tally.operations + 1);
 	}
-	for (k = request->from;
-	     !error && k <= tally.operations && k <= request->to;
-	     k += request->every)
-		error = points_at(request, load, k, &tally);
-	if (!error)
-		error = tell(request, load, &tally);
+	error = cut_points(request, load, &tally) ||
+		tell(request, load, &tally);
 	for (v = 0; v < request->variant_count; v++)
 		free(tally.outcome[v]);
 	free(tally.kinds);
-	return error;
+	return error ? -1 : 0;
 }
 
-int campaign(const struct request *request)
+int campaign(struct request *request)
 {
 	unsigned long n;
 	int error;
 
-	console = open("/dev/console", O_WRONLY | O_CLOEXEC);
-	klogctl(CONSOLE_LEVEL, NULL, ALERTS);
-	error = kernel_open() || make_base(request) ? -1 : 0;
+	error = campaign_begins(request, &console) || make_base(request) ? -1
+									 : 0;
 
 	for (n = request->first_load; !error && n <= request->last_load; n++) {
 		struct load load = {0};

@@ -1,13 +1,42 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* The base of the loads, and a load in the journal from mount to unmount. */
+/* A campaign's beginning, the base of the loads, and a load in the journal from
+ * mount to unmount. */
 #include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <sys/klog.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "cut.h"
 #include "diag.h"
 
 /* 2030: files of a load have the same times. */
 #define LOAD_BEGINS_S 1893456000
+#define CONSOLE_LEVEL 8
+#define ALERTS	      2
+
+/* Unmounting waits for several grace periods, which else take a tick each and
+ * are most of an unmount. No kernel has to have the knob. */
+static void hurry_grace_periods(void)
+{
+	int fd = open("/sys/kernel/rcu_expedited", O_WRONLY | O_CLOEXEC);
+
+	if (fd < 0)
+		return;
+	dprintf(fd, "1");
+	close(fd);
+}
+
+int campaign_begins(struct request *request, int *console)
+{
+	struct module *module = &request->subject.module;
+
+	*console = open("/dev/console", O_WRONLY | O_CLOEXEC);
+	klogctl(CONSOLE_LEVEL, NULL, ALERTS);
+	hurry_grace_periods();
+	return (module->name && module_read(module)) || kernel_open() ? -1 : 0;
+}
 
 static bool keeps(enum what what)
 {

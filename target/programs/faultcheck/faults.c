@@ -3,19 +3,15 @@
 #include "faults.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/klog.h>
 #include <unistd.h>
 
 #include "diag.h"
 #include "flashstat.h"
 
-#define CONSOLE_LEVEL 8
-#define ALERTS	      2
-#define ALL_DONE      (NEVER - 1)
+#define ALL_DONE (NEVER - 1)
 
 static const char *const names[FAULTS] = {"program", "erase", "flips", "beyond",
 					  "full"};
@@ -286,15 +282,14 @@ static int refuse_mix(const struct request *request, bool *full)
 	return 0;
 }
 
-int campaign(const struct request *request)
+int campaign(struct request *request)
 {
 	unsigned long n;
 	bool full;
 	int error;
 
-	console = open("/dev/console", O_WRONLY | O_CLOEXEC);
-	klogctl(CONSOLE_LEVEL, NULL, ALERTS);
-	error = refuse_mix(request, &full) || kernel_open() ||
+	error = refuse_mix(request, &full) ||
+				campaign_begins(request, &console) ||
 				make_base(request) ||
 				(full && filler_fill(&request->subject))
 			? -1

@@ -75,19 +75,6 @@ static bool open_and_look(struct finding *finding, uint64_t *seen)
 	return whole;
 }
 
-void look(const struct load *load, struct finding *finding, uint64_t *seen)
-{
-	sqlite3 *db;
-
-	(void)load;
-	*seen = 0;
-	if (sqlite3_open_v2(DATABASE, &db, SQLITE_OPEN_READWRITE, NULL) ||
-	    database_do(db, "PRAGMA locking_mode=exclusive", NULL, 0) ||
-	    database_digest(db, seen))
-		found(finding, UNREADABLE, "SQLite: %s", sqlite3_errmsg(db));
-	sqlite3_close(db);
-}
-
 void judge(const struct load *load, uint32_t operations, bool in_next,
 	   struct finding *finding, uint64_t *seen)
 {

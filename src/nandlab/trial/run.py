@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from nandlab.base.checkout import commit
-from nandlab.base.digest import digest, file_digest
+from nandlab.base.digest import digest, known_digest
 from nandlab.base.errors import NandlabError, UsageError
 from nandlab.base.paths import RESULTS
 from nandlab.board.hosttools import STEADY
@@ -82,7 +82,7 @@ def _asked(spec: TrialSpec, board: Board) -> list[object]:
     """What a trial gives the board: steps, programs and files, but no image."""
     asked = steps.without_image(spec)
     told = [[s.name, s.deadline_s, s.command] for s in asked.steps]
-    brought = [file_digest(path) for path in board.programs(asked).values()]
+    brought = [known_digest(path) for path in board.programs(asked).values()]
     files = {name: content.decode() for name, content in asked.files.items()}
     return [told, *brought, files, *([asked.setup.told()] if asked.setup else [])]
 
@@ -92,7 +92,7 @@ def key(spec: TrialSpec, board: Board) -> str:
     image: object = spec.image.sha256 if spec.image else None
     if isinstance(spec.image, TreeStart):
         by = makers(spec.board, spec.filesystem.image.package)
-        image = [image, spec.recipe(), dict(by), file_digest(STEADY)]
+        image = [image, spec.recipe(), dict(by), known_digest(STEADY)]
     how = [spec.phase_offset_ms, spec.filesystem.harmless_log]
     return digest([board.identity, image, how, *_asked(spec, board)])
 

@@ -88,7 +88,7 @@ def test_a_file_that_was_synced_has_a_name_though_its_folder_was_not() -> None:
 @pytest.mark.board
 @pytest.mark.parametrize(
     ("point", "plant"),
-    [((0, 5, "subset"), ()), ((1, 0, "subset"), ()), ((0, 4, "before"), ("--plant-lying-sync",))],
+    [((0, 5, "subset"), ()), ((1, 0, "subset"), ()), ((0, 5, "before"), ("--plant-lying-sync",))],
 )
 def test_both_checkers_say_the_same(
     board: QemuBoard, point: tuple[int, int, str], plant: tuple[str, ...]

@@ -171,7 +171,7 @@ class How:
         result = found.read(folder)
         (folder / "outcomes.svg").write_text(powercuts.chart(result).svg())
         print("\n".join(found.lines(result)))
-        agreed = not self.sample or asyncio.run(_sampled(one, result, board, self.sample))
+        agreed = not self.sample or asyncio.run(_sampled(one, result, board, folder, self.sample))
         return agreed and not result.classes
 
 
@@ -181,11 +181,13 @@ def _tell(done: int, of: int, loads: Sequence[dict[str, Any]]) -> None:
     print(f"{done}/{of}: {points} points, {bad} did not hold", file=sys.stderr, flush=True)
 
 
-async def _sampled(campaign: Campaign, result: Found, board: QemuBoard, count: int) -> bool:
+async def _sampled(
+    campaign: Campaign, result: Found, board: QemuBoard, out: Path, count: int
+) -> bool:
     """Tells where a point says another thing alone, or to the host; whether none does."""
     from nandlab.powercut.sample import again
 
-    every = [each async for each in again(campaign, result, board, count)]
+    every = [each async for each in again(campaign, result, board, out, count)]
     for each in every:
         if not each.agreed:
             said = f"alone {'held' if each.alone_held else 'did not hold'}; host: {each.host}"

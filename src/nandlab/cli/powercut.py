@@ -53,6 +53,9 @@ def powercut(  # noqa: PLR0913 - the command line's own options
         str, typer.Option(help="ways to tear an operation: before,prefix,subset,done,unstable")
     ] = "before,prefix,subset,unstable",
     seeds: Annotated[int, typer.Option(min=1, help="seeds of each way to tear")] = 1,
+    repeat: Annotated[
+        int, typer.Option(min=1, help="times that each point is judged, each time the same")
+    ] = 1,
     recovery: Annotated[
         bool, typer.Option("--recovery", help="cut each operation of the mount after a cut too")
     ] = False,
@@ -99,7 +102,7 @@ def powercut(  # noqa: PLR0913 - the command line's own options
         partition_mib=partition_mib,
         board=board,
     )
-    how = How(_points(variants, seeds, points, recovery=recovery), title, jobs, sample)
+    how = How(_points(variants, seeds, points, repeat, recovery=recovery), title, jobs, sample)
     if point is not None:
         _one(how, wanted, point)
         return
@@ -110,14 +113,14 @@ def powercut(  # noqa: PLR0913 - the command line's own options
         raise typer.Exit(1)
 
 
-def _points(variants: str, seeds: int, every: int, *, recovery: bool) -> Points:
+def _points(variants: str, seeds: int, every: int, repeat: int, *, recovery: bool) -> Points:
     from nandlab.powercut.job import ALL_VARIANTS, Points
 
     chosen = listed(variants)
     unknown = [each for each in chosen if each not in ALL_VARIANTS]
     if unknown or not chosen:
         raise UsageError(f"--variants {variants}: known are {', '.join(ALL_VARIANTS)}")
-    return Points(variants=chosen, seeds=seeds, recovery=recovery, every=every)
+    return Points(variants=chosen, seeds=seeds, recovery=recovery, every=every, repeat=repeat)
 
 
 def _one(how: How, wanted: Asked, point: str) -> None:

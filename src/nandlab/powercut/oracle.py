@@ -18,6 +18,8 @@ FOLDER = None
 """Stands for a folder where a file has its bytes."""
 Tree = Mapping[str, bytes | None]
 NEVER = 1 << 62
+SAME_WORD = (1 << 32) - 1
+"""What load.c of the program has: words of a write that compresses are drawn as this one."""
 ALL = ("sync", "readonly")
 """Calls that keep all."""
 
@@ -30,12 +32,17 @@ def _draw(state: int) -> int:
     return x ^ x >> 31
 
 
+def _word(call: int, at: int) -> bytes:
+    drawn = call // 2 % 2 or at % 8 == 0
+    return _draw((at if drawn else SAME_WORD) + (call << 32)).to_bytes(8, "little")
+
+
 @cache
 def bytes_of(call: int, at: int, count: int) -> bytes:
     """What a call of a load writes at an offset."""
     first, last = at // 8, (at + count + 7) // 8
-    words = b"".join(_draw(w + (call << 32)).to_bytes(8, "little") for w in range(first, last))
-    return bytes(b | 1 for b in words[at - 8 * first :][:count])
+    words = b"".join(_word(call, w) for w in range(first, last))
+    return words[at - 8 * first :][:count].replace(b"\0", b"\1")
 
 
 @dataclass(frozen=True)

@@ -4,15 +4,28 @@
  * journal of what its operations change. For root, in
  * /sys/kernel/debug/simnand:
  *
- *   journal     written: a command; read: its state, a line "key value" each
- *     record                   record from now on; what was recorded is undone
- *     mark N                   note the number N in the recording
- *     stop                     what follows is a check
- *     goto K VARIANT SEED      undo the check; the state after K operations,
- * and operation K + 1 torn (torn.h) back J VARIANT SEED      undo the check's
- * operations but for the first J, and tear the next journal_ops    a line for
- * each recorded operation: kind, page, CRC-32 of what it left journal_marks  a
- * line for each mark: operations recorded before it, its number
+ *   journal      written: a command; read: its state, a line "key value" each
+ *
+ *   journal_ops  a line for each recorded operation: kind, page, CRC-32 of what
+ *                it left
+ *
+ *   journal_marks  a line for each mark: operations recorded before it, number
+ *
+ *   chip_crc     CRC-32 of the chip as it is now, spare area included
+ *
+ * The commands:
+ *
+ *   record: record from now on; what was recorded is undone
+ *
+ *   mark N: note the number N in the recording
+ *
+ *   stop: what follows is a check
+ *
+ *   goto K VARIANT SEED: undo the check; the state after K operations, and
+ *   operation K + 1 torn (torn.h)
+ *
+ *   back J VARIANT SEED: undo the check's operations but for the first J, and
+ *   tear the next
  *
  * No command costs flash time. Whoever changes the chip under a kernel must
  * have unmounted first; what the NAND core knows of the chip is set right here.
@@ -201,6 +214,18 @@ static int journal_marks_show(struct seq_file *file, void *unused)
 }
 DEFINE_SHOW_ATTRIBUTE(journal_marks);
 
+static int chip_crc_show(struct seq_file *file, void *unused)
+{
+	struct simnand *sim = file->private;
+
+	mutex_lock(&sim->lock);
+	if (journal.memory)
+		seq_printf(file, "%08x\n", journal_chip_crc(&journal));
+	mutex_unlock(&sim->lock);
+	return 0;
+}
+DEFINE_SHOW_ATTRIBUTE(chip_crc);
+
 /* Without memory the journal stays shut, and says so to who writes to it. */
 static void open_memory(struct simnand *sim)
 {
@@ -236,6 +261,7 @@ void powercut_add(struct simnand *sim)
 			    &journal_ops_fops);
 	debugfs_create_file("journal_marks", 0400, sim->dir, sim,
 			    &journal_marks_fops);
+	debugfs_create_file("chip_crc", 0400, sim->dir, sim, &chip_crc_fops);
 }
 
 void powercut_remove(struct simnand *sim)

@@ -109,7 +109,8 @@ static bool after_is_there(void)
 	       bytes[AFTER_BYTES - 1] == 'a';
 }
 
-/* The second mount shows what the first did, and the file written since. */
+/* The second mount shows what the first did, and the file written since. What
+ * it shows is judged only if it is not the same. */
 static void judge_again(const struct subject *subject, const struct load *load,
 			uint32_t operations, bool in_next,
 			struct finding *finding, uint64_t first)
@@ -123,9 +124,11 @@ static void judge_again(const struct subject *subject, const struct load *load,
 	if (!after_is_there())
 		found(finding, NOT_AFTER, "a file written and synced is lost");
 	unlink(AFTER);
-	judge(load, operations, in_next, finding, &second);
-	if (first != second)
+	look(load, finding, &second);
+	if (first != second) {
+		judge(load, operations, in_next, finding, &second);
 		found(finding, WRONG, "the second mount shows another content");
+	}
 	if (subject_unmount(subject))
 		found(finding, NOT_AFTER, "second unmount: %s",
 		      strerror(errno));
@@ -190,6 +193,36 @@ static int cut_recovery(const struct request *request, const struct load *load,
 	return 0;
 }
 
+/* Judge a point as often as asked for, each time the same. */
+static int judge_point(const struct request *request, const struct load *load,
+		       uint32_t k, const char *name, unsigned long seed,
+		       struct finding *finding, uint32_t *recovery)
+{
+	bool in_next = strcmp(name, "before") != 0;
+	unsigned long i;
+
+	for (i = 0; i < request->repeat; i++) {
+		struct finding again = {0};
+
+		if (journal_say("goto %ld %s %lu", (long)k + request->shift,
+				name, seed))
+			return -1;
+		judge_mounts(&request->subject, load, k, in_next, &again,
+			     recovery);
+		kernel_judge(&again);
+		if (!i)
+			*finding = again;
+		if (finding->verdict == again.verdict &&
+		    !strcmp(finding->what, again.what))
+			continue;
+		*finding = (struct finding){0};
+		found(finding, VARIES, "time %lu: %s: %s", i + 1,
+		      verdict_names[again.verdict], again.what);
+		break;
+	}
+	return 0;
+}
+
 static int point(const struct request *request, const struct load *load,
 		 uint32_t k, int variant, unsigned long seed,
 		 struct tally *tally)
@@ -205,10 +238,8 @@ static int point(const struct request *request, const struct load *load,
 	dprintf(console, "cut %s: %s\n", load->title, where);
 	if (at < 0 || at > (long)tally->operations - in_next)
 		return 0;
-	if (journal_say("goto %ld %s %lu", at, name, seed))
+	if (judge_point(request, load, k, name, seed, &finding, &recovery))
 		return -1;
-	judge_mounts(&request->subject, load, k, in_next, &finding, &recovery);
-	kernel_judge(&finding);
 	tally->points++;
 	count(tally, &finding, where);
 	if (*letter == ' ' || finding.verdict != HELD)
@@ -241,11 +272,36 @@ static int points_at(const struct request *request, const struct load *load,
 	return 0;
 }
 
+/* The chip at the load's beginning, after all that was tried is undone. */
+static int first_chip(uint32_t *crc)
+{
+	return journal_say("goto 0 before 1") || journal_chip(crc) ? -1 : 0;
+}
+
+static int cut_points(const struct request *request, const struct load *load,
+		      struct tally *tally)
+{
+	uint32_t after, k;
+
+	if (first_chip(&tally->chip) || journal_recording(&tally->recording))
+		return -1;
+	for (k = request->from; k <= tally->operations && k <= request->to;
+	     k += request->every)
+		if (points_at(request, load, k, tally))
+			return -1;
+	if (first_chip(&after))
+		return -1;
+	if (after != tally->chip)
+		return fail("%s: the chip is not as it was before the points: "
+			    "CRC-32 %08x, not %08x",
+			    load->title, after, tally->chip);
+	return 0;
+}
+
 static int cut_load(const struct request *request, struct load *load)
 {
 	struct tally tally = {0};
-	uint32_t k;
-	int v, error = 0;
+	int v, error;
 
 	if (record(request, load))
 		return diag_errno() ? tell_refused(load) : -1;
@@ -257,25 +313,37 @@ static int cut_load(const struct request *request, struct load *load)
 			allocate(tally.operations + 2, 1, "outcomes");
 		memset(tally.outcome[v], ' ', tally.operations + 1);
 	}
-	for (k = request->from;
-	     !error && k <= tally.operations && k <= request->to;
-	     k += request->every)
-		error = points_at(request, load, k, &tally);
-	if (!error)
-		error = tell(request, load, &tally);
+	error = cut_points(request, load, &tally) ||
+		tell(request, load, &tally);
 	for (v = 0; v < request->variant_count; v++)
 		free(tally.outcome[v]);
 	free(tally.kinds);
-	return error;
+	return error ? -1 : 0;
 }
 
-int campaign(const struct request *request)
+/* Unmounting waits for several grace periods, which else take a tick each and
+ * are most of an unmount. No kernel has to have the knob. */
+static void hurry_grace_periods(void)
+{
+	int fd = open("/sys/kernel/rcu_expedited", O_WRONLY | O_CLOEXEC);
+
+	if (fd < 0)
+		return;
+	dprintf(fd, "1");
+	close(fd);
+}
+
+int campaign(struct request *request)
 {
 	unsigned long n;
 	int error;
 
 	console = open("/dev/console", O_WRONLY | O_CLOEXEC);
 	klogctl(CONSOLE_LEVEL, NULL, ALERTS);
+	hurry_grace_periods();
+	if (request->subject.module.name &&
+	    module_read(&request->subject.module))
+		return -1;
 	error = kernel_open() || make_base(request) ? -1 : 0;
 
 	for (n = request->first_load; !error && n <= request->last_load; n++) {

@@ -34,17 +34,19 @@ struct seen {
 	uint64_t fits;
 };
 
-#define EVENTS_TOLD 64
+#define EVENTS_TOLD  64
+#define NOTHING_SEEN 0xcbf29ce484222325u
 
+/* One differing word makes another digest: each step can be undone. */
 static void digest(uint64_t *to, const void *from, size_t bytes)
 {
 	const uint8_t *byte = from;
 	uint64_t word;
 
-	/* FNV-1a, eight bytes at once */
 	for (; bytes >= sizeof(word); bytes -= sizeof(word)) {
 		memcpy(&word, byte, sizeof(word));
-		*to = (*to ^ word) * 0x100000001b3u;
+		*to = (*to ^ word) * 0x9e3779b97f4a7c15u;
+		*to ^= *to >> 32;
 		byte += sizeof(word);
 	}
 	while (bytes--)
@@ -193,45 +195,66 @@ static void judge_folder(const struct moment *m, const struct name *name,
 	found(finding, RESURRECTED, "the folder %s is there again", name->path);
 }
 
+enum sight { SIGHT_NONE, SIGHT_FOLDER, SIGHT_FILE, SIGHT_UNREADABLE };
+
+/* What is under a name; a file's bytes are in data then. */
+static enum sight look_at(const struct name *name, struct stat *st, size_t *had,
+			  struct finding *finding, uint64_t *all)
+{
+	char path[PATH_MAX];
+	uint64_t is_folder;
+	ssize_t got;
+
+	snprintf(path, sizeof(path), MOUNTPOINT "/%s", name->path);
+	digest(all, name->path, strlen(name->path));
+	if (lstat(path, st)) {
+		if (errno == ENOENT || errno == ENOTDIR)
+			return SIGHT_NONE;
+		found(finding, UNREADABLE, "%s: %s", name->path,
+		      strerror(errno));
+		return SIGHT_UNREADABLE;
+	}
+	is_folder = S_ISDIR(st->st_mode);
+	digest(all, &is_folder, sizeof(is_folder));
+	if (is_folder)
+		return SIGHT_FOLDER;
+	got = read_file(path);
+	if (got < 0) {
+		found(finding, UNREADABLE, "%s: %s", name->path,
+		      strerror(errno));
+		return SIGHT_UNREADABLE;
+	}
+	*had = (size_t)got;
+	digest(all, had, sizeof(*had));
+	digest(all, data, *had);
+	return SIGHT_FILE;
+}
+
 static void judge_name(const struct moment *m, int number, struct seen *seen,
 		       struct finding *finding, uint64_t *all)
 {
 	const struct name *name = &m->load->name[number];
 	int from = kept(m, name->parent, NONE);
-	char path[PATH_MAX];
+	enum sight sight;
 	struct stat st;
-	ssize_t had;
+	size_t had;
 
 	*seen = (struct seen){0};
 	if (!name->events)
 		return;
 	seen->first = first_event(name, from);
-	snprintf(path, sizeof(path), MOUNTPOINT "/%s", name->path);
-	digest(all, name->path, strlen(name->path));
-	if (lstat(path, &st)) {
-		if (errno != ENOENT && errno != ENOTDIR)
-			found(finding, UNREADABLE, "%s: %s", name->path,
-			      strerror(errno));
-		else
-			judge_absent(m, name, from, finding);
+	sight = look_at(name, &st, &had, finding, all);
+	if (sight == SIGHT_NONE)
+		judge_absent(m, name, from, finding);
+	seen->there = sight == SIGHT_FOLDER || sight == SIGHT_FILE;
+	if (!seen->there)
 		return;
-	}
-	seen->there = true;
-	seen->folder = S_ISDIR(st.st_mode);
+	seen->folder = sight == SIGHT_FOLDER;
 	seen->number = st.st_ino;
-	digest(all, &seen->folder, sizeof(seen->folder));
-	if (seen->folder) {
+	if (seen->folder)
 		judge_folder(m, name, seen, finding);
-		return;
-	}
-	had = read_file(path);
-	if (had < 0) {
-		found(finding, UNREADABLE, "%s: %s", name->path,
-		      strerror(errno));
-		return;
-	}
-	digest(all, data, (size_t)had);
-	judge_file(m, name, (size_t)had, seen, finding);
+	else
+		judge_file(m, name, had, seen, finding);
 }
 
 /* A file that was kept under some name, and has had one ever since, has one. */
@@ -323,7 +346,7 @@ void judge(const struct load *load, uint32_t operations, bool in_next,
 		    load->op[i].begun < operations + in_next ||
 		    load->op[i].returned <= operations)
 			m.last = i;
-	*seen_all = 0xcbf29ce484222325u;
+	*seen_all = NOTHING_SEEN;
 	judge_names(load, "", finding);
 	for (i = 0; i < load->names; i++) {
 		judge_name(&m, i, &seen[i], finding, seen_all);
@@ -335,4 +358,19 @@ void judge(const struct load *load, uint32_t operations, bool in_next,
 	for (i = load->base; i <= m.last; i++)
 		judge_rename(&m, i, seen, finding);
 	free(seen);
+}
+
+void look(const struct load *load, struct finding *finding, uint64_t *seen)
+{
+	struct stat st;
+	size_t had;
+	int i;
+
+	*seen = NOTHING_SEEN;
+	judge_names(load, "", finding);
+	for (i = 0; i < load->names; i++)
+		if (load->name[i].events &&
+		    look_at(&load->name[i], &st, &had, finding, seen) ==
+			    SIGHT_FOLDER)
+			judge_names(load, load->name[i].path, finding);
 }

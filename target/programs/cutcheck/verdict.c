@@ -5,12 +5,18 @@
 
 #include "cutcheck.h"
 
-const char *const verdict_names[] = {"held",	     "unmountable",
-				     "lost",	     "wrong content",
-				     "unreadable",   "resurrected",
-				     "unknown name", "two names after a rename",
-				     "not writable", "kernel warning"};
-const char verdict_letters[] = ".MLWERU2AK";
+const char *const verdict_names[] = {"held",
+				     "unmountable",
+				     "lost",
+				     "wrong content",
+				     "unreadable",
+				     "resurrected",
+				     "unknown name",
+				     "two names after a rename",
+				     "not writable",
+				     "kernel warning",
+				     "another verdict again"};
+const char verdict_letters[] = ".MLWERU2AKV";
 
 void found(struct finding *finding, enum verdict verdict, const char *format,
 	   ...)

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Would power cuts and faults have found what was wrong with the port of YAFFS2 before it was mended?
+"""Would power cuts and faults have found what was wrong with the port of YAFFS2 once?
 
 Measures: of each mended fault, how many points were tried until one did not hold, on the port as
 it was before the commit that mended them, and on the port as it is. The old port is that commit's

@@ -133,6 +133,9 @@ static int trace(struct load *load, struct op *op)
 		content_changes(load, op->inode);
 		break;
 	case OP_RENAME:
+		/* two names of one file: nothing happens, by POSIX */
+		if (inode_now(load, op->to) == op->inode)
+			break;
 		set_name(load, op->to, op->inode);
 		set_name(load, op->name, NONE);
 		break;

@@ -83,7 +83,7 @@ static int readonly(void)
 
 static sigjmp_buf before_write;
 
-/* What a map does that cannot be given room. */
+/* A map has no room, or no file: SIGBUS. */
 static void no_room(int signal)
 {
 	(void)signal;
@@ -102,7 +102,7 @@ static int write_mapped(int fd, const struct op *op, const uint8_t *data,
 		return fail_errno("map", path);
 	signal(SIGBUS, no_room);
 	if (sigsetjmp(before_write, 1)) {
-		error = ENOSPC;
+		error = EFAULT;
 	} else {
 		memcpy(map + op->at, data, op->bytes);
 	}

@@ -8,7 +8,7 @@ import asyncio
 import pytest
 
 from nandlab.board.fake import FakeBoard
-from nandlab.board.job import OUTPUT_MAX, Board, ChannelReader, Job, JobRecord, Step
+from nandlab.board.job import OUTPUT_MAX, Board, ChannelReader, Job, JobRecord, Setup, Step
 
 SECOND = 1_000_000_000
 
@@ -35,6 +35,18 @@ def test_the_first_step_starts_at_its_offset_after_a_whole_second(any_board: Boa
         record = run(any_board, Step("now", "true"), start_offset_ns=offset_ns)
         late_ns = record["now"].start_ns % SECOND - offset_ns
         assert 0 <= late_ns < 5_000_000
+
+
+def test_what_follows_a_setup_starts_at_its_offset_after_a_whole_second(any_board: Board) -> None:
+    steps = (Step("before", "cat first"), Step("after", "cat first then"))
+    files = {"first": b"1", "then": b"2"}
+    starts = []
+    for offset_ns in (0, 123_000_000):
+        setup = Setup(1, frozenset({"first"}), 1000, offset_ns)
+        record = run(any_board, *steps, files=files, setup=setup)
+        assert [s.stdout for s in record.steps] == ["1", "12"]
+        starts.append(record["after"].start_ns)
+    assert abs(starts[1] - starts[0] - 123_000_000) < 5_000_000
 
 
 def test_the_ram_that_is_available_as_a_job_begins_is_told(any_board: Board) -> None:

@@ -77,11 +77,13 @@ class Cluster:
         study: str,
         watcher: Watcher,
         ended: Callable[[TrialSpec, Trial], None],
+        taken: Callable[[TrialSpec], bool],
     ) -> None:
         """See Engine. The watcher hears that a trial begins when its result has come."""
 
         async def one_batch(specs: Sequence[TrialSpec]) -> None:
-            for spec, result in await self._results(specs, study):
+            wanted = [spec for spec in specs if not taken(spec)]
+            for spec, result in await self._results(wanted, study) if wanted else ():
                 watcher.trial_begins(spec)
                 ended(spec, result)
 

@@ -3,8 +3,6 @@
 
 from __future__ import annotations
 
-import asyncio
-import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -17,20 +15,19 @@ from nandlab.cli.cutting import (
     FsOption,
     How,
     MibOption,
+    PointOption,
     SetOption,
     StudyOrRun,
+    TitleOption,
     asked,
     folder_of,
-    opened,
+    one,
 )
 from nandlab.cli.run import CORES, JobsOption
 from nandlab.cli.words import listed
 
 if TYPE_CHECKING:
-    from nandlab.powercut.asked import Asked
     from nandlab.powercut.job import Points
-
-POINT = re.compile(r"(\d+):([a-z]+):(\d+)")
 
 
 def powercut(  # noqa: PLR0913 - the command line's own options
@@ -53,17 +50,17 @@ def powercut(  # noqa: PLR0913 - the command line's own options
         str, typer.Option(help="ways to tear an operation: before,prefix,subset,done,unstable")
     ] = "before,prefix,subset,unstable",
     seeds: Annotated[int, typer.Option(min=1, help="seeds of each way to tear")] = 1,
+    repeat: Annotated[
+        int, typer.Option(min=1, help="times that each point is judged, each time the same")
+    ] = 1,
     recovery: Annotated[
         bool, typer.Option("--recovery", help="cut each operation of the mount after a cut too")
     ] = False,
     points: Annotated[
         int, typer.Option(min=1, metavar="N", help="cut after each N-th operation only")
     ] = 1,
-    title: Annotated[str | None, typer.Option(help="only the load of this title")] = None,
-    point: Annotated[
-        str | None,
-        typer.Option(metavar="K:VARIANT:SEED", help="only this point, on a fresh board"),
-    ] = None,
+    title: TitleOption = None,
+    point: PointOption = None,
     sample: Annotated[
         int,
         typer.Option(
@@ -99,9 +96,9 @@ def powercut(  # noqa: PLR0913 - the command line's own options
         partition_mib=partition_mib,
         board=board,
     )
-    how = How(_points(variants, seeds, points, recovery=recovery), title, jobs, sample)
+    how = How(_points(variants, seeds, points, repeat, recovery=recovery), title, jobs, sample)
     if point is not None:
-        _one(how, wanted, point)
+        one(how, wanted, point)
         return
     alone = study is None and len(wanted.loads) == 1
     place = folder_of(study, out)
@@ -110,38 +107,11 @@ def powercut(  # noqa: PLR0913 - the command line's own options
         raise typer.Exit(1)
 
 
-def _points(variants: str, seeds: int, every: int, *, recovery: bool) -> Points:
+def _points(variants: str, seeds: int, every: int, repeat: int, *, recovery: bool) -> Points:
     from nandlab.powercut.job import ALL_VARIANTS, Points
 
     chosen = listed(variants)
     unknown = [each for each in chosen if each not in ALL_VARIANTS]
     if unknown or not chosen:
         raise UsageError(f"--variants {variants}: known are {', '.join(ALL_VARIANTS)}")
-    return Points(variants=chosen, seeds=seeds, recovery=recovery, every=every)
-
-
-def _one(how: How, wanted: Asked, point: str) -> None:
-    """A single point on a board of its own; exit status 1 if it does not hold."""
-    from nandlab.powercut import campaign as cutting
-    from nandlab.powercut.job import alone
-
-    form = POINT.fullmatch(point)
-    if form is None:
-        raise UsageError(f"--point {point}: expected K:VARIANT:SEED, such as 5:subset:1")
-    if how.title is None:
-        raise UsageError("--point: of which load? give its --title")
-    if len(list(wanted.pairs())) > 1:
-        raise UsageError("--point: of which load? give one --fs and one --load")
-    (on, name), board = next(wanted.pairs()), opened(wanted.media[0])
-    campaign = how.campaign(on, name, board)
-    k, variant, seed = int(form[1]), form[2], int(form[3])
-    only = alone(campaign.points, campaign.points.first_load, k, variant, seed)
-    loads = asyncio.run(cutting.once(campaign, only, board))
-    told = [each for load in loads for each in load.get("findings", [])]
-    if not sum(load.get("points", 0) for load in loads):
-        raise UsageError(f"--point {point}: the load has no such point")
-    for each in told:
-        print(f"{each['class']}: {each['what']}")
-    if told:
-        raise typer.Exit(1)
-    print("held")
+    return Points(variants=chosen, seeds=seeds, recovery=recovery, every=every, repeat=repeat)

@@ -13,7 +13,7 @@ from nandlab.base.errors import UsageError
 from nandlab.board.qemu import QemuBoard
 from nandlab.plan.medium import Medium
 from nandlab.plan.study import Study, plan
-from nandlab.powercut import loads, workloads
+from nandlab.powercut import loads, sql, workloads
 from nandlab.powercut.campaign import Campaign
 from nandlab.powercut.job import Points
 from nandlab.powercut.loads import Loads
@@ -52,7 +52,7 @@ def of_study(study: Study, named: Sequence[str], partition_mib: float | None = N
     own = [spec.workload.name for spec in specs if workloads.is_small(spec.workload)]
     names = list(dict.fromkeys(named or own))
     if not every or not names:
-        known = ", ".join([*loads.SETS, *workloads.SMALL])
+        known = ", ".join([*loads.SETS, sql.SET, *workloads.SMALL])
         raise UsageError(
             f"{study.name}: it has no file system that is written to, or no workload whose calls "
             f"can be cut: give --load ({known})"
@@ -64,7 +64,16 @@ def loads_of(name: str, on: Medium, board: QemuBoard) -> Loads:
     """The loads of a name: a set of ours, a workload of the catalog, or a file."""
     if workloads.is_workload(name):
         return workloads.made(name, on, board)
-    return loads.given(name)
+    if name == sql.SET:
+        return sql.loads()
+    return sql.read(name, _text(name)) if name.endswith(".sql") else loads.given(name)
+
+
+def _text(name: str) -> str:
+    """A file's text; UsageError if it is not there."""
+    if not Path(name).is_file():
+        raise UsageError(f"--load {name}: no such file")
+    return Path(name).read_text()
 
 
 def only(points: Points, of: Loads, title: str | None) -> Points:

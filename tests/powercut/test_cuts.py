@@ -133,6 +133,25 @@ def test_files_that_stay_open_hold(board: QemuBoard) -> None:
     assert all("refused" not in each for each in told)
 
 
+def test_what_no_call_promised_is_not_asked_for(board: QemuBoard) -> None:
+    """An O_SYNC write after one through a mapping; a rename between two names of one file."""
+    text = """create x
+write x 0 9000
+load mapped
+mwrite x 4096 2000
+swrite x 0 3000
+sync
+load linked
+link x y
+rename x y
+sync
+"""
+    points = Points(variants=("before", "subset"))
+    one = Campaign(on(board, "yaffs2"), loads.read("t", text), points)
+    told = asyncio.run(campaign.once(one, points, board))
+    assert [(each["findings"], each["points"] > 4) for each in told] == [([], True)] * 2
+
+
 def test_a_load_that_cannot_be_played_is_told(board: QemuBoard) -> None:
     wrong = loads.read("wrong", "load w\ncreate a\ncreate b\nrename a b/c\n")
     one = Campaign(on(board, "jffs2"), wrong, BEFORE)

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -49,6 +50,11 @@ BoardOfCuts = Annotated[
     str | None,
     typer.Option(help="a board of the catalog; default: apf27, or a study's"),
 ]
+TitleOption = Annotated[str | None, typer.Option(help="only the load of this title")]
+PointOption = Annotated[
+    str | None, typer.Option(metavar="K:WHAT:SEED", help="only this point, on a fresh board")
+]
+POINT = re.compile(r"(\d+):([a-z]+):(\d+)")
 MIB_USUAL = 8
 BOARD_USUAL = "apf27"
 RUN_HEAD = "run.json"
@@ -145,13 +151,17 @@ class How:
     title: str | None
     jobs: int
     sample: int = 0
+    faulty: bool = False
+    """Whether the chip fails, instead of its power."""
 
     def campaign(self, on: Medium, name: str, board: QemuBoard) -> Campaign:
         """The campaign of a load on a medium."""
+        from nandlab.powercut import faults
         from nandlab.powercut.asked import loads_of, only
         from nandlab.powercut.campaign import Campaign
 
         loads = loads_of(name, on, board)
+        loads = faults.of(loads) if self.faulty else loads
         return Campaign(on, loads, only(self.points, loads, self.title))
 
     def run(self, on: Medium, name: str, out: Path, *, alone: bool) -> bool:
@@ -172,7 +182,7 @@ class How:
         (folder / "outcomes.svg").write_text(powercuts.chart(result).svg())
         print("\n".join(found.lines(result)))
         agreed = not self.sample or asyncio.run(_sampled(one, result, board, folder, self.sample))
-        return agreed and not result.classes
+        return agreed and not result.faults
 
 
 def _tell(done: int, of: int, loads: Sequence[dict[str, Any]]) -> None:
@@ -198,3 +208,30 @@ async def _sampled(
     unread = f", {host.count(None)} chips it cannot read" if None in host else ""
     print(f"host: agrees on {host.count(True)} of them{unread}")
     return all(each.agreed for each in every)
+
+
+def one(how: How, wanted: Asked, point: str) -> None:
+    """A single point on a board of its own; exit status 1 if it does not hold."""
+    from nandlab.powercut import campaign as cutting
+    from nandlab.powercut.job import alone
+
+    form = POINT.fullmatch(point)
+    if form is None:
+        raise UsageError(f"--point {point}: expected K:VARIANT:SEED, such as 5:subset:1")
+    if how.title is None:
+        raise UsageError("--point: of which load? give its --title")
+    if len(list(wanted.pairs())) > 1:
+        raise UsageError("--point: of which load? give one --fs and one --load")
+    (on, name), board = next(wanted.pairs()), opened(wanted.media[0])
+    campaign = how.campaign(on, name, board)
+    k, variant, seed = int(form[1]), form[2], int(form[3])
+    only = alone(campaign.points, campaign.points.first_load, k, variant, seed)
+    loads = asyncio.run(cutting.once(campaign, only, board))
+    told = [each for load in loads for each in load.get("findings", [])]
+    if not sum(load.get("points", 0) for load in loads):
+        raise UsageError(f"--point {point}: the load has no such point")
+    for each in told:
+        print(f"{each['class']}: {each['what']}")
+    if told:
+        raise typer.Exit(1)
+    print("held")

@@ -3,8 +3,6 @@
 
 from __future__ import annotations
 
-import asyncio
-import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -17,20 +15,19 @@ from nandlab.cli.cutting import (
     FsOption,
     How,
     MibOption,
+    PointOption,
     SetOption,
     StudyOrRun,
+    TitleOption,
     asked,
     folder_of,
-    opened,
+    one,
 )
 from nandlab.cli.run import CORES, JobsOption
 from nandlab.cli.words import listed
 
 if TYPE_CHECKING:
-    from nandlab.powercut.asked import Asked
     from nandlab.powercut.job import Points
-
-POINT = re.compile(r"(\d+):([a-z]+):(\d+)")
 
 
 def powercut(  # noqa: PLR0913 - the command line's own options
@@ -62,11 +59,8 @@ def powercut(  # noqa: PLR0913 - the command line's own options
     points: Annotated[
         int, typer.Option(min=1, metavar="N", help="cut after each N-th operation only")
     ] = 1,
-    title: Annotated[str | None, typer.Option(help="only the load of this title")] = None,
-    point: Annotated[
-        str | None,
-        typer.Option(metavar="K:VARIANT:SEED", help="only this point, on a fresh board"),
-    ] = None,
+    title: TitleOption = None,
+    point: PointOption = None,
     sample: Annotated[
         int,
         typer.Option(
@@ -104,7 +98,7 @@ def powercut(  # noqa: PLR0913 - the command line's own options
     )
     how = How(_points(variants, seeds, points, repeat, recovery=recovery), title, jobs, sample)
     if point is not None:
-        _one(how, wanted, point)
+        one(how, wanted, point)
         return
     alone = study is None and len(wanted.loads) == 1
     place = folder_of(study, out)
@@ -121,30 +115,3 @@ def _points(variants: str, seeds: int, every: int, repeat: int, *, recovery: boo
     if unknown or not chosen:
         raise UsageError(f"--variants {variants}: known are {', '.join(ALL_VARIANTS)}")
     return Points(variants=chosen, seeds=seeds, recovery=recovery, every=every, repeat=repeat)
-
-
-def _one(how: How, wanted: Asked, point: str) -> None:
-    """A single point on a board of its own; exit status 1 if it does not hold."""
-    from nandlab.powercut import campaign as cutting
-    from nandlab.powercut.job import alone
-
-    form = POINT.fullmatch(point)
-    if form is None:
-        raise UsageError(f"--point {point}: expected K:VARIANT:SEED, such as 5:subset:1")
-    if how.title is None:
-        raise UsageError("--point: of which load? give its --title")
-    if len(list(wanted.pairs())) > 1:
-        raise UsageError("--point: of which load? give one --fs and one --load")
-    (on, name), board = next(wanted.pairs()), opened(wanted.media[0])
-    campaign = how.campaign(on, name, board)
-    k, variant, seed = int(form[1]), form[2], int(form[3])
-    only = alone(campaign.points, campaign.points.first_load, k, variant, seed)
-    loads = asyncio.run(cutting.once(campaign, only, board))
-    told = [each for load in loads for each in load.get("findings", [])]
-    if not sum(load.get("points", 0) for load in loads):
-        raise UsageError(f"--point {point}: the load has no such point")
-    for each in told:
-        print(f"{each['class']}: {each['what']}")
-    if told:
-        raise typer.Exit(1)
-    print("held")

@@ -145,6 +145,7 @@ def head_of(campaign: Campaign, board: QemuBoard) -> dict[str, Any]:
         "board": on.board.name,
         "kernel": board.identity["kernel"],
         "load": campaign.loads.name,
+        "program": campaign.loads.program,
         "points": asdict(campaign.points),
         "pieces": len(campaign.pieces()),
     }

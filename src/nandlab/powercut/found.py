@@ -12,6 +12,12 @@ from typing import Any
 
 from nandlab.base.errors import UsageError
 
+FAULTS = "faultcheck"
+"""The board's program of faults."""
+ERRORS = ("unmountable", "unreadable", "not writable")
+TOLD = " (an error of a page that cannot be read)"
+"""Ends the name of a class that is no loss in silence."""
+
 
 @dataclass
 class Class:
@@ -55,10 +61,21 @@ class Found:
     def whole(self) -> bool:
         return bool(self.done == self.head["pieces"])
 
+    @property
+    def faulty(self) -> bool:
+        """Whether the chip failed, instead of its power."""
+        return bool(self.head.get("program") == FAULTS)
+
+    @property
+    def faults(self) -> list[Class]:
+        """The classes that nothing excuses."""
+        return [each for name, each in self.classes.items() if not name.endswith(TOLD)]
+
     def again(self, one: Class) -> str:
         """The command that repeats a class's first point alone on a fresh board."""
         head = self.head
-        words = ["nandlab", "powercut", "--fs", head["filesystem"], "--load", head["load"]]
+        verb = "faults" if self.faulty else "powercut"
+        words = ["nandlab", verb, "--fs", head["filesystem"], "--load", head["load"]]
         words += ["--chip", head["chip"], "--partition-mib", f"{head['partition_mib']:g}"]
         words += ["--board", head["board"]]
         for option in head["changed"].items():
@@ -127,7 +144,10 @@ def _count(found: Found, title: str, told: dict[str, Any]) -> None:
 
 
 def _name(told: dict[str, Any]) -> str:
-    """The class, and whether only a chip whose cells are unstable shows it."""
+    """The class, and whether only a chip whose cells are unstable shows it, or an error was told
+    of a page that cannot be read."""
+    if ":beyond:" in told["first"] and told["class"] in ERRORS:
+        return f"{told['class']}{TOLD}"
     unstable = ":unstable:" in told["first"]
     return f"{told['class']} (unstable cells)" if unstable else str(told["class"])
 
@@ -140,8 +160,12 @@ def lines(found: Found) -> Iterator[str]:
     if not found.whole:
         yield f"incomplete: {found.done} of {head['pieces']} pieces are done; run it again"
     cut, recorded = sum(found.cut.values()), sum(found.recorded.values())
-    yield f"operations cut: {cut}/{recorded}, in {len(found.recorded)} loads"
-    yield f"points: {found.points}, and {found.recovery_points} in the mounts after them"
+    if found.faulty:
+        kinds = ", ".join(head["points"]["variants"])
+        yield f"points: {found.points}, in {len(found.recorded)} loads ({kinds})"
+    else:
+        yield f"operations cut: {cut}/{recorded}, in {len(found.recorded)} loads"
+        yield f"points: {found.points}, and {found.recovery_points} in the mounts after them"
     yield f"held: {found.held}"
     yield f"recordings: {len(found.recording)}, each the same in all pieces"
     yield "the chip, spare area included: after all points of a load as before them"

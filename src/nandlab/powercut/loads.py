@@ -21,7 +21,7 @@ from nandlab.base.errors import UsageError
 KINDS = {
     **{"create": 1, "mkdir": 1, "unlink": 1, "rmdir": 1, "fsync": 1, "fsyncdir": 1},
     **{"rename": 2, "link": 2, "write": 3, "swrite": 3, "mwrite": 3, "truncate": 2, "sync": 0},
-    **{"readonly": 0, "open": 1, "close": 1},
+    **{"readonly": 0, "open": 1, "close": 1, "damage": 0},
 }
 """Words after each kind of call."""
 BASE = (
@@ -223,6 +223,14 @@ def open_files() -> Loads:
     return Loads("open-files", BASE, tuple(found))
 
 
+def rewrite() -> Loads:
+    """Each call on a file whose pages, and those of its names, the load wrote itself before: what
+    is damaged then is in its way."""
+    before = ("write A/foo 0 8192", "write A/foo 8192 5000", "sync", "damage")
+    made = (Load(call, (*before, call, "sync")) for call in CALLS)
+    return Loads("rewrite", BASE, tuple(made))
+
+
 def small_files(seed: int = SEED) -> Loads:
     """Many small files, made, appended to, replaced and deleted, each fifth change synced."""
     draw = random.Random(seed)
@@ -262,6 +270,6 @@ def small_files(seed: int = SEED) -> Loads:
 
 SETS: dict[str, Callable[[], Loads]] = {
     **{"ace1": ace1, "ace2": ace2, "ace3": ace3},
-    **{"open-files": open_files, "small-files": small_files},
+    **{"open-files": open_files, "rewrite": rewrite, "small-files": small_files},
 }
 """Loads by their name."""

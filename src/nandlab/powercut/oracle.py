@@ -70,8 +70,8 @@ def _after(state: State, call: int, kind: str, words: list[str]) -> State:
         files[call] = b"" if kind == "create" else FOLDER
     elif kind in ("rename", "link"):
         names[words[1]] = names[words[0]]
-        if kind == "rename":
-            del names[words[0]]
+        if kind == "rename" and state.names.get(words[1]) != names[words[0]]:
+            del names[words[0]]  # two names of one file stay, by POSIX
     elif kind in ("unlink", "rmdir"):
         del names[words[0]]
     elif numbers:
@@ -141,33 +141,46 @@ class Oracle:
         fit = {n for n in may if n is not None and self._fits(found[name], n, cut, last)}
         return fit, "" if fit else "is no file that it may be"
 
-    def _synced(self, number: int, cut: int, last: int) -> int:
-        """The last call that had returned and kept a file; -1: none."""
+    def _synced(self, number: int, cut: int, last: int, *kinds: str) -> list[int]:
+        """The calls that had returned and kept a file, in order."""
 
         def keeps(i: int) -> bool:
             kind, *words = self.calls[i]
-            of_it = kind in ("fsync", "swrite") and self.states[i].names.get(words[0]) == number
+            of_it = kind in kinds and self.states[i].names.get(words[0]) == number
             return self.returned[i] <= cut and (of_it or kind in ALL)
 
-        return max((i for i in range(last + 1) if keeps(i)), default=-1)
+        return [i for i in range(last + 1) if keeps(i)]
 
     def _fits(self, content: bytes | None, number: int, cut: int, last: int) -> bool:
-        states = self.states[max(self._synced(number, cut, last), 0) : last + 1]
-        versions = [s.files[number] for s in states if number in s.files]
-        whole = [v for v in versions if v is not None]
+        since = max([0, *self._synced(number, cut, last, "fsync")])
+        versions = [(i, self.states[i].files.get(number)) for i in range(since, last + 1)]
+        whole = [(i, v) for i, v in versions if v is not None]
         if content is FOLDER or not whole:
             return content is FOLDER and not whole
-        if not min(map(len, whole)) <= len(content) <= max(map(len, whole)):
+        # an O_SYNC write keeps its own bytes, and no others of before
+        wrote = [
+            (i, int(self.calls[i][2]), int(self.calls[i][3]))
+            for i in self._synced(number, cut, last, "swrite")
+            if i > since and self.calls[i][0] == "swrite"
+        ]
+        least = [min(at + n, *(len(v) for k, v in whole if k >= i)) for i, at, n in wrote]
+        sizes = [len(v) for _, v in whole]
+        if not max([min(sizes), *least]) <= len(content) <= max(sizes):
             return False
-        return any(content == v for v in whole) or all(
-            any(byte == (v[i] if i < len(v) else 0) for v in whole)
-            for i, byte in enumerate(content)
+
+        def right(at: int, byte: int) -> bool:
+            first = max([since, *(i for i, a, n in wrote if a <= at < a + n)])
+            return any(byte == (v[at] if at < len(v) else 0) for i, v in whole if i >= first)
+
+        first = max([since, *(i for i, _, _ in wrote)])
+        return any(content == v for i, v in whole if i >= first) or all(
+            right(at, byte) for at, byte in enumerate(content)
         )
 
     def _nameless(self, held: Mapping[str, set[int]], cut: int, last: int) -> Iterator[str]:
         """Files that were kept under a name, have had one ever since, and have none."""
         for number in self.states[last].files:
-            since = self._synced(number, cut, last)
+            since = max([-1, *self._synced(number, cut, last, "fsync", "swrite")])
             span = self.states[max(since, 0) : last + 1]
             if since < 0 or not all(number in s.names.values() for s in span):
                 continue

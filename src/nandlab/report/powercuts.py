@@ -60,7 +60,8 @@ def chart(found: Found) -> Chart:
         },
     }
     head = found.head
-    title = f"{head['filesystem']}: {head['load']}, power cut at each flash operation"
+    what = "a fault" if found.faulty else "power cut"
+    title = f"{head['filesystem']}: {head['load']}, {what} at each flash operation"
     spec = {
         "data": {"name": "cells"},
         "mark": {"type": "rect", "stroke": "white", "strokeWidth": 0.3},

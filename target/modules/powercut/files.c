@@ -27,6 +27,9 @@
  *   back J VARIANT SEED: undo the check's operations but for the first J, and
  *   tear the next
  *
+ *     fail program N           the N-th program from now on fails, and so does
+ *                              its block ever after; likewise erase; 0: none
+ *
  * No command costs flash time. Whoever changes the chip under a kernel must
  * have unmounted first; what the NAND core knows of the chip is set right here.
  *
@@ -120,9 +123,23 @@ static int move(struct simnand *sim, const char *words)
 	return err;
 }
 
+/* The N-th program or erase from now on fails; 0: neither. */
+static int fail_later(struct chip *chip, const char *what, unsigned int n)
+{
+	struct fault_params *plan = &chip->params.faults;
+	bool program = !strcmp(what, "program");
+
+	if (!program && strcmp(what, "erase"))
+		return -EINVAL;
+	plan->program_fail_at = n && program ? chip->faults.programs + n : 0;
+	plan->erase_fail_at = n && !program ? chip->faults.erases + n : 0;
+	return 0;
+}
+
 static int command(struct simnand *sim, const char *words)
 {
 	unsigned int mark;
+	char what[8];
 	int err;
 
 	if (!strcmp(words, "record")) {
@@ -132,6 +149,8 @@ static int command(struct simnand *sim, const char *words)
 	}
 	if (!strcmp(words, "stop"))
 		return journal_stop(&journal);
+	if (sscanf(words, "fail %7s %u", what, &mark) == 2)
+		return fail_later(&sim->chip, what, mark);
 	if (sscanf(words, "mark %u", &mark) == 1)
 		return journal_mark(&journal, mark);
 	return move(sim, words);

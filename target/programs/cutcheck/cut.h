@@ -37,6 +37,24 @@ struct tally {
  */
 int campaign(struct request *request);
 
+/* record.c: what a campaign needs before its first mount: the console, which is
+ * told each point, and the kernel's log. */
+int campaign_begins(struct request *request, int *console);
+
+/* record.c: make what is there before the loads; play a load from a mount to an
+ * unmount, in the journal. -1 after a message. */
+int make_base(const struct request *request);
+int record(const struct request *request, struct load *load);
+void load_begins(void);
+
+/* mounts.c: mount, judge what is there after so many flash operations, write,
+ * and mount again. recovery: operations of the first mount. */
+void judge_mounts(const struct subject *subject, const struct load *load,
+		  uint32_t operations, bool in_next, struct finding *finding,
+		  uint32_t *recovery);
+void count(struct tally *tally, const struct finding *finding,
+	   const char *where);
+
 /* tell.c: a JSON line for a load: its outcomes, or that the file system refused
  * an operation of it, so that there is nothing to cut. */
 int tell(const struct request *request, const struct load *load,

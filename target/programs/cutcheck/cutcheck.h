@@ -36,6 +36,7 @@ enum what {
 	OP_READONLY, /* mounted read-only and writable again: keeps all */
 	OP_OPEN,     /* held open until closed: writes go through it */
 	OP_CLOSE,
+	OP_DAMAGE, /* the moment at which faultcheck damages the chip */
 };
 
 struct op {

@@ -6,7 +6,8 @@
  * fsync of its folder), or for what any later operation made of it. A file that
  * was synced (by sync, by fsync of it, by an O_SYNC write) and has had a name
  * ever since is there under some name. A file's bytes are each those of the
- * last sync or of a later operation, and so is its size; where a file was
+ * last sync or of a later operation, and so is its size; an O_SYNC write is a
+ * sync of the bytes that it wrote, and of no others; where a file was
  * longer or shorter meanwhile, a byte may also be 0. What counts as synced had
  * returned before the cut; what had begun may have happened in part.
  */
@@ -54,8 +55,9 @@ static void digest(uint64_t *to, const void *from, size_t bytes)
 }
 
 /* The last operation that had returned at the cut and kept what is asked for:
- * a name, by its folder's, or an inode. */
-static int kept(const struct moment *m, int folder, int inode)
+ * a name, by its folder's, or an inode. An O_SYNC write keeps the inode, but of
+ * its content only what it wrote: whole asks for all of it. */
+static int kept(const struct moment *m, int folder, int inode, bool whole)
 {
 	const struct op *op;
 	int i;
@@ -67,7 +69,7 @@ static int kept(const struct moment *m, int folder, int inode)
 		if (op->what == OP_SYNC || op->what == OP_READONLY)
 			break;
 		if (inode != NONE && op->inode == inode &&
-		    (op->what == OP_FSYNC || op->what == OP_SWRITE))
+		    (op->what == OP_FSYNC || (op->what == OP_SWRITE && !whole)))
 			break;
 		if (inode == NONE && op->what == OP_FSYNCDIR &&
 		    op->name == folder)
@@ -150,6 +152,7 @@ static void judge_absent(const struct moment *m, const struct name *name,
 static void judge_file(const struct moment *m, const struct name *name,
 		       size_t had, struct seen *seen, struct finding *finding)
 {
+	const struct moment any = {.load = m->load, .last = m->last};
 	const char *why, *wrong = NULL;
 	bool older = false, some = false;
 	int i, inode;
@@ -161,13 +164,13 @@ static void judge_file(const struct moment *m, const struct name *name,
 		if (inode == NONE || m->load->inode[inode].folder)
 			continue;
 		some = true;
-		why = wrong_content(m, inode, kept(m, NONE, inode), had);
+		why = wrong_content(m, inode, kept(m, NONE, inode, true), had);
 		if (!why) {
 			fits(seen, i);
 			continue;
 		}
 		wrong = why;
-		older = older || !wrong_content(m, inode, -1, had);
+		older = older || !wrong_content(&any, inode, -1, had);
 	}
 	if (seen->fits)
 		return;
@@ -234,7 +237,7 @@ static void judge_name(const struct moment *m, int number, struct seen *seen,
 		       struct finding *finding, uint64_t *all)
 {
 	const struct name *name = &m->load->name[number];
-	int from = kept(m, name->parent, NONE);
+	int from = kept(m, name->parent, NONE, true);
 	enum sight sight;
 	struct stat st;
 	size_t had;
@@ -261,7 +264,7 @@ static void judge_name(const struct moment *m, int number, struct seen *seen,
 static void judge_inode(const struct moment *m, int inode,
 			const struct seen *seen, struct finding *finding)
 {
-	int n, at, is = kept(m, NONE, inode);
+	int n, at, is = kept(m, NONE, inode, false);
 	const struct name *was = NULL, *name;
 
 	if (is < 0 || m->load->inode[inode].gone <= m->last)

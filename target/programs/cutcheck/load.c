@@ -30,6 +30,7 @@ static const struct {
 	{"fsync", OP_FSYNC, 1, 0},   {"fsyncdir", OP_FSYNCDIR, 1, 0},
 	{"sync", OP_SYNC, 0, 0},     {"readonly", OP_READONLY, 0, 0},
 	{"open", OP_OPEN, 1, 0},     {"close", OP_CLOSE, 1, 0},
+	{"damage", OP_DAMAGE, 0, 0},
 };
 
 static void *grow(void *list, int count, size_t size)
@@ -132,6 +133,9 @@ static int trace(struct load *load, struct op *op)
 		content_changes(load, op->inode);
 		break;
 	case OP_RENAME:
+		/* two names of one file: nothing happens, by POSIX */
+		if (inode_now(load, op->to) == op->inode)
+			break;
 		set_name(load, op->to, op->inode);
 		set_name(load, op->name, NONE);
 		break;

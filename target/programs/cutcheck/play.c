@@ -4,6 +4,8 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <setjmp.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -79,19 +81,36 @@ static int readonly(void)
 	return 0;
 }
 
+static sigjmp_buf before_write;
+
+/* A map has no room, or no file: SIGBUS. */
+static void no_room(int signal)
+{
+	(void)signal;
+	siglongjmp(before_write, 1);
+}
+
 static int write_mapped(int fd, const struct op *op, const uint8_t *data,
 			const char *path)
 {
 	uint64_t end = op->at + op->bytes;
+	volatile int error = 0;
 	uint8_t *map =
 		mmap(NULL, end, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
 
 	if (map == MAP_FAILED)
 		return fail_errno("map", path);
-	memcpy(map + op->at, data, op->bytes);
+	signal(SIGBUS, no_room);
+	if (sigsetjmp(before_write, 1)) {
+		error = EFAULT;
+	} else {
+		memcpy(map + op->at, data, op->bytes);
+	}
+	signal(SIGBUS, SIG_DFL);
 	if (munmap(map, end))
 		return fail_errno("unmap", path);
-	return 0;
+	errno = error;
+	return error ? fail_errno("write through a map of", path) : 0;
 }
 
 static int write_op(const struct load *load, int number, const char *path)
@@ -171,6 +190,8 @@ int play(const struct load *load, int number)
 		return checked_syncfs(MOUNTPOINT);
 	case OP_READONLY:
 		return readonly();
+	case OP_DAMAGE:
+		return 0;
 	case OP_OPEN:
 		return hold(op->inode, path);
 	case OP_CLOSE:

@@ -110,6 +110,11 @@ def older(tree: Tree, name: str, call: int) -> None:
     tree[name] = after(call)[name]
 
 
+def instead(tree: Tree, call: int) -> None:
+    tree.clear()
+    tree.update(after(call))
+
+
 def edited(tree: Tree, name: str, change: Callable[[bytes], bytes]) -> None:
     tree[name] = change(tree[name] or b"")
 
@@ -122,8 +127,8 @@ Plant = Callable[[Tree], object]
 PLANTED: dict[str, tuple[int, str, Plant]] = {
     "an fsync that was not waited for: content": (2, "lost", lambda t: older(t, "A/x", 0)),
     "an fsync that was not waited for: a new file": (7, "lost", lambda t: t.pop("A/n")),
-    "a sync that is a call late": (10, "resurrected", lambda t: t.update(after(8))),
-    "the last three calls dropped": (4, "resurrected", lambda t: (t.clear(), t.update(after(1)))),
+    "a sync that is a call late": (10, "resurrected", lambda t: instead(t, 8)),
+    "the last three calls dropped": (4, "resurrected", lambda t: instead(t, 1)),
     "O_SYNC that is none": (13, "lost", lambda t: older(t, "A/z", 12)),
     "a deleted file is back after sync": (10, "resurrected", lambda t: t.update({"A/n": b"n"})),
     "a host's parse that ignores deletions": (11, "resurrected", lambda t: older(t, "A/n", 8)),

@@ -87,7 +87,10 @@ def subject(on: Medium) -> list[str]:
     words = ",".join(word for word in options.split(",") if word != "rw")
     found = ["--type", kind, "--source", source, "--options", words]
     found += ["--ubi", "0"] if ubi else []
-    return found + (["--module", module] if module else [])
+    found += ["--module", module] if module else []
+    for each in on.filesystem.power.checks if on.filesystem.power else ():
+        found += ["--own-check", each]
+    return found
 
 
 def chip_module(board: QemuBoard) -> dict[str, bytes]:

@@ -59,6 +59,11 @@ TAKE(seed, take_number, seed)
 TAKE(seeds, take_number, seeds)
 TAKE(repeat, take_number, repeat)
 
+static int take_own_check(void *context, const char *value)
+{
+	return knobs_take(&((struct request *)context)->subject.checks, value);
+}
+
 static int take_ubi(void *context, const char *value)
 {
 	((struct request *)context)->subject.ubi = atoi(value);
@@ -110,6 +115,8 @@ static const struct option_decl options[] = {
 	 take_ubi},
 	{"module", "NAME", "loaded before each mount, unloaded after it (none)",
 	 take_module},
+	{"own-check", "FILE",
+	 "takes 1 at the second mount; may be repeated (none)", take_own_check},
 	{"first-load", "N", "of the file, from 0 (0)", take_first_load},
 	{"last-load", "N", "of the file (the last)", take_last_load},
 	{"from", "K", "first operation to cut after, from 0 (0)", take_from},

@@ -50,6 +50,8 @@ class Points:
     """Times that each point is judged; each must give the same verdict."""
     recovery: bool = False
     """Whether each operation of the mount after a cut is cut too."""
+    leave: bool = False
+    """Whether the chip is left as the last point's check left it, for the host to read."""
     plant: tuple[str, ...] = ()
     """Options of cutcheck that plant a fault, to try the checker."""
 
@@ -64,7 +66,8 @@ class Points:
             found += ["--to", f"{self.last}"]
         for variant in self.variants:
             found += ["--variant", variant]
-        return [*found, *(["--recovery"] if self.recovery else []), *self.plant]
+        flags = {"--recovery": self.recovery, "--leave": self.leave}
+        return [*found, *(flag for flag, on in flags.items() if on), *self.plant]
 
 
 def subject(on: Medium) -> list[str]:

@@ -94,6 +94,13 @@ static int take_recovery(void *context, const char *value)
 	return 0;
 }
 
+static int take_leave(void *context, const char *value)
+{
+	(void)value;
+	((struct request *)context)->leave = true;
+	return 0;
+}
+
 static int take_check(void *context, const char *value)
 {
 	(void)value;
@@ -129,6 +136,8 @@ static const struct option_decl options[] = {
 	{"repeat", "N", "judge each point so often (1)", take_repeat},
 	{"recovery", NULL, "cut each operation of the first mount too",
 	 take_recovery},
+	{"leave", NULL, "leave the chip as the last check left it, uncompared",
+	 take_leave},
 	{"plant-lying-sync", NULL, "to try the checker: no sync is done",
 	 take_lie},
 	{"plant-shift", "N", "to try the checker: the chip is N operations off",

@@ -17,7 +17,7 @@ from nandlab.base.errors import UsageError
 from nandlab.chip.image import FACTORY_BAD
 from nandlab.model.fragments import file_map
 from nandlab.model.reads import PAGE, Pieces
-from nandlab.onflash import jffs2
+from nandlab.onflash import dump, jffs2
 from nandlab.onflash.cells import Partition
 from nandlab.onflash.dump import Shape
 from nandlab.onflash.every import decode, found
@@ -223,6 +223,20 @@ def test_why_a_geometry_is_not_the_chips(tmp_path: Path, of: Made, other: Shape,
     path = as_file(tmp_path / "dump", dump)
     with pytest.raises(UsageError, match=says):
         read(path, Asked(None, None if other.oob or of is FINE else 2.0, other), tolerant=True)
+
+
+def test_a_file_system_of_block_devices_is_named(tmp_path: Path) -> None:
+    noise = bytearray(random.Random(5).randbytes(4 * BARE[0].block_bytes))
+    for name, marks in dump.FOREIGN.items():
+        own = noise.copy()
+        for at, mark in marks:
+            own[at : at + len(mark)] = mark
+        with pytest.raises(
+            UsageError, match=f"begins as {name} does, a file system of block devices"
+        ):
+            read(as_file(tmp_path / "dump", bytes(own)), Asked(None, None, BARE[0]))
+    with pytest.raises(UsageError, match="no file system that can be read without spare areas"):
+        read(as_file(tmp_path / "dump", bytes(noise)), Asked(None, None, BARE[0]))
 
 
 BARE = [shape._replace(oob=0) for shape in (LARGE, SMALL)]

@@ -59,6 +59,8 @@ def read(path: Path, asked: Asked, *, tolerant: bool = False) -> tuple[Layout, l
     partition, told = opened(path, asked.partition_mib, asked.shape)
     try:
         name = asked.filesystem or told or every.found(partition)
+        if asked.shape and name in SPARE_NEEDED:
+            dump.refuse_foreign(path)
         if asked.shape and not asked.shape.oob and name in SPARE_NEEDED:
             raise UsageError(f"no file system that can be read without spare areas; {dump.HOW}")
         if not tolerant:

@@ -346,6 +346,26 @@ static void test_marks(void)
 	end(&chip, &journal);
 }
 
+/* A check takes the chip no time, a recording what it always takes. */
+static void test_times(void)
+{
+	struct journal journal;
+	struct chip chip;
+
+	begin(&chip, &journal);
+	CHECK_EQ(journal_record(&journal), 0);
+	CHECK_EQ(chip.params.t_r_ns, large.t_r_ns);
+	CHECK_EQ(journal_stop(&journal), 0);
+	CHECK_EQ(chip.params.t_r_ns + chip.params.t_prog_ns, 0);
+	CHECK_EQ(chip.params.t_bers_ns + chip.params.t_rc_ns, 0);
+	CHECK_EQ(journal_record(&journal), 0);
+	CHECK_EQ(chip.params.t_prog_ns, large.t_prog_ns);
+	CHECK_EQ(journal_stop(&journal), 0);
+	journal_close(&journal);
+	CHECK_EQ(chip.params.t_bers_ns, large.t_bers_ns);
+	chip_exit(&chip);
+}
+
 int main(void)
 {
 	test_goto();
@@ -355,5 +375,6 @@ int main(void)
 	test_back();
 	test_full();
 	test_marks();
+	test_times();
 	return verdict();
 }

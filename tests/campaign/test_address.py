@@ -6,6 +6,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from certificates import signed
 
 from nandlab.base.errors import UsageError
 from nandlab.campaign.address import Address, read
@@ -42,8 +43,8 @@ def test_tls_needs_certificates() -> None:
 
 
 def campaign(folder: Path, scheduler: str, tls: str = TLS) -> str:
-    for name in ("ca.pem", "cert.pem", "key.pem"):
-        (folder / name).touch()
+    for name, made in signed(folder / "made").items():
+        made.rename(folder / f"{name}.pem")
     (folder / "farm.toml").write_text(f'scheduler = "{scheduler}"\n{tls}')
     return str(folder / "farm.toml")
 

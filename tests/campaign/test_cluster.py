@@ -58,6 +58,32 @@ def spread(home: Path, specs: list[TrialSpec], workers: int = 2) -> RunFolder:
     return folder
 
 
+def lacking(monkeypatch: pytest.MonkeyPatch) -> list[bytes]:
+    """Makes workers lack the board until one is sent a board file, which may be packed once.
+
+    What workers took in, in turn.
+    """
+    packed: list[Path] = []
+    taken: list[bytes] = []
+
+    def prepared(asked: str) -> FakeBoard:
+        if not taken:
+            raise Lacking
+        return fake()
+
+    def pack(model: object, lock: object, file: Path) -> None:
+        assert not packed
+        packed.append(file)
+        file.write_bytes(b"a board")
+
+    monkeypatch.setattr(worker, "_board", prepared)
+    monkeypatch.setattr(cluster, "pack", pack)
+    monkeypatch.setattr(
+        "nandlab.kit.packages.take_in", lambda file: taken.append(file.read_bytes())
+    )
+    return taken
+
+
 def test_a_run_over_workers_is_the_plain_run_and_runs_each_trial_once(
     tmp_path: Path,
     specs: list[TrialSpec],
@@ -74,25 +100,8 @@ def test_a_worker_that_lacks_the_board_is_sent_it_once(
     specs: list[TrialSpec],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    packed: list[Path] = []
-    taken: list[bytes] = []
-
-    def prepared(asked: str) -> FakeBoard:
-        if not taken:
-            raise Lacking
-        return fake()
-
-    def pack(model: object, lock: object, file: Path) -> None:
-        packed.append(file)
-        file.write_bytes(b"a board")
-
-    monkeypatch.setattr(worker, "_board", prepared)
-    monkeypatch.setattr(cluster, "pack", pack)
-    monkeypatch.setattr(
-        "nandlab.kit.packages.take_in", lambda file: taken.append(file.read_bytes())
-    )
+    taken = lacking(monkeypatch)
     assert compare(spread(tmp_path, specs), plain(tmp_path, specs)) == []
-    assert len(packed) == 1
     assert taken == [b"a board"] * 2
 
 
@@ -109,6 +118,34 @@ def test_a_worker_that_cannot_keep_the_board_is_let_go(
     monkeypatch.setattr("nandlab.kit.packages.take_in", lambda file: None)
     with pytest.raises(NandlabError, match="does not keep the board's packages"):
         spread(tmp_path, specs)
+
+
+def test_a_worker_whose_disk_is_full_when_it_is_sent_the_board_is_let_go(
+    tmp_path: Path,
+    specs: list[TrialSpec],
+    monkeypatch: pytest.MonkeyPatch,
+    capfd: pytest.CaptureFixture[str],
+) -> None:
+    sent: list[Path] = []
+
+    def take_in(file: Path) -> None:
+        sent.append(file)
+        if len(sent) == 1:
+            raise OSError(28, "No space left on device", "/cache")
+
+    def prepared(asked: str) -> FakeBoard:
+        board = get_worker().plugins.get(worker.Bring.name)
+        if not isinstance(board, worker.Bring) or board.failed:
+            raise Lacking
+        return fake()
+
+    monkeypatch.setattr(worker, "_board", prepared)
+    monkeypatch.setattr(cluster, "pack", lambda model, lock, file: file.write_bytes(b""))
+    monkeypatch.setattr("nandlab.kit.packages.take_in", take_in)
+    assert compare(spread(tmp_path, specs), plain(tmp_path, specs)) == []
+    (told,) = [line for line in capfd.readouterr().err.splitlines() if "is let go" in line]
+    assert told.endswith("No space left on device: '/cache'")
+    assert len(sent) == 2
 
 
 def test_a_worker_that_cannot_run_trials_is_let_go_and_the_others_do_its_part(

@@ -16,7 +16,7 @@ from nandlab.base.errors import NandlabError, UsageError
 from nandlab.board.job import Job, Step
 from nandlab.board.qemu import QemuBoard
 from nandlab.chip.simulated import FOLDER, IMAGE
-from nandlab.powercut import campaign, found, loads
+from nandlab.powercut import campaign, found, loads, workloads
 from nandlab.powercut.campaign import Campaign
 from nandlab.powercut.job import Points, alone, chip_module, load_chip, subject
 from nandlab.trial.medium import modules
@@ -108,6 +108,48 @@ def test_the_chip_is_after_all_points_as_it_was_before(board: QemuBoard) -> None
     one, every = (record[step].stdout.splitlines()[-1] for step in ("one", "all"))
     assert one == every
     assert len(record["ops"].stdout.splitlines()) == 1 + 2 * 5
+
+
+def test_a_workload_of_the_catalog_is_cut(board: QemuBoard) -> None:
+    medium = on(board, "ubifs")
+    of = workloads.made("config files=2 rounds=1", medium, board)
+    (load,) = of.loads
+    assert load.calls[-6:] == (
+        *("write config.000001.new 0 400", "fsync config.000001.new", "close config.000001.new"),
+        *("rename config.000001.new config.000001", "fsyncdir", "sync"),
+    )
+    points = replace(TORN, variants=("before", "subset"), every=4)
+    (told,) = asyncio.run(campaign.once(Campaign(medium, of, points), points, board))
+    assert (told["findings"], told["points"] > 10) == ([], True)
+    with pytest.raises(UsageError, match="config file=2: file=2: expected NAME=VALUE of files"):
+        workloads.made("config file=2", medium, board)
+
+
+def test_files_that_stay_open_hold(board: QemuBoard) -> None:
+    points = Points(variants=("before",))
+    one = Campaign(on(board, "yaffs2"), loads.open_files(), points)
+    told = asyncio.run(campaign.once(one, points, board))
+    assert classes(told) == set()
+    assert all("refused" not in each for each in told)
+
+
+def test_what_no_call_promised_is_not_asked_for(board: QemuBoard) -> None:
+    """An O_SYNC write after one through a mapping; a rename between two names of one file."""
+    text = """create x
+write x 0 9000
+load mapped
+mwrite x 4096 2000
+swrite x 0 3000
+sync
+load linked
+link x y
+rename x y
+sync
+"""
+    points = Points(variants=("before", "subset"))
+    one = Campaign(on(board, "yaffs2"), loads.read("t", text), points)
+    told = asyncio.run(campaign.once(one, points, board))
+    assert [(each["findings"], each["points"] > 4) for each in told] == [([], True)] * 2
 
 
 def test_a_load_that_cannot_be_played_is_told(board: QemuBoard) -> None:

@@ -10,7 +10,7 @@ import pytest
 from native import native
 
 from nandlab.base.errors import UsageError
-from nandlab.powercut import loads
+from nandlab.powercut import loads, recorded
 
 
 def test_every_call_and_every_pair_that_can_be_made_is_there() -> None:
@@ -55,3 +55,68 @@ def test_the_boards_program_takes_every_load(name: str, tmp_path: Path) -> None:
 def test_a_mistake_in_a_file_is_told_with_its_line(text: str, why: str) -> None:
     with pytest.raises(UsageError, match=why):
         loads.read("x", text)
+
+
+def test_a_sample_of_three_calls_is_drawn_by_its_seed() -> None:
+    made = loads.ace3(count=30)
+    assert made == loads.ace3(count=30)
+    assert made != loads.ace3(seed=2, count=30)
+    assert len({load.title for load in made.loads}) == 30
+
+
+RECORDED = """\
+dir d 755
+file d/old 700
+opened 3 d/old O_WRONLY|O_APPEND
+calls
++12 write 3 50
+open 1 "d/a b" O_RDWR|O_CREAT 644
+write 1 100
+pwritev 1 10,20 40
+lseek 1 -30 SEEK_END = 70
+write 1 5
+read 1 4096 = 25
+fdatasync 1
+rename "d/a b" d/old
+close 1
+stat d/none = -ENOENT
+open 2 d O_RDONLY|O_DIRECTORY 0
+fsync 2
+open 4 log O_WRONLY|O_CREAT|O_SYNC 644
+write 4 9
+unlink log
+write 4 9
+sync
+"""
+
+
+def test_a_recording_becomes_the_calls_that_change_something() -> None:
+    made = recorded.loads("mine/app", RECORDED)
+    assert made.base == ("mkdir d", "create d/old", "write d/old 0 700")
+    (load,) = made.loads
+    assert load.title == "app"
+    assert load.calls == (
+        *(
+            "open d/old",
+            "write d/old 700 50",
+            "create d/a%20b",
+            "open d/a%20b",
+            "write d/a%20b 0 100",
+        ),
+        *("write d/a%20b 40 30", "write d/a%20b 70 5", "fsync d/a%20b"),
+        *("rename d/a%20b d/old", "close d/old", "fsyncdir d"),
+        *("create log", "open log", "swrite log 0 9", "unlink log", "sync"),
+    )
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        ("dir a 755\ncalls\nrename a b\n", "mine:3: the folder a is renamed"),
+        ("calls\nsymlink x y\n", "mine:2: a call symlink"),
+        ("file a 2000000\ncalls\n", "mine:1: a has more than 1048576 bytes"),
+    ],
+)
+def test_a_recording_that_cannot_be_cut_is_refused_by_line(text: str, why: str) -> None:
+    with pytest.raises(UsageError, match=why):
+        recorded.loads("mine", text)

@@ -37,6 +37,31 @@ def wrong(of: Oracle, tree: Tree, cut: int) -> list[str]:
     return of.wrong(tree, cut, in_next=False)
 
 
+SYNCED = oracle("write A/x 50 100\nswrite A/x 0 10\n", (0, 0), (0, 2))
+FIRST = bytes_of(5, 0, 10)
+
+
+@pytest.mark.parametrize(
+    ("content", "holds"),
+    [
+        (FIRST + OLD[10:], True),  # what was written before it was not synced
+        (FIRST + OLD[10:50] + NEW, True),
+        (OLD, False),
+        (OLD[:50] + NEW, False),
+        (FIRST[:9] + OLD[9:], False),
+        (FIRST, False),
+    ],
+)
+def test_an_o_sync_write_keeps_its_own_bytes_and_no_others(content: bytes, holds: bool) -> None:
+    assert (wrong(SYNCED, {"A": None, "A/x": content}, 2) == []) == holds
+
+
+def test_a_rename_of_two_names_of_one_file_does_nothing() -> None:
+    same = oracle("link A/x y\nrename A/x y\nsync\n", (0, 1), (1, 2), (2, 3))
+    assert wrong(same, {"A": None, "A/x": OLD, "y": OLD}, 3) == []
+    assert wrong(same, {"A": None, "y": OLD}, 3) == ["A/x: is not there"]
+
+
 WRITTEN = oracle("write A/x 50 100\nfsync A/x\n", (0, 1), (1, 3))
 
 
@@ -88,7 +113,7 @@ def test_a_file_that_was_synced_has_a_name_though_its_folder_was_not() -> None:
 @pytest.mark.board
 @pytest.mark.parametrize(
     ("point", "plant"),
-    [((0, 5, "subset"), ()), ((1, 0, "subset"), ()), ((0, 4, "before"), ("--plant-lying-sync",))],
+    [((0, 5, "subset"), ()), ((1, 0, "subset"), ()), ((0, 5, "before"), ("--plant-lying-sync",))],
 )
 def test_both_checkers_say_the_same(
     board: QemuBoard, point: tuple[int, int, str], plant: tuple[str, ...]

@@ -4,16 +4,21 @@
 from __future__ import annotations
 
 import asyncio
+import errno
 import json
+import os
 import shutil
+import threading
 from pathlib import Path
 
 import pytest
 from test_run import TEXT, fake
+from veryboard import placed, refused, very_board
 
 from nandlab import report
 from nandlab.analysis.compare import compare, taken
 from nandlab.board.fake import Answer, FakeBoard
+from nandlab.board.job import Job
 from nandlab.cli.progress import Silent
 from nandlab.plan import study
 from nandlab.results.folder import RunFolder
@@ -151,3 +156,99 @@ def test_a_trial_from_before_an_option_was_there_has_its_default(tmp_path: Path)
     assert len(board.jobs) == 4, "nothing is run again"
     assert [t.options for t in again.trials()] == before
     assert all("read_ahead" in t.options for t in again.trials())
+
+
+def shared(home: Path, board: FakeBoard, store: Path, jobs: int = 1) -> RunFolder:
+    """Runs the study in a place of its own, with a store that others share."""
+    home.mkdir(exist_ok=True)
+    path = home / "study.toml"
+    path.write_text(TEXT)
+    made = study.read(path)
+    specs = study.plan(made)
+    folder = RunFolder.create(home / "run", runner.head(made, specs, board))
+    engine = runner.Here(board, jobs)
+    asyncio.run(runner.execute(folder, specs, board, engine, Silent(), Store(store)))
+    return folder
+
+
+def test_runs_at_the_same_time_take_what_the_other_has_finished(tmp_path: Path) -> None:
+    """While this one runs its third trial the other run is done; this one takes the last."""
+    store, first, second = tmp_path / "store", fake(), fake()
+    others: list[RunFolder] = []
+    workload = first.answers["workload"]
+    assert isinstance(workload, Answer)
+
+    def meanwhile(job: Job) -> Answer:
+        if len(first.jobs) == 3 and not others:
+            other = threading.Thread(
+                target=lambda: others.append(shared(tmp_path / "second", second, store))
+            )
+            other.start()
+            other.join()
+        return workload
+
+    first.answers["workload"] = meanwhile
+    folder = shared(tmp_path / "first", first, store)
+    assert (len(first.jobs), len(second.jobs)) == (3, 2)
+    assert compare(folder, others[0]) == []
+    origins = [t.origin is None for t in folder.trials()]
+    assert origins == [True, True, True, False]
+
+
+def test_stores_may_be_copied_together(tmp_path: Path) -> None:
+    one, other, board = tmp_path / "one", tmp_path / "other", fake()
+    shared(tmp_path / "first", fake(), one)
+    halves = sorted((one / "trials").iterdir())
+    for path in halves[:2]:
+        path.unlink()
+    shared(tmp_path / "second", fake(), other)
+    for path in sorted((other / "trials").iterdir()):
+        if path.name in {p.name for p in halves[2:]}:
+            path.unlink()
+    shutil.copytree(other, one, dirs_exist_ok=True)
+    shared(tmp_path / "third", board, one)
+    assert board.jobs == []
+
+
+def test_a_store_on_another_disk_has_copies_and_no_part_of_a_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def across(source: Path, target: Path) -> None:
+        raise OSError(errno.EXDEV, os.strerror(errno.EXDEV), str(source))
+
+    monkeypatch.setattr("os.link", across)
+    store = tmp_path / "store"
+    left = store / "trials" / ".part-of-a-killed-process"
+    shared(tmp_path / "first", fake(), store)
+    left.write_text("half of a")
+    os.utime(left, (0, 0))
+    fresh = left.with_name(".part-of-another-machine")
+    fresh.write_text("half of a")
+    board = fake()
+    shared(tmp_path / "second", board, store)
+    assert board.jobs == []
+    assert [p.name for p in store.rglob(".part-*")] == [fresh.name]
+
+
+def test_shards_share_a_store_by_its_name(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    place = placed(tmp_path, monkeypatch, capsys)
+    store = tmp_path / "farm"
+    parts = [very_board() for _ in range(2)]
+    for i, board in enumerate(parts, start=1):
+        place.elsewhere(f"machine-{i}")
+        run = ("run", tmp_path / "small.toml", "--store", store)
+        assert place.nandlab(board, *run, "--shard", f"{i}/2").status == 0
+    assert [len(board.jobs) for board in parts] == [2, 2]
+    place.elsewhere("third")
+    board = very_board()
+    assert place.nandlab(board, *run).status == 0
+    assert board.jobs == []
+    assert not (place.folder / "results" / "store").exists()
+    said = refused(place.nandlab(board, *run, "--anew"))
+    assert said == "nandlab: --anew and --store: --anew uses no store; leave one of them out"
+    file = tmp_path / "small.toml"
+    place.elsewhere("fourth")
+    said = refused(place.nandlab(board, "run", file, "--store", file))
+    assert "small.toml" in said and board.jobs == []

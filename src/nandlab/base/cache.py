@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from nandlab.base.digest import digest
-from nandlab.base.files import write_whole
+from nandlab.base.files import PART, write_whole
 from nandlab.base.paths import cache_dir
 
 
@@ -42,32 +42,90 @@ def entry(kind: str, inputs: Any, make: Callable[[Path], None]) -> Path:
     """The folder made from ``inputs``; ``make`` fills it if it is not there yet, or not whole.
 
     ``inputs`` must name everything that ``make`` depends on. If ``make`` raises, nothing is kept.
-    What another user made is not trusted: this user's own is made beside it.
     """
-    folder = place(kind, inputs)
-    if folder.exists() and folder.stat().st_uid != os.getuid():
-        folder = folder.with_name(f"{folder.name}-{os.getuid()}")
+    folder = _own(place(kind, inputs))
     if _is_whole(folder):
         return folder
-    with held(folder.with_suffix(".lock")):
-        if _is_whole(folder):
-            return folder
-        part = f".part-{folder.name}-"
-        for left in folder.parent.glob(f"{part}*"):  # by a process that was killed
-            shutil.rmtree(left, ignore_errors=True)
-        if folder.exists():
-            shutil.rmtree(folder)
-        work = Path(tempfile.mkdtemp(dir=folder.parent, prefix=part))
-        try:
-            work.chmod(0o755)
-            make(work)
-            (work / INPUTS).write_text(json.dumps(inputs, indent=1, sort_keys=True))
-            write_whole(folder.with_suffix(FILES), _listed(work))
-            work.rename(folder)
-        except BaseException:
-            shutil.rmtree(work, ignore_errors=True)
-            raise
+    with held(_lock(folder)):
+        if not _is_whole(folder):
+            with _made(folder, inputs) as work:
+                make(work)
     return folder
+
+
+@contextmanager
+def reading(kind: str, inputs: Any) -> Iterator[Path | None]:
+    """The whole folder made from ``inputs``, which nobody removes meanwhile; None: there is none.
+
+    None too while somebody makes it: nobody is waited for.
+    """
+    folder = _own(place(kind, inputs))
+    with _tried(_lock(folder), fcntl.LOCK_SH) as ours:
+        if not (ours and _is_whole(folder)):
+            yield None
+            return
+        os.utime(folder)
+        yield folder
+
+
+@contextmanager
+def making(kind: str, inputs: Any) -> Iterator[Path | None]:
+    """A folder to be filled, which is the entry of ``inputs`` afterwards unless this block raises.
+
+    None if somebody else makes or reads the entry: nobody is waited for.
+    """
+    folder = _own(place(kind, inputs))
+    with _tried(_lock(folder), fcntl.LOCK_EX) as ours:
+        if not ours:
+            yield None
+            return
+        with _made(folder, inputs) as work:
+            yield work
+
+
+def _own(folder: Path) -> Path:
+    """The entry's folder: what another user made is not trusted, this user's own is beside it."""
+    if folder.exists() and folder.stat().st_uid != os.getuid():
+        return folder.with_name(f"{folder.name}-{os.getuid()}")
+    return folder
+
+
+def _lock(folder: Path) -> Path:
+    return folder.with_suffix(".lock")
+
+
+@contextmanager
+def _tried(path: Path, how: int) -> Iterator[bool]:
+    """Whether the lock could be had; it is held meanwhile."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with path.open("w") as f:
+        try:
+            fcntl.flock(f, how | fcntl.LOCK_NB)
+        except BlockingIOError:
+            yield False
+            return
+        yield True
+
+
+@contextmanager
+def _made(folder: Path, inputs: Any) -> Iterator[Path]:
+    """A folder that has the entry's name afterwards; needs the entry's lock."""
+    part = f"{PART}{folder.name}-"
+    for left in folder.parent.glob(f"{part}*"):  # by a process that was killed
+        shutil.rmtree(left, ignore_errors=True)
+    if folder.exists():
+        shutil.rmtree(folder)
+    _seen.discard(folder)
+    work = Path(tempfile.mkdtemp(dir=folder.parent, prefix=part))
+    try:
+        work.chmod(0o755)
+        yield work
+        (work / INPUTS).write_text(json.dumps(inputs, indent=1, sort_keys=True))
+        write_whole(folder.with_suffix(FILES), _listed(work))
+        work.rename(folder)
+    except BaseException:
+        shutil.rmtree(work, ignore_errors=True)
+        raise
 
 
 INPUTS = "inputs.json"
@@ -150,6 +208,34 @@ def drop(one: Kept) -> None:
     if not one.path.is_dir():
         one.path.unlink()
         return
-    with held(one.path.with_suffix(".lock")):
-        shutil.rmtree(one.path)
-        one.path.with_suffix(FILES).unlink(missing_ok=True)
+    with held(_lock(one.path)):
+        _remove(one.path)
+
+
+def trim(kind: str, most_bytes: int) -> None:
+    """Removes what was not used for longest until the kind takes no more; what is in use stays.
+
+    With it goes what killed processes have left of entries that they made.
+    """
+    there = cache_dir() / kind
+    for left in there.glob(f"{PART}*"):
+        name = left.name.removeprefix(PART).rpartition("-")[0]
+        with _tried(_lock(there / name), fcntl.LOCK_EX) as ours:
+            if ours:
+                shutil.rmtree(left, ignore_errors=True)
+    found = sorted((one for one in kept() if one.kind == kind), key=lambda one: one.used_s)
+    over = sum(one.bytes for one in found) - most_bytes
+    for one in found:
+        if over <= 0:
+            break
+        with _tried(_lock(one.path), fcntl.LOCK_EX) as ours:
+            if ours and one.path.is_dir():
+                _remove(one.path)
+                over -= one.bytes
+
+
+def _remove(folder: Path) -> None:
+    """Removes an entry; needs its lock."""
+    shutil.rmtree(folder)
+    folder.with_suffix(FILES).unlink(missing_ok=True)
+    _seen.discard(folder)

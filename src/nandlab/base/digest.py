@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from functools import cache
 from pathlib import Path
 from typing import IO, Any
 
@@ -24,6 +25,17 @@ def file_digest(path: Path) -> str:
     """SHA-256 of a file's content, as hex."""
     with path.open("rb") as f:
         return hashlib.file_digest(f, "sha256").hexdigest()
+
+
+def known_digest(path: Path) -> str:
+    """The same, read once by a process for as long as size and time of the file stay."""
+    told = path.stat()
+    return _once(path, told.st_mtime_ns, told.st_size)
+
+
+@cache
+def _once(path: Path, _mtime_ns: int, _size: int) -> str:
+    return file_digest(path)
 
 
 def stream_digest(content: IO[bytes]) -> str:

@@ -8,6 +8,7 @@ at the same places whatever the host has them at. So the same tools give the sam
 
 from __future__ import annotations
 
+import re
 import shutil
 from collections.abc import Mapping
 from functools import cache
@@ -27,6 +28,7 @@ TRIPLET = "x86_64-linux-gnu"
 """Debian's folder for what is of the board's architecture."""
 GATHERED = "gathered"
 """The folder beside a program as it is built that has its sources and those of others together."""
+BESIDE = re.compile(r'^#include "\.\./([\w.-]+)/', re.MULTILINE)
 MODULE_FLAGS = (
     "CC=gcc",
     "CONFIG_DEBUG_INFO_BTF_MODULES=",  # BTF needs pahole and a vmlinux, and nothing here reads it
@@ -68,6 +70,7 @@ def program(tools: Root, folder: Path, material: Material | None = None) -> Path
     inputs: dict[str, Any] = {
         "name": folder.name,
         "own": tree_digest(folder),
+        **{f"of {name}": tree_digest(ours / name) for name in _taken_from(folder)},
         "lib": tree_digest(ours / "lib"),
         "rules": file_digest(ours / "Makefile"),
         "stripped": True,
@@ -77,6 +80,12 @@ def program(tools: Root, folder: Path, material: Material | None = None) -> Path
         inputs["library"] = material.library and material.library.key
         inputs["foreign"] = material.foreign and tree_digest(material.foreign)
     return entry("program", inputs, make) / folder.name
+
+
+def _taken_from(folder: Path) -> list[str]:
+    """Our programs whose sources a program includes."""
+    text = "".join(source.read_text(errors="replace") for source in folder.glob("*.[ch]"))
+    return sorted(set(BESIDE.findall(text)))
 
 
 def _with(material: Material, folder: Path, work: Path) -> dict[str, Path]:

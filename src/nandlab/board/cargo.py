@@ -9,9 +9,11 @@ the board, ``target/programs/ferry`` reads and writes it; this module is the hos
 
 from __future__ import annotations
 
+import errno
 import mmap
 import os
 import struct
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
@@ -24,6 +26,7 @@ STORE = "store"
 """The store's file name, in the folder where QEMU finds it."""
 HEAD = struct.Struct("<8sQ")
 HEAD_BYTES = 4096
+PIECE = struct.Struct("<QQ")
 MAGIC = b"NNDCARGO"
 
 
@@ -119,6 +122,20 @@ class Store:
         magic, size = HEAD.unpack(self._map[head : head + HEAD.size])
         return bytes(self._map[at : at + size]) if magic == MAGIC else None
 
+    def save(self, path: Path) -> None:
+        """Writes all of it that somebody wrote to: pieces, each after its place and size."""
+        with path.open("wb") as out:
+            for at, size in _written(self._fd):
+                out.write(PIECE.pack(at, size))
+                out.write(self._map[at : at + size])
+
+    def load(self, path: Path) -> None:
+        """Reads what save() wrote, into a store that nobody has written to."""
+        with path.open("rb") as saved:
+            while head := saved.read(PIECE.size):
+                at, size = PIECE.unpack(head)
+                saved.readinto(memoryview(self._map)[at : at + size])
+
     def __enter__(self) -> Store:
         return self
 
@@ -127,3 +144,17 @@ class Store:
     ) -> None:
         self._map.close()
         os.close(self._fd)
+
+
+def _written(file: int) -> Iterator[tuple[int, int]]:
+    """Place and size of each part of a file that is no hole."""
+    end = 0
+    while True:
+        try:
+            at = os.lseek(file, end, os.SEEK_DATA)
+        except OSError as e:
+            if e.errno != errno.ENXIO:
+                raise
+            return
+        end = os.lseek(file, at, os.SEEK_HOLE)
+        yield at, end - at

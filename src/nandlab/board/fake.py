@@ -76,7 +76,9 @@ class FakeBoard:
             for name, content in job.files.items():
                 (folder / name).write_bytes(content)
             now = BOOTED_NS + job.start_offset_ns
-            for step in job.steps:
+            for i, step in enumerate(job.steps):
+                if job.setup and i == job.setup.steps:
+                    now += job.setup.offset_ns
                 if failed and not step.always:
                     continue
                 if on_step:

@@ -29,6 +29,8 @@ TOLD_LINES = 6
 """The most lines of a failed step's output that an error quotes."""
 ALWAYS = "always-"
 """Prefix by which init knows the steps that run after a failure too; see Step.always."""
+BEGIN_MEMBER = "begin-member"
+"""The program that stops the board when a job's setup is over; see Setup."""
 
 
 @dataclass(frozen=True)
@@ -58,6 +60,26 @@ class Step:
 
 
 @dataclass(frozen=True)
+class Setup:
+    """The first part of a job: it ends in a state of the board that other jobs can begin from.
+
+    What follows begins ``offset_ns`` after a multiple of ``period_ms`` of the board's clock, one to
+    two periods after the state.
+    """
+
+    steps: int
+    """How many of the job's steps it has."""
+    files: frozenset[str]
+    """Those of the job's files that these steps use; the others come when they are over."""
+    period_ms: int
+    offset_ns: int = 0
+
+    def told(self) -> list[object]:
+        """It as JSON, for a hash."""
+        return [self.steps, sorted(self.files), self.period_ms, self.offset_ns]
+
+
+@dataclass(frozen=True)
 class Job:
     """What a board is given: files, steps, and when to start.
 
@@ -72,6 +94,8 @@ class Job:
     """What is too large for the archive, and room for what the job brings back."""
     home: Path | None = None
     """Folder of the project whose programs it may name besides ours; None: only ours."""
+    setup: Setup | None = None
+    """Its part that jobs may share, alike to the byte; None: it has none."""
 
     def __post_init__(self) -> None:
         names = [step.name for step in self.steps]
@@ -91,13 +115,19 @@ class Job:
             cpio.file(f"{PROGRAMS}/{name}", path.read_bytes(), 0o755)
         for name, content in self.files.items():
             cpio.file(f"{FOLDER}/{name}", content, 0o755)
-        cpio.file(f"{FOLDER}/start", b"%d\n" % self.start_offset_ns)
+        for name, content in self.texts().items():
+            cpio.file(f"{FOLDER}/{name}", content)
+        return cpio.bytes()
+
+    def texts(self) -> dict[str, bytes]:
+        """What is in the job's folder beside its files: when it starts, and its steps."""
+        found = {"start": b"%d\n" % self.start_offset_ns}
         if self.steps:
             lines = [step.line() for step in self.steps]
             if any(line.count("\n") != 1 for line in lines):
                 raise ValueError("a step's command must be one line")
-            cpio.file(f"{FOLDER}/steps", "".join(lines).encode())
-        return cpio.bytes()
+            found["steps"] = "".join(lines).encode()
+        return found
 
 
 def printable(text: str) -> str:
@@ -213,13 +243,10 @@ class ChannelReader:
         self.done = False
         self.trouble: str | None = None
         """Why the job cannot be completed; records after that do not count. None: no trouble."""
-        self.taken = 0
-        """Bytes fed so far."""
         self._on_step = on_step or (lambda step: None)
         self._rest = b""
 
     def feed(self, data: bytes) -> None:
-        self.taken += len(data)
         *lines, self._rest = (self._rest + data).split(b"\n")
         for line in lines:
             if line.strip():

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 import shlex
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -28,8 +29,11 @@ from nandlab.kit.root import Root
 
 OWN_MODULES = ("doorbell", "fsram", "nopidle", "simnand", "tracers")
 """Folders of target/modules whose modules are on every board; yaffs2 is too, see assemble()."""
-HERE, STATE, VMLINUZ, INITRAMFS = map(Path, ("/board", "/state", "/vmlinuz", "/initramfs"))
-"""Where QEMU, in its root, sees the folder of its files, the saved state, and what it boots."""
+HERE, STATE, SAVES, VMLINUZ, INITRAMFS = map(
+    Path, ("/board", "/state", "/saves", "/vmlinuz", "/initramfs")
+)
+"""Where QEMU, in its root, sees the folder of its files, those of the state that it is restored
+from and that it saves, and what it boots."""
 CODE_MIB = 32
 """QEMU's buffer for translated code. QEMU's default of 1 GiB fills up over a long run of short
 programs, since each is translated anew wherever it is loaded. QEMU empties a full buffer; that
@@ -79,15 +83,11 @@ class Machine:
             *(word for node in nodes for word in ("-numa", f"node,{node}")),
         ]
 
-    def command(self, folder: Path, state: Path, *more: str) -> list[str]:
-        """The command line that runs QEMU; it sees ``folder`` as HERE, ``state`` as STATE."""
-        see = {
-            str(HERE): folder,
-            str(VMLINUZ): self.kit.kernel.vmlinuz,
-            str(INITRAMFS): self.initrd,
-            str(STATE): state,
-        }
-        return self.kit.tools.command([*self.qemu(), *more], see)
+    def command(self, see: Mapping[Path, Path], *more: str) -> list[str]:
+        """The command line that runs QEMU; see: folders, by HERE, STATE and SAVES."""
+        boots = {VMLINUZ: self.kit.kernel.vmlinuz, INITRAMFS: self.initrd}
+        seen = {str(at): path for at, path in {**see, **boots}.items()}
+        return self.kit.tools.command([*self.qemu(), *more], seen)
 
     def qemu(self) -> list[str]:
         """QEMU's own command line, which has no path of this machine."""

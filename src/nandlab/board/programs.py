@@ -11,11 +11,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 
 from nandlab.base.errors import UsageError
 from nandlab.base.paths import TARGET
-from nandlab.board.job import Job
+from nandlab.board.job import BEGIN_MEMBER, Job
 from nandlab.kit.needs import FILE
 
 FOLDER = "programs"
@@ -23,7 +24,7 @@ FOLDER = "programs"
 CARRIER = "ferry"
 """The program that carries the others; it alone is in the board's image."""
 
-HANDED = ("cutcheck", "fiojobs", "replay")
+HANDED = (BEGIN_MEMBER, "cutcheck", "faultcheck", "fiojobs", "replay")
 """Programs that do what a host's file tells them: a shell, which has no such file, has none of
 them, for a job has not the room for all."""
 
@@ -34,12 +35,21 @@ NAME = re.compile(r"[\w.-]+")
 def sources(home: Path | None) -> dict[str, list[Path]]:
     """Folders of sources by the name of their program, ours and a project's."""
     found: dict[str, list[Path]] = {}
-    for place in filter(None, (TARGET, home)):
-        of_it = [f for pattern in ("*/*.c", f"*/{FILE}") for f in (place / FOLDER).glob(pattern)]
-        for folder in sorted({file.parent for file in of_it}):
-            if folder.name not in ("lib", CARRIER):
-                found.setdefault(folder.name, []).append(folder)
+    for folder in [*_ours(), *(_within(home) if home else [])]:
+        found.setdefault(folder.name, []).append(folder)
     return found
+
+
+@cache
+def _ours() -> list[Path]:
+    """Ours: a process looks once, for each trial asks."""
+    return _within(TARGET)
+
+
+def _within(place: Path) -> list[Path]:
+    of_it = [f for pattern in ("*/*.c", f"*/{FILE}") for f in (place / FOLDER).glob(pattern)]
+    folders = sorted({file.parent for file in of_it})
+    return [folder for folder in folders if folder.name not in ("lib", CARRIER)]
 
 
 def words(job: Job) -> set[str] | None:
@@ -47,7 +57,8 @@ def words(job: Job) -> set[str] | None:
     if not job.steps:
         return None
     text = b"\n".join([*(s.command.encode() for s in job.steps), *job.files.values()])
-    return set(NAME.findall(text.decode(errors="replace")))
+    ours = {BEGIN_MEMBER} if job.setup else set[str]()
+    return ours | set(NAME.findall(text.decode(errors="replace")))
 
 
 def folders(job: Job) -> dict[str, Path]:

@@ -11,180 +11,30 @@ it is ready to be saved and when its job is done.
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import errno
-import os
-import shutil
-import subprocess
-import tempfile
 from collections.abc import AsyncIterator, Callable, Coroutine, Mapping
-from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import replace
 from functools import cache, partial
 from pathlib import Path
-from types import MappingProxyType
 from typing import Any
 
-from qemu.qmp import EventListener, QMPClient, QMPError
-
-from nandlab.base.cache import entry
-from nandlab.base.digest import file_digest
+from nandlab.base.cache import entry, making, trim
+from nandlab.base.digest import bytes_digest, file_digest
 from nandlab.base.errors import NandlabError, UsageError
-from nandlab.base.scratch import PREFIX, scratch
-from nandlab.board import programs, ram
+from nandlab.base.scratch import scratch
+from nandlab.board import programs, ram, staged, states
 from nandlab.board.build import program
-from nandlab.board.cargo import HEAD_BYTES, Store
-from nandlab.board.job import BoardLost, ChannelReader, Job, JobRecord
+from nandlab.board.cargo import HEAD_BYTES
+from nandlab.board.job import BEGIN_MEMBER, BoardLost, ChannelReader, Job, JobRecord, Setup
 from nandlab.board.kvm import probe
-from nandlab.board.machine import HERE, STATE, Machine, assemble
-from nandlab.board.ram import OUT_OF_MEMORY, found, too_little
-from nandlab.board.resident import Curve, resident
+from nandlab.board.machine import Machine, assemble
+from nandlab.board.ram import found, too_little
+from nandlab.board.vm import Vm, begun
 from nandlab.catalog.board import JOB_BYTES, BoardModel
 from nandlab.kit.kit import kit
 from nandlab.kit.lock import Lock
 from nandlab.kit.needs import Brought, bring, material
-
-CONSOLE_TAIL_LINES = 80
-CHANNEL_POLL_S = 0.2
-ANSWER_S = 30
-"""How long QEMU may take to open its monitor."""
-SOCKET_FOLDER_MAX = 107 - len(f"/{PREFIX}12345678/qmp")
-"""The longest folder that a scratch folder with the monitor's socket may be in: a socket's path has
-107 bytes at most."""
-NOTHING: Mapping[int, bytes] = MappingProxyType({})
-
-
-def _lines(console: Path) -> list[str]:
-    text = console.read_bytes().decode(errors="replace") if console.exists() else ""
-    return text.replace("\r", "").splitlines()
-
-
-class _Vm:
-    """One QEMU process, with its QMP connection, store and files; ended by its context."""
-
-    def __init__(
-        self, folder: Path, process: asyncio.subprocess.Process, qmp: QMPClient, store: Store
-    ) -> None:
-        self.folder = folder
-        self.store = store
-        self.process = process
-        self.qmp = qmp
-        self.reader = ChannelReader()
-        self.events = EventListener()
-        qmp.register_listener(self.events)
-
-    @property
-    def console(self) -> Path:
-        return self.folder / "console"
-
-    @property
-    def channel(self) -> Path:
-        return self.folder / "channel"
-
-    def read_channel(self) -> None:
-        """Feeds the reader what is new on the status channel."""
-        with self.channel.open("rb") as f:
-            f.seek(self.reader.taken)
-            self.reader.feed(f.read())
-
-    def lost(self, reason: str = "") -> BoardLost:
-        """The error that the board is gone: why, by the channel, else by the caller or the console.
-
-        The console comes last: it ends the same way whatever made init end.
-        """
-        self.read_channel()
-        console = _lines(self.console)
-        why = self.reader.trouble or reason or _why_gone(console)
-        failed = (s.step for s in self.reader.steps if not s.ok)
-        step = next(failed, self.reader.running)
-        if why == OUT_OF_MEMORY and step:
-            why += f" in step {step}"
-        return BoardLost(why, console[-CONSOLE_TAIL_LINES:])
-
-    async def doorbell(self) -> None:
-        """Waits until the guest rings; BoardLost if it stops without ringing."""
-        try:
-            async for event in self.events:
-                if event["event"] == "GUEST_PANICKED":
-                    return
-                if event["event"] in ("SHUTDOWN", "RESET"):
-                    break
-        except (QMPError, EOFError):
-            pass
-        raise self.lost()
-
-
-def _why_gone(console: list[str]) -> str:
-    text = "\n".join(console)
-    if "System is deadlocked on memory" in text or "panic_on_oom" in text:
-        return OUT_OF_MEMORY
-    if "Kernel panic" in text:
-        line = next(line for line in console if "Kernel panic" in line)
-        return "the board's kernel panicked: " + line.partition("Kernel panic - ")[2]
-    return "the board stopped by itself"
-
-
-def _short() -> str | None:
-    """A folder for sockets; None: the usual one will do, since its path is not too long."""
-    return "/tmp" if len(os.fsencode(tempfile.gettempdir())) > SOCKET_FOLDER_MAX else None
-
-
-@asynccontextmanager
-async def _vm(
-    machine: Machine,
-    *extra: str,
-    state: Path,
-    carried: Mapping[int, bytes] = NOTHING,
-    on_terminal: bool = False,
-    keys: int | None = None,
-) -> AsyncIterator[_Vm]:
-    with (
-        scratch(_short()) as folder,
-        Store(machine.model) as store,
-    ):
-        for address, content in carried.items():
-            store.put(address, content)
-        console = "mon:stdio" if on_terminal else f"file:{HERE / 'console'}"
-        serial = ["-serial", console, "-serial", f"file:{HERE / 'channel'}"]
-        qmp = QMPClient("nandlab")
-        await qmp.start_server(str(folder / "qmp"))
-        process = await asyncio.create_subprocess_exec(
-            *machine.command(folder, state, *serial, *extra),
-            stdin=keys if on_terminal else subprocess.DEVNULL,
-            stdout=None if on_terminal else subprocess.DEVNULL,
-            stderr=(folder / "stderr").open("w"),
-            start_new_session=True,
-            pass_fds=(store.appear(folder),),
-        )
-        if keys is not None:
-            os.close(keys)
-        try:
-            await _accept(qmp, process, folder)
-            yield _Vm(folder, process, qmp, store)
-        finally:
-            await _end(process, qmp)
-
-
-async def _accept(qmp: QMPClient, process: asyncio.subprocess.Process, folder: Path) -> None:
-    accepting = asyncio.ensure_future(qmp.accept())
-    ended = asyncio.ensure_future(process.wait())
-    await asyncio.wait({accepting, ended}, timeout=ANSWER_S, return_when=asyncio.FIRST_COMPLETED)
-    ended.cancel()
-    if accepting.done() and not accepting.exception():
-        return
-    accepting.cancel()
-    with contextlib.suppress(asyncio.CancelledError, QMPError, EOFError, OSError):
-        await accepting
-    said = (folder / "stderr").read_text().strip() or f"no answer within {ANSWER_S} s"
-    raise NandlabError(f"QEMU did not start: {said}")
-
-
-async def _end(process: asyncio.subprocess.Process, qmp: QMPClient) -> None:
-    with contextlib.suppress(ProcessLookupError):
-        process.kill()
-    await process.wait()
-    with contextlib.suppress(QMPError, EOFError, OSError):
-        await qmp.disconnect()
 
 
 class QemuBoard:
@@ -243,21 +93,106 @@ class QemuBoard:
 
     async def run(self, job: Job, on_step: Callable[[str], None] | None = None) -> JobRecord:
         """Restores the board with the job in its store, and waits for the job's end."""
-        async with self._given(job) as vm:
-            vm.reader, memory = ChannelReader(on_step), Curve()
-            limit = self.machine.model.trial_deadline_s
-            try:
-                async with asyncio.timeout(limit):
-                    await self._go_on(vm)
-                    await _first(vm.doorbell(), _follow(vm, memory))
-            except TimeoutError:
-                raise vm.lost(f"the board gave no answer within {limit} s of host time") from None
-            vm.read_channel()
-            if not vm.reader.done:
-                raise vm.lost("the board stopped before its job was done")
-            brought = vm.store.got(job.cargo.back_address) if job.cargo else None
-            steps, available = tuple(vm.reader.steps), vm.reader.available
-            return JobRecord(steps, tuple(memory.samples), brought, available)
+        if job.setup is not None:
+            return await self._run_member(job, job.setup, on_step)
+        async with self._restored(self._carried(job), on_step) as vm:
+            await vm.rung(self._limit_s)
+            return _record(vm, job)
+
+    @property
+    def _limit_s(self) -> int:
+        return self.machine.model.trial_deadline_s
+
+    async def _run_member(
+        self, job: Job, setup: Setup, on_step: Callable[[str], None] | None
+    ) -> JobRecord:
+        """Runs a job from the saved state after its setup, which is made if it can be.
+
+        Where another process makes it, where there is no room for it, and on a board that does not
+        repeat, the job runs its setup itself: its record is the same.
+        """
+        model = self.machine.model
+        carried = self._carried(job, staged.first(job, setup, model))
+        piece = staged.second(job, setup)
+        if len(piece) + HEAD_BYTES > staged.LATER_BYTES:
+            raise NandlabError(
+                f"what a job brings after its setup is {len(piece)} bytes; a board takes "
+                f"{staged.LATER_BYTES}"
+            )
+        later = {staged.address(model): piece}
+        try:
+            if self.deterministic and states.limit_bytes():
+                inputs = self._led_to(carried)
+                record = await self._from_state(job, inputs, later, on_step)
+                if record is None and await self._save_state(job, inputs, carried, on_step):
+                    record = await self._from_state(job, inputs, later, on_step)
+                if record is not None:
+                    return record
+            async with self._restored({**carried, **later}, on_step) as vm:
+                await self._to_state(vm, job)
+                await vm.go_on()
+                await vm.rung(self._limit_s)
+                return _record(vm, job)
+        except _SetupFailed as failed:
+            return failed.record
+
+    def _led_to(self, carried: Mapping[int, bytes]) -> dict[str, Any]:
+        """All that decides the state after a setup."""
+        given = {f"{address:#x}": bytes_digest(content) for address, content in carried.items()}
+        return {"booted": _inputs(self.machine), "given": given}
+
+    async def _from_state(
+        self,
+        job: Job,
+        inputs: dict[str, Any],
+        later: Mapping[int, bytes],
+        on_step: Callable[[str], None] | None,
+    ) -> JobRecord | None:
+        """Runs what follows a job's setup from the saved state; None: there is none."""
+        async with AsyncExitStack() as stack:
+            with states.found(inputs) as state:
+                if state is None:
+                    return None
+                incoming = begun(self.machine, state=state.folder)
+                vm = await stack.enter_async_context(incoming)
+                vm.reader = ChannelReader(on_step)
+                state.lay_out(vm)
+                for address, content in later.items():
+                    vm.store.put(address, content)
+                await vm.restore()
+            await vm.go_on()
+            await vm.rung(self._limit_s)
+            return _record(vm, job)
+
+    async def _save_state(
+        self,
+        job: Job,
+        inputs: dict[str, Any],
+        carried: Mapping[int, bytes],
+        on_step: Callable[[str], None] | None,
+    ) -> bool:
+        """Runs a job's setup and saves the state after it; whether there is one now."""
+        try:
+            with making(states.KIND, inputs) as work:
+                if work is None:
+                    return False
+                async with self._restored(carried, on_step, saves=work) as vm:
+                    await self._to_state(vm, job)
+                    await states.save(vm, work)
+        except OSError as e:
+            if e.errno != errno.ENOSPC:
+                raise
+            return False
+        trim(states.KIND, states.limit_bytes())
+        return True
+
+    async def _to_state(self, vm: Vm, job: Job) -> None:
+        """Waits until the setup of a running job is over; _SetupFailed if it does not end well."""
+        await vm.rung(self._limit_s)
+        if vm.reader.done:
+            raise _SetupFailed(_record(vm, job))
+        if vm.reader.trouble or vm.reader.running != BEGIN_MEMBER:
+            raise vm.lost("the board stopped before its job was done")
 
     async def shell(
         self, keys: int | None = None, ready: Callable[[], None] = lambda: None
@@ -267,89 +202,80 @@ class QemuBoard:
         keys: a file descriptor to read what is typed from; it is closed. ready: called when the
         board takes it.
         """
-        async with self._given(Job(), on_terminal=True, keys=keys) as vm:
-            await self._go_on(vm)
+        carried = self._carried(Job())
+        async with self._restored(carried, on_terminal=True, keys=keys) as vm:
             ready()
             await vm.process.wait()
 
-    def _given(
-        self, job: Job, *, on_terminal: bool = False, keys: int | None = None
-    ) -> AbstractAsyncContextManager[_Vm]:
-        """A machine that awaits the saved state; its store has a job with programs and cargo."""
+    def _carried(self, job: Job, piece: Job | None = None) -> dict[int, bytes]:
+        """A job's archive and cargo, by physical address; piece: what its archive has of it."""
         brought = self.programs(job)
         taken = sorted(self.machine.commands & brought.keys())
         if taken:
             raise UsageError(f"{taken[0]} is a command of the board itself: rename your program")
-        archive = job.archive(brought, self.machine.modules.of(job))
-        if len(archive) + HEAD_BYTES > JOB_BYTES:
-            raise NandlabError(f"a job of {len(archive)} bytes; a board takes {JOB_BYTES}")
+        archive = (piece or job).archive(brought, self.machine.modules.of(job))
+        most = JOB_BYTES - (staged.LATER_BYTES if piece else 0)
+        if len(archive) + HEAD_BYTES > most:
+            raise NandlabError(f"a job of {len(archive)} bytes; a board takes {most}")
         carried = {self.machine.model.job_start: archive}
         if job.cargo:
             carried |= {job.cargo.at(i): each for i, each in enumerate(job.cargo.contents)}
-        words = ("-incoming", "defer")
-        return _vm(
-            *(self.machine, *words),
+        return carried
+
+    @asynccontextmanager
+    async def _restored(
+        self,
+        carried: Mapping[int, bytes],
+        on_step: Callable[[str], None] | None = None,
+        *,
+        saves: Path | None = None,
+        on_terminal: bool = False,
+        keys: int | None = None,
+    ) -> AsyncIterator[Vm]:
+        """The booted board, restored and running, with these contents in its store; see begun()."""
+        async with begun(
+            self.machine,
             state=self.snapshot,
+            saves=saves,
             carried=carried,
             on_terminal=on_terminal,
             keys=keys,
-        )
-
-    async def _go_on(self, vm: _Vm) -> None:
-        """Loads the saved state into a waiting machine, and lets it run."""
-        await _without_store(vm)
-        await vm.qmp.execute("migrate-incoming", {"uri": f"exec:cat {STATE / 'state'}"})
-        await _restored(vm)
-        await vm.qmp.execute("cont")
+        ) as vm:
+            vm.reader = ChannelReader(on_step)
+            await vm.restore()
+            await vm.go_on()
+            yield vm
 
 
-async def _without_store(vm: _Vm) -> None:
-    """Excludes the store, which is a file of the host's, from a state that is saved or loaded."""
-    without = {"capability": "x-ignore-shared", "state": True}
-    await vm.qmp.execute("migrate-set-capabilities", {"capabilities": [without]})
+class _SetupFailed(Exception):
+    """A step of a job's setup failed: the job is over, and this is its record."""
+
+    def __init__(self, record: JobRecord) -> None:
+        super().__init__()
+        self.record = record
 
 
-async def _restored(vm: _Vm) -> None:
-    """Waits until the saved state is loaded."""
-    while True:
-        status = await vm.qmp.execute("query-status")
-        if isinstance(status, dict) and status["status"] != "inmigrate":
-            break
-        await asyncio.sleep(0.01)
-
-
-async def _first(*waits: Coroutine[Any, Any, None]) -> None:
-    """Waits until one coroutine ends, then cancels the others; raises what that one raised."""
-    tasks = [asyncio.ensure_future(wait) for wait in waits]
-    try:
-        done, _ = await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
-    finally:
-        for task in tasks:
-            task.cancel()
-    for task in done:
-        task.result()
-
-
-async def _follow(vm: _Vm, memory: Curve) -> None:
-    """Feeds the reader while the job runs, so that steps show at once; samples QEMU's memory.
-
-    Ends when the channel tells of trouble: the board may not stop by itself then.
-    """
-    while vm.reader.trouble is None:
-        memory.add(resident(vm.process.pid))
-        await asyncio.sleep(CHANNEL_POLL_S)
-        vm.read_channel()
+def _record(vm: Vm, job: Job) -> JobRecord:
+    """The record of a job that is done; BoardLost if it is not."""
+    if not vm.reader.done:
+        raise vm.lost("the board stopped before its job was done")
+    for step in vm.reader.steps:
+        if step.step == BEGIN_MEMBER and not step.ok:
+            raise vm.lost(step.failure())
+    brought = vm.store.got(job.cargo.back_address) if job.cargo else None
+    steps = tuple(step for step in vm.reader.steps if step.step != BEGIN_MEMBER)
+    return JobRecord(steps, tuple(vm.memory.samples), brought, vm.reader.available)
 
 
 async def _boot(
-    machine: Machine, work: Path, then: Callable[[_Vm], Coroutine[Any, Any, None]] | None = None
+    machine: Machine, work: Path, then: Callable[[Vm], Coroutine[Any, Any, None]] | None = None
 ) -> int:
     """Boots the board and does ``then``; the bytes of RAM that were available when it was ready.
 
     work: the folder that it may save its state in. BoardLost if it does not boot; UsageError if
     that is for want of memory.
     """
-    async with _vm(machine, state=work) as vm:
+    async with begun(machine, saves=work) as vm:
         try:
             async with asyncio.timeout(machine.model.boot_deadline_s):
                 await vm.doorbell()
@@ -369,10 +295,8 @@ async def _boot(
 async def boot_and_save(machine: Machine, work: Path) -> None:
     """Boots the board and saves its state in the folder ``work``; raises what _boot does."""
 
-    async def save(vm: _Vm) -> None:
-        await _without_store(vm)
-        await vm.qmp.execute("migrate", {"uri": f"exec:cat > {STATE / 'state'}"})
-        await _until_saved(vm, work)
+    async def save(vm: Vm) -> None:
+        await vm.save(work)
         vm.read_channel()
         (work / "kernel.txt").write_text(f"{vm.reader.kernel}\n")
 
@@ -407,19 +331,6 @@ def _inputs(machine: Machine) -> dict[str, str | list[str]]:
         "initrd": file_digest(machine.initrd),
         "tools": machine.kit.tools.key,
     }
-
-
-async def _until_saved(vm: _Vm, work: Path) -> None:
-    while True:
-        state = await vm.qmp.execute("query-migrate")
-        status = state["status"] if isinstance(state, dict) and "status" in state else "none"
-        if status == "completed":
-            return
-        if status in ("failed", "cancelled"):
-            if shutil.disk_usage(work).free < vm.store.board.kernel_bytes:
-                raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(work / "state"))
-            raise NandlabError(f"QEMU could not save the board's state: {state}")
-        await asyncio.sleep(0.02)
 
 
 def open_board(

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import ipaddress
 import re
+import ssl
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -59,10 +60,33 @@ def read(words: str, *, insecure: bool = False) -> Address:
 def _from_file(path: Path, insecure: bool) -> Address:
     told = validate(read_toml(path), CampaignFile, str(path))
     tls = told.tls and Certificates(**{k: path.parent / v for k, v in told.tls})
-    for what, file in tls or ():
+    if tls is not None:
+        _refuse_no_certificates(tls, path)
+    return _checked(told.scheduler, tls, f"{path}: scheduler", insecure)
+
+
+def _refuse_no_certificates(tls: Certificates, path: Path) -> None:
+    """UsageError if TLS cannot begin with these files; who answers tells if they are believed."""
+    for what, file in tls:
         if not file.is_file():
             raise UsageError(f"{path}: tls.{what}: {file}: no such file")
-    return _checked(told.scheduler, tls, f"{path}: scheduler", insecure)
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    try:
+        context.load_verify_locations(tls.ca)
+    except (ssl.SSLError, OSError) as e:
+        raise UsageError(f"{path}: tls.ca: {tls.ca}: no certificate in PEM: {_why(e)}") from None
+    try:
+        context.load_cert_chain(tls.cert, tls.key, password="")
+    except (ssl.SSLError, OSError) as e:
+        raise UsageError(
+            f"{path}: tls.cert and tls.key: {tls.cert} and {tls.key} are no certificate with its "
+            f"key, in PEM and without a password: {_why(e)}"
+        ) from None
+
+
+def _why(error: OSError) -> str:
+    """What OpenSSL says, without the place in Python's source."""
+    return re.sub(r" \(_ssl\.c:\d+\)", "", error.strerror or str(error))
 
 
 def _checked(address: str, tls: Certificates | None, where: str, insecure: bool) -> Address:

@@ -15,6 +15,7 @@ from nandlab.cli.cache import cache_app
 from nandlab.cli.check import check
 from nandlab.cli.chip import chip_app
 from nandlab.cli.compare import compare
+from nandlab.cli.faults import faults
 from nandlab.cli.image import image_app
 from nandlab.cli.man import man
 from nandlab.cli.merge import merge
@@ -75,6 +76,7 @@ def plan(study: StudyArgument, board: BoardOption = None) -> None:
 app.command()(run)
 app.command()(show)
 app.command()(powercut)
+app.command()(faults)
 
 
 @app.command()

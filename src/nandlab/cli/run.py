@@ -36,8 +36,14 @@ JobsOption = Annotated[
 ]
 ProgressOption = Annotated[Style, typer.Option(help="auto: bar on a terminal, plain elsewhere")]
 AnewOption = Annotated[
-    bool,
-    typer.Option("--anew", help="take no trial from results/store; run all that the run lacks"),
+    bool, typer.Option("--anew", help="take no trial from the store; run all that the run lacks")
+]
+StoreOption = Annotated[
+    Path | None,
+    typer.Option(
+        help="folder of finished trials, which runs on other machines may share; default: "
+        "results/store"
+    ),
 ]
 LockedOption = Annotated[
     bool, typer.Option("--locked", help="refuse to run if the locked packages are not to be had")
@@ -62,6 +68,8 @@ class How:
     accel: Accel = Accel.tcg
     on: Address | None = None
     """Where the trials are run; None: here."""
+    store: Path | None = None
+    """The folder of finished trials; None: results/store."""
 
     def run(
         self,
@@ -90,7 +98,7 @@ class How:
         head = runner.head(study, specs, there)
         refuse(head)
         folder = runner.open_folder(head, self.out)
-        store = None if self.anew else Store(RESULTS / "store")
+        store = None if self.anew else Store(self.store or RESULTS / "store")
         with folder.held():
             wanted = runner.with_images(folder, part(specs), there, Maker(there), store)
             watch = watcher(self.progress)
@@ -121,11 +129,13 @@ class How:
 
 def away(on: str | None, insecure: bool, yaffs2_source: Path | None) -> Address | None:
     """Where trials are to be run if not here; UsageError where they cannot be."""
-    if on is None:
-        return None
     from nandlab.base.errors import UsageError
     from nandlab.campaign import address
 
+    if on is None:
+        if insecure:
+            raise UsageError("--insecure is said of a scheduler: name it by --on")
+        return None
     if importlib.util.find_spec("distributed") is None:
         raise UsageError("--on needs Dask: pip install 'nandlab[distributed]'")
     if yaffs2_source is not None:
@@ -153,6 +163,7 @@ def run(  # noqa: PLR0913 - the command line's own options
     progress: ProgressOption = "auto",
     yaffs2_source: Yaffs2Option = None,
     anew: AnewOption = False,
+    store: StoreOption = None,
     locked: LockedOption = False,
     on: Annotated[
         str | None,
@@ -170,7 +181,8 @@ def run(  # noqa: PLR0913 - the command line's own options
     The last line of output is the run's folder. The exit status is 1 if a trial failed.
     A run can be interrupted and started again: finished trials are kept and never rewritten.
     A trial that another run has finished (same board, kernel, programs, steps and seed) is taken
-    from results/store, and its file names that run; --anew runs it again.
+    from results/store, and its file names that run; --anew runs it again. --store has another
+    folder for them, which runs on several machines may share at the same time.
     A run goes member by member. A member is every configuration with one seed and phase offset.
     --members 1 runs the first member only; the same command without it goes on with the others.
     --shard 1/3, 2/3 and 3/3 run a third each, on three machines; nandlab merge makes one run.
@@ -178,6 +190,7 @@ def run(  # noqa: PLR0913 - the command line's own options
     The board is made of the packages that boards.lock names. Where these are not to be had, the
     newest are taken, and every result says so; --locked refuses instead.
     """
+    from nandlab.base.errors import UsageError
     from nandlab.plan.shard import Shard
     from nandlab.plan.study import find, read
     from nandlab.trial.run import order
@@ -185,7 +198,9 @@ def run(  # noqa: PLR0913 - the command line's own options
     read_study = read(find(study), board)
     only = Shard.read(shard) if shard else Shard(1, 1)
     where = away(on, insecure, yaffs2_source)
-    how = How(out, jobs, progress, yaffs2_source, anew, locked, accel, where)
+    if anew and store is not None:
+        raise UsageError("--anew and --store: --anew uses no store; leave one of them out")
+    how = How(out, jobs, progress, yaffs2_source, anew, locked, accel, where, store)
     folder = how.run(read_study, lambda s: only.part(order(s, read_study.members(members))))
     failed = [t for t in folder.trials() if not t.ok]
     for trial in failed:

@@ -61,6 +61,7 @@ def expand(
             state=state,
             seed=seed,
             phase_offset_ms=offset,
+            setup_seed=m.setup_seed,
             measure=measured.measure,
             memory_series=measured.memory_series,
             parts=measured.parts,

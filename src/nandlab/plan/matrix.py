@@ -206,6 +206,18 @@ class Matrix(Strict):
         "offset, the second at the second",
     )
 
+    setup_seed: Seed | None = Field(
+        default=None,
+        description="seed of faults and ageing in all members: these then begin after one setup of "
+        "each configuration, whose state is saved; absent: each has a setup of its own",
+    )
+
+    @model_serializer(mode="wrap")
+    def _without_what_is_not_asked(self, dump: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        """Without a setup's seed it is written as before there was one: its runs keep their ids."""
+        told: dict[str, Any] = dump(self)
+        return {k: v for k, v in told.items() if k != "setup_seed" or v is not None}
+
     @model_validator(mode="after")
     def _pairs_are_whole(self) -> Matrix:
         if self.ensemble == "paired" and len(self.seeds) != len(self.phase_offsets_ms):

@@ -78,6 +78,9 @@ class TrialSpec(Medium):
     """What the chip holds before the first mount; None: it is erased."""
     state: StateChoice
     phase_offset_ms: float
+    setup_seed: int | None = None
+    """Seed of faults and ageing; what they lead to is shared by the members of an ensemble, whose
+    seeds and offsets begin there. None: each member has a setup of its own."""
     measure: list[Measure] = Field(default=[])
     memory_series: MemorySeries | None = None
     """None: no series is measured."""
@@ -94,6 +97,12 @@ class TrialSpec(Medium):
     def aged(self) -> bool:
         """Whether the flash is to hold data before the workload."""
         return bool(self.state.valid or self.state.invalid)
+
+    def at_setup(self) -> TrialSpec:
+        """The trial as its setup has it, whose seed may not be the load's."""
+        if self.setup_seed is None:
+            return self
+        return self.model_copy(update={"seed": self.setup_seed})
 
     def configuration(self) -> str:
         """An id that the members of one ensemble share, and no other trial has."""
@@ -113,8 +122,9 @@ class TrialSpec(Medium):
             self.state.model_dump(),
             self.seed,
             self.phase_offset_ms,
-            *self.faults.parameters(self.seed).items(),
+            *self.faults.parameters(self.at_setup().seed).items(),
             *([["latency", self.latency]] if self.latency != "typical" else []),
+            *([["setup_seed", self.setup_seed]] if self.setup_seed is not None else []),
             *([["image", self.image.sha256]] if self.image else []),
             *([["measure", self.measure]] if self.measure else []),
             *([self.memory_series.model_dump()] if self.memory_series else []),
@@ -140,5 +150,6 @@ class TrialSpec(Medium):
         words += [f"from {self.image.name}"] if self.image else []
         words += [self.state.name]
         words += ["maximum latencies"] if self.latency == "maximum" else []
+        words += [f"setup of seed {self.setup_seed}"] if self.setup_seed is not None else []
         words += [f"seed {self.seed}", f"+{self.phase_offset_ms:g} ms"]
         return " ".join(words)

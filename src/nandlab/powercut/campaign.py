@@ -26,8 +26,8 @@ from nandlab.powercut.job import CUT, Points, chip_module, job
 from nandlab.powercut.loads import Loads
 
 FORMAT = 1
-LOADS_A_PIECE = 8
-STRIDE = 8
+LOADS_A_PIECE = 64
+STRIDE = 4
 """A load that is alone is cut in so many pieces, each every so many operations."""
 CRASH, HANG = "kernel crash", "hang"
 NO_ANSWER = "the board gave no answer"
@@ -145,6 +145,7 @@ def head_of(campaign: Campaign, board: QemuBoard) -> dict[str, Any]:
         "board": on.board.name,
         "kernel": board.identity["kernel"],
         "load": campaign.loads.name,
+        "program": campaign.loads.program,
         "points": asdict(campaign.points),
         "pieces": len(campaign.pieces()),
     }

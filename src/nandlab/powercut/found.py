@@ -12,6 +12,12 @@ from typing import Any
 
 from nandlab.base.errors import UsageError
 
+FAULTS = "faultcheck"
+"""The board's program of faults."""
+ERRORS = ("unmountable", "unreadable", "not writable")
+TOLD = " (an error of a page that cannot be read)"
+"""Ends the name of a class that is no loss in silence."""
+
 
 @dataclass
 class Class:
@@ -41,6 +47,8 @@ class Found:
     """Operations of each load that were cut, by its title."""
     recorded: dict[str, int] = field(default_factory=dict)
     """Operations that each load has."""
+    recording: dict[str, str] = field(default_factory=dict)
+    """A digest of what each load's recording has, the same in all pieces."""
     refused: dict[str, str] = field(default_factory=dict)
     """Loads that the file system does not take, and why."""
     classes: dict[str, Class] = field(default_factory=dict)
@@ -53,10 +61,21 @@ class Found:
     def whole(self) -> bool:
         return bool(self.done == self.head["pieces"])
 
+    @property
+    def faulty(self) -> bool:
+        """Whether the chip failed, instead of its power."""
+        return bool(self.head.get("program") == FAULTS)
+
+    @property
+    def faults(self) -> list[Class]:
+        """The classes that nothing excuses."""
+        return [each for name, each in self.classes.items() if not name.endswith(TOLD)]
+
     def again(self, one: Class) -> str:
         """The command that repeats a class's first point alone on a fresh board."""
         head = self.head
-        words = ["nandlab", "powercut", "--fs", head["filesystem"], "--load", head["load"]]
+        verb = "faults" if self.faulty else "powercut"
+        words = ["nandlab", verb, "--fs", head["filesystem"], "--load", head["load"]]
         words += ["--chip", head["chip"], "--partition-mib", f"{head['partition_mib']:g}"]
         words += ["--board", head["board"]]
         for option in head["changed"].items():
@@ -94,12 +113,22 @@ def _add(found: Found, load: dict[str, Any]) -> None:
         return
     found.recorded[title] = load["operations"]
     found.kinds[title] = load["kinds"]
+    _same_recording(found, title, load.get("recording", ""))
     mine = found.outcomes.setdefault(title, {})
     for variant, letters in load["outcomes"].items():
         mine[variant] = _merged(mine.get(variant, " " * len(letters)), letters)
     found.cut[title] = sum(
         any(letters[k] != " " for letters in mine.values()) for k in range(load["operations"])
     )
+
+
+def _same_recording(found: Found, title: str, recording: str) -> None:
+    """Each piece records a load anew; its points are those of the others only if it is the same."""
+    first = found.recording.setdefault(title, recording)
+    if first != recording:
+        what = f"a piece recorded {recording}, another {first}"
+        told = {"class": "another recording", "count": 1, "first": "0:before:1", "what": what}
+        _count(found, title, told)
 
 
 def _merged(one: str, other: str) -> str:
@@ -115,7 +144,10 @@ def _count(found: Found, title: str, told: dict[str, Any]) -> None:
 
 
 def _name(told: dict[str, Any]) -> str:
-    """The class, and whether only a chip whose cells are unstable shows it."""
+    """The class, and whether only a chip whose cells are unstable shows it, or an error was told
+    of a page that cannot be read."""
+    if ":beyond:" in told["first"] and told["class"] in ERRORS:
+        return f"{told['class']}{TOLD}"
     unstable = ":unstable:" in told["first"]
     return f"{told['class']} (unstable cells)" if unstable else str(told["class"])
 
@@ -128,9 +160,15 @@ def lines(found: Found) -> Iterator[str]:
     if not found.whole:
         yield f"incomplete: {found.done} of {head['pieces']} pieces are done; run it again"
     cut, recorded = sum(found.cut.values()), sum(found.recorded.values())
-    yield f"operations cut: {cut}/{recorded}, in {len(found.recorded)} loads"
-    yield f"points: {found.points}, and {found.recovery_points} in the mounts after them"
+    if found.faulty:
+        kinds = ", ".join(head["points"]["variants"])
+        yield f"points: {found.points}, in {len(found.recorded)} loads ({kinds})"
+    else:
+        yield f"operations cut: {cut}/{recorded}, in {len(found.recorded)} loads"
+        yield f"points: {found.points}, and {found.recovery_points} in the mounts after them"
     yield f"held: {found.held}"
+    yield f"recordings: {len(found.recording)}, each the same in all pieces"
+    yield "the chip, spare area included: after all points of a load as before them"
     if found.refused:
         why = ", ".join(sorted(set(found.refused.values())))
         yield f"loads that it does not take: {len(found.refused)} ({why})"

@@ -46,6 +46,8 @@ class Points:
     variants: tuple[str, ...] = VARIANTS
     seed: int = 1
     seeds: int = 1
+    repeat: int = 1
+    """Times that each point is judged; each must give the same verdict."""
     recovery: bool = False
     """Whether each operation of the mount after a cut is cut too."""
     plant: tuple[str, ...] = ()
@@ -55,6 +57,7 @@ class Points:
         """As cutcheck's options."""
         found = ["--first-load", f"{self.first_load}", "--from", f"{self.first}"]
         found += ["--every", f"{self.every}", "--seed", f"{self.seed}", "--seeds", f"{self.seeds}"]
+        found += ["--repeat", f"{self.repeat}"]
         if self.last_load is not None:
             found += ["--last-load", f"{self.last_load}"]
         if self.last is not None:
@@ -69,23 +72,22 @@ def subject(on: Medium) -> list[str]:
     commands = on.commands(*on.filesystem.mount_commands(on.options)).split(" && ")
     at = next(i for i, each in enumerate(commands) if each.startswith("mount "))
     _, _, kind, _, options, source, _ = commands[at].split()
-    before, ubi = [], False
+    module, ubi = "", False
     for command in commands[:at]:
         if UBIATTACH.fullmatch(command):
             ubi = True
+        elif command.startswith("modprobe ") and not module:
+            module = command.removeprefix("modprobe ")
         elif command.startswith("ubiattach"):
             raise UsageError(f"powercut: {command}: only the default reserve of UBI can be cut")
         else:
-            before.append(command)
+            raise UsageError(f"powercut: {command}: not done before a mount that is cut")
     if commands[at + 1 :]:
         raise UsageError(f"powercut: {commands[at + 1]}: not set in a mount that is cut")
-    after = [on.commands(each) for each in on.filesystem.unmount]
-    after = [each for each in after if not each.startswith(("umount ", "ubidetach "))]
     words = ",".join(word for word in options.split(",") if word != "rw")
     found = ["--type", kind, "--source", source, "--options", words]
     found += ["--ubi", "0"] if ubi else []
-    found += ["--before", " && ".join(before)] if before else []
-    return found + (["--after", " && ".join(after)] if after else [])
+    return found + (["--module", module] if module else [])
 
 
 def chip_module(board: QemuBoard) -> dict[str, bytes]:
@@ -117,7 +119,7 @@ def load_chip(on: Medium, module: dict[str, bytes]) -> Step:
 
 def job(on: Medium, loads: Loads, points: Points, module: dict[str, bytes]) -> Job:
     """Makes the file system, lets it come to rest, and cuts."""
-    words = ["cutcheck", *subject(on), *points.words(), "./loads"]
+    words = [loads.program, *subject(on), *points.words(), "./loads"]
     steps = [load_chip(on, module), modules(on), *formats(on)]
     steps += [mount(on), rest(on), unmount(on)]
     steps.append(Step(CUT, shlex.join(words), DEADLINE_S))

@@ -3,6 +3,8 @@
 
 ``ace1`` and ``ace2`` are every sequence of one and two calls of a bounded set on two small files
 and three folders, ended by a sync of some kind or none: the way of CrashMonkey's ACE.
+``ace3`` is a sample of those of three, each call kept in a way that is drawn. ``open-files``
+changes files that stay open, or that a mapping wrote, and makes the file system read-only and back.
 ``small-files`` is one longer load of many small files, in the manner of FFSMark. Others are read
 from a file.
 """
@@ -19,6 +21,7 @@ from nandlab.base.errors import UsageError
 KINDS = {
     **{"create": 1, "mkdir": 1, "unlink": 1, "rmdir": 1, "fsync": 1, "fsyncdir": 1},
     **{"rename": 2, "link": 2, "write": 3, "swrite": 3, "mwrite": 3, "truncate": 2, "sync": 0},
+    **{"readonly": 0, "open": 1, "close": 1, "damage": 0},
 }
 """Words after each kind of call."""
 BASE = (
@@ -46,6 +49,9 @@ CALLS = (
 FILES, FILE_BYTES_MAX, SYNC_EVERY = 40, 10_000, 5
 TRANSACTIONS = 60
 SEED = 1
+PROGRAM = "cutcheck"
+TRIPLES = 200
+"""Sequences of ``ace3``."""
 
 
 @dataclass(frozen=True)
@@ -63,6 +69,8 @@ class Loads:
     name: str
     base: tuple[str, ...]
     loads: tuple[Load, ...]
+    program: str = PROGRAM
+    """Of the board, that plays and judges them."""
 
     def text(self) -> str:
         """The file that cutcheck reads."""
@@ -183,6 +191,46 @@ def ace2() -> Loads:
     return Loads("ace2", BASE, tuple(found))
 
 
+def ace3(seed: int = SEED, count: int = TRIPLES) -> Loads:
+    """A sample of three calls in a row, each kept in a way that is drawn, or not at all."""
+    draw = random.Random(seed)
+    start = {word for call in BASE for word in call.split()[1:2]}
+    found: dict[str, Load] = {}
+    while len(found) < count:
+        there, made = start, list[str]()
+        keepers = list[str]()
+        for _ in range(3):
+            can = [(c, after) for c in CALLS if (after := _there_after(there, c)) is not None]
+            call, there = draw.choice(can)
+            keeper, kept = draw.choice(list(_keepers(call, there)))
+            made += [call, *kept]
+            keepers.append(f"{call} ({keeper})")
+        title = ", ".join(keepers)
+        found.setdefault(title, Load(title, tuple(made)))
+    return Loads("ace3", BASE, tuple(found.values()))
+
+
+def open_files() -> Loads:
+    """Changes of a file that stays open, by write and by mapping, kept in each way."""
+    changes = [call for call in CALLS if call.split()[0] in ("write", "mwrite")]
+    found: list[Load] = []
+    for call in changes:
+        for keeper in ("sync", "fsync A/foo"):
+            calls = ("open A/foo", call, keeper, "create A/later", "fsync A/later", "close A/foo")
+            found.append(Load(_title((call,), f"held open, {keeper}"), calls))
+        again = (call, "readonly", "create A/later", "fsync A/later")
+        found.append(Load(_title((call,), "readonly"), again))
+    return Loads("open-files", BASE, tuple(found))
+
+
+def rewrite() -> Loads:
+    """Each call on a file whose pages, and those of its names, the load wrote itself before: what
+    is damaged then is in its way."""
+    before = ("write A/foo 0 8192", "write A/foo 8192 5000", "sync", "damage")
+    made = (Load(call, (*before, call, "sync")) for call in CALLS)
+    return Loads("rewrite", BASE, tuple(made))
+
+
 def small_files(seed: int = SEED) -> Loads:
     """Many small files, made, appended to, replaced and deleted, each fifth change synced."""
     draw = random.Random(seed)
@@ -220,5 +268,8 @@ def small_files(seed: int = SEED) -> Loads:
     return Loads("small-files", (), (Load("small files", tuple(calls)),))
 
 
-SETS: dict[str, Callable[[], Loads]] = {"ace1": ace1, "ace2": ace2, "small-files": small_files}
+SETS: dict[str, Callable[[], Loads]] = {
+    **{"ace1": ace1, "ace2": ace2, "ace3": ace3},
+    **{"open-files": open_files, "rewrite": rewrite, "small-files": small_files},
+}
 """Loads by their name."""

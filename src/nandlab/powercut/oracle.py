@@ -18,6 +18,10 @@ FOLDER = None
 """Stands for a folder where a file has its bytes."""
 Tree = Mapping[str, bytes | None]
 NEVER = 1 << 62
+SAME_WORD = (1 << 32) - 1
+"""What load.c of the program has: words of a write that compresses are drawn as this one."""
+ALL = ("sync", "readonly")
+"""Calls that keep all."""
 
 
 def _draw(state: int) -> int:
@@ -28,12 +32,17 @@ def _draw(state: int) -> int:
     return x ^ x >> 31
 
 
+def _word(call: int, at: int) -> bytes:
+    drawn = call // 2 % 2 or at % 8 == 0
+    return _draw((at if drawn else SAME_WORD) + (call << 32)).to_bytes(8, "little")
+
+
 @cache
 def bytes_of(call: int, at: int, count: int) -> bytes:
     """What a call of a load writes at an offset."""
     first, last = at // 8, (at + count + 7) // 8
-    words = b"".join(_draw(w + (call << 32)).to_bytes(8, "little") for w in range(first, last))
-    return bytes(b | 1 for b in words[at - 8 * first :][:count])
+    words = b"".join(_word(call, w) for w in range(first, last))
+    return words[at - 8 * first :][:count].replace(b"\0", b"\1")
 
 
 @dataclass(frozen=True)
@@ -61,8 +70,8 @@ def _after(state: State, call: int, kind: str, words: list[str]) -> State:
         files[call] = b"" if kind == "create" else FOLDER
     elif kind in ("rename", "link"):
         names[words[1]] = names[words[0]]
-        if kind == "rename":
-            del names[words[0]]
+        if kind == "rename" and state.names.get(words[1]) != names[words[0]]:
+            del names[words[0]]  # two names of one file stay, by POSIX
     elif kind in ("unlink", "rmdir"):
         del names[words[0]]
     elif numbers:
@@ -114,7 +123,8 @@ class Oracle:
             (
                 i
                 for i in range(last + 1)
-                if self.returned[i] <= operations and self.calls[i] in (["sync"], *ways)
+                if self.returned[i] <= operations
+                and (self.calls[i][0] in ALL or self.calls[i] in ways)
             ),
             default=-1,
         )
@@ -131,33 +141,46 @@ class Oracle:
         fit = {n for n in may if n is not None and self._fits(found[name], n, cut, last)}
         return fit, "" if fit else "is no file that it may be"
 
-    def _synced(self, number: int, cut: int, last: int) -> int:
-        """The last call that had returned and kept a file; -1: none."""
+    def _synced(self, number: int, cut: int, last: int, *kinds: str) -> list[int]:
+        """The calls that had returned and kept a file, in order."""
 
         def keeps(i: int) -> bool:
             kind, *words = self.calls[i]
-            of_it = kind in ("fsync", "swrite") and self.states[i].names.get(words[0]) == number
-            return self.returned[i] <= cut and (of_it or kind == "sync")
+            of_it = kind in kinds and self.states[i].names.get(words[0]) == number
+            return self.returned[i] <= cut and (of_it or kind in ALL)
 
-        return max((i for i in range(last + 1) if keeps(i)), default=-1)
+        return [i for i in range(last + 1) if keeps(i)]
 
     def _fits(self, content: bytes | None, number: int, cut: int, last: int) -> bool:
-        states = self.states[max(self._synced(number, cut, last), 0) : last + 1]
-        versions = [s.files[number] for s in states if number in s.files]
-        whole = [v for v in versions if v is not None]
+        since = max([0, *self._synced(number, cut, last, "fsync")])
+        versions = [(i, self.states[i].files.get(number)) for i in range(since, last + 1)]
+        whole = [(i, v) for i, v in versions if v is not None]
         if content is FOLDER or not whole:
             return content is FOLDER and not whole
-        if not min(map(len, whole)) <= len(content) <= max(map(len, whole)):
+        # an O_SYNC write keeps its own bytes, and no others of before
+        wrote = [
+            (i, int(self.calls[i][2]), int(self.calls[i][3]))
+            for i in self._synced(number, cut, last, "swrite")
+            if i > since and self.calls[i][0] == "swrite"
+        ]
+        least = [min(at + n, *(len(v) for k, v in whole if k >= i)) for i, at, n in wrote]
+        sizes = [len(v) for _, v in whole]
+        if not max([min(sizes), *least]) <= len(content) <= max(sizes):
             return False
-        return any(content == v for v in whole) or all(
-            any(byte == (v[i] if i < len(v) else 0) for v in whole)
-            for i, byte in enumerate(content)
+
+        def right(at: int, byte: int) -> bool:
+            first = max([since, *(i for i, a, n in wrote if a <= at < a + n)])
+            return any(byte == (v[at] if at < len(v) else 0) for i, v in whole if i >= first)
+
+        first = max([since, *(i for i, _, _ in wrote)])
+        return any(content == v for i, v in whole if i >= first) or all(
+            right(at, byte) for at, byte in enumerate(content)
         )
 
     def _nameless(self, held: Mapping[str, set[int]], cut: int, last: int) -> Iterator[str]:
         """Files that were kept under a name, have had one ever since, and have none."""
         for number in self.states[last].files:
-            since = self._synced(number, cut, last)
+            since = max([-1, *self._synced(number, cut, last, "fsync", "swrite")])
             span = self.states[max(since, 0) : last + 1]
             if since < 0 or not all(number in s.names.values() for s in span):
                 continue

@@ -7,11 +7,13 @@ should not. So some are drawn at random, by seed, and must say the same alone.
 
 from __future__ import annotations
 
+import json
 import random
 from collections.abc import AsyncIterator
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
 
-from nandlab.base.errors import UsageError
+from nandlab.base.errors import NandlabError, UsageError
 from nandlab.board.qemu import QemuBoard
 from nandlab.powercut import second
 from nandlab.powercut.campaign import Campaign
@@ -50,22 +52,45 @@ def drawn(found: Found, count: int, seed: int) -> list[tuple[str, int, str, str]
 
 
 async def again(
-    campaign: Campaign, found: Found, board: QemuBoard, count: int, seed: int = 1
+    campaign: Campaign, found: Found, board: QemuBoard, out: Path, count: int, seed: int = 1
 ) -> AsyncIterator[Again]:
-    """Tries a sample of a campaign with one seed of each variant."""
+    """Tries a sample of a campaign with one seed of each variant.
+
+    out: the campaign's folder; what is tried is kept there in a file, and not tried again.
+    """
     titles = [load.title for load in campaign.loads.loads]
+    kept = Kept(out / f"sample-{seed}.jsonl")
     for title, k, variant, letter in drawn(found, count, seed):
         one = alone(campaign.points, titles.index(title), k, variant, campaign.points.seed)
-        told = await second.tried(campaign, replace(one, recovery=False), board)
-        host = "; ".join(told.wrong) or "holds"
-        yield Again(
-            title,
-            f"{k}:{variant}:{one.seed}",
-            letter == ".",
-            told.held,
-            told.unread or host,
-            None if told.unread else told.held == (not told.wrong),
-        )
+        point = f"{k}:{variant}:{one.seed}"
+        if (title, point) not in kept.every:
+            told = await second.tried(campaign, replace(one, recovery=False), board)
+            if told.recording != found.recording[title]:
+                raise NandlabError(f"powercut: {title}: alone its recording is another one")
+            host = "; ".join(told.wrong) or "holds"
+            agrees = None if told.unread else told.held == (not told.wrong)
+            kept.add(Again(title, point, letter == ".", told.held, told.unread or host, agrees))
+        yield kept.every[title, point]
+
+
+class Kept:
+    """The file of what was tried, a JSON line each; a line that was cut short is left out."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.every: dict[tuple[str, str], Again] = {}
+        lines = path.read_text().splitlines(keepends=True) if path.exists() else []
+        for line in lines:
+            if line.endswith("\n"):
+                one = Again(**json.loads(line))
+                self.every[one.load, one.point] = one
+        if lines:
+            path.write_text("".join(line for line in lines if line.endswith("\n")))
+
+    def add(self, one: Again) -> None:
+        self.every[one.load, one.point] = one
+        with self.path.open("a") as file:
+            file.write(json.dumps(asdict(one)) + "\n")
 
 
 def refuse_several_seeds(campaign: Campaign) -> None:

@@ -2,13 +2,14 @@
 """The second checker: a point's chip, saved after its check, read by the host's own decoders.
 
 It must agree with the board's program on each point: a checker that is alone with its verdict may
-be wrong. It sees files through no kernel. What LZO or zstd packed it does not read: such a file's
-bytes are taken for right, its name and size are not.
+be wrong. It sees files through no kernel.
 """
 
 from __future__ import annotations
 
+import json
 import zlib
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 
 from nandlab.base.errors import NandlabError
@@ -17,11 +18,12 @@ from nandlab.board.job import Step
 from nandlab.board.qemu import QemuBoard
 from nandlab.catalog.chip import MIB
 from nandlab.chip import image as chipimage
-from nandlab.chip.image import ChipImage
+from nandlab.chip.image import Block, ChipImage
 from nandlab.chip.simulated import FOLDER, save
 from nandlab.onflash import every, jffs2
 from nandlab.onflash.cells import Partition
 from nandlab.onflash.layout import HOLE, Layout, Piece
+from nandlab.powercut import sql
 from nandlab.powercut.campaign import Campaign
 from nandlab.powercut.job import CUT, JOURNAL_MIB, Points, chip_module, job
 from nandlab.powercut.oracle import FOLDER as A_FOLDER
@@ -42,6 +44,8 @@ class Verdicts:
     """By the board."""
     wrong: list[str]
     """By the host; empty: it holds, or cannot be read."""
+    recording: str
+    """The board's digest of the recording."""
     unread: str = ""
     """Why the host cannot read it."""
 
@@ -57,26 +61,45 @@ async def tried(campaign: Campaign, point: Points, board: QemuBoard) -> Verdicts
     if failed is not None or record.cargo is None:
         raise NandlabError(f"powercut: {on.where}: {failed.failure() if failed else 'no image'}")
     load = campaign.loads.loads[point.first_load]
-    oracle = Oracle(campaign.loads, load, record[MARKS].stdout)
-    chip = _bare(chipimage.decode(record.cargo))
+    oracle_of = sql.Oracle if campaign.loads.program == sql.PROGRAM else Oracle
+    oracle = oracle_of(campaign.loads, load, record[MARKS].stdout)
+    chip = _bare(chipimage.decode(record.cargo), erased=on.filesystem.name == "yaffs2")
     ecc = on.chip.ecc
     partition = Partition(chip, on.partition_blocks, ecc.strength, ecc.step)
-    held = '"findings":[]' in record[CUT].stdout
+    (told,) = map(json.loads, record[CUT].stdout.splitlines())
+    held, recording = not told["findings"], told["recording"]
     if point.variants == ("unstable",):
-        return Verdicts(held, [], "an image has unstable cells as they were meant")
+        return Verdicts(held, [], recording, "an image has unstable cells as they were meant")
     try:
         tree = read(partition, on.filesystem.name)
     except NandlabError as e:
-        return Verdicts(held, [], str(e))
+        return Verdicts(held, [], recording, str(e))
     in_next = point.variants != ("before",)
-    return Verdicts(held, oracle.wrong(tree, point.first, in_next=in_next))
+    return Verdicts(held, oracle.wrong(tree, point.first, in_next=in_next), recording)
 
 
-def _bare(chip: ChipImage) -> ChipImage:
+def _bare(chip: ChipImage, *, erased: bool) -> ChipImage:
     """The chip's cells as they are, with no word of pages that no ECC can correct: a file system's
-    own checksums must tell those."""
-    blocks = [replace(b, states=[s & ~PAGE_GARBLED for s in b.states]) for b in chip.blocks]
-    return replace(chip, blocks=blocks)
+    own checksums must tell those.
+
+    erased: as if such pages were erased, for YAFFS2, which has no checksum of its data: it takes a
+    chunk that the driver cannot correct for none.
+    """
+    return replace(
+        chip,
+        blocks=[
+            _bare_block(b, chip.geometry.writesize + chip.geometry.oobsize, erased)
+            for b in chip.blocks
+        ],
+    )
+
+
+def _bare_block(block: Block, page_bytes: int, erased: bool) -> Block:
+    cells = bytearray(block.cells)
+    for page, state in enumerate(block.states):
+        if erased and state & PAGE_GARBLED:
+            cells[page * page_bytes : (page + 1) * page_bytes] = b"\xff" * page_bytes
+    return replace(block, cells=bytes(cells), states=[s & ~PAGE_GARBLED for s in block.states])
 
 
 def read(partition: Partition, filesystem: str) -> dict[str, bytes | None]:
@@ -106,8 +129,30 @@ def _plain(partition: Partition, piece: Piece) -> bytes:
     if piece.packing == HOLE:
         return bytes(piece.bytes)
     stored = partition.bytes_at(piece.at, piece.stored)
-    if piece.packing == "zlib":
-        stored = zlib.decompressobj().decompress(stored)
-    elif piece.packing:
+    if piece.packing and piece.packing not in UNPACKED:
         raise NandlabError(f"powercut: packed by {piece.packing}, which the host does not read")
-    return stored[piece.skip : piece.skip + piece.bytes]
+    plain = UNPACKED[piece.packing](stored) if piece.packing else stored
+    return plain[piece.skip : piece.skip + piece.bytes]
+
+
+def _zlib(packed: bytes) -> bytes:
+    """With zlib's header, as JFFS2 has it, or without, as JFFS2 may and UBIFS does."""
+    headed = packed[0] & 15 == zlib.DEFLATED and int.from_bytes(packed[:2], "big") % 31 == 0
+    return zlib.decompressobj(zlib.MAX_WBITS if headed else -zlib.MAX_WBITS).decompress(packed)
+
+
+def _lzo(packed: bytes) -> bytes:
+    from lzallright import LZOCompressor
+
+    return bytes(LZOCompressor.decompress(packed))
+
+
+def _zstd(packed: bytes) -> bytes:
+    import zstandard
+
+    return zstandard.ZstdDecompressor().decompress(packed, max_output_size=UNPACKED_MAX)
+
+
+UNPACKED: Mapping[str, Callable[[bytes], bytes]] = {"zlib": _zlib, "lzo": _lzo, "zstd": _zstd}
+UNPACKED_MAX = 1 << 16
+"""Bytes of a node's data that none has more of."""

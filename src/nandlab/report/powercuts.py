@@ -19,6 +19,7 @@ OUTCOMES = {
     "2": ("two names after a rename", "#d6bc3a"),
     "A": ("not writable", "#97266d"),
     "K": ("kernel warning", "#4a5568"),
+    "V": ("another verdict again", "#0d9488"),
 }
 """Words and colour of each letter of cutcheck's."""
 ROWS_MAX = 60
@@ -59,7 +60,8 @@ def chart(found: Found) -> Chart:
         },
     }
     head = found.head
-    title = f"{head['filesystem']}: {head['load']}, power cut at each flash operation"
+    what = "a fault" if found.faulty else "power cut"
+    title = f"{head['filesystem']}: {head['load']}, {what} at each flash operation"
     spec = {
         "data": {"name": "cells"},
         "mark": {"type": "rect", "stroke": "white", "strokeWidth": 0.3},

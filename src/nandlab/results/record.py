@@ -346,6 +346,11 @@ class Trial(_Model):
     parameters: dict[str, Any]
     seed: int
     phase_offset_ms: float
+    setup_seed: int | None = Field(
+        default=None,
+        description="seed of faults and ageing, after which seed and offset begin; absent: they "
+        "are the trial's from its begin",
+    )
 
     available: int | None = Field(
         default=None,
@@ -394,9 +399,9 @@ class Trial(_Model):
 
     @model_serializer(mode="wrap")
     def _without_what_was_not_measured(self, dump: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        """Without wear it is written as before there was any: hashes of published trials stay."""
+        """Without these it is written as before there were any: hashes of published trials stay."""
         told: dict[str, Any] = dump(self)
-        return {k: v for k, v in told.items() if v is not None or k != "wear"}
+        return {k: v for k, v in told.items() if v is not None or k not in ("wear", "setup_seed")}
 
     @property
     def ok(self) -> bool:

@@ -3,20 +3,29 @@
 
 A trial's key is the hash of all that it is: the board with its kernel, modules and programs, the
 steps and files of its job, its image. Equal keys are equal trials, whatever their studies are
-called. Files are linked, not copied: the store outlives the runs and takes no room beside them.
+called. Files are linked where they can be: the store outlives the runs and takes no room beside
+them. Several processes and machines may share a store in a network's folder. They need no lock: a
+file has its name once it is whole, and whatever has one name has the same content. So a store's
+files may also be copied into another's.
 """
 
 from __future__ import annotations
 
+import contextlib
 import filecmp
 import os
-import shutil
+import time
 from pathlib import Path
+from uuid import uuid4
 
 from nandlab.base.digest import bytes_digest
 from nandlab.base.errors import UsageError
+from nandlab.base.files import PART, writing_whole
 from nandlab.results.folder import RunFolder, read_trial
 from nandlab.results.record import Trial
+
+LEFT_S = 86400
+"""How old a part of a file is that nobody writes any more: no clock of a machine is so far off."""
 
 
 class Store:
@@ -24,6 +33,15 @@ class Store:
 
     def __init__(self, path: Path) -> None:
         self.path = path
+
+    def tidy(self) -> None:
+        """Makes the folder, and removes what killed processes have left there half written."""
+        (self.path / "trials").mkdir(parents=True, exist_ok=True)
+        oldest = time.time() - LEFT_S
+        for part in self.path.glob(f"*/{PART}*"):
+            with contextlib.suppress(FileNotFoundError):
+                if part.stat().st_mtime < oldest:
+                    part.unlink()
 
     def _place(self, key: str) -> Path:
         return self.path / "trials" / f"{key}.json"
@@ -61,9 +79,11 @@ def _link(source: Path, target: Path) -> None:
     if target.is_file() and filecmp.cmp(source, target, shallow=False):
         return
     target.parent.mkdir(parents=True, exist_ok=True)
-    part = target.with_name(f".part-{os.getpid()}-{target.name}")
+    part = target.with_name(f"{PART}{uuid4().hex}")
     try:
         os.link(source, part)
+        part.replace(target)
     except OSError:
-        shutil.copy(source, part)
-    part.replace(target)
+        part.unlink(missing_ok=True)
+        with writing_whole(target) as out:
+            out.write(source.read_bytes())

@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-from nandlab.base.digest import bytes_digest, file_digest
+from nandlab.base.digest import bytes_digest, known_digest
 from nandlab.board.job import Board, BoardLost, Job
 from nandlab.kit.needs import Brought
 from nandlab.plan.start import TreeStart
@@ -94,7 +94,7 @@ def sources(spec: TrialSpec, board: Board) -> dict[str, dict[str, Any]]:
     if lock := packages(spec, board).lock:
         told["packages"] = {name: dict(files) for name, files in lock.items()}
     return told | {
-        "programs": {name: file_digest(path) for name, path in brought.items()},
+        "programs": {name: known_digest(path) for name, path in brought.items()},
         "board": board.identity,
         "chip": spec.chip.model_dump(),
         "filesystem": spec.filesystem.model_dump(),
@@ -124,6 +124,7 @@ def _common(spec: TrialSpec, study: str, todo: Job) -> dict[str, Any]:
         "parameters": spec.parameters,
         "seed": spec.seed,
         "phase_offset_ms": spec.phase_offset_ms,
+        "setup_seed": spec.setup_seed,
         "files": {name: content.decode() for name, content in todo.files.items()},
     }
 

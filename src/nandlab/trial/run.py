@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from nandlab.base.checkout import commit
-from nandlab.base.digest import digest, file_digest
+from nandlab.base.digest import digest, known_digest
 from nandlab.base.errors import NandlabError, UsageError
 from nandlab.base.paths import RESULTS
 from nandlab.board.hosttools import STEADY
@@ -82,8 +82,9 @@ def _asked(spec: TrialSpec, board: Board) -> list[object]:
     """What a trial gives the board: steps, programs and files, but no image."""
     asked = steps.without_image(spec)
     told = [[s.name, s.deadline_s, s.command] for s in asked.steps]
-    brought = [file_digest(path) for path in board.programs(asked).values()]
-    return [told, *brought, {name: content.decode() for name, content in asked.files.items()}]
+    brought = [known_digest(path) for path in board.programs(asked).values()]
+    files = {name: content.decode() for name, content in asked.files.items()}
+    return [told, *brought, files, *([asked.setup.told()] if asked.setup else [])]
 
 
 def key(spec: TrialSpec, board: Board) -> str:
@@ -91,7 +92,7 @@ def key(spec: TrialSpec, board: Board) -> str:
     image: object = spec.image.sha256 if spec.image else None
     if isinstance(spec.image, TreeStart):
         by = makers(spec.board, spec.filesystem.image.package)
-        image = [image, spec.recipe(), dict(by), file_digest(STEADY)]
+        image = [image, spec.recipe(), dict(by), known_digest(STEADY)]
     how = [spec.phase_offset_ms, spec.filesystem.harmless_log]
     return digest([board.identity, image, how, *_asked(spec, board)])
 
@@ -146,9 +147,13 @@ def refuse_another_study(study: Study, out: Path) -> None:
 
 
 def order(specs: Sequence[TrialSpec], members: Sequence[Member]) -> list[TrialSpec]:
-    """The trials of these members, one member after the other: a run cut short has whole ones."""
+    """The trials of these members, one member after the other: a run cut short has whole ones.
+
+    Those that share a setup come one after the other: its state need not be kept for longer.
+    """
     place = {member: i for i, member in enumerate(members)}
-    return sorted((s for s in specs if s.member in place), key=lambda s: place[s.member])
+    wanted = [s for s in specs if s.member in place]
+    return sorted(wanted, key=lambda s: place[s.member] if s.setup_seed is None else 0)
 
 
 class Engine(Protocol):
@@ -164,10 +169,12 @@ class Engine(Protocol):
         study: str,
         watcher: Watcher,
         ended: Callable[[TrialSpec, Trial], None],
+        taken: Callable[[TrialSpec], bool],
     ) -> None:
         """Runs each trial, and calls ``ended`` with its result, once.
 
         study: the name of the study that the results tell. The watcher is told of what begins.
+        taken: asked before a trial begins; true if it need not be run any more.
         Raises NandlabError where trials cannot be run; those that have ended are kept.
         """
 
@@ -185,12 +192,15 @@ class Here:
         study: str,
         watcher: Watcher,
         ended: Callable[[TrialSpec, Trial], None],
+        taken: Callable[[TrialSpec], bool],
     ) -> None:
         """See Engine."""
         free = asyncio.Semaphore(self.jobs)
 
         async def in_turn(spec: TrialSpec) -> None:
             async with free:
+                if taken(spec):
+                    return
                 watcher.trial_begins(spec)
                 ended(spec, await one.run(spec, self.board, study, partial(begins, spec)))
 
@@ -219,9 +229,12 @@ async def execute(
     """Runs the trials of ``specs`` that the folder lacks, in order; each is saved as it ends.
 
     board: what the engine runs them on. store: finished trials are taken from it and put into it;
-    None: every missing trial is run.
+    other runs may do so at the same time. None: every missing trial is run.
     """
-    if store is not None and board.deterministic:
+    if not board.deterministic:
+        store = None
+    if store is not None:
+        store.tidy()
         take(folder, specs, board, store)
     missing = set(folder.missing())
     todo = [s for s in specs if s.id in missing]
@@ -229,13 +242,23 @@ async def execute(
     head = folder.head()
 
     def ended(spec: TrialSpec, result: Trial) -> None:
-        result = result.model_copy(update={"key": key(spec, board), "run": head.id})
+        found = result.key or key(spec, board)
+        result = result.model_copy(update={"key": found, "run": head.id})
         folder.save(result)
-        if store is not None and board.deterministic:
+        if store is not None:
             store.put(folder, result)
         watcher.trial_ends(spec, result)
 
-    await engine.run(todo, head.study, watcher, ended)
+    def taken(spec: TrialSpec) -> bool:
+        found = store and _found(head, spec, board, store)
+        if not found:
+            return False
+        folder.save(found)
+        watcher.trial_begins(spec)
+        watcher.trial_ends(spec, found)
+        return True
+
+    await engine.run(todo, head.study, watcher, ended, taken)
 
 
 class Images(Protocol):
@@ -265,19 +288,26 @@ def with_images(
 
 
 def take(folder: RunFolder, specs: Sequence[TrialSpec], board: Board, store: Store) -> None:
-    """Copies trials that the folder lacks from the store, with the sources of today's catalog.
+    """Copies trials that the folder lacks from the store."""
+    missing, run = set(folder.missing()), folder.head()
+    for spec in (s for s in specs if s.id in missing):
+        found = _found(run, spec, board, store)
+        if found is not None:
+            folder.save(found)
+
+
+def _found(run: Run, spec: TrialSpec, board: Board, store: Store) -> Trial | None:
+    """A run's trial as the store has it, with the sources of today's catalog; None: it has not.
 
     Options and parameters are those of today too: the catalog may have gained some since, whose
     defaults ask the board for nothing.
     """
-    missing, run = set(folder.missing()), folder.head()
-    for spec in (s for s in specs if s.id in missing):
-        found = store.get(key(spec, board))
-        if found is None:
-            continue
-        origin = found.origin or Origin(study=found.study, run=found.run)
-        doubts = one.with_lock(found.warnings, board, one.packages(spec, board))
-        words = {"id": spec.id, "study": run.study, "run": run.id, "origin": origin}
-        words |= {"warnings": doubts, "options": spec.options, "parameters": spec.parameters}
-        sources = {**found.sources, **one.sources(spec, board)}
-        folder.save(found.model_copy(update=words).knowing(sources))
+    found = store.get(key(spec, board))
+    if found is None:
+        return None
+    origin = found.origin or Origin(study=found.study, run=found.run)
+    doubts = one.with_lock(found.warnings, board, one.packages(spec, board))
+    words = {"id": spec.id, "study": run.study, "run": run.id, "origin": origin}
+    words |= {"warnings": doubts, "options": spec.options, "parameters": spec.parameters}
+    sources = {**found.sources, **one.sources(spec, board)}
+    return found.model_copy(update=words).knowing(sources)

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from nandlab.board.cargo import Cargo, cargo
-from nandlab.board.job import Job, Step
+from nandlab.board.job import Job, Setup, Step
 from nandlab.catalog.step import AWAY, FileStep, Remount, Rest, StepWords
 from nandlab.chip import file as chipfile
 from nandlab.chip import image as chipimage
@@ -24,6 +24,10 @@ from nandlab.trial import filesteps
 from nandlab.trial.medium import formats, load, modules, mount, rest, unmount
 
 NS_PER_MS = 1_000_000
+MS_PER_S = 1000
+AT_ONCE_MS = 100
+"""A load begins one to two times so long after an ageing that members share: it takes a board some
+50 ms to unpack what a member brings."""
 WORK_DEADLINE_S = 24 * 3600
 REST_BEFORE, UNMOUNT_AFTER = "rest-before-", "unmount-after-"
 """What the names of the steps around a fill begin with; no step of a workload has a hyphen."""
@@ -39,13 +43,22 @@ STATE_BEFORE = "fill-to-state"
 def job(spec: TrialSpec) -> Job:
     """The job that runs a trial."""
     hold = _cargo(spec)
-    steps = [
-        *made(spec, hold.get() if hold and spec.image is not None else None),
-        *_work(spec, hold),
-        Step("kernel-log", "dmesg -r", always=True),
-    ]
+    before = _setup(spec.at_setup(), hold.get() if hold and spec.image is not None else None)
+    steps = [*before, *_load(spec, hold), Step("kernel-log", "dmesg -r", always=True)]
     offset = round(spec.phase_offset_ms * NS_PER_MS)
-    return Job(tuple(steps), _files(spec), offset, hold, spec.workload.home)
+    files, home = _files(spec), spec.workload.home
+    if spec.setup_seed is None:
+        return Job(tuple(steps), files, offset, hold, home)
+    shared = frozenset(files.keys() - config(spec).keys())
+    if _at_once(spec):
+        setup = Setup(len(before), shared, AT_ONCE_MS)
+        return Job(tuple(steps), files, offset, hold, home, setup)
+    return Job(tuple(steps), files, 0, hold, home, Setup(len(before), shared, MS_PER_S, offset))
+
+
+def _at_once(spec: TrialSpec) -> bool:
+    """Whether the load begins right after the ageing: a wait in between would change the state."""
+    return spec.aged and not spec.workload.steps
 
 
 def without_image(spec: TrialSpec) -> Job:
@@ -77,7 +90,7 @@ def _saved_beside(spec: TrialSpec) -> bool:
 
 
 def _files(spec: TrialSpec) -> dict[str, bytes]:
-    return {**config(spec), **(fill_files(spec) if spec.aged else {})}
+    return {**config(spec), **(fill_files(spec.at_setup()) if spec.aged else {})}
 
 
 def config(spec: TrialSpec) -> dict[str, bytes]:
@@ -109,14 +122,24 @@ def setup(spec: TrialSpec, image: str | None = None) -> list[Step]:
     return [*made(spec, image), mount(spec), rest(spec)]
 
 
-def _work(spec: TrialSpec, hold: Cargo | None) -> Iterator[Step]:
-    """The steps from a file system that is made to one that is unmounted after the workload."""
+def _setup(spec: TrialSpec, image: str | None) -> list[Step]:
+    """The steps from a board without a chip to where the load begins, on the state asked for.
+
+    image: as :func:`made` has it.
+    """
+    if spec.workload.steps:
+        makes_state = any(_makes_state(step) for step in spec.workload.steps)
+        apart = spec.aged and not makes_state
+        return [*made(spec, image), *(_filled_apart(spec, *state_fills(spec)) if apart else ())]
+    steps = [*setup(spec, image), *_beside(spec, "mounted")]
+    return [*steps, fill(spec)] if spec.aged else steps
+
+
+def _load(spec: TrialSpec, hold: Cargo | None) -> Iterator[Step]:
+    """The steps of the load, to a file system that is unmounted after it."""
     if spec.workload.steps:
         yield from _listed(spec, hold)
         return
-    yield from (mount(spec), rest(spec), *_beside(spec, "mounted"))
-    if spec.aged:
-        yield fill(spec)
     yield from _beside(spec, "ready")
     yield Step("workload", filled(spec, spec.workload.command), deadline_s=WORK_DEADLINE_S)
     yield from (*_beside(spec, "worked"), unmount(spec), *_gone(spec, hold))
@@ -125,8 +148,6 @@ def _work(spec: TrialSpec, hold: Cargo | None) -> Iterator[Step]:
 def _listed(spec: TrialSpec, hold: Cargo | None) -> Iterator[Step]:
     """The steps of a workload that is a list, with those of the instruments."""
     steps = spec.workload.steps
-    if spec.aged and not any(_makes_state(step) for step in steps):
-        yield from _filled_apart(spec, *state_fills(spec))
     mounts = [i for i, step in enumerate(steps) if step.do == "mount"]
     ends = _last_unmount(steps)
     for i, step in enumerate(steps):
@@ -200,7 +221,7 @@ def _command(spec: TrialSpec, step: StepWords, hold: Cargo | None) -> str:
         "drop": "echo 3 > /proc/sys/vm/drop_caches",
         "sync": "sync",
         "save": simulated.save(hold.put()) if hold else "false",
-        "cut": simulated.cut(load(spec), unmount(spec)),
+        "cut": simulated.cut(load(spec.at_setup()), unmount(spec)),
     }
     return commands[step.do]
 

@@ -4,15 +4,31 @@
  * journal of what its operations change. For root, in
  * /sys/kernel/debug/simnand:
  *
- *   journal     written: a command; read: its state, a line "key value" each
- *     record                   record from now on; what was recorded is undone
- *     mark N                   note the number N in the recording
- *     stop                     what follows is a check
- *     goto K VARIANT SEED      undo the check; the state after K operations,
- * and operation K + 1 torn (torn.h) back J VARIANT SEED      undo the check's
- * operations but for the first J, and tear the next journal_ops    a line for
- * each recorded operation: kind, page, CRC-32 of what it left journal_marks  a
- * line for each mark: operations recorded before it, its number
+ *   journal      written: a command; read: its state, a line "key value" each
+ *
+ *   journal_ops  a line for each recorded operation: kind, page, CRC-32 of what
+ *                it left
+ *
+ *   journal_marks  a line for each mark: operations recorded before it, number
+ *
+ *   chip_crc     CRC-32 of the chip as it is now, spare area included
+ *
+ * The commands:
+ *
+ *   record: record from now on; what was recorded is undone
+ *
+ *   mark N: note the number N in the recording
+ *
+ *   stop: what follows is a check
+ *
+ *   goto K VARIANT SEED: undo the check; the state after K operations, and
+ *   operation K + 1 torn (torn.h)
+ *
+ *   back J VARIANT SEED: undo the check's operations but for the first J, and
+ *   tear the next
+ *
+ *     fail program N           the N-th program from now on fails, and so does
+ *                              its block ever after; likewise erase; 0: none
  *
  * No command costs flash time. Whoever changes the chip under a kernel must
  * have unmounted first; what the NAND core knows of the chip is set right here.
@@ -107,9 +123,23 @@ static int move(struct simnand *sim, const char *words)
 	return err;
 }
 
+/* The N-th program or erase from now on fails; 0: neither. */
+static int fail_later(struct chip *chip, const char *what, unsigned int n)
+{
+	struct fault_params *plan = &chip->params.faults;
+	bool program = !strcmp(what, "program");
+
+	if (!program && strcmp(what, "erase"))
+		return -EINVAL;
+	plan->program_fail_at = n && program ? chip->faults.programs + n : 0;
+	plan->erase_fail_at = n && !program ? chip->faults.erases + n : 0;
+	return 0;
+}
+
 static int command(struct simnand *sim, const char *words)
 {
 	unsigned int mark;
+	char what[8];
 	int err;
 
 	if (!strcmp(words, "record")) {
@@ -119,6 +149,8 @@ static int command(struct simnand *sim, const char *words)
 	}
 	if (!strcmp(words, "stop"))
 		return journal_stop(&journal);
+	if (sscanf(words, "fail %7s %u", what, &mark) == 2)
+		return fail_later(&sim->chip, what, mark);
 	if (sscanf(words, "mark %u", &mark) == 1)
 		return journal_mark(&journal, mark);
 	return move(sim, words);
@@ -201,6 +233,18 @@ static int journal_marks_show(struct seq_file *file, void *unused)
 }
 DEFINE_SHOW_ATTRIBUTE(journal_marks);
 
+static int chip_crc_show(struct seq_file *file, void *unused)
+{
+	struct simnand *sim = file->private;
+
+	mutex_lock(&sim->lock);
+	if (journal.memory)
+		seq_printf(file, "%08x\n", journal_chip_crc(&journal));
+	mutex_unlock(&sim->lock);
+	return 0;
+}
+DEFINE_SHOW_ATTRIBUTE(chip_crc);
+
 /* Without memory the journal stays shut, and says so to who writes to it. */
 static void open_memory(struct simnand *sim)
 {
@@ -236,6 +280,7 @@ void powercut_add(struct simnand *sim)
 			    &journal_ops_fops);
 	debugfs_create_file("journal_marks", 0400, sim->dir, sim,
 			    &journal_marks_fops);
+	debugfs_create_file("chip_crc", 0400, sim->dir, sim, &chip_crc_fops);
 }
 
 void powercut_remove(struct simnand *sim)

@@ -116,6 +116,15 @@ static void restore(struct journal *journal, const struct journal_entry *entry,
 	}
 }
 
+static void take_time(struct chip *chip, const struct journal_times *times)
+{
+	chip->params.t_r_ns = times->t_r_ns;
+	chip->params.t_prog_ns = times->t_prog_ns;
+	chip->params.t_bers_ns = times->t_bers_ns;
+	chip->params.t_rc_ns = times->t_rc_ns;
+	chip->params.t_wc_ns = times->t_wc_ns;
+}
+
 int journal_open(struct journal *journal, struct chip *chip, void *memory,
 		 u64 bytes)
 {
@@ -125,6 +134,13 @@ int journal_open(struct journal *journal, struct chip *chip, void *memory,
 	if (bytes < 2 * marks)
 		return -ENOSPC;
 	journal->chip = chip;
+	journal->times = (struct journal_times){
+		.t_r_ns = chip->params.t_r_ns,
+		.t_prog_ns = chip->params.t_prog_ns,
+		.t_bers_ns = chip->params.t_bers_ns,
+		.t_rc_ns = chip->params.t_rc_ns,
+		.t_wc_ns = chip->params.t_wc_ns,
+	};
 	journal->memory = memory;
 	journal->bytes = bytes;
 	journal->used = marks;
@@ -136,6 +152,7 @@ void journal_close(struct journal *journal)
 {
 	if (watching == journal)
 		watching = NULL;
+	take_time(journal->chip, &journal->times);
 	journal->mode = JOURNAL_OFF;
 }
 
@@ -295,6 +312,7 @@ int journal_record(struct journal *journal)
 	journal->recorded = 0;
 	journal->at = 0;
 	journal->marks = 0;
+	take_time(journal->chip, &journal->times);
 	journal->mode = JOURNAL_RECORD;
 	return 0;
 }
@@ -303,6 +321,7 @@ int journal_stop(struct journal *journal)
 {
 	if (journal->mode != JOURNAL_RECORD)
 		return -EINVAL;
+	take_time(journal->chip, &(struct journal_times){0});
 	journal->mode = JOURNAL_CHECK;
 	return 0;
 }
@@ -322,6 +341,43 @@ int journal_mark(struct journal *journal, u32 mark)
 		.mark = mark,
 	};
 	return 0;
+}
+
+static u32 add_u64(u32 crc, u64 value)
+{
+	return shim_crc32(crc, (const u8 *)&value, sizeof(value));
+}
+
+static u32 block_crc(struct chip *chip, u32 first, u32 crc)
+{
+	const struct chip_block *block = block_of(chip, first);
+	u32 page;
+
+	crc = add_u64(crc, (u64)block->wear << 32 | block->disturb);
+	crc = add_u64(crc, (u64)block->flags << 32 | block->data_pages);
+	crc = add_u64(crc, block->high);
+	for (page = first; page < first + chip->pages_per_block; page++) {
+		crc = add_u64(crc, (u64)page << 32 | chip->state[page]);
+		if (chip->state[page])
+			crc = shim_crc32(crc, cells_of(chip, page),
+					 chip->page_bytes);
+	}
+	return crc;
+}
+
+u32 journal_chip_crc(const struct journal *journal)
+{
+	struct chip *chip = journal->chip;
+	const struct faults *faults = &chip->faults;
+	u32 crc = add_u64(0, chip->op_seq), first;
+
+	crc = add_u64(crc, faults->programs);
+	crc = add_u64(crc, faults->erases);
+	crc = shim_crc32(crc, (const u8 *)faults->stored,
+			 faults->stored_count * sizeof(struct stored_flip));
+	for (first = 0; first < chip->pages; first += chip->pages_per_block)
+		crc = block_crc(chip, first, crc);
+	return crc;
 }
 
 const struct journal_entry *journal_entry(const struct journal *journal,

@@ -12,7 +12,8 @@
  * has programmed.
  *
  * Off, it costs nothing. While it records or checks, reads disturb nothing:
- * what a check reads must not age the chip.
+ * what a check reads must not age the chip. While it checks, the chip takes no
+ * time: nothing is measured then, and waiting costs the host.
  */
 #ifndef POWERCUT_JOURNAL_H
 #define POWERCUT_JOURNAL_H
@@ -75,8 +76,14 @@ struct journal_unstable {
 	u64 seed;
 };
 
+/* Of struct chip_params. */
+struct journal_times {
+	u32 t_r_ns, t_prog_ns, t_bers_ns, t_rc_ns, t_wc_ns;
+};
+
 struct journal {
 	struct chip *chip;
+	struct journal_times times; /* of the chip, when it does not check */
 	u8 *memory;
 	u64 bytes;
 	enum journal_mode mode;
@@ -139,6 +146,11 @@ const struct journal_entry *journal_next(const struct journal *journal,
 /* A recorded operation, from 0; NULL: there is none. */
 const struct journal_entry *journal_entry(const struct journal *journal,
 					  u32 index);
+
+/* CRC-32 of all that operations move in the chip: cells, spare area included,
+ * states of pages, what is kept of blocks, counts. Equal chips have equal ones.
+ */
+u32 journal_chip_crc(const struct journal *journal);
 
 /* A torn operation is an entry of the check: begin it, change the chip, end it.
  * False: no room. */

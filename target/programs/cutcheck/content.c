@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* What a file may hold: its bytes are each of the last sync or of a later
- * operation, and so is its size. */
+ * operation, and so is its size. What an O_SYNC write wrote is none of before.
+ */
 #include <stdio.h>
 #include <string.h>
 
@@ -49,16 +50,39 @@ static int content_at(const struct moment *m, const struct inode *node,
 	return n;
 }
 
+/* Whether an operation is an O_SYNC write that had returned at the cut. */
+static bool is_synced_write(const struct moment *m, int number)
+{
+	const struct op *op = &m->load->op[number];
+
+	return op->what == OP_SWRITE && op->returned <= m->operations;
+}
+
+/* Its bytes are no older ones. The least size that the file then has. */
+static size_t forget_older(const struct moment *m, int number, size_t had,
+			   size_t least)
+{
+	const struct op *op = &m->load->op[number];
+	size_t end = op->at + op->bytes;
+
+	if (op->at < had)
+		memset(matched + op->at, 0, (end < had ? end : had) - op->at);
+	return least > end ? least : end;
+}
+
 /* Whether the file is just what it was at some moment: so are nearly all, and a
  * byte by byte comparison takes most of a point's time. */
 static bool is_whole(const struct moment *m, const struct inode *node, int from,
 		     size_t had)
 {
 	size_t size;
-	int n = content_at(m, node, from, &size);
+	int n = content_at(m, node, from, &size), i, first = n;
 
+	for (i = n; i < node->ops && node->op[i] <= m->last; i++)
+		if (is_synced_write(m, node->op[i]))
+			first = i + 1; /* nothing before it is whole */
 	for (;; n++) {
-		if (had == size && !memcmp(data, content, had))
+		if (n >= first && had == size && !memcmp(data, content, had))
 			return true;
 		if (n == node->ops || node->op[n] > m->last)
 			return false;
@@ -82,6 +106,8 @@ const char *wrong_content(const struct moment *m, int inode, int from,
 	compare(had, size);
 	for (; n < node->ops && node->op[n] <= m->last; n++) {
 		apply(m, node->op[n], &size);
+		if (is_synced_write(m, node->op[n]))
+			least = forget_older(m, node->op[n], had, least);
 		least = size < least ? size : least;
 		most = size > most ? size : most;
 		compare(had, size);

@@ -5,161 +5,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/klog.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "cut.h"
 #include "diag.h"
 
-#define AFTER	    MOUNTPOINT "/written-after"
-#define AFTER_BYTES 5000
-#define LOAD_BEGINS_S                                           \
-	1893456000 /* 2030: files of a load have the same times \
-		    */
-#define CONSOLE_LEVEL 8
-#define ALERTS	      2
-
 static int console = -1;
-
-static bool keeps(enum what what)
-{
-	return what == OP_FSYNC || what == OP_FSYNCDIR || what == OP_SYNC;
-}
-
-/* The base once, then all mounts of the campaign find it. */
-static int make_base(const struct request *request)
-{
-	struct load load = {0};
-	int i, error = load_read(request->loads, 0, &load);
-
-	if (error > 0)
-		return fail("%s: no load in it", request->loads);
-	if (error < 0)
-		return -1;
-	if (subject_mount(&request->subject))
-		return fail_errno("mount", request->subject.source);
-	for (i = 0; !error && i < load.base; i++)
-		error = play(&load, i);
-	if (subject_unmount(&request->subject) && !error)
-		error = fail_errno("unmount", MOUNTPOINT);
-	load_free(&load);
-	return error;
-}
-
-static int play_marked(const struct request *request, const struct load *load)
-{
-	int i;
-
-	for (i = load->base; i < load->ops; i++) {
-		if (journal_say("mark %d", BEGUN(i)))
-			return -1;
-		if (!(request->lie && keeps(load->op[i].what)) && play(load, i))
-			return -1;
-		if (journal_say("mark %d", RETURNED(i)))
-			return -1;
-	}
-	return 0;
-}
-
-/* The load from mount to unmount, in the journal. */
-static int record(const struct request *request, struct load *load)
-{
-	struct timespec begin = {.tv_sec = LOAD_BEGINS_S};
-	int error;
-
-	clock_settime(CLOCK_REALTIME, &begin);
-	if (journal_say("record"))
-		return -1;
-	if (subject_mount(&request->subject))
-		return fail_errno("mount", request->subject.source);
-	error = play_marked(request, load);
-	if (subject_unmount(&request->subject) && !error)
-		error = fail_errno("unmount", MOUNTPOINT);
-	if (journal_say("stop") || error)
-		return -1;
-	return journal_read_marks(load);
-}
-
-static int write_after(void)
-{
-	int fd = open(AFTER, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
-	char bytes[AFTER_BYTES];
-	int error;
-
-	memset(bytes, 'a', sizeof(bytes));
-	if (fd < 0)
-		return -1;
-	error = write(fd, bytes, sizeof(bytes)) != sizeof(bytes) || fsync(fd);
-	return close(fd) || error ? -1 : 0;
-}
-
-static bool after_is_there(void)
-{
-	char bytes[AFTER_BYTES + 1];
-	int fd = open(AFTER, O_RDONLY | O_CLOEXEC);
-	ssize_t got = fd < 0 ? -1 : read(fd, bytes, sizeof(bytes));
-
-	if (fd >= 0)
-		close(fd);
-	return got == AFTER_BYTES && bytes[0] == 'a' &&
-	       bytes[AFTER_BYTES - 1] == 'a';
-}
-
-/* The second mount shows what the first did, and the file written since. */
-static void judge_again(const struct subject *subject, const struct load *load,
-			uint32_t operations, bool in_next,
-			struct finding *finding, uint64_t first)
-{
-	uint64_t second;
-
-	if (subject_mount(subject)) {
-		found(finding, NOT_AFTER, "second mount: %s", strerror(errno));
-		return;
-	}
-	if (!after_is_there())
-		found(finding, NOT_AFTER, "a file written and synced is lost");
-	unlink(AFTER);
-	judge(load, operations, in_next, finding, &second);
-	if (first != second)
-		found(finding, WRONG, "the second mount shows another content");
-	if (subject_unmount(subject))
-		found(finding, NOT_AFTER, "second unmount: %s",
-		      strerror(errno));
-}
-
-static void judge_mounts(const struct subject *subject, const struct load *load,
-			 uint32_t operations, bool in_next,
-			 struct finding *finding, uint32_t *recovery)
-{
-	uint64_t seen;
-
-	if (subject_mount(subject)) {
-		found(finding, UNMOUNTABLE, "%s", strerror(errno));
-		return;
-	}
-	journal_checked(recovery);
-	judge(load, operations, in_next, finding, &seen);
-	if (write_after())
-		found(finding, NOT_AFTER, "a write or its sync: %s",
-		      strerror(errno));
-	if (subject_unmount(subject))
-		found(finding, NOT_AFTER, "unmount: %s", strerror(errno));
-	else
-		judge_again(subject, load, operations, in_next, finding, seen);
-}
-
-static void count(struct tally *tally, const struct finding *finding,
-		  const char *where)
-{
-	enum verdict verdict = finding->verdict;
-
-	if (!tally->count[verdict]++) {
-		tally->first[verdict] = *finding;
-		snprintf(tally->where[verdict], sizeof(tally->where[verdict]),
-			 "%s", where);
-	}
-}
 
 /* Cut the mount after a point as well, at each of its own operations, the last
  * first. */
@@ -187,6 +38,36 @@ static int cut_recovery(const struct request *request, const struct load *load,
 	return 0;
 }
 
+/* Judge a point as often as asked for, each time the same. */
+static int judge_point(const struct request *request, const struct load *load,
+		       uint32_t k, const char *name, unsigned long seed,
+		       struct finding *finding, uint32_t *recovery)
+{
+	bool in_next = strcmp(name, "before") != 0;
+	unsigned long i;
+
+	for (i = 0; i < request->repeat; i++) {
+		struct finding again = {0};
+
+		if (journal_say("goto %ld %s %lu", (long)k + request->shift,
+				name, seed))
+			return -1;
+		judge_mounts(&request->subject, load, k, in_next, &again,
+			     recovery);
+		kernel_judge(&again);
+		if (!i)
+			*finding = again;
+		if (finding->verdict == again.verdict &&
+		    !strcmp(finding->what, again.what))
+			continue;
+		*finding = (struct finding){0};
+		found(finding, VARIES, "time %lu: %s: %s", i + 1,
+		      verdict_names[again.verdict], again.what);
+		break;
+	}
+	return 0;
+}
+
 static int point(const struct request *request, const struct load *load,
 		 uint32_t k, int variant, unsigned long seed,
 		 struct tally *tally)
@@ -202,10 +83,8 @@ static int point(const struct request *request, const struct load *load,
 	dprintf(console, "cut %s: %s\n", load->title, where);
 	if (at < 0 || at > (long)tally->operations - in_next)
 		return 0;
-	if (journal_say("goto %ld %s %lu", at, name, seed))
+	if (judge_point(request, load, k, name, seed, &finding, &recovery))
 		return -1;
-	judge_mounts(&request->subject, load, k, in_next, &finding, &recovery);
-	kernel_judge(&finding);
 	tally->points++;
 	count(tally, &finding, where);
 	if (*letter == ' ' || finding.verdict != HELD)
@@ -238,11 +117,36 @@ static int points_at(const struct request *request, const struct load *load,
 	return 0;
 }
 
+/* The chip at the load's beginning, after all that was tried is undone. */
+static int first_chip(uint32_t *crc)
+{
+	return journal_say("goto 0 before 1") || journal_chip(crc) ? -1 : 0;
+}
+
+static int cut_points(const struct request *request, const struct load *load,
+		      struct tally *tally)
+{
+	uint32_t after, k;
+
+	if (first_chip(&tally->chip) || journal_recording(&tally->recording))
+		return -1;
+	for (k = request->from; k <= tally->operations && k <= request->to;
+	     k += request->every)
+		if (points_at(request, load, k, tally))
+			return -1;
+	if (first_chip(&after))
+		return -1;
+	if (after != tally->chip)
+		return fail("%s: the chip is not as it was before the points: "
+			    "CRC-32 %08x, not %08x",
+			    load->title, after, tally->chip);
+	return 0;
+}
+
 static int cut_load(const struct request *request, struct load *load)
 {
 	struct tally tally = {0};
-	uint32_t k;
-	int v, error = 0;
+	int v, error;
 
 	if (record(request, load))
 		return diag_errno() ? tell_refused(load) : -1;
@@ -254,26 +158,21 @@ static int cut_load(const struct request *request, struct load *load)
 			allocate(tally.operations + 2, 1, "outcomes");
 		memset(tally.outcome[v], ' ', tally.operations + 1);
 	}
-	for (k = request->from;
-	     !error && k <= tally.operations && k <= request->to;
-	     k += request->every)
-		error = points_at(request, load, k, &tally);
-	if (!error)
-		error = tell(request, load, &tally);
+	error = cut_points(request, load, &tally) ||
+		tell(request, load, &tally);
 	for (v = 0; v < request->variant_count; v++)
 		free(tally.outcome[v]);
 	free(tally.kinds);
-	return error;
+	return error ? -1 : 0;
 }
 
-int campaign(const struct request *request)
+int campaign(struct request *request)
 {
 	unsigned long n;
 	int error;
 
-	console = open("/dev/console", O_WRONLY | O_CLOEXEC);
-	klogctl(CONSOLE_LEVEL, NULL, ALERTS);
-	error = kernel_open() || make_base(request) ? -1 : 0;
+	error = campaign_begins(request, &console) || make_base(request) ? -1
+									 : 0;
 
 	for (n = request->first_load; !error && n <= request->last_load; n++) {
 		struct load load = {0};

@@ -13,6 +13,7 @@ struct request {
 	const char *variants[VARIANTS_MAX];
 	int variant_count;
 	unsigned long first_load, last_load, from, to, every, seed, seeds;
+	unsigned long repeat; /* times that each point is judged */
 	bool lie;   /* a sync does nothing, and says that it returned */
 	long shift; /* the chip is so many operations off */
 	bool recovery;
@@ -22,6 +23,8 @@ struct request {
 /* Outcomes of a load's points. */
 struct tally {
 	uint32_t operations;
+	uint64_t recording; /* a digest of it */
+	uint32_t chip;	    /* CRC-32 before and after all points */
 	char *kinds;
 	char *outcome[VARIANTS_MAX]; /* a letter an operation */
 	uint64_t points, recovery_points;
@@ -32,7 +35,25 @@ struct tally {
 
 /* cut.c: record and cut all the loads that are asked for; -1 after a message.
  */
-int campaign(const struct request *request);
+int campaign(struct request *request);
+
+/* record.c: what a campaign needs before its first mount: the console, which is
+ * told each point, and the kernel's log. */
+int campaign_begins(struct request *request, int *console);
+
+/* record.c: make what is there before the loads; play a load from a mount to an
+ * unmount, in the journal. -1 after a message. */
+int make_base(const struct request *request);
+int record(const struct request *request, struct load *load);
+void load_begins(void);
+
+/* mounts.c: mount, judge what is there after so many flash operations, write,
+ * and mount again. recovery: operations of the first mount. */
+void judge_mounts(const struct subject *subject, const struct load *load,
+		  uint32_t operations, bool in_next, struct finding *finding,
+		  uint32_t *recovery);
+void count(struct tally *tally, const struct finding *finding,
+	   const char *where);
 
 /* tell.c: a JSON line for a load: its outcomes, or that the file system refused
  * an operation of it, so that there is nothing to cut. */

@@ -31,6 +31,10 @@ enum what {
 	OP_FSYNC,
 	OP_FSYNCDIR,
 	OP_SYNC,
+	OP_READONLY, /* mounted read-only and writable again: keeps all */
+	OP_OPEN,     /* held open until closed: writes go through it */
+	OP_CLOSE,
+	OP_DAMAGE, /* the moment at which faultcheck damages the chip */
 };
 
 struct op {
@@ -89,20 +93,33 @@ int load_read(const char *path, int n, struct load *load);
 void load_free(struct load *load);
 
 /* The bytes that an operation writes. Each operation's are its own; none is 0,
- * so that a hole is told from data. */
+ * so that a hole is told from data. No compressor shortens those of one half of
+ * the operations, and any shortens those of the other. */
 const uint8_t *load_bytes(const struct load *load, int op);
 
-/* play.c: do an operation; -1 after a message. */
+/* play.c: do an operation; -1 after a message. Then close what it holds open.
+ */
 int play(const struct load *load, int op);
+void play_end(void);
+
+struct module {
+	const char *name; /* NULL: none */
+	const uint8_t *file;
+	size_t bytes;
+};
+
+/* module.c: its file, once; then load and unload, quiet as the subject. */
+int module_read(struct module *module);
+int module_load(const struct module *module);
+int module_unload(const struct module *module);
 
 /* The file system under test. */
 struct subject {
 	const char *type;
 	const char *source;
 	const char *options;
-	int ubi;	    /* MTD device to attach first, NONE: no UBI */
-	const char *before; /* shell commands around its mounts, or NULL */
-	const char *after;
+	int ubi;	      /* MTD device to attach first, NONE: no UBI */
+	struct module module; /* loaded before a mount, unloaded after it */
 };
 
 /* subject.c. Both are quiet: errno says why not. */
@@ -116,6 +133,10 @@ int journal_checked(uint32_t *operations); /* of the check, so far */
 
 /* Give the operations of the load their begun and returned. */
 int journal_read_marks(struct load *load);
+
+/* CRC-32 of the chip as it is; a digest of all that is recorded. */
+int journal_chip(uint32_t *crc);
+int journal_recording(uint64_t *digest);
 
 /* Kind of each recorded operation: 'p', 'o', 'b' or 'e', as a string. */
 char *journal_kinds(void);
@@ -131,6 +152,7 @@ enum verdict {
 	RENAME_TWICE, /* renamed, and there under both names */
 	NOT_AFTER,    /* a write and a sync after the cut do not hold */
 	KERNEL,	      /* the kernel warned of itself */
+	VARIES,	      /* the same point again, and another verdict */
 	VERDICTS,
 };
 
@@ -143,14 +165,19 @@ struct finding {
 	char what[160];
 };
 
+/* verdict.c: keeps the first that is found of a point. */
+void found(struct finding *finding, enum verdict verdict, const char *format,
+	   ...) __attribute__((format(printf, 3, 4)));
+
 /* judge.c: whether what is mounted is what the load may have left after so many
  * flash operations. in_next: the next has begun. seen: a digest of all that was
  * seen. */
 void judge(const struct load *load, uint32_t operations, bool in_next,
 	   struct finding *finding, uint64_t *seen);
 
-void found(struct finding *finding, enum verdict verdict, const char *format,
-	   ...) __attribute__((format(printf, 3, 4)));
+/* The same digest without a judgement of names and content: what cannot be read
+ * and what never was is found. */
+void look(const struct load *load, struct finding *finding, uint64_t *seen);
 
 /* kernel.c: what the kernel says of itself. */
 int kernel_open(void);

@@ -87,6 +87,39 @@ int journal_read_marks(struct load *load)
 	return 0;
 }
 
+int journal_chip(uint32_t *crc)
+{
+	char *all = slurp(FLASHSTAT_DIRECTORY "/chip_crc");
+
+	if (!all)
+		return fail_errno("read", FLASHSTAT_DIRECTORY "/chip_crc");
+	*crc = (uint32_t)strtoul(all, NULL, 16);
+	free(all);
+	return 0;
+}
+
+static int add_file(const char *path, uint64_t *digest)
+{
+	char *all = slurp(path), *at;
+
+	if (!all)
+		return fail_errno("read", path);
+	for (at = all; *at; at++) /* FNV-1a */
+		*digest = (*digest ^ (uint8_t)*at) * 0x100000001b3u;
+	free(all);
+	return 0;
+}
+
+int journal_recording(uint64_t *digest)
+{
+	*digest = 0xcbf29ce484222325u;
+	return add_file(FLASHSTAT_DIRECTORY "/journal_ops", digest) ||
+			       add_file(FLASHSTAT_DIRECTORY "/journal_marks",
+					digest)
+		       ? -1
+		       : 0;
+}
+
 char *journal_kinds(void)
 {
 	char *all = slurp(FLASHSTAT_DIRECTORY "/journal_ops"), *at = all;

@@ -6,7 +6,8 @@
  * fsync of its folder), or for what any later operation made of it. A file that
  * was synced (by sync, by fsync of it, by an O_SYNC write) and has had a name
  * ever since is there under some name. A file's bytes are each those of the
- * last sync or of a later operation, and so is its size; where a file was
+ * last sync or of a later operation, and so is its size; an O_SYNC write is a
+ * sync of the bytes that it wrote, and of no others; where a file was
  * longer or shorter meanwhile, a byte may also be 0. What counts as synced had
  * returned before the cut; what had begun may have happened in part.
  */
@@ -14,7 +15,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -23,13 +23,6 @@
 
 #include "diag.h"
 #include "judge.h"
-
-const char *const verdict_names[] = {"held",	     "unmountable",
-				     "lost",	     "wrong content",
-				     "unreadable",   "resurrected",
-				     "unknown name", "two names after a rename",
-				     "not writable", "kernel warning"};
-const char verdict_letters[] = ".MLWERU2AK";
 
 struct seen {
 	bool there;
@@ -42,30 +35,19 @@ struct seen {
 	uint64_t fits;
 };
 
-#define EVENTS_TOLD 64
+#define EVENTS_TOLD  64
+#define NOTHING_SEEN 0xcbf29ce484222325u
 
-void found(struct finding *finding, enum verdict verdict, const char *format,
-	   ...)
-{
-	va_list list;
-
-	if (finding->verdict != HELD)
-		return;
-	finding->verdict = verdict;
-	va_start(list, format);
-	vsnprintf(finding->what, sizeof(finding->what), format, list);
-	va_end(list);
-}
-
+/* One differing word makes another digest: each step can be undone. */
 static void digest(uint64_t *to, const void *from, size_t bytes)
 {
 	const uint8_t *byte = from;
 	uint64_t word;
 
-	/* FNV-1a, eight bytes at once */
 	for (; bytes >= sizeof(word); bytes -= sizeof(word)) {
 		memcpy(&word, byte, sizeof(word));
-		*to = (*to ^ word) * 0x100000001b3u;
+		*to = (*to ^ word) * 0x9e3779b97f4a7c15u;
+		*to ^= *to >> 32;
 		byte += sizeof(word);
 	}
 	while (bytes--)
@@ -73,8 +55,9 @@ static void digest(uint64_t *to, const void *from, size_t bytes)
 }
 
 /* The last operation that had returned at the cut and kept what is asked for:
- * a name, by its folder's, or an inode. */
-static int kept(const struct moment *m, int folder, int inode)
+ * a name, by its folder's, or an inode. An O_SYNC write keeps the inode, but of
+ * its content only what it wrote: whole asks for all of it. */
+static int kept(const struct moment *m, int folder, int inode, bool whole)
 {
 	const struct op *op;
 	int i;
@@ -83,10 +66,10 @@ static int kept(const struct moment *m, int folder, int inode)
 		op = &m->load->op[i];
 		if (op->returned > m->operations)
 			continue;
-		if (op->what == OP_SYNC)
+		if (op->what == OP_SYNC || op->what == OP_READONLY)
 			break;
 		if (inode != NONE && op->inode == inode &&
-		    (op->what == OP_FSYNC || op->what == OP_SWRITE))
+		    (op->what == OP_FSYNC || (op->what == OP_SWRITE && !whole)))
 			break;
 		if (inode == NONE && op->what == OP_FSYNCDIR &&
 		    op->name == folder)
@@ -169,6 +152,7 @@ static void judge_absent(const struct moment *m, const struct name *name,
 static void judge_file(const struct moment *m, const struct name *name,
 		       size_t had, struct seen *seen, struct finding *finding)
 {
+	const struct moment any = {.load = m->load, .last = m->last};
 	const char *why, *wrong = NULL;
 	bool older = false, some = false;
 	int i, inode;
@@ -180,13 +164,13 @@ static void judge_file(const struct moment *m, const struct name *name,
 		if (inode == NONE || m->load->inode[inode].folder)
 			continue;
 		some = true;
-		why = wrong_content(m, inode, kept(m, NONE, inode), had);
+		why = wrong_content(m, inode, kept(m, NONE, inode, true), had);
 		if (!why) {
 			fits(seen, i);
 			continue;
 		}
 		wrong = why;
-		older = older || !wrong_content(m, inode, -1, had);
+		older = older || !wrong_content(&any, inode, -1, had);
 	}
 	if (seen->fits)
 		return;
@@ -214,52 +198,73 @@ static void judge_folder(const struct moment *m, const struct name *name,
 	found(finding, RESURRECTED, "the folder %s is there again", name->path);
 }
 
+enum sight { SIGHT_NONE, SIGHT_FOLDER, SIGHT_FILE, SIGHT_UNREADABLE };
+
+/* What is under a name; a file's bytes are in data then. */
+static enum sight look_at(const struct name *name, struct stat *st, size_t *had,
+			  struct finding *finding, uint64_t *all)
+{
+	char path[PATH_MAX];
+	uint64_t is_folder;
+	ssize_t got;
+
+	snprintf(path, sizeof(path), MOUNTPOINT "/%s", name->path);
+	digest(all, name->path, strlen(name->path));
+	if (lstat(path, st)) {
+		if (errno == ENOENT || errno == ENOTDIR)
+			return SIGHT_NONE;
+		found(finding, UNREADABLE, "%s: %s", name->path,
+		      strerror(errno));
+		return SIGHT_UNREADABLE;
+	}
+	is_folder = S_ISDIR(st->st_mode);
+	digest(all, &is_folder, sizeof(is_folder));
+	if (is_folder)
+		return SIGHT_FOLDER;
+	got = read_file(path);
+	if (got < 0) {
+		found(finding, UNREADABLE, "%s: %s", name->path,
+		      strerror(errno));
+		return SIGHT_UNREADABLE;
+	}
+	*had = (size_t)got;
+	digest(all, had, sizeof(*had));
+	digest(all, data, *had);
+	return SIGHT_FILE;
+}
+
 static void judge_name(const struct moment *m, int number, struct seen *seen,
 		       struct finding *finding, uint64_t *all)
 {
 	const struct name *name = &m->load->name[number];
-	int from = kept(m, name->parent, NONE);
-	char path[PATH_MAX];
+	int from = kept(m, name->parent, NONE, true);
+	enum sight sight;
 	struct stat st;
-	ssize_t had;
+	size_t had;
 
 	*seen = (struct seen){0};
 	if (!name->events)
 		return;
 	seen->first = first_event(name, from);
-	snprintf(path, sizeof(path), MOUNTPOINT "/%s", name->path);
-	digest(all, name->path, strlen(name->path));
-	if (lstat(path, &st)) {
-		if (errno != ENOENT && errno != ENOTDIR)
-			found(finding, UNREADABLE, "%s: %s", name->path,
-			      strerror(errno));
-		else
-			judge_absent(m, name, from, finding);
+	sight = look_at(name, &st, &had, finding, all);
+	if (sight == SIGHT_NONE)
+		judge_absent(m, name, from, finding);
+	seen->there = sight == SIGHT_FOLDER || sight == SIGHT_FILE;
+	if (!seen->there)
 		return;
-	}
-	seen->there = true;
-	seen->folder = S_ISDIR(st.st_mode);
+	seen->folder = sight == SIGHT_FOLDER;
 	seen->number = st.st_ino;
-	digest(all, &seen->folder, sizeof(seen->folder));
-	if (seen->folder) {
+	if (seen->folder)
 		judge_folder(m, name, seen, finding);
-		return;
-	}
-	had = read_file(path);
-	if (had < 0) {
-		found(finding, UNREADABLE, "%s: %s", name->path,
-		      strerror(errno));
-		return;
-	}
-	digest(all, data, (size_t)had);
-	judge_file(m, name, (size_t)had, seen, finding);
+	else
+		judge_file(m, name, had, seen, finding);
 }
 
 /* A file that was kept under some name, and has had one ever since, has one. */
 static void judge_inode(const struct moment *m, int inode,
 			const struct seen *seen, struct finding *finding)
 {
-	int n, at, is = kept(m, NONE, inode);
+	int n, at, is = kept(m, NONE, inode, false);
 	const struct name *was = NULL, *name;
 
 	if (is < 0 || m->load->inode[inode].gone <= m->last)
@@ -344,7 +349,7 @@ void judge(const struct load *load, uint32_t operations, bool in_next,
 		    load->op[i].begun < operations + in_next ||
 		    load->op[i].returned <= operations)
 			m.last = i;
-	*seen_all = 0xcbf29ce484222325u;
+	*seen_all = NOTHING_SEEN;
 	judge_names(load, "", finding);
 	for (i = 0; i < load->names; i++) {
 		judge_name(&m, i, &seen[i], finding, seen_all);
@@ -356,4 +361,19 @@ void judge(const struct load *load, uint32_t operations, bool in_next,
 	for (i = load->base; i <= m.last; i++)
 		judge_rename(&m, i, seen, finding);
 	free(seen);
+}
+
+void look(const struct load *load, struct finding *finding, uint64_t *seen)
+{
+	struct stat st;
+	size_t had;
+	int i;
+
+	*seen = NOTHING_SEEN;
+	judge_names(load, "", finding);
+	for (i = 0; i < load->names; i++)
+		if (load->name[i].events &&
+		    look_at(&load->name[i], &st, &had, finding, seen) ==
+			    SIGHT_FOLDER)
+			judge_names(load, load->name[i].path, finding);
 }

@@ -15,6 +15,7 @@
 #include "payload.h"
 
 #define LINE_MAX_BYTES 600
+#define SAME_WORD      UINT32_MAX
 
 static const struct {
 	const char *word;
@@ -27,7 +28,9 @@ static const struct {
 	{"rename", OP_RENAME, 2, 0}, {"link", OP_LINK, 2, 0},
 	{"unlink", OP_UNLINK, 1, 0}, {"rmdir", OP_RMDIR, 1, 0},
 	{"fsync", OP_FSYNC, 1, 0},   {"fsyncdir", OP_FSYNCDIR, 1, 0},
-	{"sync", OP_SYNC, 0, 0},
+	{"sync", OP_SYNC, 0, 0},     {"readonly", OP_READONLY, 0, 0},
+	{"open", OP_OPEN, 1, 0},     {"close", OP_CLOSE, 1, 0},
+	{"damage", OP_DAMAGE, 0, 0},
 };
 
 static void *grow(void *list, int count, size_t size)
@@ -108,7 +111,7 @@ static int trace(struct load *load, struct op *op)
 	bool makes = op->what == OP_CREATE || op->what == OP_MKDIR;
 
 	op->inode = NONE;
-	if (op->what == OP_SYNC)
+	if (op->name == NONE)
 		return 0;
 	/* the root is a folder that is always there */
 	if (op->what == OP_FSYNCDIR && !*load->name[op->name].path)
@@ -130,6 +133,9 @@ static int trace(struct load *load, struct op *op)
 		content_changes(load, op->inode);
 		break;
 	case OP_RENAME:
+		/* two names of one file: nothing happens, by POSIX */
+		if (inode_now(load, op->to) == op->inode)
+			break;
 		set_name(load, op->to, op->inode);
 		set_name(load, op->name, NONE);
 		break;
@@ -248,18 +254,29 @@ void load_free(struct load *load)
 	free(load->op);
 }
 
+/* Of every two writes in turn, one's bytes are all drawn; of eight words of the
+ * other's, seven are the same. */
+static uint64_t word_of(int number, uint64_t at)
+{
+	bool drawn = number / 2 % 2 || at % 8 == 0;
+	uint64_t state = (drawn ? at : SAME_WORD) + ((uint64_t)number << 32);
+
+	return payload_draw(&state);
+}
+
 const uint8_t *load_bytes(const struct load *load, int number)
 {
 	struct op *op = &load->op[number];
-	uint64_t i, word, random;
+	uint64_t i, at;
+	uint8_t byte;
 
 	if (op->data)
 		return op->data;
 	op->data = allocate(op->bytes + 1, 1, "what a load writes");
 	for (i = 0; i < op->bytes; i++) {
-		word = (op->at + i) / 8 + ((uint64_t)number << 32);
-		random = payload_draw(&word);
-		op->data[i] = (uint8_t)(random >> 8 * ((op->at + i) % 8)) | 1;
+		at = op->at + i;
+		byte = (uint8_t)(word_of(number, at / 8) >> 8 * (at % 8));
+		op->data[i] = byte ? byte : 1;
 	}
 	return op->data;
 }

@@ -15,8 +15,10 @@
  * each point its name goes to the console, so that it is known if the kernel
  * dies.
  */
+#define _GNU_SOURCE
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "cut.h"
 #include "diag.h"
@@ -46,8 +48,7 @@ static int take_number(void *context, const char *value, size_t offset)
 TAKE(type, take_text, subject.type)
 TAKE(source, take_text, subject.source)
 TAKE(options, take_text, subject.options)
-TAKE(before, take_text, subject.before)
-TAKE(after, take_text, subject.after)
+TAKE(module, take_text, subject.module.name)
 TAKE(loads, take_text, loads)
 TAKE(first_load, take_number, first_load)
 TAKE(last_load, take_number, last_load)
@@ -56,6 +57,7 @@ TAKE(to, take_number, to)
 TAKE(every, take_number, every)
 TAKE(seed, take_number, seed)
 TAKE(seeds, take_number, seeds)
+TAKE(repeat, take_number, repeat)
 
 static int take_ubi(void *context, const char *value)
 {
@@ -106,8 +108,8 @@ static const struct option_decl options[] = {
 	{"options", "WORDS", "of the mount (none)", take_options},
 	{"ubi", "MTD", "attach this MTD device to UBI first (no UBI)",
 	 take_ubi},
-	{"before", "COMMAND", "before each mount (none)", take_before},
-	{"after", "COMMAND", "after each unmount (none)", take_after},
+	{"module", "NAME", "loaded before each mount, unloaded after it (none)",
+	 take_module},
 	{"first-load", "N", "of the file, from 0 (0)", take_first_load},
 	{"last-load", "N", "of the file (the last)", take_last_load},
 	{"from", "K", "first operation to cut after, from 0 (0)", take_from},
@@ -117,6 +119,7 @@ static const struct option_decl options[] = {
 	 take_variant},
 	{"seed", "N", "first seed of the variants (1)", take_seed},
 	{"seeds", "N", "seeds tried for each but \"before\" (1)", take_seeds},
+	{"repeat", "N", "judge each point so often (1)", take_repeat},
 	{"recovery", NULL, "cut each operation of the first mount too",
 	 take_recovery},
 	{"plant-lying-sync", NULL, "to try the checker: no sync is done",
@@ -151,11 +154,12 @@ int main(int argc, char **argv)
 		.every = 1,
 		.seed = 1,
 		.seeds = 1,
+		.repeat = 1,
 	};
 	bool helped;
 
 	(void)argc;
-	diag_program = "cutcheck";
+	diag_program = basename(argv[0]);
 	if (options_walk(options, sizeof(options) / sizeof(*options), argv + 1,
 			 &request, "OPTION... LOADS",
 			 "Cuts the power at each flash operation of loads.",

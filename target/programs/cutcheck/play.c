@@ -4,10 +4,13 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <setjmp.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/mount.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -15,26 +18,107 @@
 #include "cutcheck.h"
 #include "diag.h"
 
+#define HELD_MAX 64
+
+/* Files that the load holds open, by their inode. */
+static struct {
+	int inode, fd;
+} held[HELD_MAX];
+static int holds;
+
+static int held_fd(int inode)
+{
+	int i;
+
+	for (i = 0; i < holds; i++)
+		if (held[i].inode == inode)
+			return held[i].fd;
+	return -1;
+}
+
+static int hold(int inode, const char *path)
+{
+	int fd;
+
+	if (holds == HELD_MAX)
+		return fail("%s: more than %d files are held open", path,
+			    HELD_MAX);
+	fd = checked_open(path, O_RDWR, 0);
+	if (fd < 0)
+		return -1;
+	held[holds].inode = inode;
+	held[holds++].fd = fd;
+	return 0;
+}
+
+static int let_go(int inode, const char *path)
+{
+	int i;
+
+	for (i = 0; i < holds; i++) {
+		int fd = held[i].fd;
+
+		if (held[i].inode != inode)
+			continue;
+		held[i] = held[--holds];
+		return checked_close(fd, path);
+	}
+	return fail("%s: it is not open", path);
+}
+
+void play_end(void)
+{
+	while (holds)
+		close(held[--holds].fd);
+}
+
+/* Read-only, which must store all, and writable again. */
+static int readonly(void)
+{
+	if (mount(NULL, MOUNTPOINT, NULL, MS_REMOUNT | MS_RDONLY, NULL) ||
+	    mount(NULL, MOUNTPOINT, NULL, MS_REMOUNT, NULL))
+		return fail_errno("remount", MOUNTPOINT);
+	return 0;
+}
+
+static sigjmp_buf before_write;
+
+/* A map has no room, or no file: SIGBUS. */
+static void no_room(int signal)
+{
+	(void)signal;
+	siglongjmp(before_write, 1);
+}
+
 static int write_mapped(int fd, const struct op *op, const uint8_t *data,
 			const char *path)
 {
 	uint64_t end = op->at + op->bytes;
+	volatile int error = 0;
 	uint8_t *map =
 		mmap(NULL, end, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
 
 	if (map == MAP_FAILED)
 		return fail_errno("map", path);
-	memcpy(map + op->at, data, op->bytes);
+	signal(SIGBUS, no_room);
+	if (sigsetjmp(before_write, 1)) {
+		error = EFAULT;
+	} else {
+		memcpy(map + op->at, data, op->bytes);
+	}
+	signal(SIGBUS, SIG_DFL);
 	if (munmap(map, end))
 		return fail_errno("unmap", path);
-	return 0;
+	errno = error;
+	return error ? fail_errno("write through a map of", path) : 0;
 }
 
 static int write_op(const struct load *load, int number, const char *path)
 {
 	const struct op *op = &load->op[number];
-	int fd = checked_open(
-		path, op->what == OP_SWRITE ? O_WRONLY | O_SYNC : O_RDWR, 0);
+	int holding = op->what == OP_SWRITE ? -1 : held_fd(op->inode);
+	int flags = op->what == OP_SWRITE ? O_WRONLY | O_SYNC : O_RDWR;
+	int fd = holding < 0 ? checked_open(path, flags, 0) : holding;
 	const uint8_t *data = load_bytes(load, number);
 	int error = 0;
 
@@ -45,6 +129,8 @@ static int write_op(const struct load *load, int number, const char *path)
 	else if (pwrite(fd, data, op->bytes, (off_t)op->at) !=
 		 (ssize_t)op->bytes)
 		error = fail_errno("write", path);
+	if (holding >= 0)
+		return error;
 	return checked_close(fd, path) || error ? -1 : 0;
 }
 
@@ -102,6 +188,14 @@ int play(const struct load *load, int number)
 		return sync_op(path, O_RDONLY | O_DIRECTORY);
 	case OP_SYNC:
 		return checked_syncfs(MOUNTPOINT);
+	case OP_READONLY:
+		return readonly();
+	case OP_DAMAGE:
+		return 0;
+	case OP_OPEN:
+		return hold(op->inode, path);
+	case OP_CLOSE:
+		return let_go(op->inode, path);
 	}
 	return -1;
 }

@@ -4,7 +4,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <mtd/ubi-user.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/mount.h>
@@ -40,26 +39,20 @@ static int attach(int mtd)
 	return ubi(UBI_IOCATT, &request);
 }
 
-static int shell(const char *command)
-{
-	if (!command || !system(command))
-		return 0;
-	errno = ECANCELED;
-	return -1;
-}
-
 int subject_mount(const struct subject *s)
 {
 	int error;
 
-	if (shell(s->before) || (s->ubi != NONE && attach(s->ubi)))
+	if (module_load(&s->module))
+		return -1;
+	if (s->ubi != NONE && attach(s->ubi))
 		return -1;
 	if (!mount(s->source, MOUNTPOINT, s->type, 0, s->options))
 		return 0;
 	error = errno;
 	if (s->ubi != NONE)
 		detach();
-	shell(s->after);
+	module_unload(&s->module);
 	errno = error;
 	return -1;
 }
@@ -68,5 +61,5 @@ int subject_unmount(const struct subject *s)
 {
 	if (umount(MOUNTPOINT) || (s->ubi != NONE && detach()))
 		return -1;
-	return shell(s->after);
+	return module_unload(&s->module);
 }

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* The outcomes of a load as a JSON line. */
+#include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "cut.h"
@@ -17,6 +19,14 @@ static void tell_finding(struct json *json, const struct tally *tally,
 	json_end(json);
 }
 
+static void tell_hex(struct json *json, const char *key, uint64_t value)
+{
+	char digits[20];
+
+	snprintf(digits, sizeof(digits), "%" PRIx64, value);
+	json_text(json, key, digits);
+}
+
 int tell(const struct request *request, const struct load *load,
 	 const struct tally *tally)
 {
@@ -29,6 +39,8 @@ int tell(const struct request *request, const struct load *load,
 	json_count(&json, "points", tally->points);
 	json_count(&json, "recovery_points", tally->recovery_points);
 	json_count(&json, "held", tally->count[HELD]);
+	tell_hex(&json, "recording", tally->recording);
+	tell_hex(&json, "chip", tally->chip);
 	json_text(&json, "kinds", tally->kinds);
 	json_object(&json, "outcomes");
 	for (i = 0; i < request->variant_count; i++)

@@ -1,0 +1,253 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""One QEMU process of the virtual board: begun, restored, waited for, saved, ended."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import errno
+import os
+import shutil
+import subprocess
+import tempfile
+from collections.abc import AsyncIterator, Coroutine, Mapping
+from contextlib import asynccontextmanager
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any
+
+from qemu.qmp import EventListener, QMPClient, QMPError
+
+from nandlab.base.errors import NandlabError
+from nandlab.base.scratch import PREFIX, scratch
+from nandlab.board.cargo import Store
+from nandlab.board.job import BoardLost, ChannelReader
+from nandlab.board.machine import HERE, SAVES, STATE, Machine
+from nandlab.board.ram import OUT_OF_MEMORY
+from nandlab.board.resident import Curve, resident
+
+CONSOLE_TAIL_LINES = 80
+CHANNEL_POLL_S = 0.2
+ANSWER_S = 30
+"""How long QEMU may take to open its monitor."""
+SOCKET_FOLDER_MAX = 107 - len(f"/{PREFIX}12345678/qmp")
+"""The longest folder that a scratch folder with the monitor's socket may be in: a socket's path has
+107 bytes at most."""
+NOTHING: Mapping[int, bytes] = MappingProxyType({})
+
+
+class Vm:
+    """One QEMU process, with its QMP connection, store and files; ended by its context."""
+
+    def __init__(
+        self, folder: Path, process: asyncio.subprocess.Process, qmp: QMPClient, store: Store
+    ) -> None:
+        self.folder = folder
+        self.store = store
+        self.process = process
+        self.qmp = qmp
+        self.reader = ChannelReader()
+        self.memory = Curve()
+        """Of the host, that the process holds while it is waited for."""
+        self.before: tuple[bytes, bytes] = (b"", b"")
+        """Console and channel from before the state that it was restored from."""
+        self.events = EventListener()
+        self._read = 0
+        qmp.register_listener(self.events)
+
+    @property
+    def console(self) -> bytes:
+        """What the board has said on its console."""
+        return self.before[0] + _content(self.folder / "console")
+
+    @property
+    def channel(self) -> bytes:
+        """What the board has said on its status channel."""
+        return self.before[1] + _content(self.folder / "channel")
+
+    def read_channel(self) -> None:
+        """Feeds the reader what is new on the status channel."""
+        with (self.folder / "channel").open("rb") as f:
+            f.seek(self._read)
+            told = f.read()
+        self._read += len(told)
+        self.reader.feed(told)
+
+    def lost(self, reason: str = "") -> BoardLost:
+        """The error that the board is gone: why, by the channel, else by the caller or the console.
+
+        The console comes last: it ends the same way whatever made init end.
+        """
+        self.read_channel()
+        console = self.console.decode(errors="replace").replace("\r", "").splitlines()
+        why = self.reader.trouble or reason or _why_gone(console)
+        failed = (s.step for s in self.reader.steps if not s.ok)
+        step = next(failed, self.reader.running)
+        if why == OUT_OF_MEMORY and step:
+            why += f" in step {step}"
+        return BoardLost(why, console[-CONSOLE_TAIL_LINES:])
+
+    async def doorbell(self) -> None:
+        """Waits until the guest rings; BoardLost if it stops without ringing."""
+        try:
+            async for event in self.events:
+                if event["event"] == "GUEST_PANICKED":
+                    return
+                if event["event"] in ("SHUTDOWN", "RESET"):
+                    break
+        except (QMPError, EOFError):
+            pass
+        raise self.lost()
+
+    async def rung(self, limit_s: float) -> None:
+        """Waits until the guest rings, and takes in what it tells until then.
+
+        BoardLost if it does not within this limit of host time.
+        """
+        try:
+            async with asyncio.timeout(limit_s):
+                await _first(self.doorbell(), self._follow())
+        except TimeoutError:
+            raise self.lost(f"the board gave no answer within {limit_s} s of host time") from None
+        self.read_channel()
+
+    async def _follow(self) -> None:
+        """Feeds the reader while the job runs, so that steps show at once; samples QEMU's memory.
+
+        Ends when the channel tells of trouble: the board may not stop by itself then.
+        """
+        while self.reader.trouble is None:
+            self.memory.add(resident(self.process.pid))
+            await asyncio.sleep(CHANNEL_POLL_S)
+            self.read_channel()
+
+    async def restore(self) -> None:
+        """Loads the saved state into a machine that waits for one."""
+        await self._without_store()
+        await self.qmp.execute("migrate-incoming", {"uri": f"exec:cat {STATE / 'state'}"})
+        while True:
+            status = await self.qmp.execute("query-status")
+            if isinstance(status, dict) and status["status"] != "inmigrate":
+                break
+            await asyncio.sleep(0.01)
+
+    async def go_on(self) -> None:
+        """Lets the machine run."""
+        await self.qmp.execute("cont")
+
+    async def save(self, work: Path) -> None:
+        """Saves the state, without the store, in the folder that the machine sees as SAVES."""
+        await self._without_store()
+        await self.qmp.execute("migrate", {"uri": f"exec:cat > {SAVES / 'state'}"})
+        while True:
+            state = await self.qmp.execute("query-migrate")
+            status = state["status"] if isinstance(state, dict) and "status" in state else "none"
+            if status == "completed":
+                return
+            if status in ("failed", "cancelled"):
+                if shutil.disk_usage(work).free < self.store.board.kernel_bytes:
+                    raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(work / "state"))
+                raise NandlabError(f"QEMU could not save the board's state: {state}")
+            await asyncio.sleep(0.02)
+
+    async def _without_store(self) -> None:
+        """Excludes the store, a file of the host's, from a state that is saved or loaded."""
+        without = {"capability": "x-ignore-shared", "state": True}
+        await self.qmp.execute("migrate-set-capabilities", {"capabilities": [without]})
+
+
+def _content(path: Path) -> bytes:
+    return path.read_bytes() if path.exists() else b""
+
+
+def _why_gone(console: list[str]) -> str:
+    text = "\n".join(console)
+    if "System is deadlocked on memory" in text or "panic_on_oom" in text:
+        return OUT_OF_MEMORY
+    if "Kernel panic" in text:
+        line = next(line for line in console if "Kernel panic" in line)
+        return "the board's kernel panicked: " + line.partition("Kernel panic - ")[2]
+    return "the board stopped by itself"
+
+
+def _short() -> str | None:
+    """A folder for sockets; None: the usual one will do, since its path is not too long."""
+    return "/tmp" if len(os.fsencode(tempfile.gettempdir())) > SOCKET_FOLDER_MAX else None
+
+
+@asynccontextmanager
+async def begun(
+    machine: Machine,
+    state: Path | None = None,
+    saves: Path | None = None,
+    carried: Mapping[int, bytes] = NOTHING,
+    on_terminal: bool = False,
+    keys: int | None = None,
+) -> AsyncIterator[Vm]:
+    """A machine whose QEMU has begun.
+
+    state: folder of the state that it waits for; None: it boots. saves: the folder that it can save
+    its state in. carried: contents of its store, by physical address. on_terminal, keys: see
+    QemuBoard.shell.
+    """
+    with (
+        scratch(_short()) as folder,
+        Store(machine.model) as store,
+    ):
+        for address, content in carried.items():
+            store.put(address, content)
+        console = "mon:stdio" if on_terminal else f"file:{HERE / 'console'}"
+        serial = ["-serial", console, "-serial", f"file:{HERE / 'channel'}"]
+        waits = [] if state is None else ["-incoming", "defer"]
+        see = {HERE: folder, STATE: state, SAVES: saves}
+        qmp = QMPClient("nandlab")
+        await qmp.start_server(str(folder / "qmp"))
+        process = await asyncio.create_subprocess_exec(
+            *machine.command({at: p for at, p in see.items() if p}, *serial, *waits),
+            stdin=keys if on_terminal else subprocess.DEVNULL,
+            stdout=None if on_terminal else subprocess.DEVNULL,
+            stderr=(folder / "stderr").open("w"),
+            start_new_session=True,
+            pass_fds=(store.appear(folder),),
+        )
+        if keys is not None:
+            os.close(keys)
+        try:
+            await _accept(qmp, process, folder)
+            yield Vm(folder, process, qmp, store)
+        finally:
+            await _end(process, qmp)
+
+
+async def _accept(qmp: QMPClient, process: asyncio.subprocess.Process, folder: Path) -> None:
+    accepting = asyncio.ensure_future(qmp.accept())
+    ended = asyncio.ensure_future(process.wait())
+    await asyncio.wait({accepting, ended}, timeout=ANSWER_S, return_when=asyncio.FIRST_COMPLETED)
+    ended.cancel()
+    if accepting.done() and not accepting.exception():
+        return
+    accepting.cancel()
+    with contextlib.suppress(asyncio.CancelledError, QMPError, EOFError, OSError):
+        await accepting
+    said = (folder / "stderr").read_text().strip() or f"no answer within {ANSWER_S} s"
+    raise NandlabError(f"QEMU did not start: {said}")
+
+
+async def _end(process: asyncio.subprocess.Process, qmp: QMPClient) -> None:
+    with contextlib.suppress(ProcessLookupError):
+        process.kill()
+    await process.wait()
+    with contextlib.suppress(QMPError, EOFError, OSError):
+        await qmp.disconnect()
+
+
+async def _first(*waits: Coroutine[Any, Any, None]) -> None:
+    """Waits until one coroutine ends, then cancels the others; raises what that one raised."""
+    tasks = [asyncio.ensure_future(wait) for wait in waits]
+    try:
+        done, _ = await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+    finally:
+        for task in tasks:
+            task.cancel()
+    for task in done:
+        task.result()

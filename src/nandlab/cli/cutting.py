@@ -1,0 +1,237 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""What ``nandlab powercut`` and ``nandlab faults`` share: on which media, how a campaign ends."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from nandlab.base.errors import UsageError
+from nandlab.cli.words import named, pairs
+
+if TYPE_CHECKING:
+    from nandlab.board.qemu import QemuBoard
+    from nandlab.plan.medium import Medium
+    from nandlab.powercut.asked import Asked
+    from nandlab.powercut.campaign import Campaign
+    from nandlab.powercut.found import Found
+    from nandlab.powercut.job import Points
+
+StudyOrRun = Annotated[
+    str | None,
+    typer.Argument(
+        metavar="[STUDY]",
+        help="a study file, the name of a shipped study, or a run's folder",
+        autocompletion=named("studies"),
+    ),
+]
+FsOption = Annotated[
+    str | None, typer.Option("--fs", help="a file system of the catalog, such as ubifs")
+]
+SetOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--set", metavar="OPTION=VALUE", help="an option of the file system; may be repeated"
+    ),
+]
+ChipOption = Annotated[str, typer.Option(help="a chip of the catalog")]
+MibOption = Annotated[
+    float | None,
+    typer.Option(min=0, help="MiB of the partition; default: 8, or as a study has it"),
+]
+BoardOfCuts = Annotated[
+    str | None,
+    typer.Option(help="a board of the catalog; default: apf27, or a study's"),
+]
+TitleOption = Annotated[str | None, typer.Option(help="only the load of this title")]
+PointOption = Annotated[
+    str | None, typer.Option(metavar="K:WHAT:SEED", help="only this point, on a fresh board")
+]
+POINT = re.compile(r"(\d+):([a-z]+):(\d+)")
+MIB_USUAL = 8
+BOARD_USUAL = "apf27"
+RUN_HEAD = "run.json"
+
+
+def asked(
+    study: str | None,
+    *,
+    fs: str | None,
+    loads: Sequence[str],
+    settings: Sequence[str],
+    chip: str,
+    partition_mib: float | None,
+    board: str | None,
+) -> Asked:
+    """The media and loads that a command line names; UsageError where it names too much."""
+    from nandlab.powercut.asked import Asked, of_study
+
+    if (study is None) == (fs is None):
+        raise UsageError("give a STUDY, or --fs with a file system: one of both")
+    if study is not None:
+        read = _study(study, board)
+        if settings:
+            raise UsageError("--set: a study says which options its file systems have")
+        found = of_study(read, loads, partition_mib)
+        print(f"{len(found.media)} media, loads: {', '.join(found.loads)}", file=sys.stderr)
+        return found
+    on = medium(fs or "", settings, chip, partition_mib or MIB_USUAL, board or BOARD_USUAL)
+    return Asked([on], list(loads) or ["ace1"])
+
+
+def _study(name: str, board: str | None) -> Any:
+    """A study by name or file, or that of a run's folder."""
+    from nandlab.plan.study import again, find, read
+    from nandlab.results.folder import RunFolder
+
+    if not (Path(name) / RUN_HEAD).exists():
+        return read(find(name), board)
+    study = again(RunFolder(Path(name)).head().spec, Path(name), name)
+    return study.model_copy(update={"board": board or study.board})
+
+
+def folder_of(study: str | None, out: Path | None) -> Path:
+    """Where campaigns are, each in a folder of its own: beside the run, or where --out says."""
+    from nandlab.base.paths import RESULTS
+    from nandlab.powercut.asked import FOLDER
+
+    if study is not None and (Path(study) / RUN_HEAD).exists():
+        return Path(study) / FOLDER
+    if out is not None:
+        return out / FOLDER if (out / RUN_HEAD).exists() else out
+    if study is None:
+        raise UsageError("where to? give --out DIR")
+    return RESULTS / Path(study).stem / FOLDER
+
+
+def medium(fs: str, settings: Sequence[str], part: str, partition_mib: float, board: str) -> Medium:
+    """A file system on a partition of a chip in a board, by their names."""
+    from nandlab.catalog.board import BoardModel
+    from nandlab.catalog.chip import ChipModel
+    from nandlab.catalog.files import load
+    from nandlab.catalog.filesystem import FilesystemModel
+    from nandlab.cli.image import blocks_of
+    from nandlab.image.making import refuse_what_cannot_be
+    from nandlab.plan.medium import Medium
+
+    system, chip = load("filesystems", fs, FilesystemModel), load("chips", part, ChipModel)
+    on = Medium(
+        board=load("boards", board, BoardModel),
+        chip=chip,
+        partition_blocks=blocks_of(chip, partition_mib),
+        filesystem=system,
+        options=system.chosen(pairs(settings, "--set"), "--set"),
+    )
+    if system.read_only:
+        raise UsageError(f"--fs {fs}: it is only read, so there is nothing to cut")
+    refuse_what_cannot_be(on)
+    return on
+
+
+def opened(on: Medium) -> QemuBoard:
+    """The board of a medium."""
+    from nandlab.board.qemu import open_board
+
+    print("preparing the board", file=sys.stderr, flush=True)
+    return open_board(on.board)
+
+
+@dataclass(frozen=True)
+class How:
+    """How campaigns are run, and what is told of them."""
+
+    points: Points
+    title: str | None
+    jobs: int
+    sample: int = 0
+    faulty: bool = False
+    """Whether the chip fails, instead of its power."""
+
+    def campaign(self, on: Medium, name: str, board: QemuBoard) -> Campaign:
+        """The campaign of a load on a medium."""
+        from nandlab.powercut import faults
+        from nandlab.powercut.asked import loads_of, only
+        from nandlab.powercut.campaign import Campaign
+
+        loads = loads_of(name, on, board)
+        loads = faults.of(loads) if self.faulty else loads
+        return Campaign(on, loads, only(self.points, loads, self.title))
+
+    def run(self, on: Medium, name: str, out: Path, *, alone: bool) -> bool:
+        """Runs a campaign, in ``out`` or, not alone, in a folder there; whether all held."""
+        from nandlab.powercut import campaign as cutting
+        from nandlab.powercut import found
+        from nandlab.powercut.asked import label
+        from nandlab.powercut.sample import refuse_several_seeds
+        from nandlab.report import powercuts
+
+        board = opened(on)
+        one = self.campaign(on, name, board)
+        if self.sample:
+            refuse_several_seeds(one)
+        folder = out if alone else out / label(one)
+        asyncio.run(cutting.run(one, board, folder, self.jobs, _tell))
+        result = found.read(folder)
+        (folder / "outcomes.svg").write_text(powercuts.chart(result).svg())
+        print("\n".join(found.lines(result)))
+        agreed = not self.sample or asyncio.run(_sampled(one, result, board, folder, self.sample))
+        return agreed and not result.faults
+
+
+def _tell(done: int, of: int, loads: Sequence[dict[str, Any]]) -> None:
+    bad = sum(each["count"] for load in loads for each in load.get("findings", []))
+    points = sum(load.get("points", 0) for load in loads)
+    print(f"{done}/{of}: {points} points, {bad} did not hold", file=sys.stderr, flush=True)
+
+
+async def _sampled(
+    campaign: Campaign, result: Found, board: QemuBoard, out: Path, count: int
+) -> bool:
+    """Tells where a point says another thing alone, or to the host; whether none does."""
+    from nandlab.powercut.sample import again
+
+    every = [each async for each in again(campaign, result, board, out, count)]
+    for each in every:
+        if not each.agreed:
+            said = f"alone {'held' if each.alone_held else 'did not hold'}; host: {each.host}"
+            print(f"no agreement: {each.load}: {each.point}: {said}")
+    alone = sum(each.campaign_held == each.alone_held for each in every)
+    host = [each.host_agrees for each in every]
+    print(f"sample: {alone}/{len(every)} points say the same alone on a fresh board")
+    unread = f", {host.count(None)} chips it cannot read" if None in host else ""
+    print(f"host: agrees on {host.count(True)} of them{unread}")
+    return all(each.agreed for each in every)
+
+
+def one(how: How, wanted: Asked, point: str) -> None:
+    """A single point on a board of its own; exit status 1 if it does not hold."""
+    from nandlab.powercut import campaign as cutting
+    from nandlab.powercut.job import alone
+
+    form = POINT.fullmatch(point)
+    if form is None:
+        raise UsageError(f"--point {point}: expected K:VARIANT:SEED, such as 5:subset:1")
+    if how.title is None:
+        raise UsageError("--point: of which load? give its --title")
+    if len(list(wanted.pairs())) > 1:
+        raise UsageError("--point: of which load? give one --fs and one --load")
+    (on, name), board = next(wanted.pairs()), opened(wanted.media[0])
+    campaign = how.campaign(on, name, board)
+    k, variant, seed = int(form[1]), form[2], int(form[3])
+    only = alone(campaign.points, campaign.points.first_load, k, variant, seed)
+    loads = asyncio.run(cutting.once(campaign, only, board))
+    told = [each for load in loads for each in load.get("findings", [])]
+    if not sum(load.get("points", 0) for load in loads):
+        raise UsageError(f"--point {point}: the load has no such point")
+    for each in told:
+        print(f"{each['class']}: {each['what']}")
+    if told:
+        raise typer.Exit(1)
+    print("held")

@@ -1,0 +1,107 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""What campaigns a request means: the media and loads of a study, or one of each by name."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from nandlab.base.digest import digest
+from nandlab.base.errors import UsageError
+from nandlab.board.qemu import QemuBoard
+from nandlab.plan.medium import Medium
+from nandlab.plan.study import Study, plan
+from nandlab.powercut import loads, sql, workloads
+from nandlab.powercut.campaign import Campaign
+from nandlab.powercut.job import Points
+from nandlab.powercut.loads import Loads
+
+FOLDER = "powercut"
+"""Where a run has the campaigns beside its trials."""
+UNFIT = re.compile(r"[^a-z0-9.=]+")
+
+
+@dataclass(frozen=True)
+class Asked:
+    """Media, and loads by their names; each load is cut on each medium."""
+
+    media: Sequence[Medium]
+    loads: Sequence[str]
+
+    def pairs(self) -> Iterator[tuple[Medium, str]]:
+        return ((on, name) for on in self.media for name in self.loads)
+
+
+def of_study(study: Study, named: Sequence[str], partition_mib: float | None = None) -> Asked:
+    """The media of a study that can be written to, and the loads that are named; without a name
+    those of its workloads whose calls can be cut.
+
+    UsageError if nothing is left.
+    """
+    specs = [spec for spec in plan(study) if not spec.filesystem.read_only]
+    fields = [name for name in Medium.model_fields if name not in ("faults", "seed", "latency")]
+    media = [Medium(**{name: getattr(spec, name) for name in fields}) for spec in specs]
+    if partition_mib is not None:
+        media = [
+            m.model_copy(update={"partition_blocks": m.chip.partition_blocks(partition_mib)})
+            for m in media
+        ]
+    every = {digest([m.board.name, m.chip.name, m.recipe()]): m for m in media}
+    own = [spec.workload.name for spec in specs if workloads.is_small(spec.workload)]
+    names = list(dict.fromkeys(named or own))
+    if not every or not names:
+        known = ", ".join([*loads.SETS, sql.SET, *workloads.SMALL])
+        raise UsageError(
+            f"{study.name}: it has no file system that is written to, or no workload whose calls "
+            f"can be cut: give --load ({known})"
+        )
+    return Asked(list(every.values()), names)
+
+
+def loads_of(name: str, on: Medium, board: QemuBoard) -> Loads:
+    """The loads of a name: a set of ours, a workload of the catalog, or a file."""
+    if workloads.is_workload(name):
+        return workloads.made(name, on, board)
+    if name == sql.SET:
+        return sql.loads()
+    return sql.read(name, _text(name)) if name.endswith(".sql") else loads.given(name)
+
+
+def _text(name: str) -> str:
+    """A file's text; UsageError if it is not there."""
+    if not Path(name).is_file():
+        raise UsageError(f"--load {name}: no such file")
+    return Path(name).read_text()
+
+
+def only(points: Points, of: Loads, title: str | None) -> Points:
+    """The points of one load; None: of all. UsageError if there is no such load."""
+    if title is None:
+        return points
+    titles = [each.title for each in of.loads]
+    if title not in titles:
+        raise UsageError(f"--title {title}: {of.name} has no such load")
+    return replace(points, first_load=titles.index(title), last_load=titles.index(title))
+
+
+def label(campaign: Campaign) -> str:
+    """The name of a campaign's folder among others: words, and what tells it apart."""
+    on = campaign.on
+    options = [f"{k}={v}" for k, v in on.filesystem.changed(on.options).items()]
+    words = [on.filesystem.name, *options, campaign.loads.name.rpartition("/")[2]]
+    told = UNFIT.sub("-", "-".join(words).lower()).strip("-")[:60]
+    rest = [
+        on.board.name,
+        on.recipe(),
+        on.chip.name,
+        campaign.loads.text(),
+        campaign.points.words(),
+    ]
+    return f"{told}-{digest(rest)[:8]}"
+
+
+def folders(run: Path) -> list[Path]:
+    """The campaigns beside a run, or in a folder of campaigns, by name."""
+    return sorted(path.parent for path in (run / FOLDER).glob("*/powercut.json"))

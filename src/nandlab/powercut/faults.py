@@ -1,0 +1,23 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Faults of the chip instead of power cuts: the same loads, oracle, campaign and folder."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from nandlab.base.errors import UsageError
+from nandlab.powercut import loads as of_calls
+from nandlab.powercut.loads import Load, Loads
+
+PROGRAM = "faultcheck"
+FULL = "full"
+KINDS = ("program", "erase", "flips", "beyond", FULL)
+"""What fails; target/programs/faultcheck/faults.h tells what each is."""
+
+
+def of(loads: Loads) -> Loads:
+    """Loads that end with a sync, so that what was not told to be lost must be there."""
+    if loads.program != of_calls.PROGRAM:
+        raise UsageError(f"--load {loads.name}: faults have no judge of SQL: cut the power instead")
+    ended = (Load(each.title, (*each.calls, "sync")) for each in loads.loads)
+    return replace(loads, loads=tuple(ended), program=PROGRAM)

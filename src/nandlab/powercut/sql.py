@@ -1,0 +1,133 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Loads of SQL, and the host's own oracle of them: SQLite, in each mode that promises something.
+
+A line of a load is a transaction, or several statements. ``target/programs/sqlcut`` plays the lines
+on the board; what the database then holds must be what it held after one of them.
+"""
+
+from __future__ import annotations
+
+import random
+import sqlite3
+import tempfile
+from collections.abc import Iterator, Mapping
+from contextlib import closing
+from pathlib import Path
+
+from nandlab.base.errors import UsageError
+from nandlab.powercut.loads import Load, Loads
+
+SET = "sqlite"
+PROGRAM = "sqlcut"
+DATABASE = "test.db"
+ROWS, TRANSACTIONS = 24, 6
+MODES = {
+    "delete, full": ("journal_mode=delete", "synchronous=full"),
+    "delete, extra": ("journal_mode=delete", "synchronous=extra"),
+    "truncate, full": ("journal_mode=truncate", "synchronous=full"),
+    "persist, full": ("journal_mode=persist", "synchronous=full"),
+    "wal, full": ("locking_mode=exclusive", "journal_mode=wal", "synchronous=full"),
+}
+"""PRAGMAs by a load's title. A WAL is alone, for JFFS2 and NFTL share no map of its index."""
+CHECKPOINT_PAGES = 12
+NEVER = 1 << 62
+
+
+def loads(seed: int = 1) -> Loads:
+    """The same transactions in each mode: inserts, updates, deletes of a table with an index."""
+    draw = random.Random(seed)
+
+    def word() -> str:
+        return "".join(draw.choices("abcdefghijklmnop", k=draw.randint(20, 200)))
+
+    rows = ", ".join(f"({i}, {i * 7}, '{word()}')" for i in range(ROWS))
+    base = (
+        "CREATE TABLE contacts (id INTEGER PRIMARY KEY, seen INTEGER, name TEXT)",
+        "CREATE INDEX by_seen ON contacts (seen)",
+        f"INSERT INTO contacts VALUES {rows}",
+    )
+    lines: list[str] = []
+    for i in range(TRANSACTIONS):
+        insert = f"INSERT INTO contacts VALUES ({100 + i}, {i}, '{word()}')"
+        update = f"UPDATE contacts SET seen = seen + 1, name = '{word()}' WHERE id % 5 = {i % 5}"
+        delete = f"DELETE FROM contacts WHERE id = {draw.randrange(ROWS)}"
+        lines.append(f"BEGIN; {insert}; {update}; {delete}; COMMIT")
+    found = []
+    for title, pragmas in MODES.items():
+        words = [f"PRAGMA {each}" for each in pragmas]
+        words += [f"PRAGMA wal_autocheckpoint={CHECKPOINT_PAGES}"] if "wal" in title else []
+        found.append(Load(title, (*words, *lines, "VACUUM")))
+    return Loads(SET, base, tuple(found), PROGRAM)
+
+
+def read(name: str, text: str) -> Loads:
+    """Loads of SQL from a file's text, a line done at once; Loads' own checks are not of SQL."""
+    base: list[str] = []
+    found: list[tuple[str, list[str]]] = []
+    for line in filter(None, (each.strip() for each in text.splitlines())):
+        if line.startswith("load "):
+            found.append((line.removeprefix("load "), []))
+        elif not line.startswith("#"):
+            (found[-1][1] if found else base).append(line)
+    if not found:
+        raise UsageError(f"{name}: no load in it: begin one with a line 'load TITLE'")
+    return Loads(name, tuple(base), tuple(Load(t, tuple(c)) for t, c in found), PROGRAM)
+
+
+Content = list[tuple[str, list[tuple[object, ...]]]]
+
+
+def _content(db: sqlite3.Connection) -> Content:
+    """All rows of all tables."""
+    asked = "SELECT name FROM sqlite_master WHERE type = 'table' ORDER BY name"
+    tables = [name for (name,) in db.execute(asked)]
+    return [(name, db.execute(f'SELECT * FROM "{name}" ORDER BY 1').fetchall()) for name in tables]
+
+
+class Oracle:
+    """What a database may hold, for one load and its marks: see oracle.Oracle."""
+
+    def __init__(self, loads: Loads, load: Load, marks: str) -> None:
+        calls = [*loads.base, *load.calls]
+        self.base = len(loads.base)
+        self.begun = [0] * self.base + [NEVER] * len(load.calls)
+        self.returned = list(self.begun)
+        for line in marks.splitlines():
+            operations, mark = map(int, line.split())
+            (self.returned if mark % 2 else self.begun)[mark // 2] = operations
+        with closing(sqlite3.connect(":memory:", isolation_level=None)) as db:
+            self.after = [self._done(db, call) for call in calls]
+
+    @staticmethod
+    def _done(db: sqlite3.Connection, call: str) -> Content:
+        db.executescript(call)
+        return _content(db)
+
+    def wrong(
+        self, found: Mapping[str, bytes | None], operations: int, *, in_next: bool
+    ) -> list[str]:
+        """What is wrong with a database's files after so many flash operations."""
+        returned = [i for i, at in enumerate(self.returned) if at <= operations]
+        kept = max(returned)
+        begun = [i for i, at in enumerate(self.begun) if at < operations + in_next]
+        may = self.after[kept : max(kept, *begun) + 1]
+        return list(self._judged(found, may))
+
+    @staticmethod
+    def _judged(found: Mapping[str, bytes | None], may: list[Content]) -> Iterator[str]:
+        with tempfile.TemporaryDirectory(prefix="nandlab-sql-") as folder:
+            for name, content in found.items():
+                if content is not None and "/" not in name:
+                    (Path(folder) / name).write_bytes(content)
+            if not (Path(folder) / DATABASE).exists():
+                yield "no database"
+                return
+            try:
+                with closing(sqlite3.connect(Path(folder) / DATABASE)) as db:
+                    (told,) = db.execute("PRAGMA integrity_check(1)").fetchone()
+                    if told != "ok":
+                        yield f"integrity_check: {told}"
+                    elif _content(db) not in may:
+                        yield "the database is as after no line that it may be"
+            except sqlite3.DatabaseError as e:
+                yield f"SQLite: {e}"

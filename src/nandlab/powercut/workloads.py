@@ -1,0 +1,139 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Workloads of the catalog as loads that are cut: their own programs run here, under strace.
+
+The programs are the board's, which are static. They run in a folder of this machine that stands for
+the mountpoint; what they called is then a recorded load (docs/replay.md) like any other.
+"""
+
+from __future__ import annotations
+
+import os
+import shlex
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Mapping
+from pathlib import Path
+
+from nandlab.base.errors import UsageError
+from nandlab.board.job import Job, Step
+from nandlab.board.qemu import QemuBoard
+from nandlab.catalog.files import load, names
+from nandlab.catalog.noun import Scalar
+from nandlab.catalog.step import FileStep
+from nandlab.catalog.workload import WorkloadModel
+from nandlab.plan.matrix import StateChoice
+from nandlab.plan.medium import MOUNTPOINT, Medium
+from nandlab.plan.trialspec import TrialSpec
+from nandlab.powercut import recorded
+from nandlab.powercut.loads import Loads
+from nandlab.strace.workload import CONFIG, Made
+from nandlab.trial import filesteps, steps
+
+SMALL: Mapping[str, Mapping[str, Scalar]] = {
+    "ffsmark": {"files": 30, "transactions": 40, "subdirectories": 3, "drop_cache": False},
+    "logger": {"records": 60, "commit_every": 2, "file_bytes": 4096, "keep": 3},
+    "config": {"files": 4, "rounds": 5},
+    "update": {"files": "3", "dirs": "2", "depth": 2, "size": "uniform(500,9000)"},
+}
+"""Parameters with which a workload makes some hundreds of flash operations, for each to be cut."""
+HOST_S_MAX = 300
+STRACE = ("strace", "-f", "-ttt", "-T", "-y")
+
+
+def is_workload(name: str) -> bool:
+    """Whether a load's name begins with a workload's."""
+    return name.split(maxsplit=1)[0] in names("workloads") if name.split() else False
+
+
+def is_small(workload: WorkloadModel) -> bool:
+    """Whether it is known to have few calls, or is a recording of the user's."""
+    return workload.name in SMALL or workload.config_file == CONFIG
+
+
+def made(name: str, on: Medium, board: QemuBoard) -> Loads:
+    """The load of a workload: its name, then parameters as NAME=VALUE, which stand before SMALL's.
+
+    UsageError if it is none, or makes calls that cannot be cut.
+    """
+    called, *words = shlex.split(name)
+    workload = load("workloads", called, WorkloadModel)
+    if workload.config_file == CONFIG:
+        return recorded.loads(called, workload.config)
+    asked = {**SMALL.get(called, {}), **_parameters(workload, words, name)}
+    parameters = workload.chosen(asked, f"--load {name}")
+    spec = TrialSpec(
+        **dict(on),
+        workload=workload.settled(parameters),
+        parameters=parameters,
+        state=StateChoice(name="fresh", valid=0, invalid=0),
+        phase_offset_ms=0,
+    )
+    text = _traced(name, _commands(spec), steps.config(spec), board)
+    return recorded.loads(name, text)
+
+
+def _parameters(workload: WorkloadModel, words: list[str], where: str) -> dict[str, Scalar]:
+    """Values of NAME=VALUE words, each in the type of the workload's default."""
+    found: dict[str, Scalar] = {}
+    for word in words:
+        key, equals, value = word.partition("=")
+        if not equals or key not in workload.parameters:
+            known = ", ".join(workload.parameters)
+            raise UsageError(f"--load {where}: {word}: expected NAME=VALUE of {known}")
+        usual = workload.parameters[key].default
+        try:
+            found[key] = value == "true" if isinstance(usual, bool) else type(usual)(value)
+        except ValueError:
+            raise UsageError(f"--load {where}: {word}: expected a number") from None
+    return found
+
+
+def _commands(spec: TrialSpec) -> list[str]:
+    """What the workload does to files, in the shell's words; mounts and rests are left out."""
+    if not spec.workload.steps:
+        return [steps.filled(spec, spec.workload.command)]
+    found: list[str] = []
+    for step in spec.workload.steps:
+        if isinstance(step, FileStep):
+            found.append(filesteps.command(spec, step, steps.words(spec)))
+            found += ["sync"] if step.sync else []
+        elif step.do in ("unmount", "sync"):
+            found.append("sync")
+    return found
+
+
+def _traced(name: str, commands: list[str], files: Mapping[str, bytes], board: QemuBoard) -> str:
+    """The recorded load of commands that are run here."""
+    if shutil.which(STRACE[0]) is None:
+        raise UsageError(f"--load {name}: a workload is recorded by strace, which is not here")
+    script = "set -e\n" + "\n".join(commands) + "\n"
+    programs = board.programs(Job((Step("all", script),), dict(files)))
+    with tempfile.TemporaryDirectory(prefix="nandlab-load-") as temporary:
+        work = Path(temporary).resolve()
+        there = work / "mnt"
+        for folder in ("mnt", "bin", "run"):
+            (work / folder).mkdir()
+        for program, path in programs.items():
+            (work / "bin" / program).symlink_to(path)
+
+        def here(text: str) -> str:
+            return text.replace(MOUNTPOINT, str(there))
+
+        for file, content in files.items():
+            (work / "run" / file).write_text(here(content.decode()))
+        (work / "script").write_text(here(script))
+        trace = work / "trace"
+        done = subprocess.run(
+            [*STRACE, "-o", str(trace), "sh", str(work / "script")],
+            cwd=work / "run",
+            env={**os.environ, "PATH": f"{work / 'bin'}:{os.environ.get('PATH', '')}"},
+            check=False,
+            capture_output=True,
+            text=True,
+            timeout=HOST_S_MAX,
+        )
+        if done.returncode:
+            said = (done.stderr.strip() or done.stdout.strip()).splitlines()[-1:]
+            raise UsageError(f"--load {name}: it failed on this machine: {' '.join(said)}")
+        return Made(trace, str(there), "load").recorded.text

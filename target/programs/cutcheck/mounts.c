@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* A verdict of what is on the chip: by a mount, a write, and a second mount. */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cut.h"
+
+#define AFTER	    MOUNTPOINT "/written-after"
+#define AFTER_BYTES 5000
+
+static int write_after(void)
+{
+	int fd = open(AFTER, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
+	char bytes[AFTER_BYTES];
+	int error;
+
+	memset(bytes, 'a', sizeof(bytes));
+	if (fd < 0)
+		return -1;
+	error = write(fd, bytes, sizeof(bytes)) != sizeof(bytes) || fsync(fd);
+	return close(fd) || error ? -1 : 0;
+}
+
+static bool after_is_there(void)
+{
+	char bytes[AFTER_BYTES + 1];
+	int fd = open(AFTER, O_RDONLY | O_CLOEXEC);
+	ssize_t got = fd < 0 ? -1 : read(fd, bytes, sizeof(bytes));
+
+	if (fd >= 0)
+		close(fd);
+	return got == AFTER_BYTES && bytes[0] == 'a' &&
+	       bytes[AFTER_BYTES - 1] == 'a';
+}
+
+/* The second mount shows what the first did, and the file written since. What
+ * it shows is judged only if it is not the same. */
+static void judge_again(const struct subject *subject, const struct load *load,
+			uint32_t operations, bool in_next,
+			struct finding *finding, uint64_t first)
+{
+	uint64_t second;
+
+	if (subject_mount(subject)) {
+		found(finding, NOT_AFTER, "second mount: %s", strerror(errno));
+		return;
+	}
+	if (!after_is_there())
+		found(finding, NOT_AFTER, "a file written and synced is lost");
+	unlink(AFTER);
+	look(load, finding, &second);
+	if (first != second) {
+		judge(load, operations, in_next, finding, &second);
+		found(finding, WRONG, "the second mount shows another content");
+	}
+	if (subject_unmount(subject))
+		found(finding, NOT_AFTER, "second unmount: %s",
+		      strerror(errno));
+}
+
+void judge_mounts(const struct subject *subject, const struct load *load,
+		  uint32_t operations, bool in_next, struct finding *finding,
+		  uint32_t *recovery)
+{
+	uint64_t seen;
+
+	if (subject_mount(subject)) {
+		found(finding, UNMOUNTABLE, "%s", strerror(errno));
+		return;
+	}
+	journal_checked(recovery);
+	judge(load, operations, in_next, finding, &seen);
+	if (write_after())
+		found(finding, NOT_AFTER, "a write or its sync: %s",
+		      strerror(errno));
+	if (subject_unmount(subject))
+		found(finding, NOT_AFTER, "unmount: %s", strerror(errno));
+	else
+		judge_again(subject, load, operations, in_next, finding, seen);
+}
+
+void count(struct tally *tally, const struct finding *finding,
+	   const char *where)
+{
+	enum verdict verdict = finding->verdict;
+
+	if (!tally->count[verdict]++) {
+		tally->first[verdict] = *finding;
+		snprintf(tally->where[verdict], sizeof(tally->where[verdict]),
+			 "%s", where);
+	}
+}

@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* Verdicts by name and letter, and the first finding of a point. */
+#include <stdarg.h>
+#include <stdio.h>
+
+#include "cutcheck.h"
+
+const char *const verdict_names[] = {"held",
+				     "unmountable",
+				     "lost",
+				     "wrong content",
+				     "unreadable",
+				     "resurrected",
+				     "unknown name",
+				     "two names after a rename",
+				     "not writable",
+				     "kernel warning",
+				     "another verdict again"};
+const char verdict_letters[] = ".MLWERU2AKV";
+
+void found(struct finding *finding, enum verdict verdict, const char *format,
+	   ...)
+{
+	va_list list;
+
+	if (finding->verdict != HELD)
+		return;
+	finding->verdict = verdict;
+	va_start(list, format);
+	vsnprintf(finding->what, sizeof(finding->what), format, list);
+	va_end(list);
+}

@@ -1,0 +1,86 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Faults of the chip at each operation of a load: what is held, what is told, what is lost."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from cutsteps import on
+
+from nandlab.base.errors import UsageError
+from nandlab.board.qemu import QemuBoard
+from nandlab.powercut import campaign, faults, found, loads, sql
+from nandlab.powercut.campaign import Campaign
+from nandlab.powercut.job import Points
+
+SHORT = faults.of(
+    loads.read(
+        "short",
+        """
+mkdir A
+create A/x
+load grow
+write A/x 0 9000
+sync
+damage
+write A/x 3000 2000
+create A/y
+write A/y 0 5000
+unlink A/y
+""",
+    )
+)
+
+
+def tried(board: QemuBoard, name: str, *kinds: str, **more: Any) -> dict[str, Any]:
+    """What became of a load, by fault."""
+    points = replace(Points(variants=kinds), **more)
+    one = Campaign(on(board, name), SHORT, points)
+    (told,) = asyncio.run(campaign.once(one, points, board))
+    return told
+
+
+def test_loads_of_faults_end_with_a_sync() -> None:
+    assert SHORT.program == faults.PROGRAM
+    assert SHORT.loads[0].calls[-2:] == ("unlink A/y", "sync")
+    with pytest.raises(UsageError, match="no judge of SQL"):
+        faults.of(sql.loads())
+
+
+def test_errors_that_are_told_are_classes_of_their_own() -> None:
+    told = {"class": "unreadable", "count": 2, "first": "3:beyond:1", "what": "A/x: EIO"}
+    result = found.Found({"program": faults.PROGRAM})
+    found._count(result, "grow", told)
+    assert result.faults == []
+    found._count(result, "grow", {**told, "class": "wrong content"})
+    found._count(result, "grow", {**told, "first": "3:flips:1"})
+    assert [each.name for each in result.faults] == ["wrong content", "unreadable"]
+
+
+@pytest.mark.board
+def test_ubifs_stands_programs_that_fail_and_bits_that_the_ecc_corrects(board: QemuBoard) -> None:
+    told = tried(board, "ubifs", "program", "flips", "beyond")
+    outcomes, kinds = told["outcomes"], told["kinds"]
+    programs = [k for k, kind in enumerate(kinds) if kind in "po"]
+    assert [k for k, letter in enumerate(outcomes["program"]) if letter == "."] == programs
+    assert set(outcomes["flips"]) == {" ", "."}
+    # it checks no CRC of data by default, and passes over what UBI cannot read
+    assert "W" in outcomes["beyond"]
+
+
+@pytest.mark.board
+def test_a_full_disk_is_tried_until_the_load_passes(board: QemuBoard) -> None:
+    told = tried(board, "ubifs", "full")
+    letters = told["outcomes"]["full"].rstrip()
+    assert (set(letters), told["findings"]) == ({"."}, [])
+    assert 1 < len(letters) < 64
+
+
+@pytest.mark.board
+def test_a_fault_that_is_unknown_or_mixed_is_refused(board: QemuBoard) -> None:
+    for kinds, why in ((("melts",), "melts: no such fault"), (("full", "erase"), "of its own")):
+        with pytest.raises(Exception, match=why):
+            tried(board, "ubifs", *kinds)

@@ -1,0 +1,85 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""SQLite's loads: the host's oracle of them, and cuts of them on the board."""
+
+from __future__ import annotations
+
+import asyncio
+import sqlite3
+from contextlib import closing
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from cutsteps import on
+
+from nandlab.base.errors import UsageError
+from nandlab.board.qemu import QemuBoard
+from nandlab.powercut import campaign, second, sql
+from nandlab.powercut.campaign import Campaign
+from nandlab.powercut.job import Points, alone
+
+LOADS = sql.loads()
+FIRST = LOADS.loads[0]
+MARKS = "\n".join(f"{10 * i + end} {2 * (3 + i) + end}" for i in range(9) for end in (0, 1))
+"""Each line of the load begins with ten times its number of operations, and returns one later."""
+
+
+def files(tmp_path: Path, lines: int) -> dict[str, bytes | None]:
+    """The database after so many lines of the load."""
+    path = tmp_path / sql.DATABASE
+    path.unlink(missing_ok=True)
+    with closing(sqlite3.connect(path, isolation_level=None)) as db:
+        for line in [*LOADS.base, *FIRST.calls[:lines]]:
+            db.executescript(line)
+    return {sql.DATABASE: path.read_bytes()}
+
+
+def test_the_oracle_takes_what_was_acknowledged_or_had_begun(tmp_path: Path) -> None:
+    oracle = sql.Oracle(LOADS, FIRST, MARKS)
+    # lines 0 and 1 are PRAGMAs; at 35 operations line 3 has returned, at 40 line 4 has begun
+    for lines, operations, in_next in [(4, 35, False), (4, 40, True), (5, 40, True)]:
+        assert oracle.wrong(files(tmp_path, lines), operations, in_next=in_next) == []
+    for lines, operations in [(3, 35), (5, 35), (6, 41)]:
+        wrong = oracle.wrong(files(tmp_path, lines), operations, in_next=False)
+        assert wrong == ["the database is as after no line that it may be"]
+
+
+def test_the_oracle_tells_a_database_that_is_damaged(tmp_path: Path) -> None:
+    oracle = sql.Oracle(LOADS, FIRST, MARKS)
+    whole = files(tmp_path, 4)[sql.DATABASE] or b""
+    torn = {sql.DATABASE: whole[:4096] + bytes(4096) + whole[8192:]}
+    (told,) = oracle.wrong(torn, 35, in_next=True)
+    assert told.startswith(("integrity_check: ", "SQLite: "))
+    assert oracle.wrong({}, 35, in_next=False) == ["no database"]
+
+
+def test_a_file_of_sql_is_read(tmp_path: Path) -> None:
+    made = sql.read(
+        "mine.sql", "CREATE TABLE t (a)\n# none\nload one\n\nINSERT INTO t VALUES (1)\n"
+    )
+    assert made.base == ("CREATE TABLE t (a)",)
+    assert made.loads[0].calls == ("INSERT INTO t VALUES (1)",)
+    with pytest.raises(UsageError, match="no load in it"):
+        sql.read("mine.sql", "CREATE TABLE t (a)\n")
+
+
+@pytest.mark.board
+def test_no_acknowledged_commit_is_lost_but_by_an_unlink_that_is_not_synced(
+    board: QemuBoard,
+) -> None:
+    """SQLite's "full" does not sync the folder after it deletes the journal; "extra" does. So on
+    UBIFS, whose unlink waits in a buffer, a commit may be rolled back."""
+    medium = on(board, "ubifs")
+    plain = medium.filesystem.chosen({"compression": "none"}, "the test")  # for the host to read
+    medium = medium.model_copy(update={"options": plain})
+    points = Points(variants=("before",), every=3, last_load=1)
+    one = Campaign(medium, LOADS, points)
+    full, extra = asyncio.run(campaign.once(one, points, board))
+    assert [each["class"] for each in full["findings"]] == ["lost"]
+    assert (extra["findings"], extra["points"] > 10) == ([], True)
+    lie = replace(points, first_load=1, plant=("--plant-lying-sync",))
+    (lied,) = asyncio.run(campaign.once(one, lie, board))
+    assert [each["class"] for each in lied["findings"]] == ["lost"]
+    k = int(full["findings"][0]["first"].split(":")[0])
+    verdicts = asyncio.run(second.tried(one, alone(points, 0, k, "before", 1), board))
+    assert (verdicts.held, bool(verdicts.wrong), verdicts.unread) == (False, True, "")

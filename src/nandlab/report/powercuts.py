@@ -69,7 +69,8 @@ def chart(found: Found, name: str = "powercut") -> Chart:
     }
     head = found.head
     what = "a fault" if found.faulty else "power cut"
-    title = f"{head['filesystem']}: {head['load']}, {what} at each flash operation"
+    where = f"{head['filesystem']} on {head['chip']}"
+    title = f"{where}: {head['load']}, {what} at each flash operation"
     spec = {
         "data": {"name": "cells"},
         "mark": {"type": "rect", "stroke": "white", "strokeWidth": 0.3},

@@ -4,15 +4,20 @@
 
 Measures, in one run: the same trials by one process and by two (the engine of ``run --on``), each
 with its board prepared before; the processor's time of the coordinator, and the bytes of batches
-and answers, by trial. ``--fleet N``: N trials on 100 workers that sleep instead of running a board,
-and leave and join at random: the ideal time as a share of the time taken, and how the memory of
-scheduler, workers and coordinator grew, which are one process.
-Needs: a board (the virtual one of catalog/boards), two idle cores.
-Costs: a boot if the board is not in the cache, then 3 times 24 short trials; a fleet of 10,000 some
-four minutes.
+and answers, by trial; the processor's time of trials of 1000 files that run their setup, and of the
+same from its saved state: JFFS2 and UBIFS, fresh and aged. ``--fleet N``: N trials on 100 workers
+that sleep instead of running a board, and leave and join at random. Coordinator, scheduler and
+workers are one process then: its memory has all of them, and whatever they compute takes from the
+same core.
+Needs: a board (the virtual one of catalog/boards), two idle cores. --members 0: the fleet alone.
+Costs: a boot if the board is not in the cache, 3 times 24 short trials, 4 times 3 longer ones; a
+fleet of 10,000 some four minutes with naps of 2 s. Four saved states stay in the cache.
 
 The last line is one JSON object. two_workers: time of one process by that of two.
+setup_state: processor time of the trials from saved states by that of the same with their setups.
 coordinator_share: its processor time for a trial, as a share of what one takes a worker.
+fleet_share_of_ideal: the naps of all trials, by the time that workers were there, from the run's
+begin to its end, summed over them. What is lost: batches of workers that left, and waiting.
 """
 
 from __future__ import annotations
@@ -20,6 +25,7 @@ from __future__ import annotations
 import argparse
 import asyncio
 import json
+import os
 import random
 import resource
 import sys
@@ -28,8 +34,10 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
+import dask
 from distributed import Client, LocalCluster, get_worker
 
+from nandlab.board import states
 from nandlab.board.job import Board
 from nandlab.board.opening import open_board
 from nandlab.campaign import batch, cluster, worker
@@ -53,9 +61,27 @@ chips = [{{ part = "apf27", partition_mib = 16 }}]
 states = [{{ name = "fresh" }}]
 seeds = {seeds}
 """
+SHARED = """\
+name = "shared"
+question = "What does a saved state save?"
+board = "apf27"
+[matrix]
+workloads = [{ name = "ffsmark", files = 1000, transactions = 1000 }]
+filesystems = [{ name = "jffs2" }, { name = "ubifs" }]
+chips = [{ part = "apf27", partition_mib = 32 }]
+states = [{ name = "fresh" }, { name = "aged", valid = 0.3, invalid = 0.2, mix = 1 }]
+seeds = [2]
+setup_seed = 1
+"""
 NAP_S = 2.0
 """How long a stand-in of a board takes a trial."""
 FLEET = 100
+QUIET = {
+    "distributed.worker.profile.enabled": False,
+    "distributed.admin.system-monitor.interval": "1h",
+    "distributed.admin.tick.interval": "10s",
+}
+"""Real workers watch themselves, each on a machine of its own: here 100 would on one core."""
 MIB = 1 << 20
 
 
@@ -117,13 +143,39 @@ def speed(members: int) -> dict[str, float]:
         }
 
 
-def sleeping(result: Trial) -> Callable[[str], tuple[str, worker.Brought]]:
+def setup_state() -> dict[str, float]:
+    """Trials from a saved state against the same with their setups."""
+    with tempfile.TemporaryDirectory(prefix="nandlab-") as scratch:
+        path = Path(scratch) / "shared.toml"
+        path.write_text(SHARED)
+        specs = study.plan(study.read(path))
+    board, took = open_board(specs[0].board), {"with": 0.0, "without": 0.0}
+
+    def timed(spec: TrialSpec, limit_mib: int) -> tuple[float, dict[str, object]]:
+        os.environ[states.LIMIT] = f"{limit_mib}"
+        began = _processor_s()
+        result = asyncio.run(one.run(spec, board, "shared"))
+        assert result.ok, result.error
+        return _processor_s() - began, result.model_dump(exclude={"host"})
+
+    for spec in specs:
+        timed(spec, states.LIMIT_MIB)  # makes the state
+        without, alone = timed(spec, 0)
+        restored, member = timed(spec, states.LIMIT_MIB)
+        assert member == alone
+        took["with"] += restored
+        took["without"] += without
+        print(f"{spec.id}: {without:.1f} s, from its state {restored:.1f} s", flush=True)
+    return {"setup_state": round(took["with"] / took["without"], 3)}
+
+
+def sleeping(result: Trial, nap_s: float) -> Callable[[str], tuple[str, worker.Brought]]:
     """What a stand-in does with a batch: it sleeps, and gives this result for each trial."""
 
     def work(text: str) -> tuple[str, worker.Brought]:
         ids = [asked["spec"] for asked in json.loads(text)["trials"]]
         specs = [TrialSpec.model_validate(spec).id for spec in ids]
-        time.sleep(NAP_S * len(specs))
+        time.sleep(nap_s * len(specs))
         trials = [result.model_copy(update={"id": i}) for i in specs]
         answer = batch.Answer(by=get_worker().address, trials=trials)
         return answer.model_dump_json(), {}
@@ -131,19 +183,50 @@ def sleeping(result: Trial) -> Callable[[str], tuple[str, worker.Brought]]:
     return work
 
 
-async def come_and_go(there: LocalCluster, done: asyncio.Event) -> int:
-    """Lets workers leave and join at random until the run is done; how many changes."""
-    rng, changes = random.Random(1), 0
-    while not done.is_set():
-        await asyncio.sleep(5)
-        there.scale(FLEET - rng.randrange(6))
-        changes += 1
-    return changes
+class Watch(Silent):
+    """Measures a fleet: the seconds that workers were there, and memory as trials end."""
+
+    def __init__(self, there: LocalCluster, trials: int) -> None:
+        self.worker_s = 0.0
+        self.grown_mib = 0.0
+        self._there = there
+        self._warm = trials // 5
+        self._ended = 0
+        self._warm_mib = 0.0
+
+    def trial_ends(self, spec: TrialSpec, result: Trial) -> None:
+        self._ended += 1
+        if self._ended == self._warm:
+            self._warm_mib = _rss_mib()
+
+    def ends(self) -> None:
+        self.grown_mib = _rss_mib() - self._warm_mib
+
+    async def count(self) -> None:
+        """Sums the workers up until it is cancelled."""
+        last = time.monotonic()
+        while True:
+            assert self._there.scheduler is not None
+            there = len(self._there.scheduler.workers)
+            await asyncio.sleep(0.2)
+            now = time.monotonic()
+            self.worker_s += there * (now - last)
+            last = now
+
+    changes = 0
+
+    async def come_and_go(self) -> None:
+        """Lets workers leave and join at random until it is cancelled."""
+        rng = random.Random(1)
+        while True:
+            await asyncio.sleep(5)
+            self._there.scale(FLEET - rng.randrange(6))
+            self.changes += 1
 
 
-async def fleet(trials: int) -> dict[str, float]:
-    """A fleet of sleepers: the ideal time by the time taken, and memory grown, MiB."""
-    with tempfile.TemporaryDirectory(prefix="nandlab-") as scratch:
+async def fleet(trials: int, nap_s: float) -> dict[str, float]:
+    """A fleet of sleepers: how much of its time was used, and by how much its memory grew, MiB."""
+    with tempfile.TemporaryDirectory(prefix="nandlab-") as scratch, dask.config.set(QUIET):
         home = Path(scratch)
         read, specs = planned(home, trials // 2)
         board = open_board(specs[0].board)
@@ -161,35 +244,48 @@ async def fleet(trials: int) -> dict[str, float]:
             Client(there, asynchronous=True) as client,
         ):
             asked = batch.asked(board, specs[0].board, {})
-            engine = cluster.Cluster(client, board, asked, FLEET, sleeping(result))
-            before, done = _rss_mib(), asyncio.Event()
-            coming = asyncio.create_task(come_and_go(there, done))
-            began = time.monotonic()
-            await runner.execute(folder, specs, board, engine, Silent())
-            wall = time.monotonic() - began
-            done.set()
-            changes = await coming
+            engine = cluster.Cluster(client, board, asked, FLEET, sleeping(result, nap_s))
+            watch, used, began = Watch(there, trials), time.process_time(), time.monotonic()
+            beside = [asyncio.create_task(watch.count()), asyncio.create_task(watch.come_and_go())]
+            await runner.execute(folder, specs, board, engine, watch)
+            watch.ends()
+            wall, used = time.monotonic() - began, time.process_time() - used
+            for task in beside:
+                task.cancel()
         assert not folder.missing()
         return {
             "fleet_trials": len(specs),
-            "fleet_share_of_ideal": round(len(specs) * NAP_S / FLEET / wall, 3),
-            "fleet_grown_mib": round(_rss_mib() - before),
-            "fleet_changes": changes,
+            "fleet_share_of_ideal": round(len(specs) * nap_s / watch.worker_s, 3),
+            "fleet_s": round(wall, 1),
+            "fleet_workers": round(watch.worker_s / wall, 1),
+            "fleet_changes": watch.changes,
+            "fleet_grown_mib": round(watch.grown_mib, 1),
+            "fleet_cpu_ms_a_trial": round(1000 * used / len(specs), 1),
         }
 
 
+def _processor_s() -> float:
+    """Seconds of the processor that this process and its children that have ended took."""
+    both = map(resource.getrusage, (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
+    return sum(used.ru_utime + used.ru_stime for used in both)
+
+
 def _rss_mib() -> float:
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024 / MIB
+    pages = int(Path("/proc/self/statm").read_text().split()[1])
+    return pages * resource.getpagesize() / MIB
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--members", type=int, default=12, help="trials of each file system")
     parser.add_argument("--fleet", type=int, default=0, metavar="TRIALS", help="sleepers too")
+    parser.add_argument("--nap", type=float, default=NAP_S, metavar="S", help="a sleeper's trial")
     options = parser.parse_args()
-    told: dict[str, float] = speed(options.members)
+    told: dict[str, float] = {}
+    if options.members:
+        told = {**speed(options.members), **setup_state()}
     if options.fleet:
-        told |= asyncio.run(fleet(options.fleet))
+        told |= asyncio.run(fleet(options.fleet, options.nap))
     json.dump(told, sys.stdout)
     print()
 

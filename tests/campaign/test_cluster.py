@@ -120,6 +120,34 @@ def test_a_worker_that_cannot_keep_the_board_is_let_go(
         spread(tmp_path, specs)
 
 
+def test_a_worker_whose_disk_is_full_when_it_is_sent_the_board_is_let_go(
+    tmp_path: Path,
+    specs: list[TrialSpec],
+    monkeypatch: pytest.MonkeyPatch,
+    capfd: pytest.CaptureFixture[str],
+) -> None:
+    sent: list[Path] = []
+
+    def take_in(file: Path) -> None:
+        sent.append(file)
+        if len(sent) == 1:
+            raise OSError(28, "No space left on device", "/cache")
+
+    def prepared(asked: str) -> FakeBoard:
+        board = get_worker().plugins.get(worker.Bring.name)
+        if not isinstance(board, worker.Bring) or board.failed:
+            raise Lacking
+        return fake()
+
+    monkeypatch.setattr(worker, "_board", prepared)
+    monkeypatch.setattr(cluster, "pack", lambda model, lock, file: file.write_bytes(b""))
+    monkeypatch.setattr("nandlab.kit.packages.take_in", take_in)
+    assert compare(spread(tmp_path, specs), plain(tmp_path, specs)) == []
+    (told,) = [line for line in capfd.readouterr().err.splitlines() if "is let go" in line]
+    assert told.endswith("No space left on device: '/cache'")
+    assert len(sent) == 2
+
+
 def test_a_worker_that_cannot_run_trials_is_let_go_and_the_others_do_its_part(
     tmp_path: Path,
     specs: list[TrialSpec],

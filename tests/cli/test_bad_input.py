@@ -506,6 +506,13 @@ OTHERS = [
     ["run", "quickstart", "--board", "nowhere"],
     ["run", "quickstart", "--shard", "3/2"],
     ["run", "quickstart", "--shard", "x"],
+    ["run", "quickstart", "--shard", "0/3"],
+    ["run", "quickstart", "--on", "local:0"],
+    ["run", "quickstart", "--on", "tcp://10.0.0.1:8786"],
+    ["run", "quickstart", "--on", "tls://10.0.0.1:8786"],
+    ["run", "quickstart", "--on", "nowhere.toml"],
+    ["run", "quickstart", "--on", "file"],
+    ["run", "quickstart", "--insecure"],
     ["plan", "quickstart", "--board", "nowhere"],
 ]
 

@@ -17,6 +17,7 @@ from collections import deque
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
+from typing import Any
 
 from distributed import Client, LocalCluster, Security
 from distributed.client import FutureCancelledError
@@ -38,7 +39,8 @@ from nandlab.trial.run import Watcher, key
 BATCH_MAX = 8
 """The most trials of a batch. A worker that goes takes a batch with it, to be run again."""
 ROUNDS = 4
-"""Batches that each worker is to have in a run at least, so that all end at about one time."""
+"""Batches that each worker could still be given of what waits, at least: so batches get smaller
+towards the end, and all workers end at about one time."""
 AHEAD = 2
 """Batches under way for each of the workers' threads: one that runs, and one that waits there."""
 CONNECT_S = 10
@@ -67,6 +69,7 @@ class Cluster:
         self._sending = asyncio.Lock()
         self._sent = False
         self._unfit: dict[str, str] = {}
+        self._sources: dict[str, dict[str, Any]] = {}
 
     async def run(
         self,
@@ -84,22 +87,24 @@ class Cluster:
                 watcher.trial_begins(spec)
                 ended(spec, result)
 
-        size = max(1, min(BATCH_MAX, len(todo) // (ROUNDS * max(1, self.jobs))))
-        waiting = deque(todo[i : i + size] for i in range(0, len(todo), size))
+        waiting = deque(todo)
         under_way: set[asyncio.Task[None]] = set()
         try:
             while waiting or under_way:
-                room = await self._room() - len(under_way)
-                for _ in range(min(room, len(waiting))):
-                    under_way.add(asyncio.create_task(one_batch(waiting.popleft())))
+                threads = await self._threads()
+                while waiting and len(under_way) < AHEAD * threads:
+                    size = max(1, min(BATCH_MAX, len(waiting) // (ROUNDS * threads)))
+                    specs = [waiting.popleft() for _ in range(size)]
+                    under_way.add(asyncio.create_task(one_batch(specs)))
+                    await asyncio.sleep(0)  # it is sent before the next one is made
                 under_way = await _some_end(under_way)
         finally:
             for task in under_way:
                 task.cancel()
             await asyncio.gather(*under_way, return_exceptions=True)
 
-    async def _room(self) -> int:
-        """How many batches may be under way with the workers that there are now."""
+    async def _threads(self) -> int:
+        """How many trials the workers that there are now run at once."""
         now = time.monotonic()
         if now - self._counted[0] >= PACE_S:
             there = await self._client.nthreads()
@@ -109,7 +114,7 @@ class Cluster:
                 raise NandlabError(f"no worker is left that can run the trials: {why}")
             if not threads and self._counted[1]:
                 _tell("no worker is there; waiting for one")
-            self._counted = now, AHEAD * threads
+            self._counted = now, threads
         return self._counted[1]
 
     _counted = (0.0, 1)
@@ -118,7 +123,8 @@ class Cluster:
         self, specs: Sequence[TrialSpec], study: str
     ) -> list[tuple[TrialSpec, Trial]]:
         """The results of a batch, from whichever worker can run it."""
-        text = batch(specs, [key(spec, self._board) for spec in specs], study, self._asked)
+        keys = [key(spec, self._board) for spec in specs]
+        text = batch(specs, keys, study, self._asked)
         while True:
             sent = self._sent
             answer, brought = await self._answered(text, specs)
@@ -129,11 +135,20 @@ class Cluster:
             else:
                 await self._let_go(answer)
         found = []
-        for spec, result in zip(specs, answer.trials, strict=True):
+        for spec, k, result in zip(specs, keys, answer.trials, strict=True):
             names = {artefact.sha256 for artefact in result.artefacts}
             kept = {name: content for name, content in brought.items() if name in names}
-            found.append((spec, result.knowing(one.sources(spec, self._board)).holding(kept)))
+            whole = self._knowing(spec, result).holding(kept)
+            found.append((spec, whole.model_copy(update={"key": k})))
         return found
+
+    def _knowing(self, spec: TrialSpec, result: Trial) -> Trial:
+        """A result with what its provenance names, which is worked out once for each content."""
+        if not all(name in self._sources for name in result.provenance.values()):
+            whole = result.knowing(one.sources(spec, self._board))
+            self._sources |= {whole.provenance[what]: told for what, told in whole.sources.items()}
+            return whole
+        return result.knowing({w: self._sources[name] for w, name in result.provenance.items()})
 
     async def _answered(self, text: str, specs: Sequence[TrialSpec]) -> tuple[Answer, Brought]:
         """A worker's answer. Dask gives the batch to others while workers go, then KilledWorker."""

@@ -41,7 +41,9 @@ def work(text: str) -> tuple[str, Brought]:
     try:
         answer, brought = _answered(_read(text))
     except Lacking:
-        answer, brought = Answer(lacks=True), {}
+        sent = get_worker().plugins.get(Bring.name)
+        why = sent.failed if isinstance(sent, Bring) else None
+        answer, brought = Answer(lacks=why is None, unfit=why), {}
     except (NandlabError, OSError) as e:
         answer, brought = Answer(unfit=str(e)), {}
     told = answer.model_copy(update={"by": get_worker().address})
@@ -91,10 +93,18 @@ class Bring(WorkerPlugin):
 
     def __init__(self, board: bytes) -> None:
         self.board = board
+        self.failed: str | None = None
+        """Why this worker could not take the packages, in a line."""
 
     def setup(self, worker: Worker) -> None:
-        """Takes the packages in, all of them or none, each by its SHA-256; see take_in()."""
-        with tempfile.TemporaryDirectory(prefix="nandlab-") as scratch:
-            file = Path(scratch) / "sent.board"
-            file.write_bytes(self.board)
-            packages.take_in(file)
+        """Takes the packages in, all of them or none, each by its SHA-256; see take_in().
+
+        It raises nothing: that would end the run of all workers.
+        """
+        try:
+            with tempfile.TemporaryDirectory(prefix="nandlab-") as scratch:
+                file = Path(scratch) / "sent.board"
+                file.write_bytes(self.board)
+                packages.take_in(file)
+        except (NandlabError, OSError) as e:
+            self.failed = str(e)

@@ -207,7 +207,9 @@ async def _sampled(
             print(f"no agreement: {each.load}: {each.point}: {said}")
     alone = sum(each.campaign_held == each.alone_held for each in every)
     host = [each.host_agrees for each in every]
+    same = sum(each.same_recording for each in every)
     print(f"sample: {alone}/{len(every)} points say the same alone on a fresh board")
+    print(f"recordings: the same there for {same} of them")
     unread = f", {host.count(None)} chips it cannot read" if None in host else ""
     print(f"host: agrees on {host.count(True)} of them{unread}")
     return all(each.agreed for each in every)

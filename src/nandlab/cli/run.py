@@ -129,11 +129,13 @@ class How:
 
 def away(on: str | None, insecure: bool, yaffs2_source: Path | None) -> Address | None:
     """Where trials are to be run if not here; UsageError where they cannot be."""
-    if on is None:
-        return None
     from nandlab.base.errors import UsageError
     from nandlab.campaign import address
 
+    if on is None:
+        if insecure:
+            raise UsageError("--insecure is said of a scheduler: name it by --on")
+        return None
     if importlib.util.find_spec("distributed") is None:
         raise UsageError("--on needs Dask: pip install 'nandlab[distributed]'")
     if yaffs2_source is not None:

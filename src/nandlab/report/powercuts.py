@@ -21,6 +21,7 @@ OUTCOMES = {
     "2": ("two names after a rename", "#d6bc3a"),
     "A": ("not writable", "#97266d"),
     "K": ("kernel warning", "#4a5568"),
+    "C": ("check fails", "#b7791f"),
     "V": ("another verdict again", "#0d9488"),
 }
 """Words and colour of each letter of cutcheck's."""

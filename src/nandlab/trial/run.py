@@ -242,7 +242,8 @@ async def execute(
     head = folder.head()
 
     def ended(spec: TrialSpec, result: Trial) -> None:
-        result = result.model_copy(update={"key": key(spec, board), "run": head.id})
+        found = result.key or key(spec, board)
+        result = result.model_copy(update={"key": found, "run": head.id})
         folder.save(result)
         if store is not None:
             store.put(folder, result)

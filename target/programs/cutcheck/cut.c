@@ -134,6 +134,8 @@ static int cut_points(const struct request *request, const struct load *load,
 	     k += request->every)
 		if (points_at(request, load, k, tally))
 			return -1;
+	if (request->leave)
+		return 0;
 	if (first_chip(&after))
 		return -1;
 	if (after != tally->chip)

@@ -17,6 +17,7 @@ struct request {
 	bool lie;   /* a sync does nothing, and says that it returned */
 	long shift; /* the chip is so many operations off */
 	bool recovery;
+	bool leave; /* the chip as the last check left it */
 	bool check; /* read the loads, and do nothing */
 };
 

@@ -100,7 +100,7 @@ def _study(name: str, board: str | None) -> Any:
 def folder_of(study: str | None, out: Path | None) -> Path:
     """Where campaigns are, each in a folder of its own: beside the run, or where --out says."""
     from nandlab.base.paths import RESULTS
-    from nandlab.powercut.asked import FOLDER
+    from nandlab.results.cuts import FOLDER
 
     if study is not None and (Path(study) / RUN_HEAD).exists():
         return Path(study) / FOLDER
@@ -171,6 +171,7 @@ class How:
         from nandlab.powercut.asked import label
         from nandlab.powercut.sample import refuse_several_seeds
         from nandlab.report import powercuts
+        from nandlab.results import cuts
 
         board = opened(on)
         one = self.campaign(on, name, board)
@@ -180,6 +181,8 @@ class How:
         asyncio.run(cutting.run(one, board, folder, self.jobs, _tell))
         result = found.read(folder)
         (folder / "outcomes.svg").write_text(powercuts.chart(result).svg())
+        if (folder.parent.parent / RUN_HEAD).exists():
+            cuts.write(folder.parent, found.summary(folder.parent))
         print("\n".join(found.lines(result)))
         agreed = not self.sample or asyncio.run(_sampled(one, result, board, folder, self.sample))
         return agreed and not result.faults

@@ -11,10 +11,12 @@ from pathlib import Path
 from typing import Any
 
 from nandlab.base.errors import UsageError
+from nandlab.results.cuts import Cuts
 
 FAULTS = "faultcheck"
 """The board's program of faults."""
 ERRORS = ("unmountable", "unreadable", "not writable")
+UNSTABLE = " (unstable cells)"
 TOLD = " (an error of a page that cannot be read)"
 """Ends the name of a class that is no loss in silence."""
 
@@ -100,6 +102,25 @@ def read(out: Path) -> Found:
     return found
 
 
+def summary(folder: Path) -> list[Cuts]:
+    """The campaigns of a folder in numbers."""
+    return [_numbers(read(path.parent)) for path in sorted(folder.glob("*/powercut.json"))]
+
+
+def _numbers(found: Found) -> Cuts:
+    head = found.head
+    grave = {each.name for each in found.faults if not each.name.endswith(UNSTABLE)}
+    return Cuts(
+        **{name: head[name] for name in ("filesystem", "options", "chip", "kernel", "load")},
+        faulty=found.faulty,
+        operations=sum(found.recorded.values()),
+        cut=sum(found.cut.values()),
+        points=found.points,
+        excused={n: c.count for n, c in found.classes.items() if n not in grave},
+        lost={n: c.count for n, c in found.classes.items() if n in grave},
+    )
+
+
 def _add(found: Found, load: dict[str, Any]) -> None:
     title = load["load"]
     if "refused" in load:
@@ -142,7 +163,7 @@ def _name(told: dict[str, Any]) -> str:
     if ":beyond:" in told["first"] and told["class"] in ERRORS:
         return f"{told['class']}{TOLD}"
     unstable = ":unstable:" in told["first"]
-    return f"{told['class']} (unstable cells)" if unstable else str(told["class"])
+    return f"{told['class']}{UNSTABLE}" if unstable else str(told["class"])
 
 
 def lines(found: Found) -> Iterator[str]:

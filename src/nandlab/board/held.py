@@ -32,7 +32,7 @@ async def take(on: Transport, who: str, lock: str = LOCK) -> None:
     if reply.rc:
         raise UsageError(
             f"{on.where}: the board is taken by {reply.text or 'somebody'}: wait; or if nobody "
-            f"runs there any more, rm -r {lock} on it"
+            "runs there any more, nandlab board unlock FILE"
         )
 
 

@@ -61,20 +61,25 @@ TIMES = 2
 """How often a question is sent where many bytes are lost: its answer does no work again."""
 PART_MAX, PART_MIN = 1024, 48
 """Characters of a part, of which 3 bytes take 4; a line is less than 2 KiB with all else."""
-AT_ONCE = 1536
+AT_ONCE = 3200
 """The most characters that are sent before an answer."""
 ANSWER_S, ANSWER_MAX_S = 0.2, 0.8
-"""How long an answer is waited for before it is asked again: at first, and later."""
+"""How long an answer is waited for before it is asked again: at first, and later; of a command
+that takes long an eighth of its time."""
+GIVEN_MAX = 24 << 10
+"""Bytes of standard input in a message: the board looks through all its parts each time."""
 LINES_AT_ONCE, FEW = 64, 6
 """Lines that are asked for at once; and how many of them at the most by number."""
 WIDE, NARROW = "1024", "38"
 """Characters of a line that the board prints; NARROW: where many are lost."""
 POLL_S = 0.2
-QUIET, LOUD = "dmesg -n 1 2>/dev/null", "dmesg -n 7 2>/dev/null"
+QUIET = "cat /proc/sys/kernel/printk >printk; dmesg -n 1 2>/dev/null"
+LOUD = "read level rest <printk && dmesg -n $level 2>/dev/null"
 """Keeps the kernel's messages off the console, and has them there again."""
 INTERRUPTED_S = 0.02
 PIECE = 8192
-"""The most bytes that are taken of a stream at once."""
+"""The most bytes that are taken of a stream at once; a quarter, where many are lost: the board must
+hear of the host meanwhile."""
 REPLY = re.compile(rb"@([0-9a-f]{8}) ([^\r\n]*)\r?\n")
 
 
@@ -113,6 +118,10 @@ class SerialLine:
             await self._open()
         if "\n" in command:
             raise ValueError("a command for a serial line must be one line")
+        if len(given) > GIVEN_MAX:
+            for at in range(0, len(given), GIVEN_MAX):
+                await self._run(b"cat >>given\n" + given[at : at + GIVEN_MAX], limit_s)
+            command, given = f"({command}) <given; set -- $?; rm given; exit $1", b""
         rc, lines = await self._run(f"{command}\n".encode() + given, limit_s)
         return Reply(rc, base64.b64decode(b"".join(await self._printed(lines))))
 
@@ -128,7 +137,8 @@ class SerialLine:
             now = time.monotonic()
             tell = "echo 1<>fifo; " if now - told > TELL_S else ""
             told = now if tell else told
-            look = f"[ -f ended ] && echo e || echo r; tail -c +{at} said | head -c {PIECE}"
+            piece = PIECE // 4 if self._lossy else PIECE
+            look = f"[ -f ended ] && echo e || echo r; tail -c +{at} said | head -c {piece}"
             state, _, said = (await self.call(tell + look)).out.partition(b"\n")
             take(said.replace(ALIVE, b""))
             at += len(said)
@@ -141,7 +151,7 @@ class SerialLine:
         """See Transport.close."""
         if self._fd < 0:
             return
-        await self.call(f"cd /; rm -rf {self.place}; {LOUD if self.kernel_quiet else ':'}")
+        await self.call(f"{LOUD if self.kernel_quiet else ':'}; cd /; rm -rf {self.place}")
         for _ in range(5):
             os.write(self._fd, _line("q", 0, "-"))
         os.close(self._fd)
@@ -158,7 +168,7 @@ class SerialLine:
         self._number += 1
         data = base64.b64encode(message).decode()
         parts = [data[i : i + self._part] for i in range(0, len(data), self._part)]
-        width = WIDE if self._part == PART_MAX else NARROW
+        width = NARROW if self._lossy else WIDE
         missing: list[int] = []
         sent = new = lost = 0
         while True:
@@ -175,9 +185,14 @@ class SerialLine:
             if lost > 2 and lost * 2 > sent and self._part > PART_MIN:
                 return None
 
-    def _say(self, ask: bytes) -> None:
-        """Sends a line that asks for an answer; more than once where many bytes are lost."""
-        os.write(self._fd, ask * (1 if self._part == PART_MAX else TIMES))
+    @property
+    def _lossy(self) -> bool:
+        return self._part < PART_MAX
+
+    @property
+    def _times(self) -> int:
+        """How often a question is sent."""
+        return TIMES if self._lossy else 1
 
     @staticmethod
     def _some(wanted: list[int], parts: list[str]) -> list[int]:
@@ -202,16 +217,15 @@ class SerialLine:
             words = "all" if len(lacking) > FEW else f",{','.join(map(str, lacking))},"
             self._tag += 1
             word = f"{first} {len(window)} {self._tag}"
-            self._say(_line("g", self._number, words, word))
-            before = len(have)
+            ask = _line("g", self._number, words, word)
+            os.write(self._fd, ask * (self._times if words != "all" else 1))
             while told := await self._answer(ANSWER_S):
+                until = time.monotonic() + QUIET_S
                 if told == ["z", str(self._number), str(self._tag)]:
                     break
                 if told[:2] == ["d", str(self._number)]:
                     have[int(told[2])] = told[3].encode()
-            if len(have) > before:
-                until = time.monotonic() + QUIET_S
-            elif time.monotonic() > until:
+            if time.monotonic() > until:
                 raise self._lost()
         return [have[i] for i in range(lines)]
 
@@ -219,15 +233,15 @@ class SerialLine:
         """The answer to "r"; BoardLost if none comes."""
         self._tag += 1  # an answer to what was asked before is none to this
         ask = _line("r", self._number, str(parts), f"{width}/{self._tag}")
-        until, patience = time.monotonic() + limit_s, ANSWER_S
-        while time.monotonic() < until:
-            self._say(ask)
+        begun, patience = time.monotonic(), ANSWER_S
+        while (took := time.monotonic() - begun) < limit_s:
+            os.write(self._fd, ask * self._times)
             again = time.monotonic() + patience
             while (left := again - time.monotonic()) > 0:
                 told = await self._answer(left)
                 if told[1:3] == [str(self._number), str(self._tag)]:
                     return told
-            patience = min(1.5 * patience, ANSWER_MAX_S)
+            patience = min(1.5 * patience, max(ANSWER_MAX_S, took / 8))
         raise self._lost()
 
     async def _answer(self, limit_s: float) -> list[str]:

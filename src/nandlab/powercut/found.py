@@ -43,6 +43,7 @@ class Found:
     """Pieces that are done."""
     points: int = 0
     recovery_points: int = 0
+    second_points: int = 0
     held: int = 0
     cpu_s: float = 0
     cut: dict[str, int] = field(default_factory=dict)
@@ -127,6 +128,7 @@ def _add(found: Found, load: dict[str, Any]) -> None:
         return
     found.points += load["points"]
     found.recovery_points += load.get("recovery_points", 0)
+    found.second_points += load.get("second_points", 0)
     found.held += load.get("held", 0)
     for told in load["findings"]:
         _count(found, title, told)
@@ -177,7 +179,8 @@ def lines(found: Found) -> Iterator[str]:
         yield f"points: {found.points}, in {len(found.recorded)} loads ({kinds})"
     else:
         yield f"operations cut: {cut}/{recorded}, in {len(found.recorded)} loads"
-        yield f"points: {found.points}, and {found.recovery_points} in the mounts after them"
+        more = f"{found.recovery_points} in the mounts after them"
+        yield f"points: {found.points}, {more}, {found.second_points} in the mounts after those"
     yield f"held: {found.held}"
     same = sum(len(each) == 1 for each in found.recordings.values())
     yield f"recordings: the same in all pieces for {same} of {len(found.recordings)} loads"

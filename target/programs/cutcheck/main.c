@@ -57,6 +57,7 @@ TAKE(to, take_number, to)
 TAKE(every, take_number, every)
 TAKE(seed, take_number, seed)
 TAKE(seeds, take_number, seeds)
+TAKE(second, take_number, second)
 TAKE(repeat, take_number, repeat)
 
 static int take_own_check(void *context, const char *value)
@@ -136,6 +137,9 @@ static const struct option_decl options[] = {
 	{"repeat", "N", "judge each point so often (1)", take_repeat},
 	{"recovery", NULL, "cut each operation of the first mount too",
 	 take_recovery},
+	{"second", "N",
+	 "of the mounts after a cut mount, cut one of N operations (0: none)",
+	 take_second},
 	{"leave", NULL, "leave the chip as the last check left it, uncompared",
 	 take_leave},
 	{"plant-lying-sync", NULL, "to try the checker: no sync is done",

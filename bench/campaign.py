@@ -153,6 +153,8 @@ class Watch(Silent):
 
     def trial_ends(self, spec: TrialSpec, result: Trial) -> None:
         self._ended += 1
+        if self._ended % self._warm == 0:
+            print(f"{self._ended} trials: {_rss_mib():.0f} MiB", flush=True)
         if self._ended == self._warm:
             self._warm_mib = _rss_mib()
 
@@ -188,7 +190,10 @@ async def fleet(trials: int, nap_s: float) -> dict[str, float]:
         read, specs = planned(home, trials // 2)
         board = open_board(specs[0].board)
         result = await one.run(specs[0], board, "campaign")
-        folder = RunFolder.create(home / "fleet", runner.head(read, specs, board))
+        head = runner.head(read, specs[:1], board).model_copy(
+            update={"trials": [spec.id for spec in specs]}
+        )
+        folder = RunFolder.create(home / "fleet", head)
         async with (
             LocalCluster(
                 n_workers=FLEET,

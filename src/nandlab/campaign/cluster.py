@@ -225,7 +225,7 @@ async def connected(address: Address) -> AsyncIterator[Client]:
                 n_workers=address.processes,
                 threads_per_worker=1,
                 memory_limit=0,
-                dashboard_address=None,
+                dashboard_address="127.0.0.1:0",
                 asynchronous=True,
             ) as cluster,
             Client(cluster, asynchronous=True) as client,

@@ -60,6 +60,7 @@ NAP_S = 2.0
 """How long a stand-in of a board takes a trial."""
 FLEET = 100
 QUIET = {
+    **cluster.FEW_MESSAGES,
     "distributed.worker.profile.enabled": False,
     "distributed.admin.system-monitor.interval": "1h",
     "distributed.admin.tick.interval": "10s",
@@ -111,8 +112,8 @@ def speed(members: int) -> dict[str, float]:
         alone = sum(took[1]) / 2
         sent = len(
             batch.batch(
-                specs[:8],
-                [runner.key(s, board) for s in specs[:8]],
+                specs[: cluster.BATCH_MAX],
+                [runner.key(s, board) for s in specs[: cluster.BATCH_MAX]],
                 "campaign",
                 batch.asked(board, specs[0].board, {}),
             )
@@ -121,7 +122,7 @@ def speed(members: int) -> dict[str, float]:
         return {
             "two_workers": round(alone / took[2][0], 3),
             "coordinator_share": round(used / 3 / alone, 4),
-            "bytes_sent_a_trial": sent // 8,
+            "bytes_sent_a_trial": sent // cluster.BATCH_MAX,
             "bytes_back_a_trial": back // len(specs),
         }
 

@@ -4,14 +4,17 @@
 
 Measures, in one run: the same trials by one process and by two (the engine of ``run --on``), each
 with its board prepared before; the processor's time of the coordinator, and the bytes of batches
-and answers, by trial. ``--fleet N``: N trials on 100 workers that sleep instead of running a board,
-and leave and join at random. Coordinator, scheduler and workers are one process then: its memory
-has all of them, and whatever they compute takes from the same core.
+and answers, by trial; the processor's time of trials of 1000 files that run their setup, and of the
+same from its saved state: JFFS2 and UBIFS, fresh and aged. ``--fleet N``: N trials on 100 workers
+that sleep instead of running a board, and leave and join at random. Coordinator, scheduler and
+workers are one process then: its memory has all of them, and whatever they compute takes from the
+same core.
 Needs: a board (the virtual one of catalog/boards), two idle cores. --members 0: the fleet alone.
-Costs: a boot if the board is not in the cache, then 3 times 24 short trials; a fleet of 10,000 some
-four minutes with naps of 2 s.
+Costs: a boot if the board is not in the cache, 3 times 24 short trials, 4 times 3 longer ones; a
+fleet of 10,000 some four minutes with naps of 2 s. Four saved states stay in the cache.
 
 The last line is one JSON object. two_workers: time of one process by that of two.
+setup_state: processor time of the trials from saved states by that of the same with their setups.
 coordinator_share: its processor time for a trial, as a share of what one takes a worker.
 fleet_share_of_ideal: the naps of all trials, by the time that workers were there, from the run's
 begin to its end, summed over them. What is lost: batches of workers that left, and waiting.
@@ -22,6 +25,7 @@ from __future__ import annotations
 import argparse
 import asyncio
 import json
+import os
 import random
 import resource
 import sys
@@ -33,6 +37,7 @@ from pathlib import Path
 import dask
 from distributed import Client, LocalCluster, get_worker
 
+from nandlab.board import states
 from nandlab.board.job import Board
 from nandlab.board.opening import open_board
 from nandlab.campaign import batch, cluster, worker
@@ -55,6 +60,18 @@ filesystems = [{{ name = "jffs2" }}, {{ name = "ubifs" }}]
 chips = [{{ part = "apf27", partition_mib = 16 }}]
 states = [{{ name = "fresh" }}]
 seeds = {seeds}
+"""
+SHARED = """\
+name = "shared"
+question = "What does a saved state save?"
+board = "apf27"
+[matrix]
+workloads = [{ name = "ffsmark", files = 1000, transactions = 1000 }]
+filesystems = [{ name = "jffs2" }, { name = "ubifs" }]
+chips = [{ part = "apf27", partition_mib = 32 }]
+states = [{ name = "fresh" }, { name = "aged", valid = 0.3, invalid = 0.2, mix = 1 }]
+seeds = [2]
+setup_seed = 1
 """
 NAP_S = 2.0
 """How long a stand-in of a board takes a trial."""
@@ -125,6 +142,32 @@ def speed(members: int) -> dict[str, float]:
             "bytes_sent_a_trial": sent // cluster.BATCH_MAX,
             "bytes_back_a_trial": back // len(specs),
         }
+
+
+def setup_state() -> dict[str, float]:
+    """Trials from a saved state against the same with their setups."""
+    with tempfile.TemporaryDirectory(prefix="nandlab-") as scratch:
+        path = Path(scratch) / "shared.toml"
+        path.write_text(SHARED)
+        specs = study.plan(study.read(path))
+    board, took = open_board(specs[0].board), {"with": 0.0, "without": 0.0}
+
+    def timed(spec: TrialSpec, limit_mib: int) -> tuple[float, dict[str, object]]:
+        os.environ[states.LIMIT] = f"{limit_mib}"
+        began = _processor_s()
+        result = asyncio.run(one.run(spec, board, "shared"))
+        assert result.ok, result.error
+        return _processor_s() - began, result.model_dump(exclude={"host"})
+
+    for spec in specs:
+        timed(spec, states.LIMIT_MIB)  # makes the state
+        without, alone = timed(spec, 0)
+        restored, member = timed(spec, states.LIMIT_MIB)
+        assert member == alone
+        took["with"] += restored
+        took["without"] += without
+        print(f"{spec.id}: {without:.1f} s, from its state {restored:.1f} s", flush=True)
+    return {"setup_state": round(took["with"] / took["without"], 3)}
 
 
 def sleeping(result: Trial, nap_s: float) -> Callable[[str], tuple[str, worker.Brought]]:
@@ -227,6 +270,12 @@ async def fleet(trials: int, nap_s: float) -> dict[str, float]:
         }
 
 
+def _processor_s() -> float:
+    """Seconds of the processor that this process and its children that have ended took."""
+    both = map(resource.getrusage, (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
+    return sum(used.ru_utime + used.ru_stime for used in both)
+
+
 def _rss_mib() -> float:
     pages = int(Path("/proc/self/statm").read_text().split()[1])
     return pages * resource.getpagesize() / MIB
@@ -238,7 +287,9 @@ def main() -> None:
     parser.add_argument("--fleet", type=int, default=0, metavar="TRIALS", help="sleepers too")
     parser.add_argument("--nap", type=float, default=NAP_S, metavar="S", help="a sleeper's trial")
     options = parser.parse_args()
-    told: dict[str, float] = speed(options.members) if options.members else {}
+    told: dict[str, float] = {}
+    if options.members:
+        told = {**speed(options.members), **setup_state()}
     if options.fleet:
         told |= asyncio.run(fleet(options.fleet, options.nap))
     json.dump(told, sys.stdout)

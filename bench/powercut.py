@@ -32,7 +32,7 @@ from nandlab.powercut.job import Points, alone
 
 CHIPS = {"jffs2": "apf27", "ubifs": "apf27", "yaffs2": "apf27", "nftl-fat32": "nandsim-small"}
 """A chip for each file system: NFTL needs small blocks that take four programs a page."""
-MIBS = {"apf27": 8, "nandsim-small": 16}
+MIBS = {"apf27": 8, "nandsim-small": 4}
 HOUR_S = 3600
 
 

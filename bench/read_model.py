@@ -7,7 +7,9 @@ pieces and with gaps, and parts of a program as LZO and zlib pack them; each is 
 From each call's time it takes the chip's time and the tracers' own; what is left is fitted to what
 the call did, so that the sum of the calls' relative errors is least. So a call that another thread
 disturbed counts little.
-Needs: a board (the virtual one of catalog/boards). Costs: a boot, then three pairs of runs.
+What the kernel's tick takes is the median of what is left of the calls in which a whole one comes,
+and a process's first wait for the chip the median of those calls of a process each.
+Needs: a board (the virtual one of catalog/boards). Costs: a boot, then four pairs of runs.
 
 Prints how well the fit reproduces its own traces; what it foretells is for others to score, with
 ``nandlab model score``. --write puts the numbers into the catalog. The last line is JSON.
@@ -27,8 +29,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from nandlab.model import score, times
-from nandlab.model.score import Traced
+from nandlab.model import score, times, walk
+from nandlab.model.reads import Call
+from nandlab.model.walk import Traced
 from nandlab.trace.folder import TraceFolder
 from nandlab.trace.reads import traced
 
@@ -70,16 +73,23 @@ LOADS: dict[str, dict[str, tuple[str, ...]]] = {
 is scored on: docs/model.md has others."""
 OPTIONS = {"ubifs": ["--set", "reserve=1"]}
 """UBI keeps a share of the whole chip, which leaves little of a small partition."""
+READ = "for f in ?; do cat $f > /dev/null; done"
+READ_BY_PROCESSES = (
+    "for i in $(seq 0 59); do for f in a b; do "
+    "dd if=$f of=/dev/null bs=4k count=1 skip=$(((i * 7 + 2) % 60)); done; done 2> /dev/null"
+)
 DROP = "echo 3 > /proc/sys/vm/drop_caches"
 COLD = f"sync; settle --quiet-ms 1500 --limit-s 120; sync; {DROP}; {DROP}"
 """Once the collector rests, for it fills the page cache; twice, since an inode whose pages are
 dropped is kept the first time."""
 ROUNDS, LEAST = 60, 1e-5
 """Of the fit, and the relative error below which all errors count alike."""
+TICK = 2500.0
+"""Instructions of a tick: to begin with."""
 
 
-def made(board: str, filesystem: str, compression: str, to: Path) -> Traced:
-    """The trace of a load, made if it is not there."""
+def made(board: str, filesystem: str, compression: str, to: Path, read: str = READ) -> Traced:
+    """The trace of a load and its reads, made if it is not there."""
     if not to.exists():
         load = LOADS[filesystem][compression]
         before = f"{{ {'; '.join((*load, COLD))}; }} > /dev/null 2>&1"
@@ -87,7 +97,6 @@ def made(board: str, filesystem: str, compression: str, to: Path) -> Traced:
         words += ["--set", f"compression={compression}"] if compression else []
         words += ["--board", board, "--before", before, "--image", "-o", str(to)]
         argv = [sys.executable, "-m", "nandlab", "trace", *words]
-        read = "for f in ?; do cat $f > /dev/null; done"
         subprocess.run([*argv, "--", read], check=True, stdout=subprocess.DEVNULL)
     return traced(TraceFolder(to))
 
@@ -107,12 +116,43 @@ def fitted(trace_times: list[score.Times]) -> tuple[dict[str, float], NDArray[An
     return dict(zip(keys, found.round(3).tolist(), strict=True)), error
 
 
+def in_time(
+    trace_times: list[score.Times], by_process: list[score.Times], by: times.Instructions
+) -> dict[str, float]:
+    """What a tick takes, of the calls that were fitted, and a process's first wait."""
+    tick = TICK
+    for _ in range(3):
+        tick = float(np.median(list(_left_by_ticks(trace_times, by, tick))))
+    waits = [_left(t, by) for t in by_process if t.scored.waits_first and not t.scored.ticked]
+    return {"tick": round(tick, 3), "first_wait": round(float(np.median(waits)), 3)}
+
+
+def _left_by_ticks(
+    trace_times: list[score.Times], by: times.Instructions, tick: float
+) -> Iterator[float]:
+    """What is left of each call in which one tick comes, while the chip does not work."""
+    for t in trace_times:
+        timer = t.scored.timer
+        if timer is not None and isinstance(t.scored.call, Call):
+            timer.tick_ns = tick * t.instruction_ns
+            if abs(t.in_time_ns(by) - t.foretold_ns(by) - timer.tick_ns) < 1:
+                yield _left(t, by)
+
+
+def _left(of: score.Times, by: times.Instructions) -> float:
+    """Instructions that a call took over what is foretold of it."""
+    return (of.ns - of.foretold_ns(by)) / of.instruction_ns
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--board", default="apf27", help="a board of the catalog")
     parser.add_argument("--fs", default="jffs2", choices=LOADS, help="the file system")
     parser.add_argument("--keep", type=Path, help="keep the traces here, and take those there")
     parser.add_argument("--write", action="store_true", help="put the numbers into the catalog")
+    parser.add_argument(
+        "--keep-fit", action="store_true", help="keep the catalog's; tick and first wait alone"
+    )
     given = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="nandlab-") as scratch:
         kept = given.keep or Path(scratch)
@@ -120,9 +160,17 @@ def main() -> None:
             made(given.board, given.fs, name, kept / "-".join((given.board, given.fs, name)))
             for name in LOADS[given.fs]
         ]
-        each = [t for trace in traces for t in score.times_of(trace, score.calls(trace))]
-        kernel = traces[0].kernel
+        each = [t for trace in traces for t in score.times_of(trace, walk.calls(trace))]
+        kernel, plain = traces[0].kernel, next(iter(LOADS[given.fs]))
+        to = kept / f"{given.board}-{given.fs}-processes"
+        each_alone = made(given.board, given.fs, plain, to, READ_BY_PROCESSES)
+        alone = score.times_of(each_alone, walk.calls(each_alone))
     found, error = fitted(each)
+    by = times.Instructions.model_validate(sorted_out(found))
+    if given.keep_fit:
+        by = times.instructions(given.fs, kernel)
+        found = {k: v for k, v in times.flat(by).items() if v}
+    found |= in_time(each, alone, by)
     off = abs(error)
     for key, value in found.items():
         print(f"{key:20} {value:12.3f}")
@@ -145,18 +193,22 @@ def write(filesystem: str, kernel: str, found: dict[str, float]) -> None:
         name: {series: by.model_dump() for series, by in kernels.items()}
         for name, kernels in times.measured().items()
     }
-    tokens: dict[str, dict[str, float]] = {}
-    for key, value in found.items():
-        compressor, dot, token = key.partition(".")
-        if dot:
-            tokens.setdefault(compressor, {})[token] = value
-    plain = {k: v for k, v in found.items() if "." not in k}
-    every.setdefault(filesystem, {})[kernel] = plain | {"unpack": tokens}
+    every.setdefault(filesystem, {})[kernel] = sorted_out(found)
     lines = [times.HEAD]
     for name, kernels in sorted(every.items()):
         for series, told in sorted(kernels.items()):
             lines += _lines(f'filesystems.{name}."{series}"', told)
     times.SOURCE.write_text("\n".join(lines) + "\n")
+
+
+def sorted_out(found: dict[str, float]) -> dict[str, Any]:
+    """Instructions by key, those of the tokens apart, as in the catalog."""
+    tokens: dict[str, dict[str, float]] = {}
+    for key, value in found.items():
+        compressor, dot, token = key.partition(".")
+        if dot:
+            tokens.setdefault(compressor, {})[token] = value
+    return {k: v for k, v in found.items() if "." not in k} | {"unpack": tokens}
 
 
 def _lines(table: str, told: dict[str, Any]) -> Iterator[str]:

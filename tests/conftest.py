@@ -4,12 +4,17 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 from hypothesis import settings
+from remotes import lossy_line, remotely
 
 from nandlab.board.fake import FakeBoard
 from nandlab.board.job import Board
+from nandlab.board.reach import local
+from nandlab.board.serialline import SerialLine
 from nandlab.kit.root import Root
 
 # no deadline: a host may be busy, and how long an example takes proves nothing; the same examples
@@ -45,8 +50,43 @@ def tools() -> Root:
     return tools_of(load("boards", os.environ.get("NANDLAB_TEST_BOARD", "apf27"), BoardModel))[0]
 
 
-@pytest.fixture(params=["fake", pytest.param("qemu", marks=pytest.mark.board)])
+@pytest.fixture(scope="session")
+def remote(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Board]:
+    """This machine as a user's own board, by a shell."""
+    yield from remotely(local(), tmp_path_factory.mktemp("remote"))
+
+
+def _by_serial(folder: Path, lost: float) -> Iterator[Board]:
+    with lossy_line(folder, lost, seed=1) as tty:
+        yield from remotely(SerialLine(tty, kernel_quiet=False), folder)
+
+
+@pytest.fixture(scope="session")
+def serial(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Board]:
+    """This machine as a user's own board, on a serial line that loses a byte in 5000."""
+    yield from _by_serial(tmp_path_factory.mktemp("serial"), 1 / 5000)
+
+
+@pytest.fixture(scope="session")
+def lossy(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Board]:
+    """The same on a line that loses a byte in 100."""
+    yield from _by_serial(tmp_path_factory.mktemp("lossy"), 1 / 100)
+
+
+@pytest.fixture(
+    params=[
+        "fake",
+        "remote",
+        pytest.param("serial", marks=pytest.mark.xdist_group("serial")),
+        pytest.param(
+            "lossy",
+            marks=[pytest.mark.long, pytest.mark.timeout(1200), pytest.mark.xdist_group("serial")],
+        ),
+        pytest.param("qemu", marks=pytest.mark.board),
+    ]
+)
 def any_board(request: pytest.FixtureRequest) -> Board:
     """Each kind of board in turn: what holds for one must hold for the other."""
-    found: Board = request.getfixturevalue("board") if request.param == "qemu" else FakeBoard()
+    name = {"qemu": "board"}.get(request.param, request.param)
+    found: Board = FakeBoard() if name == "fake" else request.getfixturevalue(name)
     return found

@@ -36,12 +36,12 @@
 #include <sys/mount.h>
 #include <sys/reboot.h>
 #include <sys/stat.h>
-#include <sys/utsname.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "channel.h"
 #include "moment.h"
+#include "reports.h"
 #include "steps.h"
 
 #define CONSOLE	       "/dev/console"
@@ -50,8 +50,6 @@
 #define DOORBELL_PORT  0x505
 #define DOORBELL_RING  1
 #define EXACT_DOORBELL "/sys/module/doorbell/parameters/ring"
-#define RECORD_FORMAT  3
-#define AVAILABLE      "\nMemAvailable:"
 
 static void mount_or_die(const char *type, const char *dir)
 {
@@ -101,42 +99,6 @@ static char *asked_for(const char *word)
 	if (value)
 		value[strcspn(value, " \n")] = '\0';
 	return value;
-}
-
-/* RAM that programs and the page cache can have, in bytes. */
-static long long available_bytes(void)
-{
-	size_t size;
-	char *text = read_file("/proc/meminfo", &size);
-	char *at = text ? strstr(text, AVAILABLE) : NULL;
-	long long kib;
-
-	errno = EINVAL;
-	if (!at)
-		die("/proc/meminfo");
-	kib = strtoll(at + strlen(AVAILABLE), NULL, 10);
-	free(text);
-	return kib * 1024;
-}
-
-static void report_ready(void)
-{
-	struct utsname u;
-
-	if (uname(&u))
-		die("uname");
-	record("{\"event\":\"ready\",\"format\":%d,\"kernel\":\"%s "
-	       "%s\",\"available\":%lld,\"t_ns\":%lld}",
-	       RECORD_FORMAT, u.release, u.version, available_bytes(),
-	       (long long)now_ns());
-	record_end();
-}
-
-static void report_job(void)
-{
-	record("{\"event\":\"job\",\"available\":%lld,\"t_ns\":%lld}",
-	       available_bytes(), (long long)now_ns());
-	record_end();
 }
 
 static void interactive_shell(void)

@@ -17,7 +17,9 @@
 /* Whole seconds between the saved state and the first step: many times what it
  * takes to unpack a job, so that the job's size does not decide when it begins.
  */
+#ifndef START_S
 #define START_S 4
+#endif
 
 int64_t now_ns(void)
 {

@@ -17,9 +17,11 @@
 #define OOM_KILLS   "\noom_kill "
 #define SHELL	    "/bin/sh"
 #define CHIP_COUNTS "/sys/kernel/debug/simnand/counters"
-#define OUTPUT_DIR  "/tmp"
-#define STDOUT	    OUTPUT_DIR "/stdout"
-#define STDERR	    OUTPUT_DIR "/stderr"
+#ifndef OUTPUT_DIR
+#define OUTPUT_DIR "/tmp"
+#endif
+#define STDOUT OUTPUT_DIR "/stdout"
+#define STDERR OUTPUT_DIR "/stderr"
 
 struct step {
 	const char *name;

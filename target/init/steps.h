@@ -5,7 +5,9 @@
 #ifndef NANDLAB_INIT_STEPS_H
 #define NANDLAB_INIT_STEPS_H
 
+#ifndef JOB_DIR
 #define JOB_DIR "/job"
+#endif
 
 /*
  * Runs the steps in the text, one per line, and records the begin and end of

@@ -10,6 +10,7 @@ import samples
 
 from nandlab.analysis import advice, groups, power
 from nandlab.analysis.views import view
+from nandlab.results.cuts import Cuts
 from nandlab.results.record import Counts, Trial
 
 LINE = power.CUTS
@@ -47,7 +48,7 @@ def older(filesystem: str, seconds: float) -> list[Trial]:
 def test_the_first_and_the_next_are_told_with_their_promises() -> None:
     found = advised(pair("jffs2", 10), pair("ubifs", 20), pair("yaffs2", 25))
     assert found.sentences[0].startswith("Take JFFS2: ")
-    assert found.sentences[1] == f"{LINE}JFFS2 and UBIFS: {samples.POWER['promises']}."
+    assert found.sentences[1] == f"{LINE}JFFS2 and UBIFS: {samples.POWER['promises']}.{power.UNCUT}"
 
 
 def test_what_promises_nothing_is_not_taken_without_these_words() -> None:
@@ -83,7 +84,8 @@ def test_a_terminal_has_promise_test_and_source_of_each() -> None:
     promise = samples.POWER["promises"]
     assert power.lines([*pair("jffs2", 10), *pair("jffs2", 20)]) == [
         "After a power cut:",
-        f"  JFFS2: {promise}; ten cuts: nothing lost; source: A paper, section 1.",
+        f"  JFFS2: {promise}; ten cuts: nothing lost; source: A paper, section 1.; "
+        f"cut here: {power.NOT_CUT}",
         "",
     ]
     assert power.lines(older("jffs2", 10)) == []
@@ -107,3 +109,32 @@ def test_of_a_load_that_only_reads_nothing_is_said_of_power_cuts() -> None:
     told = " ".join(advised(reading("nftl-fat32", 10), reading("ubifs", 20)).sentences)
     assert "Take NFTL+FAT32: " in told
     assert "power cut" not in told
+
+
+def cut(filesystem: str, **change: Any) -> Cuts:
+    told = {
+        **{"filesystem": filesystem, "options": {}, "chip": samples.CHIP.part, "kernel": "6.1"},
+        **{"load": "config", "faulty": False, "operations": 40, "cut": 40, "points": 1200},
+        **{"excused": {"unreadable (unstable cells)": 3}, "lost": {}},
+    }
+    return Cuts.model_validate({**told, **change})
+
+
+def test_what_was_cut_beside_the_run_is_told_of_its_own_medium() -> None:
+    campaigns = [cut("jffs2"), cut("ubifs", lost={"lost": 2}), cut("jffs2", chip="another")]
+    fast, slow = pair("jffs2", 10), pair("ubifs", 20)
+    found = advised([t.beside(campaigns) for t in fast], [t.beside(campaigns) for t in slow])
+    held = "1,200 points at 40 of 40 flash operations (config)"
+    assert found.sentences[1].endswith(
+        f" Cut here: JFFS2: {held}, all held. UBIFS: {held}, of which 2 did not hold: lost 2."
+    )
+    assert f"cut here: {held}, all held" in power.lines([t.beside(campaigns) for t in fast])[1]
+
+
+def test_who_did_not_keep_what_it_promises_is_not_taken_without_these_words() -> None:
+    broken = [t.beside([cut("jffs2", lost={"lost": 1})]) for t in pair("jffs2", 10)]
+    found = advised(broken, pair("ubifs", 20))
+    aside = "(not all that it promises was there after power cuts)"
+    assert found.sentences[0].startswith(f"Take JFFS2 {aside}: ")
+    faulty = [t.beside([cut("jffs2", lost={"lost": 1}, faulty=True)]) for t in pair("jffs2", 10)]
+    assert aside not in advised(faulty, pair("ubifs", 20)).sentences[0]

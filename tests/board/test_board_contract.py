@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The contract of a board, held by the virtual one and by the fake alike."""
+"""The contract of a board, held by the virtual one, by the fake, and by a user's own alike."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def test_the_first_step_starts_at_its_offset_after_a_whole_second(any_board: Boa
     for offset_ns in (0, 123_000_000):
         record = run(any_board, Step("now", "true"), start_offset_ns=offset_ns)
         late_ns = record["now"].start_ns % SECOND - offset_ns
-        assert 0 <= late_ns < 5_000_000
+        assert 0 <= late_ns < (5_000_000 if any_board.deterministic else SECOND // 2)
 
 
 def test_what_follows_a_setup_starts_at_its_offset_after_a_whole_second(any_board: Board) -> None:
@@ -46,7 +46,10 @@ def test_what_follows_a_setup_starts_at_its_offset_after_a_whole_second(any_boar
         record = run(any_board, *steps, files=files, setup=setup)
         assert [s.stdout for s in record.steps] == ["1", "12"]
         starts.append(record["after"].start_ns)
-    assert abs(starts[1] - starts[0] - 123_000_000) < 5_000_000
+    if any_board.deterministic:
+        assert abs(starts[1] - starts[0] - 123_000_000) < 5_000_000
+    else:  # its clock goes on between the jobs
+        assert abs((starts[1] - starts[0]) % SECOND - 123_000_000) < 100_000_000
 
 
 def test_the_ram_that_is_available_as_a_job_begins_is_told(any_board: Board) -> None:
@@ -54,9 +57,10 @@ def test_the_ram_that_is_available_as_a_job_begins_is_told(any_board: Board) -> 
     look = "grep MemAvailable /proc/meminfo || true"
     record = run(any_board, Step("look", look))
     assert record.available is not None and record.available % 1024 == 0
-    if not isinstance(any_board, FakeBoard):
+    if not isinstance(any_board, FakeBoard):  # others may take RAM of a board that is shared
+        near = 1 << 20 if any_board.deterministic else record.available // 2
         found = int(record["look"].stdout.split()[1]) * 1024
-        assert abs(record.available - found) < 1 << 20
+        assert abs(record.available - found) < near
 
 
 def test_times_do_not_overlap(any_board: Board) -> None:
@@ -94,9 +98,15 @@ def test_a_step_ended_by_a_signal_says_so(any_board: Board) -> None:
     assert not record["hit"].ok
 
 
-def test_the_same_job_gives_the_same_record(any_board: Board) -> None:
+def test_the_same_job_gives_the_same_record_but_for_times_that_do_not_repeat(
+    any_board: Board,
+) -> None:
     steps = [Step("work", "i=0; while [ $i -lt 300 ]; do i=$((i+1)); done; echo $i")]
-    assert run(any_board, *steps) == run(any_board, *steps)
+    a, b = run(any_board, *steps), run(any_board, *steps)
+    if any_board.deterministic:
+        assert a == b
+    else:
+        assert a["work"].stdout == b["work"].stdout == "300\n"
 
 
 def test_large_output_comes_whole(any_board: Board) -> None:

@@ -5,6 +5,8 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import errno
+import os
 from dataclasses import replace
 from pathlib import Path
 
@@ -15,6 +17,7 @@ from nandlab.base import cache
 from nandlab.board import states
 from nandlab.board.job import Job, JobRecord, Setup, Step
 from nandlab.board.qemu import QemuBoard
+from nandlab.board.vm import Vm
 
 pytestmark = pytest.mark.board
 MIB = 1 << 20
@@ -100,6 +103,21 @@ def test_a_setup_that_fails_leaves_no_state(board: QemuBoard, place: Path) -> No
     assert [(s.step, s.rc) for s in record.steps] == [("setup", 4), ("log", 0)]
     assert record["setup"].stderr == "why\n"
     assert kept(place) == []
+
+
+def test_a_disk_without_room_for_a_state_changes_nothing(
+    board: QemuBoard, place: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def full(vm: Vm, work: Path) -> None:
+        (work / "state").write_bytes(b"half of a")
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(work / "state"))
+
+    with monkeypatch.context() as m:
+        m.setattr(states, "save", full)
+        record = run(board, JOB)
+    assert kept(place) == []
+    assert record == run(board, JOB)
+    assert len(kept(place)) == 1
 
 
 def test_an_interrupt_while_a_state_is_made_leaves_nothing(board: QemuBoard, place: Path) -> None:

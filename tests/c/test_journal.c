@@ -138,6 +138,10 @@ static void check_torn_program(struct journal *journal, u32 row,
 	pages_of(chip, row, 1, was);
 	CHECK_EQ(torn_next(journal, false, variant, seed), 0);
 	pages_of(chip, row, 1, is);
+	CHECK_EQ(journal_goto(journal, 0), 0);
+	CHECK_EQ(torn_next(journal, false, variant, seed), 0);
+	pages_of(chip, row, 1, back);
+	CHECK_EQ(memcmp(back, is, 2112), 0); /* the same each time */
 	CHECK_EQ(bits_set(was, is, 2112), 0);
 	CHECK_EQ(bits_set(is, goal, 2112), 0);
 	same = !memcmp(is, was, 2112);
@@ -270,6 +274,9 @@ static void test_unstable(void)
 	memset(page, 0xff, 2112);
 	CHECK_EQ(right_reads(&chip, 5, page, 513) < 513, true);
 	CHECK_EQ(right_reads(&chip, 70, page, 20), 20); /* another block */
+	CHECK_EQ(journal_goto(&journal, 0), 0);
+	CHECK_EQ(torn_next(&journal, false, TORN_UNSTABLE, 3), 0);
+	CHECK_EQ(right_reads(&chip, 4, page, 20), 20); /* another page */
 	end(&chip, &journal);
 }
 
@@ -338,6 +345,7 @@ static void test_marks(void)
 	operate(&chip, 1);
 	CHECK_EQ(journal_mark(&journal, 8), 0);
 	CHECK_EQ(journal.marks, 2);
+	CHECK_EQ(chip.op_seq, 2); /* each was done once */
 	CHECK_EQ(mark[0].ops, 0);
 	CHECK_EQ(mark[0].mark, 7);
 	CHECK_EQ(mark[1].ops, 2);

@@ -18,9 +18,9 @@ from readtraces import AT_RANDOM, IN_ORDER, histories, packed, pieces, request, 
 from nandlab.board.qemu import QemuBoard, open_board
 from nandlab.catalog.board import BoardModel
 from nandlab.catalog.files import load
-from nandlab.model import score, times
+from nandlab.model import score, times, walk
 from nandlab.model.reads import Call, FirstOpen
-from nandlab.model.score import Scored
+from nandlab.model.walk import Scored
 from nandlab.trace import job, reads
 from nandlab.trace.folder import TraceFolder
 
@@ -31,18 +31,18 @@ SIZES = (300, 512, 1500)
 
 def foretold(trace: TraceFolder, files: int) -> list[Scored]:
     """All calls, every one of them and every first open as foretold."""
-    found = score.calls(reads.traced(trace))
+    found = walk.calls(reads.traced(trace))
     assert [(c.path, c.told, c.call.flash) for c in found if not c.same] == []
     assert all(call.known for call in found)
     assert sum(isinstance(call.call, FirstOpen) for call in found) == files
     return found
 
 
-def errors(trace: TraceFolder, calls: list[Scored]) -> dict[str, float]:
-    """Of the time of calls that read a page, during which nothing else ran, no tick either."""
+def errors(trace: TraceFolder, calls: list[Scored]) -> tuple[dict[str, float], dict[str, float]]:
+    """Of the time of calls that read a page: of those during which nothing else ran, no tick
+    either; and of all, whose ticks are foretold from when each began."""
     found = fits("model-score", score.summary(reads.traced(trace), calls))
-    told: dict[str, float] = found["undisturbed"]
-    return told
+    return found["undisturbed"], found["in_time"]
 
 
 def test_the_trace_is_the_same_with_and_without_its_image(board: QemuBoard) -> None:
@@ -61,10 +61,19 @@ def test_the_trace_is_the_same_with_and_without_its_image(board: QemuBoard) -> N
 @pytest.mark.parametrize("command", [IN_ORDER, AT_RANDOM])
 def test_files_in_one_piece_and_in_many(board: QemuBoard, tmp_path: Path, command: str) -> None:
     trace = traced(board, tmp_path / "t", pieces(*SIZES), command)
-    wrong = errors(trace, foretold(trace, len(SIZES) + 2))
+    wrong, every = errors(trace, foretold(trace, len(SIZES) + 2))
     assert abs(wrong["total"]) < 0.001
     assert wrong["median"] < 0.001
     assert wrong["max"] < 0.01
+    assert abs(every["total"]) < (0.002 if command == IN_ORDER else 0.02)
+    assert every["median"] < 0.001
+    of = reads.traced(trace)
+    by = times.instructions("jffs2", of.kernel)
+    alone = [c for c in walk.calls(of) if isinstance(c.call, Call) and not c.disturbed]
+    each = score.times_of(of, alone)
+    assert sum(t.scored.ticked for t in each) > 3
+    # of so few calls it is the second worst; without the ticks it is over 5 %
+    assert score.errors([t.in_time_ns(by) for t in each], each)["p99"] < 0.045
 
 
 @pytest.mark.parametrize("compression", ["lzo", "zlib"])
@@ -82,10 +91,14 @@ def test_another_board_and_chip(tmp_path: Path) -> None:
     other = open_board(load("boards", "omap3evm", BoardModel))
     made = pieces(*SIZES)
     trace = traced(other, tmp_path / "t", made, part="omap3evm")
-    wrong = errors(trace, foretold(trace, len(SIZES) + 2))
+    wrong, every = errors(trace, foretold(trace, len(SIZES) + 2))
     assert abs(wrong["total"]) < 0.001
     assert wrong["median"] < 0.001
     assert wrong["max"] < 0.005
+    assert abs(every["total"]) < 0.002
+    assert every["median"] < 0.001
+    assert every["p99"] < 0.02
+    assert every["max"] < 0.05
 
 
 @pytest.mark.long
@@ -102,7 +115,7 @@ def test_random_histories(board: QemuBoard, tmp_path: Path, seed: int) -> None:
         command,
         filesystem={"name": "jffs2", "compression": compression},
     )
-    found = [call for call in score.calls(reads.traced(trace)) if isinstance(call.call, Call)]
+    found = [call for call in walk.calls(reads.traced(trace)) if isinstance(call.call, Call)]
     assert [(c.path, c.told, c.call.flash) for c in found if not c.same] == []
     assert len(found) > 25
 
@@ -110,15 +123,17 @@ def test_random_histories(board: QemuBoard, tmp_path: Path, seed: int) -> None:
 def read_ns(trace: TraceFolder, path: str) -> float:
     """What the traced reads of a file's pages took, without the tracers' own."""
     of = reads.traced(trace)
-    each = [c for c in score.calls(of) if c.path == path and isinstance(c.call, Call)]
+    each = [c for c in walk.calls(of) if c.path == path and isinstance(c.call, Call)]
     return sum(t.ns for t in score.times_of(of, each))
 
 
-@pytest.mark.parametrize(("compression", "off"), [("none", 0.02), ("lzo", 0.03)])
+@pytest.mark.parametrize(("compression", "off"), [("none", 0.02), ("lzo", 0.022)])
 def test_the_gain_of_rewriting_a_file_is_foretold(
     board: QemuBoard, tmp_path: Path, compression: str, off: float
 ) -> None:
-    """Of a small one: how its pages will compress, and where they begin, are not known."""
+    """Of a small one: how its pages will compress, and where they begin, are not known. With LZO
+    the pages written anew take more than foretold, by 2.1 % of the gain; uncompressed it is less.
+    """
     made = [*packed(200), "fileload update b200 --count 150 --bytes 400 > /dev/null"]
     first = traced(
         board, tmp_path / "first", made, filesystem={"name": "jffs2", "compression": compression}
@@ -146,7 +161,7 @@ def test_a_first_open_after_a_mount(board: QemuBoard, tmp_path: Path) -> None:
     made = [*packed(10, 200), again, "mount -t jffs2 $d $m; cd $m"]
     trace = traced(board, tmp_path / "t", made)
     of = reads.traced(trace, mounted=True)
-    opens = [c for c in score.calls(of) if isinstance(c.call, FirstOpen)]
+    opens = [c for c in walk.calls(of) if isinstance(c.call, FirstOpen)]
     assert [c.path for c in opens if c.same] == ["/b10", "/b200"]
     for t in score.times_of(of, opens):
         by = times.instructions("jffs2", of.kernel)

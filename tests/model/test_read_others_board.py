@@ -11,9 +11,9 @@ import pytest
 from readtraces import AT_RANDOM, IN_ORDER, PAGES, histories, packed, pieces, traced
 
 from nandlab.board.qemu import QemuBoard
-from nandlab.model import score
+from nandlab.model import walk
 from nandlab.model.reads import Call
-from nandlab.model.score import Scored
+from nandlab.model.walk import Scored
 from nandlab.trace import reads
 from nandlab.trace.folder import TraceFolder
 
@@ -35,7 +35,7 @@ def ubifs(compression: str, **options: str) -> dict[str, Any]:
 
 def foretold(trace: TraceFolder) -> tuple[list[Scored], list[Scored]]:
     """Calls that read a page, and first opens; all that are known as foretold."""
-    found = [c for c in score.calls(reads.traced(trace)) if c.known]
+    found = [c for c in walk.calls(reads.traced(trace)) if c.known]
     assert [(c.path, c.told, c.call.flash) for c in found if not c.same] == []
     pages = [c for c in found if isinstance(c.call, Call)]
     return pages, [c for c in found if not isinstance(c.call, Call)]

@@ -12,7 +12,7 @@ from nandlab.base.errors import UsageError
 from nandlab.catalog.board import BoardModel
 from nandlab.catalog.files import load, names
 from nandlab.kit.kit import kernel_release
-from nandlab.model import jffs2, score, times
+from nandlab.model import jffs2, times, walk
 from nandlab.model.every import State
 from nandlab.model.reads import Call, FirstOpen, Pieces, Read
 from nandlab.onflash.layout import HOLE, Layout, Piece
@@ -129,9 +129,9 @@ def test_nodes_are_gone_through_from_the_one_that_was_written_last() -> None:
 
 def test_a_tick_may_come_in_each_call_that_goes_over_its_time() -> None:
     def ticked(start_ns: int, ns: int) -> bool:
-        row = score.Row(1, 0, score.READ_PAGE, start_ns, ns, 1, 2, 0, 4096)
+        row = walk.Row(1, 0, walk.READ_PAGE, start_ns, ns, 1, 2, 0, 4096)
         nothing = FirstOpen([], 0)
-        return score.Scored(row, "/a", [], nothing, known=True, disturbed=False, events={}).ticked
+        return walk.Scored(row, "/a", [], nothing, known=True, disturbed=False, events={}).ticked
 
     assert ticked(7_900_000, 100_000)
     assert not ticked(7_900_000, 99_999)

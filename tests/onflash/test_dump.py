@@ -17,7 +17,7 @@ from nandlab.base.errors import UsageError
 from nandlab.chip.image import FACTORY_BAD
 from nandlab.model.fragments import file_map
 from nandlab.model.reads import PAGE, Pieces
-from nandlab.onflash import jffs2
+from nandlab.onflash import dump, jffs2
 from nandlab.onflash.cells import Partition
 from nandlab.onflash.dump import Shape
 from nandlab.onflash.every import decode, found
@@ -223,6 +223,48 @@ def test_why_a_geometry_is_not_the_chips(tmp_path: Path, of: Made, other: Shape,
     path = as_file(tmp_path / "dump", dump)
     with pytest.raises(UsageError, match=says):
         read(path, Asked(None, None if other.oob or of is FINE else 2.0, other), tolerant=True)
+
+
+def test_a_file_system_of_block_devices_is_named(tmp_path: Path) -> None:
+    noise = bytearray(random.Random(5).randbytes(4 * BARE[0].block_bytes))
+    for name, marks in dump.FOREIGN.items():
+        own = noise.copy()
+        for at, mark in marks:
+            own[at : at + len(mark)] = mark
+        with pytest.raises(
+            UsageError, match=f"begins as {name} does, a file system of block devices"
+        ):
+            read(as_file(tmp_path / "dump", bytes(own)), Asked(None, None, BARE[0]))
+    with pytest.raises(UsageError, match="no file system that can be read without spare areas"):
+        read(as_file(tmp_path / "dump", bytes(noise)), Asked(None, None, BARE[0]))
+
+
+BARE = [shape._replace(oob=0) for shape in (LARGE, SMALL)]
+
+
+@pytest.mark.parametrize(("of", "own"), [(made(LARGE, 16, kib=200), BARE[0]), (FINE, BARE[1])])
+def test_a_page_told_too_small_is_seen_by_padding(tmp_path: Path, of: Made, own: Shape) -> None:
+    """Without spare areas, all nodes are there with smaller pages too, and N would be wrong."""
+    path = as_file(tmp_path / "dump", of.dump(oob=False))
+    layout, dropped = read(path, Asked(None, None, own), tolerant=True)
+    assert (dropped, layout.page_seen) == ([], True)
+    with pytest.raises(UsageError, match=r"padding.*the chip's pages are larger"):
+        read(path, Asked(None, None, own._replace(page=own.page // 2)), tolerant=True)
+
+
+def test_pages_that_may_be_larger_than_told_are_not_known(tmp_path: Path) -> None:
+    """One padding node, at the end of an even page."""
+    of = Made(LARGE, 4)
+    of.name(2, b"file2")
+    of.write(2, 0, random.Random(1).randbytes(3000))
+    of.sync()
+    assert len(of.data) == 2 * LARGE.page
+    path = as_file(tmp_path / "dump", of.dump(oob=False))
+    for page in (1024, 2048):
+        own = BARE[0]._replace(page=page)
+        assert not read(path, Asked(None, None, own), tolerant=True)[0].page_seen
+    path = as_file(tmp_path / "with", of.dump())
+    assert read(path, Asked(None, None, LARGE), tolerant=True)[0].page_seen
 
 
 def summed(of: Made, block: int) -> bytes:

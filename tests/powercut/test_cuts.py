@@ -70,9 +70,10 @@ def test_a_planted_fault_is_caught_by_name(board: QemuBoard, plant: str, caught:
 
 
 def test_ubifs_holds_and_its_recovery_too_but_not_a_lying_sync(board: QemuBoard) -> None:
-    first = replace(TORN, variants=("before", "subset"), last_load=0, every=6)
+    first = replace(TORN, variants=("before", "subset"), last_load=0, every=9)
     told = cut(board, "ubifs", replace(first, recovery=True))
     assert classes(told) == set()
+    assert told[0]["second_points"] > 0
     assert told[0]["recovery_points"] > told[0]["points"] > 0
     lie = replace(BEFORE, plant=("--plant-lying-sync",), last_load=0, last=8)
     assert classes(cut(board, "ubifs", lie)) == {"lost"}

@@ -80,7 +80,7 @@ def test_the_advice_and_its_doubts_stand_above_the_figures(tmp_path: Path) -> No
     at = lines.index("ffsmark on MT29F2G08ABAEAWP, 100 MiB")
     answer = lines[at + 1 : at + 7]
     assert answer[0].startswith("Take JFFS2: transactions take 46.7 s at worst (aged).")
-    assert answer[1].startswith("After a power cut, as promised and not measured here: JFFS2: ")
+    assert answer[1].startswith("After a power cut, as promised: JFFS2: ")
     assert answer[4:] == ["kernel_log YAFFS2, aged: 1 trial", "state_missed YAFFS2, aged: 1 trial"]
 
 

@@ -2,13 +2,15 @@
 """What each file system promises after a power cut, in words.
 
 A promise is its makers' and from the catalog, as the run keeps the file system's entry with each
-trial; it is told beside the advice until cuts are measured. No subject that promises nothing, or of
-which the run does not tell, is named to be taken without these words in the same sentence.
+trial; what it kept is told where ``nandlab powercut`` cut the run's media. No subject that promises
+nothing, or of which the run does not tell, is named to be taken without these words in the same
+sentence.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -17,9 +19,12 @@ from pydantic import ValidationError
 from nandlab.analysis.groups import Setting
 from nandlab.analysis.ranking import joined
 from nandlab.catalog.filesystem import Power
+from nandlab.results.cuts import Cuts
 from nandlab.results.record import Trial
 
-CUTS = "After a power cut, as promised and not measured here: "
+CUTS = "After a power cut, as promised: "
+NOT_CUT = "not known; nandlab powercut with this run's folder tells"
+UNCUT = f" What they kept here is {NOT_CUT}."
 
 
 @dataclass(frozen=True)
@@ -33,10 +38,36 @@ class Promise:
     tested: str = ""
     """What nandlab's own test of cuts saw, and no more."""
     source: str = ""
+    cuts: tuple[Cuts, ...] = ()
+    """Campaigns of power cuts beside the run."""
+
+    @property
+    def kept(self) -> str:
+        """What it kept when its power was cut, in words; empty: that is not known."""
+        of_power = [c for c in self.cuts if not c.faulty]
+        if not of_power:
+            return ""
+        lost = Counter[str]()
+        for each in of_power:
+            lost.update(each.lost)
+        loads = ", ".join(dict.fromkeys(c.load for c in of_power))
+        points, cut = sum(c.points for c in of_power), sum(c.cut for c in of_power)
+        operations = sum(c.operations for c in of_power)
+        tried = f"{points:,} points at {cut:,} of {operations:,} flash operations ({loads})"
+        if not lost:
+            return f"{tried}, all held"
+        return f"{tried}, of which {lost.total():,} did not hold: {_counted(lost)}"
+
+    @property
+    def broken(self) -> bool:
+        """Whether it promises something that it did not keep."""
+        return self.keeps == "synced" and not all(c.held for c in self.cuts if not c.faulty)
 
     @property
     def aside(self) -> str:
         """What must stand beside the name wherever it may be taken for advice; or nothing."""
+        if self.broken:
+            return " (not all that it promises was there after power cuts)"
         asides = {
             "unasked": "",
             "synced": "",
@@ -49,7 +80,7 @@ class Promise:
     def lines(self) -> list[str]:
         """All that is told of it: the promise, what was tested, who says so."""
         told = [self.text, self.tested, f"source: {self.source}" if self.source else ""]
-        return [line for line in told if line]
+        return [*filter(None, told), f"cut here: {self.kept or NOT_CUT}"]
 
 
 NOT_TOLD = Promise("unknown")
@@ -65,7 +96,7 @@ def of_trial(trial: Trial) -> Promise:
         power = Power.model_validate(told)
     except ValidationError:
         return NOT_TOLD  # of another nandlab, whose words are not ours
-    return Promise(power.keeps, power.promises, power.tested, power.source)
+    return Promise(power.keeps, power.promises, power.tested, power.source, trial.cuts)
 
 
 def of_subject(setting: Setting, name: str) -> Promise:
@@ -80,6 +111,10 @@ def _reads_only(setting: Setting) -> bool:
     programs = setting.figure("chip.programs")
     of = [(programs(t), t.bytes.get("written")) for t in setting.trials if t.ok]
     return bool(of) and all(pages == 0 and not written for pages, written in of)
+
+
+def _counted(lost: Mapping[str, int]) -> str:
+    return ", ".join(f"{name} {n:,}" for name, n in sorted(lost.items()))
 
 
 def lines(trials: Sequence[Trial]) -> list[str]:
@@ -104,4 +139,6 @@ def sentence(promises: Sequence[tuple[str, Promise]]) -> str:
     if set(by_text) <= {NOT_TOLD.text}:
         return f"After a power cut: {NOT_TOLD.text}." if by_text else ""
     each = [f"{joined(names)}: {text}" for text, names in by_text.items()]
-    return f"{CUTS}{'. '.join(each)}."
+    kept = [f"{name}: {promise.kept}" for name, promise in promises if promise.kept]
+    cut = f" Cut here: {'. '.join(kept)}." if kept else UNCUT
+    return f"{CUTS}{'. '.join(each)}.{cut}"

@@ -115,13 +115,19 @@ class Job:
             cpio.file(f"{PROGRAMS}/{name}", path.read_bytes(), 0o755)
         for name, content in self.files.items():
             cpio.file(f"{FOLDER}/{name}", content, 0o755)
-        cpio.file(f"{FOLDER}/start", b"%d\n" % self.start_offset_ns)
+        for name, content in self.texts().items():
+            cpio.file(f"{FOLDER}/{name}", content)
+        return cpio.bytes()
+
+    def texts(self) -> dict[str, bytes]:
+        """What is in the job's folder beside its files: when it starts, and its steps."""
+        found = {"start": b"%d\n" % self.start_offset_ns}
         if self.steps:
             lines = [step.line() for step in self.steps]
             if any(line.count("\n") != 1 for line in lines):
                 raise ValueError("a step's command must be one line")
-            cpio.file(f"{FOLDER}/steps", "".join(lines).encode())
-        return cpio.bytes()
+            found["steps"] = "".join(lines).encode()
+        return found
 
 
 def printable(text: str) -> str:

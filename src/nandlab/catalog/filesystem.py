@@ -144,6 +144,11 @@ class Power(Strict):
         default="", description="in a clause: what our own test of cuts saw; empty: it has none"
     )
     source: str = Field(min_length=1, description="who says so: document and section")
+    checks: tuple[str, ...] = Field(
+        default=(),
+        description="files of the kernel that switch its own checks on; `nandlab powercut` does at "
+        "the second mount after a cut",
+    )
 
 
 class Wear(Strict):

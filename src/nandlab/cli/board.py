@@ -132,3 +132,36 @@ def import_board(
 
     for line in exchange.take(file):
         print(line)
+
+
+OwnArgument = Annotated[Path, typer.Argument(metavar="FILE", help="your board's file")]
+
+
+@board_app.command()
+def look(
+    file: OwnArgument,
+    erase: Annotated[
+        str | None, typer.Option(metavar="NAME", help="the partition's name once more")
+    ] = None,
+) -> None:
+    """Tell whether your own board's partition may be erased, and if not, why; nothing is erased.
+
+    The file names the board and the partition (docs/boards.md). Any doubt refuses.
+    """
+    import asyncio
+
+    from nandlab.board.yours import look as look_at
+
+    mtd = asyncio.run(look_at(file, erase))
+    blocks = mtd.size // mtd.erasesize
+    print(f"mtd{mtd.number} {mtd.name!r} may be erased: {blocks} blocks of {mtd.erasesize} bytes")
+
+
+@board_app.command()
+def unlock(file: OwnArgument) -> None:
+    """Take your own board from whoever has it: for after a run that was killed."""
+    import asyncio
+
+    from nandlab.board.yours import freed
+
+    print(asyncio.run(freed(file)) or "nobody had it")

@@ -100,7 +100,7 @@ def _study(name: str, board: str | None) -> Any:
 def folder_of(study: str | None, out: Path | None) -> Path:
     """Where campaigns are, each in a folder of its own: beside the run, or where --out says."""
     from nandlab.base.paths import RESULTS
-    from nandlab.powercut.asked import FOLDER
+    from nandlab.results.cuts import FOLDER
 
     if study is not None and (Path(study) / RUN_HEAD).exists():
         return Path(study) / FOLDER
@@ -171,6 +171,7 @@ class How:
         from nandlab.powercut.asked import label
         from nandlab.powercut.sample import refuse_several_seeds
         from nandlab.report import powercuts
+        from nandlab.results import cuts
 
         board = opened(on)
         one = self.campaign(on, name, board)
@@ -180,6 +181,8 @@ class How:
         asyncio.run(cutting.run(one, board, folder, self.jobs, _tell))
         result = found.read(folder)
         (folder / "outcomes.svg").write_text(powercuts.chart(result).svg())
+        if (folder.parent.parent / RUN_HEAD).exists():
+            cuts.write(folder.parent, found.summary(folder.parent))
         print("\n".join(found.lines(result)))
         agreed = not self.sample or asyncio.run(_sampled(one, result, board, folder, self.sample))
         return agreed and not result.faults
@@ -204,7 +207,9 @@ async def _sampled(
             print(f"no agreement: {each.load}: {each.point}: {said}")
     alone = sum(each.campaign_held == each.alone_held for each in every)
     host = [each.host_agrees for each in every]
+    same = sum(each.same_recording for each in every)
     print(f"sample: {alone}/{len(every)} points say the same alone on a fresh board")
+    print(f"recordings: the same there for {same} of them")
     unread = f", {host.count(None)} chips it cannot read" if None in host else ""
     print(f"host: agrees on {host.count(True)} of them{unread}")
     return all(each.agreed for each in every)

@@ -85,11 +85,12 @@ def map_(  # noqa: PLR0917 - the command line's own options
     if out is not None:
         _draw(out, maps[0])
     if as_json:
-        print(json.dumps(_as_json(maps, dropped), indent=1))
+        print(json.dumps(_as_json(maps, dropped, page_seen=layout.page_seen), indent=1))
     elif file:
         _print_pages(maps[0])
     else:
         _print_files(maps)
+    _warn_of_pages(layout)
     _warn(layout.filesystem, dropped, dumped=page is not None)
 
 
@@ -115,8 +116,19 @@ def _warn(filesystem: str, dropped: list[Dropped], *, dumped: bool) -> None:
         )
 
 
-def _as_json(maps: list[FileMap], dropped: list[Dropped]) -> dict[str, Any]:
+def _warn_of_pages(layout: Layout) -> None:
+    """Tells on standard error where N hangs on what the user told of the chip's pages."""
+    if not layout.page_seen:
+        print(
+            f"nandlab: N is right only if the chip's pages have {layout.writesize} bytes: nothing "
+            "here tells that they are not larger; a dump with spare areas would",
+            file=sys.stderr,
+        )
+
+
+def _as_json(maps: list[FileMap], dropped: list[Dropped], *, page_seen: bool) -> dict[str, Any]:
     return {
+        "page_seen": page_seen,
         "files": [
             {
                 "path": m.path,
@@ -237,6 +249,7 @@ def read(  # noqa: PLR0913, PLR0917 - the command line's own options
         image, asked(partition_mib, page, erase_block, oob), tolerant=True
     )
     reader_of(layout.filesystem, image)
+    _warn_of_pages(layout)
     owner = owner_of(layout, file)
     pieces = Pieces(layout, owner)
     if unknown_pages(pieces, owner, dropped):
@@ -324,7 +337,7 @@ def _sum(told: list[dict[str, int | None]], key: str) -> int:
 def _order(order: str, image: Path, pages: int, owner: int) -> list[int]:
     from random import Random
 
-    from nandlab.model.score import pages_read
+    from nandlab.model.walk import pages_read
     from nandlab.trace.folder import CHIP_IMAGE, TraceFolder
 
     if order == "sequential":
@@ -394,14 +407,14 @@ def score(
     the file each call reads. The exit status is 1 if N or the order of pages differs in any call.
     """
     from nandlab.model import score as scorer
-    from nandlab.model import times
+    from nandlab.model import times, walk
     from nandlab.report import readtimes
     from nandlab.trace.folder import TraceFolder
     from nandlab.trace.reads import traced
 
     refuse_other_names("--chart", chart)
     of = traced(TraceFolder(trace), mounted=mounted)
-    each = scorer.calls(of)
+    each = walk.calls(of)
     found = scorer.summary(of, each)
     if as_json:
         print(json.dumps(found, indent=1))

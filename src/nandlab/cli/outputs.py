@@ -214,6 +214,9 @@ class DroppedNode(Strict):
 class ModelMap(Strict):
     """The files of an image and the nodes that cannot be read."""
 
+    page_seen: bool = Field(
+        description="false: the chip's pages may be larger than was told, and N then is another"
+    )
     files: list[MapFile]
     dropped: list[DroppedNode]
 
@@ -292,6 +295,9 @@ class ModelScore(Strict):
     chip_ns: int = Field(default=0, description="the chip's part of it, foretold")
     not_known: str | None = Field(default=None, description="why nandlab tells no more of times")
     nandlab: Errors | None = None
+    in_time: Errors | None = Field(
+        default=None, description="given when each call began: with ticks and first waits"
+    )
     undisturbed: Errors | None = None
     paper: PaperErrors | None = None
 

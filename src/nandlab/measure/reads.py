@@ -89,7 +89,7 @@ def _traced_steps(spec: TrialSpec, record: JobRecord) -> Iterator[tuple[str, int
 
 def _times(spec: TrialSpec, record: JobRecord) -> list[Times]:
     """The calls that read a page and are known."""
-    from nandlab.model import score
+    from nandlab.model import score, walk
     from nandlab.model.reads import Call
     from nandlab.traced import records
 
@@ -112,9 +112,9 @@ def _times(spec: TrialSpec, record: JobRecord) -> list[Times]:
         fs = spec.filesystem.name
         shape = "reads", fs, spec.chip, told, events, layout, dropped
         drops = _drops(spec, record)
-        of = score.Traced(*shape, at_end=True, options=spec.options, drops=drops)
+        of = walk.Traced(*shape, at_end=True, options=spec.options, drops=drops)
         try:
-            found = [one for one in score.calls(of) if isinstance(one.call, Call)]
+            found = [one for one in walk.calls(of) if isinstance(one.call, Call)]
             return score.times_of(of, found)
         except UsageError as e:
             raise NotKnown(_lost(str(e))) from None

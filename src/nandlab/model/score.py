@@ -1,134 +1,18 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""A trace of reads against the model: flash pages call by call, then times.
-
-The model is given the chip as it was when the trace began, or when it had ended. From the trace it
-takes which page of the file each call reads, and what else passed the NAND core's buffer between
-calls. All within a call is foretold.
-"""
+"""A trace of reads against the model: flash pages call by call, then times."""
 
 from __future__ import annotations
 
 import statistics
-from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
-from nandlab.analysis.reprice import Part
 from nandlab.base.errors import UsageError
-from nandlab.catalog.chip import ChipModel
 from nandlab.model import times
-from nandlab.model.every import State, reader_of
-from nandlab.model.reads import PAGE, Call, FirstOpen, Pieces, Read
-from nandlab.onflash.jffs2 import Dropped
-from nandlab.onflash.layout import Layout
-from nandlab.traced import cost, tables
-
-READ_PAGE, LOOK_UP = "FS_READ_PAGE", "FS_LOOK_UP"
-PRICED = ("MTD_READ", "FLASH_READ", "FLASH_HIT")
-"""What a call does that tracing makes longer."""
-EVENTS = (
-    'SELECT seq, parent, event, start_ns, latency_ns, pid, object, "offset", size FROM events '
-    f"WHERE event IN {(READ_PAGE, LOOK_UP, *PRICED, 'FLASH_PROGRAM', 'FLASH_ERASE')} "
-    "ORDER BY start_ns, seq"
-)
-SLACK = 100
-"""Instructions by which a read of a flash page may be longer than the shortest of the trace before
-it counts as one during which something else ran."""
-TICK_NS, LATE_NS = 4_000_000, 100_000
-"""The kernel's tick: Debian's have 250 a second, at multiples of this of their clock. The latest
-that was seen came 53 us after its time, on apf27."""
-
-
-@dataclass(frozen=True)
-class Traced:
-    """A trace, and the chip that it was made on."""
-
-    where: str
-    """What messages call it."""
-    filesystem: str
-    chip: ChipModel
-    board: Mapping[str, Any]
-    """Its ``kernel``, and what ``traced.cost`` needs to know."""
-    events: Path
-    """The table of events, as ``traced.tables`` writes it, with causes and parents."""
-    layout: Layout
-    """What lay on the chip."""
-    dropped: Sequence[Dropped] = ()
-    """Nodes that were not whole there: a mounted file system keeps its last ones in memory. They
-    are known to be missing, and what they hold is not."""
-    at_end: bool = False
-    """Whether the layout is that of the trace's end; else it is that of its begin."""
-    options: Mapping[str, str] = field(default_factory=dict)
-    """Of the file system; those left out are default."""
-    drops: Sequence[int] = ()
-    """When caches were dropped while it went on, in ns of the board's clock."""
-    mounted: bool = False
-    """Whether the file system was mounted after its files were written."""
-
-    @property
-    def kernel(self) -> str:
-        """The kernel's series, such as 6.1."""
-        return cost.series(str(self.board["kernel"]))
-
-
-class Row(NamedTuple):
-    """An event of the trace."""
-
-    seq: int
-    parent: int
-    event: str
-    start_ns: int
-    ns: int
-    pid: int
-    object: int
-    offset: int
-    size: int
-
-
-@dataclass(frozen=True)
-class Scored:
-    """A traced call beside the foretold one."""
-
-    row: Row
-    path: str
-    told: list[int]
-    """Flash pages that the chip read, in order."""
-    call: Call | FirstOpen = field(repr=False)
-    known: bool
-    """False where the image does not tell what the call reads: a node that may hold a part of it
-    could not be read, the file system wrote between the call and the image, or may have it in
-    memory."""
-    disturbed: bool
-    """Whether something else ran before the call ended: another thread that used the flash, or
-    whatever made a read of a flash page longer than such reads are."""
-    events: Mapping[str, int] = field(repr=False)
-    """How many of PRICED lie in the call."""
-
-    @property
-    def ticked(self) -> bool:
-        """Whether the kernel's tick may have come before the call ended; apf27's takes 11 us."""
-        begin = self.row.start_ns - LATE_NS
-        return begin // TICK_NS < (self.row.start_ns + self.row.ns) // TICK_NS
-
-    @property
-    def same(self) -> bool:
-        """Whether N and the order of pages are as foretold."""
-        return self.told == self.call.flash
-
-
-def calls(trace: Traced) -> list[Scored]:
-    """Every traced call that read a page of a file of the layout, or opened one first; UsageError
-    if there are none, or the layout is another's."""
-    reader_of(trace.filesystem, trace.where)
-    rows = [Row(*row) for row in tables.query(trace.events, EVENTS)]
-    if not any(row.event == READ_PAGE for row in rows):
-        raise UsageError(f"{trace.where}: nothing in it reads a page of a file")
-    found = list(_Walk(trace, rows).all())
-    if not any(one.same for one in found if one.told):
-        raise UsageError(f"{trace.where}: no call reads what the image has: it is of another trace")
-    return found
+from nandlab.model.reads import Call
+from nandlab.model.walk import PRICED, Scored, Traced
+from nandlab.traced import cost
 
 
 @dataclass(frozen=True)
@@ -141,10 +25,24 @@ class Times:
     page_ns: float
     """A page read of the part."""
     instruction_ns: float
+    tracing: Mapping[str, float] = field(repr=False)
+    """Instructions that the tracers took, by event."""
 
     def foretold_ns(self, by: times.Instructions) -> float:
         """The time that the model gives, ns."""
         return times.ns(self.scored.call, by, self.page_ns, self.instruction_ns)
+
+    def in_time_ns(self, by: times.Instructions) -> float:
+        """The same of a call that began when it did: with the kernel's tick where that comes, and
+        with a process's first wait for the chip."""
+        call, timer, each = self.scored.call, self.scored.timer, self.instruction_ns
+        found = self.foretold_ns(by)
+        if call.flash and self.scored.waits_first:
+            found += each * by.first_wait
+        if timer is None or not isinstance(call, Call):
+            return found
+        stretches = [each * n for n in times.stretches(call, by, self.tracing)]
+        return found + timer.delay_ns(self.scored.row.start_ns, stretches, self.page_ns)
 
     def paper_ns(self, overhead_ns: float) -> float:
         """The time that the tracing paper's formula gives with this overhead, ns."""
@@ -164,133 +62,14 @@ def times_of(trace: Traced, scored: Sequence[Scored]) -> list[Times]:
     instruction_ns = cost.instruction_ns(trace.board)
     if instruction_ns is None:
         raise UsageError(f"{trace.where}: on this board's clock no instruction has a time")
-    chip = trace.chip
-    part = Part.of(chip.name, chip.geometry, chip.timing, "typical")
-    page_ns = times.page_ns(part, chip.geometry)
-    costs = cost.read()
+    page_ns, costs = times.page_of(trace.chip), cost.read()
     each = {event: costs.price(trace.kernel, event, None) or 0 for event in PRICED}
     found = []
     for one in (s for s in scored if s.known):
-        tracing = instruction_ns * sum(n * each[event] for event, n in one.events.items())
-        found.append(Times(one, one.row.ns - tracing, page_ns, instruction_ns))
+        tracing = {event: one.events[event] * each[event] for event in PRICED}
+        ns = one.row.ns - instruction_ns * sum(tracing.values())
+        found.append(Times(one, ns, page_ns, instruction_ns, tracing))
     return found
-
-
-class _Walk:
-    """Goes through a trace with the NAND core's buffer in hand."""
-
-    def __init__(self, trace: Traced, rows: Sequence[Row]) -> None:
-        self.layout, self.dropped, self.rows = trace.layout, trace.dropped, rows
-        self.drops = sorted(trace.drops, reverse=True)
-        self.state = State(self.layout, trace.options, mounted=trace.mounted)
-        asked = (Read(row.offset, row.size) for row in rows if row.event == "MTD_READ")
-        try:
-            self.state.reader.begun(asked)
-        except UsageError as e:
-            raise UsageError(f"{trace.where}: {e}") from None
-        self.per_block = self.layout.erasesize // self.layout.writesize
-        self.inside = _inside(rows)
-        waits = (row.ns for row in rows if row.event == "FLASH_READ")
-        self.late_ns = min(waits, default=0)
-        self.late_ns += SLACK * (cost.instruction_ns(trace.board) or 0)
-        self.files: dict[int, Pieces] = {}
-        writes = [i for i, row in enumerate(rows) if self._writes(row)]
-        whole = range(len(rows))
-        before, after = (
-            whole[: min(writes, default=len(rows))],
-            whole[max(writes, default=-1) + 1 :],
-        )
-        self.sound = after if trace.at_end else before
-        """Indices of the rows at which the chip was as the layout has it."""
-
-    def _writes(self, row: Row) -> bool:
-        return row.event == "FLASH_PROGRAM" and row.size >= self.layout.writesize
-
-    def all(self) -> Iterator[Scored]:
-        state, buffer = self.state, self.state.buffer
-        within = {row.seq for rows in self.inside.values() for row in rows}
-        for i, row in enumerate(self.rows):
-            while self.drops and self.drops[-1] <= row.start_ns:
-                self.drops.pop()
-                state.reader.drop()
-            if row.event == READ_PAGE and row.object in self.layout.sizes:
-                yield self._page(i)
-            elif row.event == LOOK_UP:
-                yield from self._open(i)
-            elif row.event == "MTD_READ" and row.seq not in within:
-                state.saw(Read(row.offset, row.size))
-            elif row.event == "FLASH_PROGRAM":
-                buffer.forget(row.object, row.object)
-            elif row.event == "FLASH_ERASE":
-                first = row.object * self.per_block
-                buffer.forget(first, first + self.per_block - 1)
-
-    def _page(self, i: int) -> Scored:
-        row = self.rows[i]
-        of = self.files.setdefault(row.object, Pieces(self.layout, row.object))
-        page = row.offset // PAGE
-        call = self.state.read(of, page)
-        held = self._held(i, row.object, row.offset, row.offset + PAGE)
-        held = held and self.state.reader.sure(of, page)
-        return self._scored(i, self.layout.paths[row.object], call, known=held)
-
-    def _open(self, i: int) -> Iterator[Scored]:
-        """A first open, if it is one of a file of the image. The state is left as the kernel's own
-        reads leave it, whose order may be another than the foretold one."""
-        row = self.rows[i]
-        inside = (r for r in self.inside[row.seq] if r.event == "MTD_READ")
-        asked = [Read(r.offset, r.size) for r in inside]
-        owner = self.state.reader.opened(asked)
-        before = self.state.copy()
-        for read in asked:
-            self.state.saw(read)
-        if owner is not None:
-            opened = before.first_open(owner, row.object)
-            held = self._held(i, owner, 0, max(1, self.layout.sizes[owner]))
-            yield self._scored(i, self.layout.paths[owner], opened, known=held)
-
-    def _held(self, i: int, owner: int, begin: int, end: int) -> bool:
-        """Whether the image has all of a part of a file, as it was when it was read."""
-        return i in self.sound and not any(d.may_hold(owner, begin, end) for d in self.dropped)
-
-    def _scored(self, i: int, path: str, call: Call | FirstOpen, *, known: bool) -> Scored:
-        inside = self.inside[self.rows[i].seq]
-        of_chip = [row for row in inside if row.event == "FLASH_READ"]
-        late = any(row.ns > self.late_ns for row in of_chip)
-        events = Counter(row.event for row in inside if row.event in PRICED)
-        told = [row.object for row in of_chip]
-        disturbed = late or _disturbed(self.rows, i)
-        return Scored(self.rows[i], path, told, call, known, disturbed, events)
-
-
-def _disturbed(rows: Sequence[Row], i: int) -> bool:
-    """Whether another thread used MTD or the chip before the call ended."""
-    end = rows[i].start_ns + rows[i].ns
-    for row in rows[i + 1 :]:
-        if row.start_ns >= end:
-            return False
-        if row.pid != rows[i].pid:
-            return True
-    return False
-
-
-def _inside(rows: Sequence[Row]) -> dict[int, list[Row]]:
-    """Number of a call that reads a page or looks a name up -> what it did, in order."""
-    by_seq = {row.seq: row for row in rows}
-    found: dict[int, list[Row]] = defaultdict(list)
-    for row in rows:
-        above = by_seq.get(row.parent)
-        while above is not None and above.event not in {READ_PAGE, LOOK_UP}:
-            above = by_seq.get(above.parent)
-        if above is not None:
-            found[above.seq].append(row)
-    return found
-
-
-def pages_read(events: Path, inode: int) -> list[int]:
-    """The pages of a file that the calls of a trace's table read, in order."""
-    rows = (Row(*row) for row in tables.query(events, EVENTS))
-    return [r.offset // PAGE for r in rows if r.event == READ_PAGE and r.object == inode]
 
 
 def summary(trace: Traced, scored: Sequence[Scored]) -> dict[str, Any]:
@@ -322,6 +101,7 @@ def summary(trace: Traced, scored: Sequence[Scored]) -> dict[str, Any]:
         "measured_ns": round(sum(t.ns for t in told)),
         "chip_ns": round(sum(len(t.scored.told) * t.page_ns for t in told)),
         "nandlab": errors([t.foretold_ns(by) for t in told], told) if by else None,
+        "in_time": errors([t.in_time_ns(by) for t in told], told) if by and by.tick else None,
         "undisturbed": errors([t.foretold_ns(by) for t in still], still) if by and still else None,
         "not_known": why,
         "paper": errors(paper, told) | {"overhead_ns": round(overhead)},
@@ -399,6 +179,7 @@ def lines(found: dict[str, Any]) -> Iterator[str]:
         yield f"  {found['not_known']}"
     for name, what in (
         ("nandlab", "nothing fitted here"),
+        ("in_time", "ticks by when each call began; nothing fitted here"),
         ("undisturbed", "those calls alone during which nothing else ran, no tick either"),
         ("paper", "its overhead fitted here"),
     ):

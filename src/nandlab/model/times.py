@@ -18,7 +18,7 @@ from pydantic import Field
 from nandlab.analysis.reprice import Part
 from nandlab.base.errors import UsageError
 from nandlab.base.paths import CATALOG
-from nandlab.catalog.chip import Geometry
+from nandlab.catalog.chip import ChipModel, Geometry
 from nandlab.catalog.files import read_toml, validate
 from nandlab.catalog.noun import Strict
 from nandlab.model.reads import PAGE, Call, FirstOpen
@@ -47,6 +47,10 @@ class Instructions(Strict):
         default={},
         description="by compressor: a node that is unpacked, and each of its tokens; unpack.py "
         "counts them",
+    )
+    tick: float = Field(default=0, description="the kernel's tick, which takes the processor")
+    first_wait: float = Field(
+        default=0, description="the first wait of a process for the chip, beyond other waits"
     )
     open: float = Field(default=0, description="the first open of a file, without what follows")
     open_read: float = Field(default=0, description="a page that the chip reads then")
@@ -137,9 +141,14 @@ def page_ns(part: Part, geometry: Geometry) -> float:
     return part.ns(one, geometry.writesize + geometry.oobsize, 0)
 
 
+def page_of(chip: ChipModel) -> float:
+    """A page read of a chip with its typical times, ns."""
+    return page_ns(Part.of(chip.name, chip.geometry, chip.timing, "typical"), chip.geometry)
+
+
 def ns(call: Call | FirstOpen, by: Instructions, t_page: float, instruction_ns: float) -> float:
     """The time of a call, ns; UsageError for a compressor that was not measured."""
-    told = _flat(by)
+    told = flat(by)
     total = 0.0
     for key, amount in amounts_of(call).items():
         compressor, dot, _ = key.partition(".")
@@ -149,12 +158,60 @@ def ns(call: Call | FirstOpen, by: Instructions, t_page: float, instruction_ns: 
     return len(call.flash) * t_page + instruction_ns * total
 
 
+def stretches(call: Call, by: Instructions, traced: Mapping[str, float]) -> list[float]:
+    """The instructions before each page that the chip reads, and after the last.
+
+    traced: what else the call's events of each kind took. Half of what asking for a node takes
+    comes before its reads, the rest where its end is read; all that is of no node comes first.
+    """
+    told, found = flat(by), [0.0]
+    each = {key: traced[key] / max(1, n) for key, n in _kinds(call).items()}
+    chunks = bool(call.file.layout.chunk_bytes)
+    waiting = iter(() if chunks else call.pieces)
+    piece, asking = next(waiting, None), (by.node + by.data) / 2
+    begun = None
+    for access in call.accesses:
+        found[-1] += each["MTD_READ"] + (asking if piece is not begun else 0)
+        begun = piece
+        if access.hit:
+            found[-1] += by.hit + each["FLASH_HIT"]
+        else:
+            half = (by.read + each["FLASH_READ"]) / 2
+            found[-1] += half
+            found.append(half)
+        found[-1] += 0 if access.whole else by.copied * access.bytes
+        if piece and access.page == _last_page(piece, call.file.layout.writesize):
+            found[-1] += _of_node(piece, call, told) - asking
+            piece = next(waiting, None)
+    total = sum(n * told.get(key, 0.0) for key, n in amounts(call).items())
+    found[0] += total + sum(traced[key] for key in each) - sum(found)
+    return found
+
+
+def _kinds(call: Call) -> dict[str, int]:
+    """Over how many accesses what events of a kind take is spread."""
+    return {"MTD_READ": len(call.accesses), "FLASH_READ": len(call.flash), "FLASH_HIT": call.hits}
+
+
+def _last_page(piece: Piece, writesize: int) -> int:
+    return (piece.at + piece.stored - 1) // writesize
+
+
+def _of_node(piece: Piece, call: Call, told: Mapping[str, float]) -> float:
+    """The instructions that a node takes beside its reads."""
+    begin, found = call.page * PAGE, defaultdict[str, float](float)
+    seen = min(piece.offset + piece.bytes, begin + PAGE) - max(piece.offset, begin)
+    _node(found, piece, seen, call)
+    return sum(n * told.get(key, 0.0) for key, n in found.items())
+
+
 def paper_ns(call: Call | FirstOpen, t_page: float, overhead_ns: float) -> float:
     """The tracing paper's formula (2014, section 5.1)."""
     return len(call.flash) * t_page + overhead_ns
 
 
-def _flat(by: Instructions) -> Mapping[str, float]:
+def flat(by: Instructions) -> Mapping[str, float]:
+    """All instructions by key, those of tokens as ``lzo.run``."""
     found: dict[str, float] = by.model_dump(exclude={"unpack"})
     for compressor, tokens in by.unpack.items():
         found |= {f"{compressor}.{token}": each for token, each in tokens.items()}

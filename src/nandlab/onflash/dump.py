@@ -19,6 +19,15 @@ PAGE_MIN, PAGE_MAX = 256, 32768
 SMALL_PAGE = 512
 USUAL_OOB = (16, 64, 128, 224, 256, 512)
 """Bytes of spare areas that pages have: what a file may have been dumped with."""
+FOREIGN = {
+    "squashfs": ((0, b"hsqs"),),
+    "ext4, or ext2 or ext3": ((1080, b"\x53\xef"), (1048 + 1, bytes(3))),
+    "FAT": ((510, b"\x55\xaa"), (54, b"FAT1")),
+    "FAT32": ((510, b"\x55\xaa"), (82, b"FAT32")),
+    "EROFS": ((1024, b"\xe2\xe1\xf5\xe0"),),
+    "Cramfs": ((0, b"\x45\x3d\xcd\x28"),),
+}
+"""File systems of block devices -> which bytes they begin with, and where."""
 BAD_SHARE_MAX = 8
 """A chip with more than one bad block in so many is none: parts guarantee one in fifty or so."""
 BAD_FEW = 2
@@ -67,6 +76,17 @@ def read(path: Path, shape: Shape) -> ChipImage:
     _some_written(path, found, blocks, shape)
     geometry = Geometry(shape.page, shape.oob, shape.erase_block, blocks)
     return ChipImage(geometry, 0, 0, 0, found)
+
+
+def refuse_foreign(path: Path) -> None:
+    """UsageError if a file begins as a file system of block devices does."""
+    with path.open("rb") as file:
+        begin = file.read(2048)
+    for name, marks in FOREIGN.items():
+        if all(begin[at:].startswith(mark) for at, mark in marks):
+            raise UsageError(
+                f"{path}: begins as {name} does, a file system of block devices: none of raw NAND"
+            )
 
 
 def _whole(path: Path, size: int, shape: Shape) -> None:

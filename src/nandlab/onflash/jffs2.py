@@ -56,6 +56,8 @@ LEAST = {DIRENT: 40, INODE: 68, CLEANMARKER: 12, PADDING: 12, SUMMARY: 40, XATTR
 SUMMED = {INODE: 18, DIRENT: 24, XATTR: 18, XREF: 6}
 """Bytes of an entry of a summary; a name's entry has the name after it."""
 SUMMARY_MARK = 0x02851885
+EVEN_MANY = 8
+"""Padding nodes that tell that pages are larger, if all of them end at even ones."""
 NO_COMPRESSION, ZEROES = 0, 1
 PACKINGS = {
     NO_COMPRESSION: "", ZEROES: HOLE, 2: "rtime", 3: "rubinmips", 5: "dynrubin", 6: "zlib",
@@ -165,8 +167,15 @@ class Found:
     """Nodes that do not end in the block that they begin in."""
     padded_to: list[int] = field(default_factory=list)
     """Ends of padding nodes."""
+    padding_most: int = 0
+    """Bytes of the largest padding node."""
     elsewhere: int = 0
     """Sound summaries that say of themselves that they are at another byte of their block."""
+
+    def pad(self, at: int, to: int) -> None:
+        """Notes a padding node."""
+        self.padded_to.append(to)
+        self.padding_most = max(self.padding_most, to - at)
 
 
 def crc(data: bytes) -> int:
@@ -250,6 +259,26 @@ def _right_page(found: Found, page: int) -> None:
             f"{within} of {len(found.padded_to)} padding nodes end within a page of {page} bytes: "
             "the chip's pages are smaller"
         )
+
+
+def page_seen(found: Found, page: int) -> bool:
+    """Whether the chip's pages are known not to be larger than this: padding ends at an odd one.
+
+    UsageError where they are larger: padding fills less than a page, and of padding nodes half end
+    at odd pages. Of as many as EVEN_MANY, none does by one chance in 256.
+    """
+    if found.padding_most >= page:
+        raise UsageError(
+            f"a padding node has {found.padding_most} bytes, and padding fills a page, here of "
+            f"{page}: the chip's pages are larger"
+        )
+    odd = any(end % (2 * page) for end in found.padded_to)
+    if len(found.padded_to) >= EVEN_MANY and not odd:
+        raise UsageError(
+            f"all {len(found.padded_to)} padding nodes end at multiples of {2 * page}: with a page "
+            f"of {page} bytes half of them would not; the chip's pages are larger"
+        )
+    return odd
 
 
 def _right_block(found: Found, erasesize: int) -> None:
@@ -451,7 +480,7 @@ class Scan:
             self.walk.add(self.base + at, to - at, Kind.OBSOLETE, "marked obsolete")
         elif true_kind == PADDING:
             self.walk.add(self.base + at, to - at, Kind.SLACK, "padding")
-            self.found.padded_to.append(to)
+            self.found.pad(at, to)
         else:
             if true_kind == CLEANMARKER:
                 self.walk.add(self.base + at, size, Kind.METADATA, "clean markers")

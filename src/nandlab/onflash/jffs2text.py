@@ -170,7 +170,7 @@ class _Text:
         elif kind.startswith(b"Obsolete"):
             walk.add(first, end - first, Kind.OBSOLETE, "marked obsolete")
         elif kind == b"Padding":
-            self.found.padded_to.append(end)
+            self.found.pad(first, end)
             walk.add(first, end - first, Kind.SLACK, "padding")
         else:
             part = {b"Inode Sum": "summaries", b"Cleanmarker": "clean markers"}

@@ -7,6 +7,7 @@ extents overlap or leave a byte out, so that any sum over a layout is the partit
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections import defaultdict
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
@@ -107,6 +108,8 @@ class Layout:
     """The index by which files are found; None: it is in memory alone."""
     chunk_bytes: int = 0
     """Bytes of a file that a page of the flash has, where files are kept in such chunks."""
+    page_seen: bool = True
+    """False where the chip's pages may be larger than was told: how many are read is not known."""
 
     @cached_property
     def pieces_of(self) -> dict[int, list[Piece]]:
@@ -115,6 +118,17 @@ class Layout:
         for piece in sorted(self.pieces):
             found[piece.owner].append(piece)
         return found
+
+    @cached_property
+    def _begins(self) -> list[int]:
+        return [extent.at for extent in self.extents]
+
+    def free(self, page: int) -> bool:
+        """Whether nothing is written in a page of the flash."""
+        at, end = page * self.writesize, (page + 1) * self.writesize
+        within = bisect_right(self._begins, at) - 1
+        found = self.extents[within] if within >= 0 else None
+        return found is not None and found.kind == Kind.FREE and end <= found.at + found.bytes
 
     @property
     def logical_bytes(self) -> int:

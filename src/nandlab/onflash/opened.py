@@ -5,6 +5,7 @@ of the user's own chip, or what jffs2dump prints of one."""
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
 
@@ -58,6 +59,8 @@ def read(path: Path, asked: Asked, *, tolerant: bool = False) -> tuple[Layout, l
     partition, told = opened(path, asked.partition_mib, asked.shape)
     try:
         name = asked.filesystem or told or every.found(partition)
+        if asked.shape and name in SPARE_NEEDED:
+            dump.refuse_foreign(path)
         if asked.shape and not asked.shape.oob and name in SPARE_NEEDED:
             raise UsageError(f"no file system that can be read without spare areas; {dump.HOW}")
         if not tolerant:
@@ -68,7 +71,10 @@ def read(path: Path, asked: Asked, *, tolerant: bool = False) -> tuple[Layout, l
         if asked.shape and found.dropped:
             refuse_other(path, asked.shape, found.dropped, found.order)
         layout, dropped = jffs2.salvaged(found, jffs2.Shaped.of(partition))
-        return layout, dropped + (jffs2.missing(layout) if asked.shape else [])
+        if not asked.shape:
+            return layout, dropped
+        seen = bool(asked.shape.oob) or jffs2.page_seen(found, asked.shape.page)
+        return replace(layout, page_seen=seen), dropped + jffs2.missing(layout)
     except UsageError as e:
         raise _of(path, e) from None
 
@@ -103,6 +109,7 @@ def _text(path: Path, asked: Asked, *, tolerant: bool) -> tuple[Layout, list[Dro
         raise UsageError(f"{path}: {found.dropped[0].why}: damaged. Nothing is summed")
     try:
         layout, dropped = jffs2.salvaged(found, shaped)
+        layout = replace(layout, page_seen=jffs2.page_seen(found, asked.shape.page))
         return layout, dropped + (jffs2.missing(layout) if tolerant else [])
     except UsageError as e:
         raise _of(path, e) from None

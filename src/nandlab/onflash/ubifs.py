@@ -204,6 +204,10 @@ class _Volume:
         )
         if leb_bytes != self.attached.leb_bytes or key_format or not unit or unit % 8:
             raise UsageError("UBIFS: its superblock is of a chip of another geometry")
+        if unit != self.on.writesize:
+            raise UsageError(
+                f"UBIFS: its superblock tells of pages of {unit} bytes, not {self.on.writesize}"
+            )
         if flags & (SPACE_FIXUP | ENCRYPTED | AUTHENTICATED):
             raise UsageError(
                 "UBIFS: never mounted, encrypted or authenticated; mount it once, or take another"

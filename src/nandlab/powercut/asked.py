@@ -18,8 +18,6 @@ from nandlab.powercut.campaign import Campaign
 from nandlab.powercut.job import Points
 from nandlab.powercut.loads import Loads
 
-FOLDER = "powercut"
-"""Where a run has the campaigns beside its trials."""
 UNFIT = re.compile(r"[^a-z0-9.=]+")
 
 
@@ -100,8 +98,3 @@ def label(campaign: Campaign) -> str:
         campaign.points.words(),
     ]
     return f"{told}-{digest(rest)[:8]}"
-
-
-def folders(run: Path) -> list[Path]:
-    """The campaigns beside a run, or in a folder of campaigns, by name."""
-    return sorted(path.parent for path in (run / FOLDER).glob("*/powercut.json"))

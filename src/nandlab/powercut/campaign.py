@@ -140,6 +140,7 @@ def head_of(campaign: Campaign, board: QemuBoard) -> dict[str, Any]:
         "identity": campaign.identity(board),
         "filesystem": on.filesystem.name,
         "changed": on.filesystem.changed(on.options),
+        "options": dict(on.options),
         "chip": on.chip.name,
         "partition_mib": on.partition_mib,
         "board": on.board.name,

@@ -11,10 +11,12 @@ from pathlib import Path
 from typing import Any
 
 from nandlab.base.errors import UsageError
+from nandlab.results.cuts import Cuts
 
 FAULTS = "faultcheck"
 """The board's program of faults."""
 ERRORS = ("unmountable", "unreadable", "not writable")
+UNSTABLE = " (unstable cells)"
 TOLD = " (an error of a page that cannot be read)"
 """Ends the name of a class that is no loss in silence."""
 
@@ -41,14 +43,15 @@ class Found:
     """Pieces that are done."""
     points: int = 0
     recovery_points: int = 0
+    second_points: int = 0
     held: int = 0
     cpu_s: float = 0
     cut: dict[str, int] = field(default_factory=dict)
     """Operations of each load that were cut, by its title."""
     recorded: dict[str, int] = field(default_factory=dict)
     """Operations that each load has."""
-    recording: dict[str, str] = field(default_factory=dict)
-    """A digest of what each load's recording has, the same in all pieces."""
+    recordings: dict[str, set[str]] = field(default_factory=dict)
+    """Digests of each load's recordings: each piece makes one."""
     refused: dict[str, str] = field(default_factory=dict)
     """Loads that the file system does not take, and why."""
     classes: dict[str, Class] = field(default_factory=dict)
@@ -99,6 +102,25 @@ def read(out: Path) -> Found:
     return found
 
 
+def summary(folder: Path) -> list[Cuts]:
+    """The campaigns of a folder in numbers."""
+    return [_numbers(read(path.parent)) for path in sorted(folder.glob("*/powercut.json"))]
+
+
+def _numbers(found: Found) -> Cuts:
+    head = found.head
+    grave = {each.name for each in found.faults if not each.name.endswith(UNSTABLE)}
+    return Cuts(
+        **{name: head[name] for name in ("filesystem", "options", "chip", "kernel", "load")},
+        faulty=found.faulty,
+        operations=sum(found.recorded.values()),
+        cut=sum(found.cut.values()),
+        points=found.points,
+        excused={n: c.count for n, c in found.classes.items() if n not in grave},
+        lost={n: c.count for n, c in found.classes.items() if n in grave},
+    )
+
+
 def _add(found: Found, load: dict[str, Any]) -> None:
     title = load["load"]
     if "refused" in load:
@@ -106,6 +128,7 @@ def _add(found: Found, load: dict[str, Any]) -> None:
         return
     found.points += load["points"]
     found.recovery_points += load.get("recovery_points", 0)
+    found.second_points += load.get("second_points", 0)
     found.held += load.get("held", 0)
     for told in load["findings"]:
         _count(found, title, told)
@@ -113,22 +136,13 @@ def _add(found: Found, load: dict[str, Any]) -> None:
         return
     found.recorded[title] = load["operations"]
     found.kinds[title] = load["kinds"]
-    _same_recording(found, title, load.get("recording", ""))
+    found.recordings.setdefault(title, set()).add(load.get("recording", ""))
     mine = found.outcomes.setdefault(title, {})
     for variant, letters in load["outcomes"].items():
         mine[variant] = _merged(mine.get(variant, " " * len(letters)), letters)
     found.cut[title] = sum(
         any(letters[k] != " " for letters in mine.values()) for k in range(load["operations"])
     )
-
-
-def _same_recording(found: Found, title: str, recording: str) -> None:
-    """Each piece records a load anew; its points are those of the others only if it is the same."""
-    first = found.recording.setdefault(title, recording)
-    if first != recording:
-        what = f"a piece recorded {recording}, another {first}"
-        told = {"class": "another recording", "count": 1, "first": "0:before:1", "what": what}
-        _count(found, title, told)
 
 
 def _merged(one: str, other: str) -> str:
@@ -149,7 +163,7 @@ def _name(told: dict[str, Any]) -> str:
     if ":beyond:" in told["first"] and told["class"] in ERRORS:
         return f"{told['class']}{TOLD}"
     unstable = ":unstable:" in told["first"]
-    return f"{told['class']} (unstable cells)" if unstable else str(told["class"])
+    return f"{told['class']}{UNSTABLE}" if unstable else str(told["class"])
 
 
 def lines(found: Found) -> Iterator[str]:
@@ -165,9 +179,11 @@ def lines(found: Found) -> Iterator[str]:
         yield f"points: {found.points}, in {len(found.recorded)} loads ({kinds})"
     else:
         yield f"operations cut: {cut}/{recorded}, in {len(found.recorded)} loads"
-        yield f"points: {found.points}, and {found.recovery_points} in the mounts after them"
+        more = f"{found.recovery_points} in the mounts after them"
+        yield f"points: {found.points}, {more}, {found.second_points} in the mounts after those"
     yield f"held: {found.held}"
-    yield f"recordings: {len(found.recording)}, each the same in all pieces"
+    same = sum(len(each) == 1 for each in found.recordings.values())
+    yield f"recordings: the same in all pieces for {same} of {len(found.recordings)} loads"
     yield "the chip, spare area included: after all points of a load as before them"
     if found.refused:
         why = ", ".join(sorted(set(found.refused.values())))

@@ -29,6 +29,7 @@ JOURNAL_MIB = 256
 VARIANTS = ("before", "prefix", "subset", "unstable")
 """Ways to tear an operation that make a state of their own; torn.h of the module tells what each
 is. "done" is the state "before" of the operation after it."""
+SECOND_EVERY = 64
 ALL_VARIANTS = (*VARIANTS, "done")
 UBIATTACH = re.compile(r"ubiattach +-m \d+ -d 0")
 
@@ -50,6 +51,10 @@ class Points:
     """Times that each point is judged; each must give the same verdict."""
     recovery: bool = False
     """Whether each operation of the mount after a cut is cut too."""
+    second: int = SECOND_EVERY
+    """Of the operations of the mount after such a cut, one of so many is cut as well; 0: none."""
+    leave: bool = False
+    """Whether the chip is left as the last point's check left it, for the host to read."""
     plant: tuple[str, ...] = ()
     """Options of cutcheck that plant a fault, to try the checker."""
 
@@ -64,7 +69,9 @@ class Points:
             found += ["--to", f"{self.last}"]
         for variant in self.variants:
             found += ["--variant", variant]
-        return [*found, *(["--recovery"] if self.recovery else []), *self.plant]
+        found += ["--second", f"{self.second}"]
+        flags = {"--recovery": self.recovery, "--leave": self.leave}
+        return [*found, *(flag for flag, on in flags.items() if on), *self.plant]
 
 
 def subject(on: Medium) -> list[str]:
@@ -87,7 +94,10 @@ def subject(on: Medium) -> list[str]:
     words = ",".join(word for word in options.split(",") if word != "rw")
     found = ["--type", kind, "--source", source, "--options", words]
     found += ["--ubi", "0"] if ubi else []
-    return found + (["--module", module] if module else [])
+    found += ["--module", module] if module else []
+    for each in on.filesystem.power.checks if on.filesystem.power else ():
+        found += ["--own-check", each]
+    return found
 
 
 def chip_module(board: QemuBoard) -> dict[str, bytes]:

@@ -211,8 +211,10 @@ def ace3(seed: int = SEED, count: int = TRIPLES) -> Loads:
 
 
 def open_files() -> Loads:
-    """Changes of a file that stays open, by write and by mapping, kept in each way."""
-    changes = [call for call in CALLS if call.split()[0] in ("write", "mwrite")]
+    """Changes of a file that stays open, by write and by mapping, kept in each way. The first is
+    less than a page, so that it may be in a cache of the file system's own alone."""
+    changes = ["write A/foo 100 200"]
+    changes += [call for call in CALLS if call.split()[0] in ("write", "mwrite")]
     found: list[Load] = []
     for call in changes:
         for keeper in ("sync", "fsync A/foo"):

@@ -26,7 +26,7 @@ from nandlab.analysis.shipping import Shipping
 from nandlab.analysis.views import view
 from nandlab.base.digest import digest
 from nandlab.base.files import write_together
-from nandlab.report import charts, curves, layout, readings, steptable, tables
+from nandlab.report import charts, curves, layout, powercuts, readings, steptable, tables
 from nandlab.report.beside import Beside, beside
 from nandlab.report.charts import Chart
 from nandlab.report.specs import Drawn
@@ -68,7 +68,8 @@ def write(run_folder: RunFolder, out: Path | None = None, asked: Battery | None 
     paper = beside(run_folder.head(), finished)
     folder = out or run_folder.path / "report"
     folder.mkdir(parents=True, exist_ok=True)
-    drawn = [(chart.name, chart.svg()) for chart in _drawn(lines, sections, paper)]
+    charted = _drawn(lines, sections, paper) + powercuts.of_run(run_folder.path)
+    drawn = [(chart.name, chart.svg()) for chart in charted]
     trials = Path(os.path.relpath(run_folder.path / "trials", folder)).as_posix()
     page = folder / "index.html"
     files = [(page, _page(run_folder, lines, sections, paper, trials).encode())]
@@ -132,7 +133,8 @@ def _page(
     environment.filters["pretty"] = lambda v: json.dumps(v, indent=2, ensure_ascii=False)
     run, missing = run_folder.head(), run_folder.missing()
     trials = list(run_folder.trials())
-    drawn = _drawn(lines, sections, paper)
+    cut = powercuts.of_run(run_folder.path)
+    drawn = _drawn(lines, sections, paper) + cut
     ship = shipping.answer(run.spec, [s.setting for s in sections], of_study(run.spec))
     return environment.get_template("report.html.j2").render(
         run=run,
@@ -143,6 +145,7 @@ def _page(
         paper=paper,
         available=answers.available(trials),
         promised=power.told(trials),
+        cut=cut,
         shipping=ship,
         advice=_advice(run, sections, ship),
         singles=answers.singles(trials),

@@ -3,10 +3,12 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
-from nandlab.powercut.found import Found
+from nandlab.powercut.found import Found, read
 from nandlab.report.charts import Chart
+from nandlab.results.cuts import FOLDER
 
 OUTCOMES = {
     ".": ("held", "#7fc8a9"),
@@ -19,6 +21,7 @@ OUTCOMES = {
     "2": ("two names after a rename", "#d6bc3a"),
     "A": ("not writable", "#97266d"),
     "K": ("kernel warning", "#4a5568"),
+    "C": ("check fails", "#b7791f"),
     "V": ("another verdict again", "#0d9488"),
 }
 """Words and colour of each letter of cutcheck's."""
@@ -26,7 +29,13 @@ ROWS_MAX = 60
 """More loads are not drawn: first those in which something did not hold."""
 
 
-def chart(found: Found) -> Chart:
+def of_run(run: Path) -> list[Chart]:
+    """A picture for each campaign beside a run."""
+    folders = sorted(path.parent for path in (run / FOLDER).glob("*/powercut.json"))
+    return [chart(read(folder), f"powercut-{i}") for i, folder in enumerate(folders, 1)]
+
+
+def chart(found: Found, name: str = "powercut") -> Chart:
     """Of one load, a row for each way to tear; of several, a row for each load, the worst of it."""
     rows = _rows(found)
     cells = [
@@ -61,7 +70,8 @@ def chart(found: Found) -> Chart:
     }
     head = found.head
     what = "a fault" if found.faulty else "power cut"
-    title = f"{head['filesystem']}: {head['load']}, {what} at each flash operation"
+    where = f"{head['filesystem']} on {head['chip']}"
+    title = f"{where}: {head['load']}, {what} at each flash operation"
     spec = {
         "data": {"name": "cells"},
         "mark": {"type": "rect", "stroke": "white", "strokeWidth": 0.3},
@@ -73,7 +83,7 @@ def chart(found: Found) -> Chart:
     caption = "Each cell is the worst outcome of its points." + (
         f" {more} more loads are not drawn." if not alone and more > 0 else ""
     )
-    return Chart("powercut", title, caption, {"cells": cells}, spec, {**spec, "width": 300})
+    return Chart(name, title, caption, {"cells": cells}, spec, {**spec, "width": 300})
 
 
 def _rows(found: Found) -> dict[str, str]:

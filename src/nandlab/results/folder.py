@@ -22,7 +22,7 @@ from nandlab.base.digest import digest
 from nandlab.base.errors import UsageError
 from nandlab.base.files import PART, write_whole
 from nandlab.catalog.mistakes import mistakes
-from nandlab.results import format1
+from nandlab.results import cuts, format1
 from nandlab.results.record import FORMAT, HASH_LETTERS, Run, Trial
 from nandlab.results.sealed import Damaged, opened, sealed
 
@@ -35,6 +35,7 @@ class RunFolder:
     def __init__(self, path: Path) -> None:
         self.path = path
         self._sources: dict[str, dict[str, Any]] = {}
+        self._cuts = cuts.read(path)
 
     @classmethod
     def create(cls, path: Path, run: Run) -> RunFolder:
@@ -117,7 +118,7 @@ class RunFolder:
         found = read_trial(path, self.path / "provenance", self._sources)
         if found.id != trial_id:
             raise UsageError(_damage(path, f"it is of another trial, {found.id}"))
-        return found
+        return found.beside(self._cuts) if self._cuts else found
 
     def trials(self) -> Iterator[Trial]:
         """The finished trials in the order of the plan."""

@@ -9,6 +9,7 @@ unless the key says otherwise; missing is null or absent, never 0.
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable
 from typing import Annotated, Any, Literal
 
 from pydantic import (
@@ -22,6 +23,7 @@ from pydantic import (
 )
 
 from nandlab.base.digest import digest
+from nandlab.results.cuts import Cuts
 
 FORMAT: Literal[2] = 2
 
@@ -396,6 +398,7 @@ class Trial(_Model):
 
     _sources: dict[str, dict[str, Any]] = PrivateAttr(default_factory=dict)
     _contents: dict[str, Content] = PrivateAttr(default_factory=dict)
+    _cuts: tuple[Cuts, ...] = PrivateAttr(default=())
 
     @model_serializer(mode="wrap")
     def _without_what_was_not_measured(self, dump: SerializerFunctionWrapHandler) -> dict[str, Any]:
@@ -423,6 +426,18 @@ class Trial(_Model):
         copy = self.model_copy(update={"provenance": hashes})
         copy._sources = sources
         return copy
+
+    def beside(self, cuts: Iterable[Cuts]) -> Trial:
+        """The trial with the campaigns of power cuts beside its run that are of its medium."""
+        copy = self.model_copy()
+        medium = (self.filesystem, self.options, self.chip.part)
+        copy._cuts = tuple(c for c in cuts if (c.filesystem, c.options, c.chip) == medium)
+        return copy
+
+    @property
+    def cuts(self) -> tuple[Cuts, ...]:
+        """Campaigns of power cuts on its file system, options and chip, beside its run."""
+        return self._cuts
 
     def holding(self, contents: dict[str, Content]) -> Trial:
         """The trial with the contents of its artefacts, by their hashes, for a folder to keep."""

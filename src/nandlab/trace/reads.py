@@ -7,7 +7,7 @@ from nandlab.base.errors import UsageError
 from nandlab.catalog.chip import ChipModel
 from nandlab.catalog.files import load
 from nandlab.model.every import reader_of
-from nandlab.model.score import Traced
+from nandlab.model.walk import Traced
 from nandlab.onflash.every import salvage
 from nandlab.onflash.opened import opened
 from nandlab.trace.folder import TraceFolder

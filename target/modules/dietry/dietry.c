@@ -36,7 +36,7 @@ noinline int dietry_returns(int i)
 	return i + 1;
 }
 
-static int die(void *unused)
+static int die_now(void *unused)
 {
 	dietry_inside();
 	return 0;
@@ -44,7 +44,8 @@ static int die(void *unused)
 
 static int start_one(unsigned int i)
 {
-	struct task_struct *thread = kthread_create(die, NULL, "dietry/%u", i);
+	struct task_struct *thread =
+		kthread_create(die_now, NULL, "dietry/%u", i);
 
 	if (IS_ERR(thread))
 		return PTR_ERR(thread);

@@ -7,6 +7,24 @@
 
 #include "events.h"
 
+/*
+ * What a function was called with. The caller is the ninth argument of
+ * __vmalloc_node_range(). An x86 has six arguments in registers, and on the
+ * stack the return address before the others. An ARM has four, and no such
+ * address; there a page's protection may be of two words.
+ */
+#ifdef CONFIG_HAVE_FUNCTION_ARG_ACCESS_API
+#define call_argument(regs, n) regs_get_kernel_argument(regs, n)
+#define range_caller(regs)     regs_get_kernel_stack_nth(regs, 3)
+#elif defined(CONFIG_ARM)
+#define stack_words(regs)      ((const unsigned long *)kernel_stack_pointer(regs))
+#define call_argument(regs, n) ((regs)->uregs[n])
+#define range_caller(regs) \
+	(stack_words(regs)[sizeof(pgprot_t) > sizeof(long) ? 6 : 4])
+#else
+#error "how does this machine pass arguments?"
+#endif
+
 struct vmalloc_call {
 	unsigned long caller;
 	unsigned long bytes;
@@ -17,7 +35,7 @@ static int on_vmalloc_area(struct kretprobe_instance *instance,
 			   struct pt_regs *regs)
 {
 	struct vmalloc_call *call = (void *)instance->data;
-	struct vm_struct *area = (void *)regs_get_kernel_argument(regs, 0);
+	struct vm_struct *area = (void *)call_argument(regs, 0);
 
 	call->bytes = get_vm_area_size(area);
 	call->caller = (unsigned long)area->caller;
@@ -31,9 +49,8 @@ static int on_vmalloc_range(struct kretprobe_instance *instance,
 {
 	struct vmalloc_call *call = (void *)instance->data;
 
-	call->bytes = PAGE_ALIGN(regs_get_kernel_argument(regs, 0));
-	/* Past six, arguments are on the stack above the return address. */
-	call->caller = regs_get_kernel_stack_nth(regs, 3);
+	call->bytes = PAGE_ALIGN(call_argument(regs, 0));
+	call->caller = range_caller(regs);
 	return 0;
 }
 
@@ -49,7 +66,7 @@ static int on_vmalloc_done(struct kretprobe_instance *instance,
 
 static int on_vfree(struct kprobe *probe, struct pt_regs *regs)
 {
-	freed((void *)regs_get_kernel_argument(regs, 0));
+	freed((void *)call_argument(regs, 0));
 	return 0;
 }
 

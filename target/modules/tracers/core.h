@@ -25,6 +25,42 @@ struct ring {
 	u64 in_nmi;    /* events in an NMI, which cannot be recorded */
 };
 
+/*
+ * Counts of a ring that its writer and its reader share. A 32-bit machine has
+ * no load or store of 64 bits that is one; its atomic64_t is one by other
+ * means.
+ */
+#ifdef CONFIG_64BIT
+#define count_get(at)		 READ_ONCE(*(at))
+#define count_set(at, value)	 WRITE_ONCE(*(at), value)
+#define count_acquire(at)	 smp_load_acquire(at)
+#define count_release(at, value) smp_store_release(at, value)
+#else
+static inline u64 count_get(const u64 *at)
+{
+	return atomic64_read((const atomic64_t *)at);
+}
+
+static inline void count_set(u64 *at, u64 value)
+{
+	atomic64_set((atomic64_t *)at, value);
+}
+
+static inline u64 count_acquire(const u64 *at)
+{
+	u64 value = count_get(at);
+
+	smp_mb();
+	return value;
+}
+
+static inline void count_release(u64 *at, u64 value)
+{
+	smp_mb();
+	count_set(at, value);
+}
+#endif
+
 int rings_init(unsigned long records);
 void rings_exit(void);
 void rings_reset(void);

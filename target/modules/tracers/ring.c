@@ -88,7 +88,7 @@ static bool ring_has_room(struct ring *ring)
 		return false;
 	}
 	if (unlikely(!ring_overwrites) &&
-	    ring->begun - READ_ONCE(ring->taken) >= ring_size) {
+	    ring->begun - count_get(&ring->taken) >= ring_size) {
 		ring->refused++;
 		return false;
 	}
@@ -111,10 +111,10 @@ bool record_write(struct trace_record *record, u64 end_ns)
 		record->cpu = smp_processor_id();
 		record->task = task_names ? task_number() : 0;
 		at = ring->begun;
-		WRITE_ONCE(ring->begun, at + 1);
+		count_set(&ring->begun, at + 1);
 		smp_wmb(); /* begun is visible before any of the record */
 		ring->records[at & (ring_size - 1)] = *record;
-		smp_store_release(&ring->done, at + 1);
+		count_release(&ring->done, at + 1);
 	}
 	local_irq_restore(irq_flags);
 	return room;
@@ -123,17 +123,17 @@ EXPORT_SYMBOL_GPL(record_write);
 
 u64 ring_oldest(const struct ring *ring)
 {
-	u64 begun = READ_ONCE(ring->begun);
+	u64 begun = count_get(&ring->begun);
 	u64 oldest = begun > ring_size ? begun - ring_size : 0;
 
 	/* If nothing is overwritten, records that were taken make room. */
-	return ring_overwrites ? oldest : max(oldest, READ_ONCE(ring->taken));
+	return ring_overwrites ? oldest : max(oldest, count_get(&ring->taken));
 }
 
 unsigned int ring_copy(const struct ring *ring, u64 *from,
 		       struct trace_record *to, unsigned int max)
 {
-	u64 done = smp_load_acquire(&ring->done);
+	u64 done = count_acquire(&ring->done);
 	u64 gone, first = max(*from, ring_oldest(ring));
 	unsigned int i, n = min_t(u64, max, done - min(first, done));
 
@@ -155,7 +155,7 @@ void rings_sum(struct ring_sums *sums)
 	for_each_possible_cpu(cpu)
 	{
 		const struct ring *ring = ring_of(cpu);
-		u64 begun = READ_ONCE(ring->begun);
+		u64 begun = count_get(&ring->begun);
 		u64 oldest = max(ring_oldest(ring), ring->taken);
 
 		sums->written += begun;

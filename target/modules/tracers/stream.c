@@ -53,7 +53,7 @@ static int give_records(struct ring *ring, char __user *buf, size_t max)
 	if (copy_to_user(buf, chunk, n * sizeof(*chunk)))
 		return -EFAULT;
 	ring->not_taken += from - n - ring->taken;
-	smp_store_release(&ring->taken, from); /* the writer may use them now */
+	count_release(&ring->taken, from); /* the writer may use them now */
 	return n;
 }
 

@@ -9,30 +9,93 @@
 
 #include "cut.h"
 #include "diag.h"
+#include "payload.h"
 
 static int console = -1;
 
+/* A point whose mount is cut too. */
+struct point {
+	const struct load *load;
+	uint32_t k;
+	bool in_next;
+	unsigned long seed;
+};
+
+/* Whether a mount after a cut mount is cut at this operation: one of so many,
+ * drawn by the point's seed. */
+static bool is_drawn(const struct request *request, const struct point *point,
+		     uint32_t first, uint32_t operation)
+{
+	uint64_t state = point->seed + ((uint64_t)point->k << 40) +
+			 ((uint64_t)first << 20) + operation;
+
+	return request->second && payload_draw(&state) % request->second == 0;
+}
+
+static int cut_second(const struct request *request, const struct point *point,
+		      const char *where, uint32_t first, uint32_t operations,
+		      struct tally *tally);
+
+/* The check's first operations are kept, and the next is torn; then all that a
+ * point is judged by. */
+static int cut_once(const struct request *request, const struct point *point,
+		    const char *where, uint32_t operation,
+		    struct finding *finding, uint32_t *after)
+{
+	if (journal_say("back %u subset %u", operation, operation))
+		return -1;
+	dprintf(console, "cut %s: %s\n", point->load->title, where);
+	judge_mounts(&request->subject, point->load, point->k, point->in_next,
+		     finding, after);
+	kernel_judge(finding);
+	return 0;
+}
+
 /* Cut the mount after a point as well, at each of its own operations, the last
- * first. */
-static int cut_recovery(const struct request *request, const struct load *load,
-			uint32_t k, bool in_next, const char *where,
+ * first; and of the mounts after those cuts some. */
+static int cut_recovery(const struct request *request,
+			const struct point *point, const char *where,
 			uint32_t operations, struct tally *tally)
 {
-	uint32_t unused;
-	char deeper[96];
+	char deeper[WHERE_BYTES - 16];
+	uint32_t after;
 
-	while (operations-- > (in_next ? 1u : 0u)) {
+	while (operations-- > (point->in_next ? 1u : 0u)) {
 		struct finding finding = {0};
 
 		snprintf(deeper, sizeof(deeper), "%s recovery %u", where,
 			 operations);
-		if (journal_say("back %u subset %u", operations, operations))
+		if (cut_once(request, point, deeper, operations, &finding,
+			     &after))
 			return -1;
-		dprintf(console, "cut %s: %s\n", load->title, deeper);
-		judge_mounts(&request->subject, load, k, in_next, &finding,
-			     &unused);
-		kernel_judge(&finding);
 		tally->recovery_points++;
+		count(tally, &finding, deeper);
+		if (finding.verdict == HELD &&
+		    cut_second(request, point, deeper, operations, after,
+			       tally))
+			return -1;
+	}
+	return 0;
+}
+
+/* first: the operation that was torn before this mount. */
+static int cut_second(const struct request *request, const struct point *point,
+		      const char *where, uint32_t first, uint32_t operations,
+		      struct tally *tally)
+{
+	char deeper[WHERE_BYTES];
+	uint32_t unused;
+
+	while (operations-- > first + 1) {
+		struct finding finding = {0};
+
+		if (!is_drawn(request, point, first, operations))
+			continue;
+		snprintf(deeper, sizeof(deeper), "%s, %u", where, operations);
+		if (cut_once(request, point, deeper, operations, &finding,
+			     &unused))
+			return -1;
+		tally->second_points++;
 		count(tally, &finding, deeper);
 	}
 	return 0;
@@ -90,8 +153,9 @@ static int point(const struct request *request, const struct load *load,
 	if (*letter == ' ' || finding.verdict != HELD)
 		*letter = verdict_letters[finding.verdict];
 	return request->recovery && finding.verdict == HELD
-		       ? cut_recovery(request, load, k, in_next, where,
-				      recovery, tally)
+		       ? cut_recovery(request,
+				      &(struct point){load, k, in_next, seed},
+				      where, recovery, tally)
 		       : 0;
 }
 
@@ -134,6 +198,8 @@ static int cut_points(const struct request *request, const struct load *load,
 	     k += request->every)
 		if (points_at(request, load, k, tally))
 			return -1;
+	if (request->leave)
+		return 0;
 	if (first_chip(&after))
 		return -1;
 	if (after != tally->chip)

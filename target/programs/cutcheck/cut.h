@@ -6,6 +6,7 @@
 #include "cutcheck.h"
 
 #define VARIANTS_MAX 6
+#define WHERE_BYTES  104 /* of a point's name */
 
 struct request {
 	struct subject subject;
@@ -17,7 +18,10 @@ struct request {
 	bool lie;   /* a sync does nothing, and says that it returned */
 	long shift; /* the chip is so many operations off */
 	bool recovery;
-	bool check; /* read the loads, and do nothing */
+	unsigned long second; /* of so many of its own mounts' operations one
+			       * is cut too; 0: none */
+	bool leave;	      /* the chip as the last check left it */
+	bool check;	      /* read the loads, and do nothing */
 };
 
 /* Outcomes of a load's points. */
@@ -27,10 +31,10 @@ struct tally {
 	uint32_t chip;	    /* CRC-32 before and after all points */
 	char *kinds;
 	char *outcome[VARIANTS_MAX]; /* a letter an operation */
-	uint64_t points, recovery_points;
+	uint64_t points, recovery_points, second_points;
 	uint64_t count[VERDICTS];
 	struct finding first[VERDICTS];
-	char where[VERDICTS][96];
+	char where[VERDICTS][WHERE_BYTES];
 };
 
 /* cut.c: record and cut all the loads that are asked for; -1 after a message.

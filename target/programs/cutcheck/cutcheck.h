@@ -10,7 +10,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define MOUNTPOINT     "/mnt"
+#ifndef MOUNTPOINT /* a test has another */
+#define MOUNTPOINT "/mnt"
+#endif
 #define FILE_BYTES_MAX (1u << 20)
 #define NONE	       (-1)
 #define BEGUN(op)      (2 * (op))
@@ -113,6 +115,18 @@ int module_read(struct module *module);
 int module_load(const struct module *module);
 int module_unload(const struct module *module);
 
+#define KNOBS_MAX 8
+
+/* Files of the kernel that take 1 and 0: a file system's own checks. */
+struct knobs {
+	const char *path[KNOBS_MAX];
+	int count;
+};
+
+/* knobs.c: each says what failed, and returns -1. */
+int knobs_take(struct knobs *knobs, const char *path);
+int knobs_set(const struct knobs *knobs, bool on);
+
 /* The file system under test. */
 struct subject {
 	const char *type;
@@ -120,6 +134,7 @@ struct subject {
 	const char *options;
 	int ubi;	      /* MTD device to attach first, NONE: no UBI */
 	struct module module; /* loaded before a mount, unloaded after it */
+	struct knobs checks;  /* on at the second mount */
 };
 
 /* subject.c. Both are quiet: errno says why not. */
@@ -152,6 +167,7 @@ enum verdict {
 	RENAME_TWICE, /* renamed, and there under both names */
 	NOT_AFTER,    /* a write and a sync after the cut do not hold */
 	KERNEL,	      /* the kernel warned of itself */
+	CHECK,	      /* the file system's own check fails */
 	VARIES,	      /* the same point again, and another verdict */
 	VERDICTS,
 };

@@ -57,7 +57,13 @@ TAKE(to, take_number, to)
 TAKE(every, take_number, every)
 TAKE(seed, take_number, seed)
 TAKE(seeds, take_number, seeds)
+TAKE(second, take_number, second)
 TAKE(repeat, take_number, repeat)
+
+static int take_own_check(void *context, const char *value)
+{
+	return knobs_take(&((struct request *)context)->subject.checks, value);
+}
 
 static int take_ubi(void *context, const char *value)
 {
@@ -89,6 +95,13 @@ static int take_recovery(void *context, const char *value)
 	return 0;
 }
 
+static int take_leave(void *context, const char *value)
+{
+	(void)value;
+	((struct request *)context)->leave = true;
+	return 0;
+}
+
 static int take_check(void *context, const char *value)
 {
 	(void)value;
@@ -110,6 +123,8 @@ static const struct option_decl options[] = {
 	 take_ubi},
 	{"module", "NAME", "loaded before each mount, unloaded after it (none)",
 	 take_module},
+	{"own-check", "FILE",
+	 "takes 1 at the second mount; may be repeated (none)", take_own_check},
 	{"first-load", "N", "of the file, from 0 (0)", take_first_load},
 	{"last-load", "N", "of the file (the last)", take_last_load},
 	{"from", "K", "first operation to cut after, from 0 (0)", take_from},
@@ -122,6 +137,11 @@ static const struct option_decl options[] = {
 	{"repeat", "N", "judge each point so often (1)", take_repeat},
 	{"recovery", NULL, "cut each operation of the first mount too",
 	 take_recovery},
+	{"second", "N",
+	 "of the mounts after a cut mount, cut one of N operations (0: none)",
+	 take_second},
+	{"leave", NULL, "leave the chip as the last check left it, uncompared",
+	 take_leave},
 	{"plant-lying-sync", NULL, "to try the checker: no sync is done",
 	 take_lie},
 	{"plant-shift", "N", "to try the checker: the chip is N operations off",

@@ -36,6 +36,27 @@ static bool after_is_there(void)
 	       bytes[AFTER_BYTES - 1] == 'a';
 }
 
+/* The second mount, with the file system's own checks. If only they keep it
+ * from mounting, they fail. */
+static int mount_checked(const struct subject *subject, struct finding *finding)
+{
+	int why;
+
+	if (knobs_set(&subject->checks, true))
+		return -1;
+	if (!subject_mount(subject))
+		return 0;
+	why = errno;
+	knobs_set(&subject->checks, false);
+	if (!subject->checks.count || subject_mount(subject)) {
+		errno = why;
+		return -1;
+	}
+	found(finding, CHECK, "its own check at the second mount: %s",
+	      strerror(why));
+	return 0;
+}
+
 /* The second mount shows what the first did, and the file written since. What
  * it shows is judged only if it is not the same. */
 static void judge_again(const struct subject *subject, const struct load *load,
@@ -44,7 +65,7 @@ static void judge_again(const struct subject *subject, const struct load *load,
 {
 	uint64_t second;
 
-	if (subject_mount(subject)) {
+	if (mount_checked(subject, finding)) {
 		found(finding, NOT_AFTER, "second mount: %s", strerror(errno));
 		return;
 	}
@@ -59,6 +80,7 @@ static void judge_again(const struct subject *subject, const struct load *load,
 	if (subject_unmount(subject))
 		found(finding, NOT_AFTER, "second unmount: %s",
 		      strerror(errno));
+	knobs_set(&subject->checks, false);
 }
 
 void judge_mounts(const struct subject *subject, const struct load *load,

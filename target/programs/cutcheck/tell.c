@@ -38,6 +38,7 @@ int tell(const struct request *request, const struct load *load,
 	json_count(&json, "operations", tally->operations);
 	json_count(&json, "points", tally->points);
 	json_count(&json, "recovery_points", tally->recovery_points);
+	json_count(&json, "second_points", tally->second_points);
 	json_count(&json, "held", tally->count[HELD]);
 	tell_hex(&json, "recording", tally->recording);
 	tell_hex(&json, "chip", tally->chip);

@@ -5,18 +5,13 @@
 
 #include "cutcheck.h"
 
-const char *const verdict_names[] = {"held",
-				     "unmountable",
-				     "lost",
-				     "wrong content",
-				     "unreadable",
-				     "resurrected",
-				     "unknown name",
-				     "two names after a rename",
-				     "not writable",
-				     "kernel warning",
-				     "another verdict again"};
-const char verdict_letters[] = ".MLWERU2AKV";
+const char *const verdict_names[] = {"held",	     "unmountable",
+				     "lost",	     "wrong content",
+				     "unreadable",   "resurrected",
+				     "unknown name", "two names after a rename",
+				     "not writable", "kernel warning",
+				     "check fails",  "another verdict again"};
+const char verdict_letters[] = ".MLWERU2AKCV";
 
 void found(struct finding *finding, enum verdict verdict, const char *format,
 	   ...)

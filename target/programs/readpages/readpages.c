@@ -106,11 +106,17 @@ static const struct option_decl options[] = {
 };
 
 /* A number below @count, each alike but for 1 in 2^64. */
+#ifndef __SIZEOF_INT128__
+#include "below32.h" /* a 32-bit machine */
+#else
+#line 109 /* debug information, and so the build ID, has the line */
 static uint64_t below(uint64_t count, uint64_t *random)
 {
 	return (uint64_t)((unsigned __int128)payload_draw(random) * count >>
 			  64);
 }
+#endif
+#line 114
 
 /* Shuffle what comes first of the @pieces (Fisher and Yates). */
 static void shuffle(struct reads *reads, uint64_t pieces, uint64_t *random)

@@ -1,0 +1,55 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""A user's own board is used by one at a time: a folder on it, with who has it and since when."""
+
+from __future__ import annotations
+
+import getpass
+import os
+import shlex
+import socket
+from datetime import UTC, datetime
+
+from nandlab.base.errors import UsageError
+from nandlab.board.guard import LOOK, Mtd, Partition, checked
+from nandlab.board.reach import Transport
+
+LOCK = "/tmp/nandlab.lock"
+TAKEN = 9
+"""The exit status of a lock that is another's."""
+
+
+def owner() -> str:
+    """Who this process is, and when, in a line."""
+    now = datetime.now(UTC).isoformat(timespec="seconds")
+    return f"{getpass.getuser()}@{socket.gethostname()}, process {os.getpid()}, since {now}"
+
+
+async def take(on: Transport, who: str, lock: str = LOCK) -> None:
+    """Takes the board; UsageError names who has it, and how to take it from them."""
+    at = shlex.quote(lock)
+    mine = f"mkdir {at} 2>/dev/null && echo {shlex.quote(who)} >{at}/owner"
+    reply = await on.call(f"{mine} || {{ cat {at}/owner; exit {TAKEN}; }}")
+    if reply.rc:
+        raise UsageError(
+            f"{on.where}: the board is taken by {reply.text or 'somebody'}: wait; or if nobody "
+            "runs there any more, nandlab board unlock FILE"
+        )
+
+
+async def leave(on: Transport, who: str, lock: str = LOCK) -> None:
+    """Gives the board back, if it still is this owner's."""
+    at = shlex.quote(lock)
+    await on.call(f'[ "$(cat {at}/owner)" = {shlex.quote(who)} ] && rm -r {at}')
+
+
+async def unlock(on: Transport, lock: str = LOCK) -> str | None:
+    """Takes the board from whoever has it; who that was, None: nobody."""
+    at = shlex.quote(lock)
+    reply = await on.call(f"[ -d {at} ] && {{ cat {at}/owner; rm -r {at}; }}")
+    return None if reply.rc else reply.text or "somebody"
+
+
+async def erasable(on: Transport, wanted: Partition, erase: str | None) -> Mtd:
+    """Asks the board for its tables: the partition that may be erased; Doubt if none may."""
+    reply = await on.call(LOOK)
+    return checked(wanted, erase, reply.out.decode(errors="surrogateescape"))

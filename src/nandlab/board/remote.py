@@ -1,0 +1,135 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""A user's own board: the contract of job.py, kept through a transport.
+
+On the board there is a folder of ours for as long as it is open: the agent, which runs a job's
+steps as the virtual board's init does (target/agent), and the job. Nothing is installed.
+"""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from nandlab.base.digest import bytes_digest, file_digest
+from nandlab.base.errors import NandlabError
+from nandlab.board import programs
+from nandlab.board.job import BoardLost, ChannelReader, Job, JobRecord, Step
+from nandlab.board.reach import Transport, put
+from nandlab.kit.needs import Brought
+
+FOLDER = "/tmp/nandlab"
+"""The folder on the board."""
+
+
+AWAIT = "await-moment"
+"""The step between a job's setup and what follows; no step of a workload has a hyphen."""
+
+
+def _waiting(job: Job, folder: str) -> Job:
+    """The job with a step that waits where its setup ends: no state of such a board is saved."""
+    if job.setup is None:
+        return job
+    period, offset, at = job.setup.period_ms, job.setup.offset_ns, job.setup.steps
+    wait = Step(AWAIT, f"{shlex.quote(folder)}/agent await {period} {offset}", beside=True)
+    return replace(job, steps=(*job.steps[:at], wait, *job.steps[at:]), setup=None)
+
+
+async def nothing() -> None:
+    """Refuses no job."""
+
+
+@dataclass
+class RemoteBoard:
+    """A board that is reached by a transport, one job at a time."""
+
+    on: Transport
+    agent: Path
+    """The agent, built for the board."""
+    build: Callable[[Path], Path]
+    """Builds a program for the board from its folder of sources."""
+    before: Callable[[], Awaitable[None]] = nothing
+    """Called before each job; it raises an error to refuse it."""
+    environment: Mapping[str, str] = field(default_factory=dict)
+    """What the steps find in their environment."""
+    folder: str = FOLDER
+    kernel_config: Mapping[str, str] = field(default_factory=dict)
+    told: dict[str, Any] = field(default_factory=dict)
+    """What is known of the board beside its address, for its identity."""
+    deterministic: bool = False
+    moved: tuple[str, ...] = ()
+    _there: dict[str, str] = field(default_factory=dict)
+    """The digests of our files on the board, by their paths."""
+
+    @property
+    def identity(self) -> dict[str, Any]:
+        """What runs the jobs: see Board.identity."""
+        return {"board": self.on.where, "agent": file_digest(self.agent), **self.told}
+
+    @property
+    def key(self) -> str:
+        """The board's address: see Board.key."""
+        return self.on.where
+
+    def programs(self, job: Job) -> dict[str, Path]:
+        """The programs that a job brings along: see Board.programs."""
+        return programs.of(job, self.build)
+
+    def packages(self, job: Job) -> Brought:
+        """The user's own compiler builds them, from no package of ours."""
+        return Brought({})
+
+    async def run(self, job: Job, on_step: Callable[[str], None] | None = None) -> JobRecord:
+        """Runs a job to its end: see Board.run."""
+        if job.cargo is not None:
+            raise NandlabError(f"{self.on.where}: no chip image can be carried to such a board")
+        await self.before()
+        given = _waiting(job, self.folder)
+        await self._bring(given)
+        told = on_step or (lambda step: None)
+        reader = ChannelReader(lambda step: told(step) if step != AWAIT else None)
+        try:
+            await self.on.stream(self._command(), reader.feed)
+        except BoardLost as lost:
+            raise self._lost(reader, lost.reason) from None
+        if reader.trouble or not reader.done:
+            raise self._lost(reader, "the agent ended before its job was done")
+        steps = tuple(step for step in reader.steps if step.step != AWAIT)
+        return JobRecord(steps, available=reader.available)
+
+    async def close(self) -> None:
+        """Takes our folder away and leaves the board."""
+        await self.on.call(f"rm -rf {shlex.quote(self.folder)}")
+        self._there.clear()
+        await self.on.close()
+
+    def _command(self) -> str:
+        words = [f"{name}={shlex.quote(value)}" for name, value in self.environment.items()]
+        at = shlex.quote(self.folder)
+        return " ".join([*words, f"{at}/agent", at])
+
+    def _lost(self, reader: ChannelReader, why: str) -> BoardLost:
+        self._there.clear()  # the board may boot, and our folder is in its RAM
+        step = f" in step {reader.running}" if reader.running else ""
+        return BoardLost(reader.trouble or f"{why}{step}", [])
+
+    async def _bring(self, job: Job) -> None:
+        """Brings the agent, the job's programs and its files, whatever is not there already."""
+        at = shlex.quote(self.folder)
+        made = await self.on.call(f"rm -rf {at}/job; mkdir -p {at}/job {at}/bin")
+        if made.rc:
+            raise NandlabError(f"{self.on.where}: {made.text}")
+        kept = {"agent": self.agent}
+        kept |= {f"bin/{name}": path for name, path in self.programs(job).items()}
+        for name, path in kept.items():
+            await self._put_once(name, path.read_bytes())
+        for name, content in {**job.files, **job.texts()}.items():
+            await put(self.on, f"{self.folder}/job/{name}", content, "755")
+
+    async def _put_once(self, name: str, content: bytes) -> None:
+        digest = bytes_digest(content)
+        if self._there.get(name) != digest:
+            await put(self.on, f"{self.folder}/{name}", content, "755")
+            self._there[name] = digest

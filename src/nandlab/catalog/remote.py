@@ -1,0 +1,50 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""A user's own board, by its file: how it is reached, and the one partition that may be erased."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from pydantic import Field, model_validator
+
+from nandlab.catalog.noun import Noun, Strict
+
+BAUDS = (9600, 19200, 38400, 57600, 115200, 230400, 460800, 921600, 1000000, 1500000)
+
+
+class Reach(Strict):
+    """How a board is reached: one way."""
+
+    ssh: str | None = Field(
+        default=None,
+        pattern=r"^[A-Za-z0-9][\w.-]*$",
+        description="its name in your ssh_config, which decides all else; nobody is asked",
+    )
+    serial: str | None = Field(
+        default=None, pattern="^/dev/", description="a serial device that you have logged in on"
+    )
+    baud: int = Field(default=115200, description="speed of the serial line")
+
+    @model_validator(mode="after")
+    def _is_one_way(self) -> Reach:
+        if (self.ssh is None) == (self.serial is None):
+            raise ValueError("give ssh or serial, one of them")
+        if self.baud not in BAUDS:
+            raise ValueError(f"baud is one of {', '.join(map(str, BAUDS))}")
+        return self
+
+
+class ErasedPartition(Strict):
+    """The partition that may be erased, as /proc/mtd must tell it."""
+
+    name: str = Field(min_length=1, description="its name, to the letter")
+    size: int = Field(ge=1, description="bytes")
+    erasesize: int = Field(ge=1, description="bytes of an erase block")
+
+
+class RemoteModel(Noun):
+    """A user's own board."""
+
+    kind: Literal["remote"] = Field(description="remote: a board on your desk")
+    reach: Reach = Field(description="how it is reached")
+    partition: ErasedPartition = Field(description="the partition that may be erased")

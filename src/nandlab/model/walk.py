@@ -1,0 +1,295 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""A trace of reads gone through with the model beside it: each call with what was foretold of it.
+
+The model is given the chip as it was when the trace began, or when it had ended. From the trace it
+takes which page of the file each call reads, and what else passed the NAND core's buffer between
+calls. All within a call is foretold.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from nandlab.base.errors import UsageError
+from nandlab.catalog.chip import ChipModel
+from nandlab.model import times
+from nandlab.model.every import State, reader_of
+from nandlab.model.reads import PAGE, Call, FirstOpen, Pieces, Read
+from nandlab.model.ticks import TICK_NS, Timer
+from nandlab.onflash.jffs2 import Dropped
+from nandlab.onflash.layout import Layout
+from nandlab.traced import cost, tables
+
+READ_PAGE, LOOK_UP = "FS_READ_PAGE", "FS_LOOK_UP"
+PRICED = ("MTD_READ", "FLASH_READ", "FLASH_HIT")
+"""What a call does that tracing makes longer."""
+CHIPS = ("FLASH_READ", "FLASH_PROGRAM", "FLASH_ERASE")
+"""During which the chip works."""
+EVENTS = (
+    'SELECT seq, parent, event, start_ns, latency_ns, pid, object, "offset", size FROM events '
+    f"WHERE event IN {(READ_PAGE, LOOK_UP, *PRICED, *CHIPS)} "
+    "ORDER BY start_ns, seq"
+)
+SLACK = 100
+"""Instructions by which a read of a flash page may be longer than the shortest of the trace before
+it counts as one during which something else ran."""
+LATE_NS = 100_000
+"""By how much the tick may be late; the latest that was seen came 53 us after its time."""
+
+
+@dataclass(frozen=True)
+class Traced:
+    """A trace, and the chip that it was made on."""
+
+    where: str
+    """What messages call it."""
+    filesystem: str
+    chip: ChipModel
+    board: Mapping[str, Any]
+    """Its ``kernel``, and what ``traced.cost`` needs to know."""
+    events: Path
+    """The table of events, as ``traced.tables`` writes it, with causes and parents."""
+    layout: Layout
+    """What lay on the chip."""
+    dropped: Sequence[Dropped] = ()
+    """Nodes that were not whole there: a mounted file system keeps its last ones in memory. They
+    are known to be missing, and what they hold is not."""
+    at_end: bool = False
+    """Whether the layout is that of the trace's end; else it is that of its begin."""
+    options: Mapping[str, str] = field(default_factory=dict)
+    """Of the file system; those left out are default."""
+    drops: Sequence[int] = ()
+    """When caches were dropped while it went on, in ns of the board's clock."""
+    mounted: bool = False
+    """Whether the file system was mounted after its files were written."""
+
+    @property
+    def kernel(self) -> str:
+        """The kernel's series, such as 6.1."""
+        return cost.series(str(self.board["kernel"]))
+
+
+class Row(NamedTuple):
+    """An event of the trace."""
+
+    seq: int
+    parent: int
+    event: str
+    start_ns: int
+    ns: int
+    pid: int
+    object: int
+    offset: int
+    size: int
+
+
+@dataclass(frozen=True)
+class Scored:
+    """A traced call beside the foretold one."""
+
+    row: Row
+    path: str
+    told: list[int]
+    """Flash pages that the chip read, in order."""
+    call: Call | FirstOpen = field(repr=False)
+    known: bool
+    """False where the image does not tell what the call reads: a node that may hold a part of it
+    could not be read, the file system wrote between the call and the image, or may have it in
+    memory."""
+    disturbed: bool
+    """Whether something else ran before the call ended: another thread that used the flash, or
+    whatever made a read of a flash page longer than such reads are."""
+    events: Mapping[str, int] = field(repr=False)
+    """How many of PRICED lie in the call."""
+    timer: Timer | None = field(default=None, repr=False)
+    """Of the tick, as it was when the call began; None: the board's clock counts no
+    instructions."""
+    waits_first: bool = False
+    """Whether its process has not waited for the chip before."""
+
+    @property
+    def ticked(self) -> bool:
+        """Whether the kernel's tick may have come before the call ended; apf27's takes 11 us."""
+        begin = self.row.start_ns - LATE_NS
+        return begin // TICK_NS < (self.row.start_ns + self.row.ns) // TICK_NS
+
+    @property
+    def same(self) -> bool:
+        """Whether N and the order of pages are as foretold."""
+        return self.told == self.call.flash
+
+
+def calls(trace: Traced) -> list[Scored]:
+    """Every traced call that read a page of a file of the layout, or opened one first; UsageError
+    if there are none, or the layout is another's."""
+    reader_of(trace.filesystem, trace.where)
+    rows = [Row(*row) for row in tables.query(trace.events, EVENTS)]
+    if not any(row.event == READ_PAGE for row in rows):
+        raise UsageError(f"{trace.where}: nothing in it reads a page of a file")
+    found = list(_Walk(trace, rows).all())
+    if not any(one.same for one in found if one.told):
+        raise UsageError(f"{trace.where}: no call reads what the image has: it is of another trace")
+    return found
+
+
+class _Walk:
+    """Goes through a trace with the NAND core's buffer in hand."""
+
+    def __init__(self, trace: Traced, rows: Sequence[Row]) -> None:
+        self.layout, self.dropped, self.rows = trace.layout, trace.dropped, rows
+        self.drops = sorted(trace.drops, reverse=True)
+        self.state = State(self.layout, trace.options, mounted=trace.mounted)
+        asked = (Read(row.offset, row.size) for row in rows if row.event == "MTD_READ")
+        try:
+            self.state.reader.begun(asked)
+        except UsageError as e:
+            raise UsageError(f"{trace.where}: {e}") from None
+        self.per_block = self.layout.erasesize // self.layout.writesize
+        self.inside = _inside(rows)
+        waits = (row.ns for row in rows if row.event == "FLASH_READ")
+        self.late_ns = min(waits, default=0)
+        self.late_ns += SLACK * (cost.instruction_ns(trace.board) or 0)
+        self.files: dict[int, Pieces] = {}
+        writes = [i for i, row in enumerate(rows) if self._writes(row)]
+        whole = range(len(rows))
+        before, after = (
+            whole[: min(writes, default=len(rows))],
+            whole[max(writes, default=-1) + 1 :],
+        )
+        self.sound = after if trace.at_end else before
+        """Indices of the rows at which the chip was as the layout has it."""
+        self.page_ns = times.page_of(trace.chip)
+        self.timer = _timer(trace, rows)
+        self.waited: set[int] = set()
+        """Processes that have waited for the chip."""
+
+    def _writes(self, row: Row) -> bool:
+        return row.event == "FLASH_PROGRAM" and row.size >= self.layout.writesize
+
+    def all(self) -> Iterator[Scored]:
+        state, buffer = self.state, self.state.buffer
+        within = {row.seq for rows in self.inside.values() for row in rows}
+        for i, row in enumerate(self.rows):
+            while self.drops and self.drops[-1] <= row.start_ns:
+                self.drops.pop()
+                state.reader.drop()
+            if self.timer:
+                self.timer.ran(row.start_ns)
+            if row.event == READ_PAGE and row.object in self.layout.sizes:
+                yield self._page(i)
+            elif row.event == LOOK_UP:
+                yield from self._open(i)
+            elif row.event == "MTD_READ" and row.seq not in within:
+                state.saw(Read(row.offset, row.size))
+            elif row.event == "FLASH_PROGRAM":
+                buffer.forget(row.object, row.object)
+            elif row.event == "FLASH_ERASE":
+                first = row.object * self.per_block
+                buffer.forget(first, first + self.per_block - 1)
+            if row.event in CHIPS:
+                self._wait(row)
+
+    def _wait(self, row: Row) -> None:
+        self.waited.add(row.pid)
+        if self.timer:
+            self.timer.waited(row.start_ns, self.page_ns if row.event == "FLASH_READ" else row.ns)
+
+    def _page(self, i: int) -> Scored:
+        row = self.rows[i]
+        of = self.files.setdefault(row.object, Pieces(self.layout, row.object))
+        page = row.offset // PAGE
+        held = self._held(i, row.object, row.offset, row.offset + PAGE)
+        held = held and self.state.reader.sure(of, page)
+        if held:
+            call = self.state.read(of, page)
+        else:
+            call = self.state.copy().read(of, page)
+            for read in self._asked(i):
+                self.state.saw(read)
+        return self._scored(i, self.layout.paths[row.object], call, known=held)
+
+    def _open(self, i: int) -> Iterator[Scored]:
+        """A first open, if it is one of a file of the image. The state is left as the kernel's own
+        reads leave it, whose order may be another than the foretold one."""
+        row = self.rows[i]
+        asked = self._asked(i)
+        owner = self.state.reader.opened(asked)
+        before = self.state.copy()
+        for read in asked:
+            self.state.saw(read)
+        if owner is not None:
+            opened = before.first_open(owner, row.object)
+            held = self._held(i, owner, 0, max(1, self.layout.sizes[owner]))
+            yield self._scored(i, self.layout.paths[owner], opened, known=held)
+
+    def _asked(self, i: int) -> list[Read]:
+        """The reads of MTD of a call."""
+        inside = (r for r in self.inside[self.rows[i].seq] if r.event == "MTD_READ")
+        return [Read(r.offset, r.size) for r in inside]
+
+    def _lacking(self, i: int) -> bool:
+        """Whether a call read a page of the flash where nothing is written: what it had of it was
+        in the file system's write buffer. So the collector leaves the last nodes that it moves."""
+        inside = (r for r in self.inside[self.rows[i].seq] if r.event == "FLASH_READ")
+        return any(self.layout.free(r.object) for r in inside)
+
+    def _held(self, i: int, owner: int, begin: int, end: int) -> bool:
+        """Whether the image has all of a part of a file, as it was when it was read."""
+        if i not in self.sound or self._lacking(i):
+            return False
+        return not any(d.may_hold(owner, begin, end) for d in self.dropped)
+
+    def _scored(self, i: int, path: str, call: Call | FirstOpen, *, known: bool) -> Scored:
+        inside = self.inside[self.rows[i].seq]
+        of_chip = [row for row in inside if row.event == "FLASH_READ"]
+        late = any(row.ns > self.late_ns for row in of_chip)
+        events = Counter(row.event for row in inside if row.event in PRICED)
+        told = [row.object for row in of_chip]
+        disturbed = late or _disturbed(self.rows, i)
+        first = self.rows[i].pid not in self.waited
+        before = copy.copy(self.timer), first
+        return Scored(self.rows[i], path, told, call, known, disturbed, events, *before)
+
+
+def _timer(trace: Traced, rows: Sequence[Row]) -> Timer | None:
+    """Of the tick, as it is when the trace begins."""
+    each = cost.instruction_ns(trace.board)
+    if each is None or not rows:
+        return None
+    by = times.measured().get(trace.filesystem, {}).get(trace.kernel)
+    return Timer(rows[0].start_ns, each, by.tick if by else 0)
+
+
+def _disturbed(rows: Sequence[Row], i: int) -> bool:
+    """Whether another thread used MTD or the chip before the call ended."""
+    end = rows[i].start_ns + rows[i].ns
+    for row in rows[i + 1 :]:
+        if row.start_ns >= end:
+            return False
+        if row.pid != rows[i].pid:
+            return True
+    return False
+
+
+def _inside(rows: Sequence[Row]) -> dict[int, list[Row]]:
+    """Number of a call that reads a page or looks a name up -> what it did, in order."""
+    by_seq = {row.seq: row for row in rows}
+    found: dict[int, list[Row]] = defaultdict(list)
+    for row in rows:
+        above = by_seq.get(row.parent)
+        while above is not None and above.event not in {READ_PAGE, LOOK_UP}:
+            above = by_seq.get(above.parent)
+        if above is not None:
+            found[above.seq].append(row)
+    return found
+
+
+def pages_read(events: Path, inode: int) -> list[int]:
+    """The pages of a file that the calls of a trace's table read, in order."""
+    rows = (Row(*row) for row in tables.query(events, EVENTS))
+    return [r.offset // PAGE for r in rows if r.event == READ_PAGE and r.object == inode]

@@ -1,0 +1,87 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""A compiler for 32-bit ARM and a kernel's headers, from packages that tests/armhf.lock names.
+
+Packages of armhf are unpacked and never installed. The kernel's build programs run on this machine,
+so their package is this machine's.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+from nandlab.base.paths import TARGET
+from nandlab.catalog.board import BoardModel
+from nandlab.catalog.files import load
+from nandlab.kit.apt import Apt, Suite
+from nandlab.kit.kit import take
+from nandlab.kit.lock import Files
+from nandlab.kit.root import Root, root
+from nandlab.kit.wanted import TOOLS, Wanted
+
+LOCK = Path(__file__).parent / "armhf.lock"
+CROSS = "arm-linux-gnueabihf-"
+FLAVOUR = "armmp"
+MORE = ("libc6-dev-armhf-cross", "linux-kbuild-6.1")
+NO_BTF = "CONFIG_DEBUG_INFO_BTF_MODULES="
+NOT_NEEDED = ("qemu-system-x86", "gcc", "libc6-dev", "mtd-utils")
+
+
+@dataclass(frozen=True)
+class CrossSet(Wanted):
+    """A compiler for armhf, what builds run, and the kernel's build programs."""
+
+    @property
+    def name(self) -> str:
+        return f"cross {self.suite.release} {self.suite.arch}"
+
+    def resolve(self, apt: Apt) -> Files:
+        tools = [name for name in TOOLS if name not in NOT_NEEDED]
+        return apt.files(apt.with_dependencies([*tools, f"gcc-{CROSS.rstrip('-')}", *MORE]))
+
+
+@dataclass(frozen=True)
+class HeaderSet(Wanted):
+    """The headers of armhf's kernel, without what they depend on."""
+
+    @property
+    def name(self) -> str:
+        return f"headers {self.suite.release} {self.suite.arch} {FLAVOUR}"
+
+    def resolve(self, apt: Apt) -> Files:
+        (headers,) = apt.depends(f"linux-headers-{FLAVOUR}")
+        common = [p for p in apt.depends(headers) if p.endswith("-common")]
+        return apt.files([headers, *common])
+
+
+@cache
+def tools() -> Root:
+    """The root of the compiler."""
+    return _roots()[0]
+
+
+@cache
+def _roots() -> tuple[Root, Root]:
+    sets = (CrossSet(Suite("bookworm", "amd64")), HeaderSet(Suite("bookworm", "armhf")))
+    taken, _ = take(load("boards", "apf27", BoardModel), sets, path=LOCK)
+    compiler, headers = (root(taken[each.name]) for each in sets)
+    return compiler, headers
+
+
+def module(folder: Path) -> None:
+    """Builds the modules of a folder's Kbuild, there; NandlabError tells what is wrong."""
+    compiler, headers = _roots()
+    sources = headers.path / "usr/src"
+    at = next(sources.glob(f"linux-headers-*-{FLAVOUR}")).name
+    words = ("ARCH=arm", f"CROSS_COMPILE={CROSS}", f"CC={CROSS}gcc", "KCFLAGS=-g0 -Werror")
+    see = {"/build": folder, "/usr/src": sources}
+    argv = ["make", "-s", "-j2", "-C", f"/usr/src/{at}", "M=/build", *words, NO_BTF, "modules"]
+    compiler.checked(argv, see=see)
+
+
+def make(folder: Path, out: Path, *words: str) -> None:
+    """Runs make in a folder of target/, for the compiler; what it builds goes to ``out``."""
+    see = {"/target": TARGET, "/out": out}
+    place = f"/target/{folder.relative_to(TARGET)}"
+    tools().checked(["make", "-s", "-j2", "-C", place, "OUT=/out", *words], see=see)

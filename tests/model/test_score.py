@@ -1,0 +1,99 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Traced calls beside what a chip has, of events that are written here."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import duckdb
+
+from nandlab.catalog.chip import ChipModel
+from nandlab.catalog.files import load
+from nandlab.model import walk
+from nandlab.onflash.jffs2 import Dropped
+from nandlab.onflash.layout import Extent, Kind, Layout, Piece
+
+FILE, FLASH, HEADER = 2, 2048, 68
+COLUMNS = ("seq", "parent", "event", "start_ns", "latency_ns", "pid", "object", "offset", "size")
+BOARD = {"kernel": "6.1.0", "accel": "tcg", "board": {"icount_shift": 2}}
+
+
+def table(path: Path, rows: Sequence[tuple[int | str, ...]]) -> Path:
+    """A trace's table with these rows of COLUMNS."""
+    con = duckdb.connect()
+    kinds = ", ".join(f'"{c}" {"varchar" if c == "event" else "bigint"}' for c in COLUMNS)
+    con.execute(f"create table events ({kinds})")
+    con.executemany(f"insert into events values ({', '.join('?' * len(COLUMNS))})", rows)
+    con.execute(f"copy events to '{path}' (format parquet)")
+    return path
+
+
+def call(seq: int, page: int, *reads: tuple[int, int]) -> list[tuple[int | str, ...]]:
+    """A call that reads a page of the file by reads of MTD, each of one flash page or a hit."""
+    begin, end = 1_000_000 * seq, 300_000
+    rows: list[tuple[int | str, ...]] = [
+        (seq, 0, walk.READ_PAGE, begin, end, 1, FILE, page * 4096, 4096)
+    ]
+    at, held = seq, -1
+    for offset, size in reads:
+        at += 1
+        rows.append((at, seq, "MTD_READ", begin + 1000 * at, 900, 1, 0, offset, size))
+        if offset // FLASH != held:
+            held = offset // FLASH
+            rows.append((at + 100, at, "FLASH_READ", begin + 1000 * at + 9, 80, 1, held, 0, FLASH))
+    return rows
+
+
+def node(page: int, at: int) -> Piece:
+    return Piece(FILE, 4096 * page, 4096, at + HEADER, 1000, 0, "lzo", 4096)
+
+
+def traced(path: Path, *rows: tuple[int | str, ...], lost: int | None = None) -> walk.Traced:
+    """lost: a page of the file of which a node could not be read."""
+    pieces = [node(page, FLASH * page) for page in range(3)]
+    extents = [
+        Extent(0, 3 * FLASH, Kind.USER, "data", FILE),
+        Extent(3 * FLASH, (1 << 20) - 3 * FLASH, Kind.FREE, "erased", 0),
+    ]
+    own = {FILE: "/a"}, {FILE: 3 * 4096}
+    layout = Layout("jffs2", 1 << 20, 1 << 17, FLASH, extents, *own, pieces, {})
+    chip = load("chips", "apf27", ChipModel)
+    dropped = [] if lost is None else [Dropped(0, 9, "", "inode", FILE, lost * 4096, 4096)]
+    return walk.Traced("t", "jffs2", chip, BOARD, table(path, rows), layout, dropped)
+
+
+def reads_of(place: int) -> tuple[tuple[int, int], tuple[int, int]]:
+    return (FLASH * place, HEADER), (FLASH * place + HEADER, 1000)
+
+
+def test_calls_as_foretold(tmp_path: Path) -> None:
+    rows = [row for page in range(3) for row in call(1000 * (page + 1), page, *reads_of(page))]
+    found = walk.calls(traced(tmp_path / "e.parquet", *rows))
+    assert [(c.told, c.same, c.known) for c in found] == [([p], True, True) for p in range(3)]
+
+
+def test_a_page_that_is_read_where_nothing_is_written_was_in_the_write_buffer(
+    tmp_path: Path,
+) -> None:
+    """The collector had moved the node there, and the chip has not got it yet."""
+    moved = call(1000, 0, *reads_of(9))
+    later = [*call(2000, 1, *reads_of(1)), *call(3000, 0, *reads_of(9)), *call(4000, 2)]
+    of = traced(tmp_path / "e.parquet", *moved, *later)
+    found = walk.calls(of)
+    assert [(c.told, c.known) for c in found] == [
+        ([9], False),
+        ([1], True),
+        ([9], False),
+        ([], True),
+    ]
+    assert [c.same for c in found if c.known] == [True, False]
+
+
+def test_after_a_page_that_is_not_known_the_buffer_has_what_was_read(tmp_path: Path) -> None:
+    """The first call read flash page 1 and left it in the buffer; so the second takes none."""
+    second = [row for row in call(2000, 1, *reads_of(1)) if row[2] != "FLASH_READ"]
+    rows = [*call(1000, 0, *reads_of(1)), *second, *call(3000, 2, *reads_of(2))]
+    found = walk.calls(traced(tmp_path / "e.parquet", *rows, lost=0))
+    assert [(c.told, c.known) for c in found] == [([1], False), ([], True), ([2], True)]
+    assert all(c.same for c in found[1:])

@@ -1,0 +1,193 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Faults that are planted in what a mount shows after a cut: both checkers catch each by name.
+
+The faults of the journal and of torn operations are in test_planted_journal.py; those that need a
+kernel, a sync that lies and a chip that is operations off, are in test_cuts.py.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from collections.abc import Callable
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+from nandlab.base.paths import TARGET
+from nandlab.powercut import loads
+from nandlab.powercut.oracle import Oracle
+
+ROOT = Path(__file__).resolve().parents[2]
+TEXT = """
+mkdir A
+mkdir D
+create A/x
+write A/x 0 9000
+create A/y
+write A/y 0 3000
+load all
+write A/x 4096 4096
+fsync A/x
+rename A/y A/z
+fsyncdir A
+create A/n
+write A/n 0 5000
+fsync A/n
+fsyncdir A
+unlink A/n
+sync
+truncate A/x 2000
+fsync A/x
+swrite A/z 0 100
+rename A/z A/w
+"""
+LOADS = loads.read("planted", TEXT)
+BASE, CALLS = 7, 14
+"""Calls of the base, with its sync, and of the load. Each begins with a flash operation and returns
+after another."""
+MARKS = "".join(
+    f"{2 * i} {2 * (BASE + i)}\n{2 * i + 1} {2 * (BASE + i) + 1}\n" for i in range(CALLS)
+)
+ORACLE = Oracle(LOADS, LOADS.loads[0], MARKS)
+Tree = dict[str, bytes | None]
+
+
+def after(call: int) -> Tree:
+    """What is there after so many calls of the load, all kept."""
+    state = ORACLE.states[BASE + call - 1]
+    return {name: state.files[number] for name, number in state.names.items()}
+
+
+def cut(call: int) -> int:
+    """The flash operations after which so many calls had returned, and no further had begun."""
+    return 2 * call - 1
+
+
+@cache
+def judge() -> Path:
+    """The board's judge, built for this machine."""
+    import tempfile
+
+    out = Path(tempfile.mkdtemp(prefix="nandlab-judge-")) / "judge_folder"
+    own, lib = TARGET / "programs" / "cutcheck", TARGET / "programs" / "lib"
+    files = [own / f"{name}.c" for name in ("judge", "content", "load", "verdict")]
+    files += [lib / f"{name}.c" for name in ("diag", "payload", "checked")]
+    flags = ["-std=gnu11", "-O1", "-g", "-fsanitize=address,undefined", "-I", str(lib)]
+    argv = ["gcc", *flags, '-DMOUNTPOINT="mnt"', str(ROOT / "tests/c/judge_folder.c")]
+    subprocess.run([*argv, *map(str, files), "-o", str(out)], check=True, timeout=120)
+    return out
+
+
+def shown(tmp_path: Path, tree: Tree, operations: int, *links: tuple[str, str]) -> str:
+    """The class that the board's judge names."""
+    for name, content in sorted(tree.items()):
+        path = tmp_path / "mnt" / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        if content is None:
+            path.mkdir(exist_ok=True)
+        else:
+            path.write_bytes(content)
+    for old, new in links:
+        os.link(tmp_path / "mnt" / old, tmp_path / "mnt" / new)
+    (tmp_path / "loads").write_text(TEXT)
+    argv = [str(judge()), "loads", str(operations), "0"]
+    done = subprocess.run(
+        argv, input=MARKS, check=True, capture_output=True, text=True, cwd=tmp_path, timeout=60
+    )
+    return done.stdout.splitlines()[0]
+
+
+@pytest.mark.parametrize("call", range(1, CALLS + 1))
+def test_what_was_kept_holds_after_each_call(call: int, tmp_path: Path) -> None:
+    tree = after(call)
+    assert shown(tmp_path, tree, cut(call)) == "held"
+    assert ORACLE.wrong(tree, cut(call), in_next=False) == []
+
+
+def older(tree: Tree, name: str, call: int) -> None:
+    tree[name] = after(call)[name]
+
+
+def instead(tree: Tree, call: int) -> None:
+    tree.clear()
+    tree.update(after(call))
+
+
+def edited(tree: Tree, name: str, change: Callable[[bytes], bytes]) -> None:
+    tree[name] = change(tree[name] or b"")
+
+
+def pages_swapped(content: bytes) -> bytes:
+    return content[2048:4096] + content[:2048] + content[4096:]
+
+
+Plant = Callable[[Tree], object]
+PLANTED: dict[str, tuple[int, str, Plant]] = {
+    "an fsync that was not waited for: content": (2, "lost", lambda t: older(t, "A/x", 0)),
+    "an fsync that was not waited for: a new file": (7, "lost", lambda t: t.pop("A/n")),
+    "a sync that is a call late": (10, "resurrected", lambda t: instead(t, 8)),
+    "the last three calls dropped": (4, "resurrected", lambda t: instead(t, 1)),
+    "O_SYNC that is none": (13, "lost", lambda t: older(t, "A/z", 12)),
+    "a deleted file is back after sync": (10, "resurrected", lambda t: t.update({"A/n": b"n"})),
+    "a host's parse that ignores deletions": (11, "resurrected", lambda t: older(t, "A/n", 8)),
+    "a rename that is forgotten": (4, "resurrected", lambda t: t.update({"A/y": t.pop("A/z")})),
+    "a rename that lost both names": (4, "lost", lambda t: t.pop("A/z")),
+    "a folder that is lost": (4, "lost", lambda t: t.pop("D")),
+    "a folder that became a file": (4, "resurrected", lambda t: t.update({"D": b""})),
+    "a file that became a folder": (4, "resurrected", lambda t: t.update({"A/x": None})),
+    "a name that never was": (4, "unknown name", lambda t: t.update({"A/odd": b""})),
+    "pages swapped": (2, "wrong content", lambda t: edited(t, "A/x", pages_swapped)),
+    "a page that reads as zeros": (
+        *(2, "lost"),
+        lambda t: edited(t, "A/x", lambda c: c[:2048] + bytes(2048) + c[4096:]),
+    ),
+    "a page that reads as erased": (
+        *(2, "wrong content"),
+        lambda t: edited(t, "A/x", lambda c: c[:2048] + b"\xff" * 2048 + c[4096:]),
+    ),
+    "a stale page among new ones after a remount": (
+        *(2, "lost"),
+        lambda t: edited(t, "A/x", lambda c: c[:6144] + (after(0)["A/x"] or b"")[6144:]),
+    ),
+    "one bit that flipped behind good ECC": (
+        *(2, "wrong content"),
+        lambda t: edited(t, "A/x", lambda c: c[:100] + bytes([c[100] ^ 8]) + c[101:]),
+    ),
+    "bytes that are one off": (
+        *(2, "wrong content"),
+        lambda t: edited(t, "A/x", lambda c: c[1:] + c[:1]),
+    ),
+    "the content of another file": (
+        *(2, "wrong content"),
+        lambda t: edited(t, "A/x", lambda c: (t["A/y"] or b"").ljust(9000, b"y")),
+    ),
+    "a file that is a byte too short": (
+        *(2, "lost"),
+        lambda t: edited(t, "A/x", lambda c: c[:-1]),
+    ),
+    "a file that is a byte too long": (
+        *(2, "wrong content"),
+        lambda t: edited(t, "A/x", lambda c: c + b"\0"),
+    ),
+    "stale bytes after a truncation": (12, "lost", lambda t: older(t, "A/x", 10)),
+    "an empty file where content was synced": (
+        *(2, "lost"),
+        lambda t: edited(t, "A/x", lambda c: b""),
+    ),
+}
+
+
+@pytest.mark.parametrize("name", PLANTED)
+def test_both_checkers_catch_what_is_planted(name: str, tmp_path: Path) -> None:
+    call, caught, plant = PLANTED[name]
+    tree = after(call)
+    plant(tree)
+    assert shown(tmp_path, tree, cut(call)) == caught
+    assert ORACLE.wrong(tree, cut(call), in_next=False)
+
+
+def test_one_file_under_both_names_of_a_rename_is_told(tmp_path: Path) -> None:
+    """While it may be under either; only the board's judge sees that it is one file."""
+    assert shown(tmp_path, after(3), cut(3), ("A/z", "A/y")) == "two names after a rename"

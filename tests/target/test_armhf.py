@@ -1,0 +1,72 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""What is not of the virtual board alone builds for a 32-bit ARM, without a warning."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+from pathlib import Path
+
+import armhf
+import pytest
+
+from nandlab.base.paths import TARGET
+
+X86_ALONE = {"doorbell", "nopidle"}
+ALONE = {"powercut", "yaffs2"}
+"""Modules that take sources from elsewhere: their own Kbuild files say how."""
+
+
+def elf_machine(path: Path) -> tuple[int, int]:
+    """Class (1: 32 bits) and machine (40: ARM) of an ELF file."""
+    head = path.read_bytes()[:20]
+    assert head[:4] == b"\x7fELF"
+    return head[4], int.from_bytes(head[18:20], "little")
+
+
+@pytest.mark.long
+def test_the_kernels_modules_build_for_arm(tmp_path: Path) -> None:
+    folders = {p.parent.name for p in (TARGET / "modules").glob("*/Kbuild")} - ALONE
+    assert {"fsram", "simnand", "tracers"} <= folders
+    for folder in sorted(folders):
+        work = shutil.copytree(TARGET / "modules" / folder, tmp_path / folder)
+        armhf.module(work)
+        built = {p.stem: elf_machine(p) for p in work.glob("*.ko")}
+        assert bool(built) == (folder not in X86_ALONE), folder
+        assert set(built.values()) <= {(1, 40)}
+
+
+@pytest.mark.long
+def test_programs_build_for_arm(tmp_path: Path) -> None:
+    armhf.make(TARGET / "programs", tmp_path, f"CROSS_COMPILE={armhf.CROSS}")
+    built = {p.name: elf_machine(p) for p in tmp_path.iterdir()}
+    assert {"ffsmark", "settle", "fileload"} <= set(built)
+    assert "begin-member" not in built  # it stops the virtual board, an x86
+    assert set(built.values()) == {(1, 40)}
+
+
+def test_the_agent_builds_for_arm(tmp_path: Path) -> None:
+    armhf.make(TARGET / "agent", tmp_path, f"CROSS={armhf.CROSS}")
+    assert elf_machine(tmp_path / "agent") == (1, 40)
+
+
+def test_random_places_are_the_same_on_a_machine_without_numbers_of_128_bits(
+    tmp_path: Path,
+) -> None:
+    """readpages draws below any count: the upper half of a product."""
+    (tmp_path / "payload.h").write_text(
+        "#include <stdint.h>\n"
+        "static uint64_t payload_draw(uint64_t *s) { return *s = *s * 6364136223846793005u + 1; }\n"
+    )
+    (tmp_path / "try.c").write_text(
+        '#include "below32.h"\n#include <stdio.h>\n'
+        "int main(void) { uint64_t s = 7, c = 3; for (int i = 0; i < 100000; i++) {\n"
+        "uint64_t was = s, got = below(c, &s), drawn = s; (void)was;\n"
+        "if (got != (uint64_t)((unsigned __int128)drawn * c >> 64)) return 1;\n"
+        'c = (c ^ s) >> (s & 63); c += !c; } puts("equal"); return 0; }\n'
+    )
+    of = TARGET / "programs/readpages"
+    argv = ["gcc", "-I", str(tmp_path), "-I", str(of), "-o", str(tmp_path / "try")]
+    subprocess.run([*argv, str(tmp_path / "try.c")], check=True)
+    done = subprocess.run([str(tmp_path / "try")], check=True, capture_output=True, text=True)
+    assert done.stdout == "equal\n"

@@ -77,6 +77,7 @@ NAP_S = 2.0
 """How long a stand-in of a board takes a trial."""
 FLEET = 100
 QUIET = {
+    **cluster.FEW_MESSAGES,
     "distributed.worker.profile.enabled": False,
     "distributed.admin.system-monitor.interval": "1h",
     "distributed.admin.tick.interval": "10s",
@@ -128,8 +129,8 @@ def speed(members: int) -> dict[str, float]:
         alone = sum(took[1]) / 2
         sent = len(
             batch.batch(
-                specs[:8],
-                [runner.key(s, board) for s in specs[:8]],
+                specs[: cluster.BATCH_MAX],
+                [runner.key(s, board) for s in specs[: cluster.BATCH_MAX]],
                 "campaign",
                 batch.asked(board, specs[0].board, {}),
             )
@@ -138,7 +139,7 @@ def speed(members: int) -> dict[str, float]:
         return {
             "two_workers": round(alone / took[2][0], 3),
             "coordinator_share": round(used / 3 / alone, 4),
-            "bytes_sent_a_trial": sent // 8,
+            "bytes_sent_a_trial": sent // cluster.BATCH_MAX,
             "bytes_back_a_trial": back // len(specs),
         }
 
@@ -196,6 +197,8 @@ class Watch(Silent):
 
     def trial_ends(self, spec: TrialSpec, result: Trial) -> None:
         self._ended += 1
+        if self._ended % self._warm == 0:
+            print(f"{self._ended} trials: {_rss_mib():.0f} MiB", flush=True)
         if self._ended == self._warm:
             self._warm_mib = _rss_mib()
 
@@ -231,7 +234,10 @@ async def fleet(trials: int, nap_s: float) -> dict[str, float]:
         read, specs = planned(home, trials // 2)
         board = open_board(specs[0].board)
         result = await one.run(specs[0], board, "campaign")
-        folder = RunFolder.create(home / "fleet", runner.head(read, specs, board))
+        head = runner.head(read, specs[:1], board).model_copy(
+            update={"trials": [spec.id for spec in specs]}
+        )
+        folder = RunFolder.create(home / "fleet", head)
         async with (
             LocalCluster(
                 n_workers=FLEET,

@@ -127,11 +127,13 @@ def read_ns(trace: TraceFolder, path: str) -> float:
     return sum(t.ns for t in score.times_of(of, each))
 
 
-@pytest.mark.parametrize(("compression", "off"), [("none", 0.02), ("lzo", 0.03)])
+@pytest.mark.parametrize(("compression", "off"), [("none", 0.02), ("lzo", 0.022)])
 def test_the_gain_of_rewriting_a_file_is_foretold(
     board: QemuBoard, tmp_path: Path, compression: str, off: float
 ) -> None:
-    """Of a small one: how its pages will compress, and where they begin, are not known."""
+    """Of a small one: how its pages will compress, and where they begin, are not known. With LZO
+    the pages written anew take more than foretold, by 2.1 % of the gain; uncompressed it is less.
+    """
     made = [*packed(200), "fileload update b200 --count 150 --bytes 400 > /dev/null"]
     first = traced(
         board, tmp_path / "first", made, filesystem={"name": "jffs2", "compression": compression}

@@ -19,6 +19,7 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
+import dask
 from distributed import Client, LocalCluster, Security
 from distributed.client import FutureCancelledError
 from distributed.scheduler import KilledWorker
@@ -44,6 +45,8 @@ towards the end, and all workers end at about one time."""
 AHEAD = 2
 """Batches under way for each of the workers' threads: one that runs, and one that waits there."""
 CONNECT_S = 10
+FEW_MESSAGES = {"distributed.admin.low-level-log-length": 10}
+"""Dask keeps the last 1000 messages to each worker, for developers: here each is a whole batch."""
 BELIEVED = "with TLS, both sides must have certificates of one authority that have not expired"
 PACE_S = 0.5
 """How often the workers are counted, at most."""
@@ -219,13 +222,14 @@ async def connected(address: Address) -> AsyncIterator[Client]:
     UsageError if no scheduler answers.
     """
     logging.getLogger("distributed").setLevel(logging.CRITICAL)
+    dask.config.set(FEW_MESSAGES)
     if address.processes:
         async with (
             LocalCluster(
                 n_workers=address.processes,
                 threads_per_worker=1,
                 memory_limit=0,
-                dashboard_address=None,
+                dashboard_address="127.0.0.1:0",
                 asynchronous=True,
             ) as cluster,
             Client(cluster, asynchronous=True) as client,

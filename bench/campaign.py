@@ -234,6 +234,9 @@ async def fleet(trials: int, nap_s: float) -> dict[str, float]:
         read, specs = planned(home, trials // 2)
         board = open_board(specs[0].board)
         result = await one.run(specs[0], board, "campaign")
+        assert result.host is not None
+        host = result.host.model_copy(update={"seconds": nap_s})
+        result = result.model_copy(update={"host": host})
         head = runner.head(read, specs[:1], board).model_copy(
             update={"trials": [spec.id for spec in specs]}
         )

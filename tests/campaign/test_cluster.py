@@ -200,3 +200,16 @@ def test_workers_with_another_nandlab_board_or_program_run_nothing(
         with pytest.raises(NandlabError, match="would be another there"):
             spread(tmp_path, specs)
     assert board.jobs == []
+
+
+@pytest.mark.parametrize(("seconds", "fit"), [(0.0, 10_000), (2.0, 5), (6.0, 1), (60.0, 0)])
+def test_a_batch_has_as_many_trials_as_end_within_a_time(
+    tmp_path: Path, specs: list[TrialSpec], seconds: float, fit: int
+) -> None:
+    took = cluster.Took()
+    assert took.within(10) == 1
+    result = next(plain(tmp_path, specs).trials())
+    assert result.host is not None
+    host = result.host.model_copy(update={"seconds": seconds})
+    took.add(result.model_copy(update={"host": host}))
+    assert took.within(10) == fit

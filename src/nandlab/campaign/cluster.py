@@ -38,7 +38,9 @@ from nandlab.trial import one
 from nandlab.trial.run import Watcher, key
 
 BATCH_MAX = 8
-"""The most trials of a batch. A worker that goes takes a batch with it, to be run again."""
+"""The most trials of a batch."""
+BATCH_S = 10
+"""About how long a batch takes, at most: a worker that goes takes one with it, to be run again."""
 ROUNDS = 4
 """Batches that each worker could still be given of what waits, at least: so batches get smaller
 towards the end, and all workers end at about one time."""
@@ -73,6 +75,7 @@ class Cluster:
         self._sent = False
         self._unfit: dict[str, str] = {}
         self._sources: dict[str, dict[str, Any]] = {}
+        self._took = Took()
 
     async def run(
         self,
@@ -88,6 +91,7 @@ class Cluster:
             wanted = [spec for spec in specs if not taken(spec)]
             for spec, result in await self._results(wanted, study) if wanted else ():
                 watcher.trial_begins(spec)
+                self._took.add(result)
                 ended(spec, result)
 
         waiting = deque(todo)
@@ -96,7 +100,8 @@ class Cluster:
             while waiting or under_way:
                 threads = await self._threads()
                 while waiting and len(under_way) < AHEAD * threads:
-                    size = max(1, min(BATCH_MAX, len(waiting) // (ROUNDS * threads)))
+                    fits = min(BATCH_MAX, self._took.within(BATCH_S))
+                    size = max(1, min(fits, len(waiting) // (ROUNDS * threads)))
                     specs = [waiting.popleft() for _ in range(size)]
                     under_way.add(asyncio.create_task(one_batch(specs)))
                     await asyncio.sleep(0)  # it is sent before the next one is made
@@ -196,6 +201,24 @@ class Cluster:
             self._unfit[answer.by] = why
             _tell(f"worker {answer.by} is let go: {why}")
         await self._client.retire_workers([answer.by], close_workers=True, remove=True)
+
+
+class Took:
+    """How long the trials took so far."""
+
+    def __init__(self) -> None:
+        self._trials, self._seconds = 0, 0.0
+
+    def add(self, result: Trial) -> None:
+        if result.host is not None:
+            self._trials += 1
+            self._seconds += result.host.seconds
+
+    def within(self, seconds: float) -> int:
+        """Trials that end within so long, by what they took on average; 1 while none has ended."""
+        if not self._trials:
+            return 1
+        return int(seconds * self._trials / max(self._seconds, 1e-3))
 
 
 async def _some_end(tasks: set[asyncio.Task[None]]) -> set[asyncio.Task[None]]:

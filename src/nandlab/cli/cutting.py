@@ -179,13 +179,14 @@ class How:
             refuse_several_seeds(one)
         folder = out if alone else out / label(one)
         asyncio.run(cutting.run(one, board, folder, self.jobs, _tell))
+        if self.sample:
+            asyncio.run(_sampled(one, found.read(folder), board, folder, self.sample))
         result = found.read(folder)
         (folder / "outcomes.svg").write_text(powercuts.chart(result).svg())
         if (folder.parent.parent / RUN_HEAD).exists():
             cuts.write(folder.parent, found.summary(folder.parent))
         print("\n".join(found.lines(result)))
-        agreed = not self.sample or asyncio.run(_sampled(one, result, board, folder, self.sample))
-        return agreed and not result.faults
+        return not result.faults
 
 
 def _tell(done: int, of: int, loads: Sequence[dict[str, Any]]) -> None:
@@ -196,15 +197,11 @@ def _tell(done: int, of: int, loads: Sequence[dict[str, Any]]) -> None:
 
 async def _sampled(
     campaign: Campaign, result: Found, board: QemuBoard, out: Path, count: int
-) -> bool:
-    """Tells where a point says another thing alone, or to the host; whether none does."""
+) -> None:
+    """Tries points alone and by the host, and tells how many say the same."""
     from nandlab.powercut.sample import again
 
     every = [each async for each in again(campaign, result, board, out, count)]
-    for each in every:
-        if not each.agreed:
-            said = f"alone {'held' if each.alone_held else 'did not hold'}; host: {each.host}"
-            print(f"no agreement: {each.load}: {each.point}: {said}")
     alone = sum(each.campaign_held == each.alone_held for each in every)
     host = [each.host_agrees for each in every]
     same = sum(each.same_recording for each in every)
@@ -212,7 +209,6 @@ async def _sampled(
     print(f"recordings: the same there for {same} of them")
     unread = f", {host.count(None)} chips it cannot read" if None in host else ""
     print(f"host: agrees on {host.count(True)} of them{unread}")
-    return all(each.agreed for each in every)
 
 
 def one(how: How, wanted: Asked, point: str) -> None:

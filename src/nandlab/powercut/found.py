@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from nandlab.base.errors import UsageError
+from nandlab.powercut import judged
 from nandlab.results.cuts import Cuts
 
 FAULTS = "faultcheck"
@@ -99,6 +100,9 @@ def read(out: Path) -> Found:
         found.cpu_s += told["cpu_s"]
         for load in told["loads"]:
             _add(found, load)
+    for one, name, what in judged.findings(out):
+        point = {"class": name, "count": 1, "first": one.point, "what": what}
+        _count(found, one.load, point)
     return found
 
 

@@ -109,6 +109,16 @@ def test_a_point_agrees_if_nobody_contradicts(
     assert judged.Again("x", "0:before:1", True, alone_held, "", host_agrees).agreed == agreed
 
 
+def test_a_load_that_contradicts_its_oracle_without_a_cut_is_told(tmp_path: Path) -> None:
+    one = told("x", "..L", ".. ", finding("lost", "2:before:1"))
+    result = found.read(folder(tmp_path, [one, told("y", ".L.", ".. ")]))
+    assert {n: (c.count, c.load, c.point) for n, c in result.classes.items()} == {
+        "the load contradicts its oracle": (1, "x", "2:before:1"),
+        "lost": (1, "x", "2:before:1"),
+    }
+    assert "nothing was cut" in "\n".join(found.lines(result))
+
+
 def test_checkers_that_disagree_are_a_finding_of_its_own(tmp_path: Path) -> None:
     out = folder(tmp_path, [told("x", "...", ".. ")])
     kept = judged.Kept(tmp_path / "sample-1.jsonl")

@@ -10,6 +10,7 @@ from dataclasses import replace
 import pytest
 from cutsteps import FEW, on
 
+from nandlab.base.errors import NandlabError
 from nandlab.board.qemu import QemuBoard
 from nandlab.powercut import campaign, loads, second
 from nandlab.powercut.campaign import Campaign
@@ -108,6 +109,11 @@ def test_a_file_that_was_synced_has_a_name_though_its_folder_was_not() -> None:
     assert not wrong(of, there, 1)
     assert wrong(of, there, 2) == ["what was made by call 4 has no name"]
     assert not wrong(of, {**there, "A/n": b""}, 2)
+
+
+def test_marks_of_another_load_are_told() -> None:
+    with pytest.raises(NandlabError, match="call 5 was played, and the load has 5 calls"):
+        oracle("sync\n", (0, 1), (1, 2))
 
 
 @pytest.mark.board

@@ -16,6 +16,8 @@ from nandlab.results.cuts import Cuts
 
 FAULTS = "faultcheck"
 """The board's program of faults."""
+CONTRADICTED = "the load contradicts its oracle"
+HELD = "."
 ERRORS = ("unmountable", "unreadable", "not writable")
 UNSTABLE = " (unstable cells)"
 TOLD = " (an error of a page that cannot be read)"
@@ -138,6 +140,7 @@ def _add(found: Found, load: dict[str, Any]) -> None:
         _count(found, title, told)
     if "operations" not in load:
         return
+    _contradicted(found, load)
     found.recorded[title] = load["operations"]
     found.kinds[title] = load["kinds"]
     found.recordings.setdefault(title, set()).add(load.get("recording", ""))
@@ -147,6 +150,18 @@ def _add(found: Found, load: dict[str, Any]) -> None:
     found.cut[title] = sum(
         any(letters[k] != " " for letters in mine.values()) for k in range(load["operations"])
     )
+
+
+def _contradicted(found: Found, load: dict[str, Any]) -> None:
+    """A class of its own where a load that no cut disturbs does not leave what its oracle says."""
+    whole = load["operations"]
+    letter = load["outcomes"].get("before", "")[whole : whole + 1]
+    if found.faulty or letter in ("", " ", HELD):
+        return
+    what = "nothing was cut, and what is there is not what the oracle of this load says"
+    seed = found.head.get("points", {}).get("seed", 1)
+    point = {"class": CONTRADICTED, "count": 1, "first": f"{whole}:before:{seed}", "what": what}
+    _count(found, load["load"], point)
 
 
 def _merged(one: str, other: str) -> str:

@@ -89,7 +89,7 @@ class QemuBoard:
 
     def _built(self, folder: Path) -> Path:
         made = material(folder, self.machine.model, self._bring(folder).lock)
-        return program(self.machine.kit.tools, folder, made)
+        return program(self.machine.kit.tools, folder, made, self.machine.model.of_arch)
 
     async def run(self, job: Job, on_step: Callable[[str], None] | None = None) -> JobRecord:
         """Restores the board with the job in its store, and waits for the job's end."""

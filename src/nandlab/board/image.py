@@ -44,6 +44,8 @@ MTD_TOOLS = [
 ELF = b"\x7fELF"
 APPLETS_BEGIN = b"\0[\0[[\0"
 """How the table of busybox's commands begins."""
+OF_KERNEL = "sbin/modprobe"
+"""The command that the kernel starts, where it looks for it."""
 NEEDED = re.compile(r"\(NEEDED\).*\[(.+)\]")
 """What readelf tells of a library that a program needs."""
 MODULES = [
@@ -87,10 +89,13 @@ def _add_busybox(cpio: Archive, kernel: Kernel) -> None:
 
 
 def _applets(busybox: bytes) -> list[str]:
-    """The paths of a busybox's commands, by its own table: names in order, an empty one ends it."""
+    """The paths of a busybox's commands, by its own table: names in order, an empty one ends it.
+
+    It does not tell their folders: all are in one, but for those that mtd-utils have too.
+    """
     table = busybox[busybox.index(APPLETS_BEGIN) + 1 :]
     names = table[: table.index(b"\0\0")].decode().split("\0")
-    return [f"bin/{name}" for name in names]
+    return [*(f"bin/{name}" for name in names if name not in MTD_TOOLS), OF_KERNEL]
 
 
 def _add_tools(cpio: Archive, kit: Kit) -> None:

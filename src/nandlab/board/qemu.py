@@ -31,6 +31,7 @@ from nandlab.board.kvm import probe
 from nandlab.board.machine import Machine, assemble
 from nandlab.board.ram import found, too_little
 from nandlab.board.vm import Vm, begun
+from nandlab.catalog.arch import HOST
 from nandlab.catalog.board import JOB_BYTES, BoardModel
 from nandlab.kit.kit import kit
 from nandlab.kit.lock import Lock
@@ -347,6 +348,10 @@ def open_board(
     boot a guest). yaffs2_source: see assemble. locked, lock: see kit. However many processes ask at
     once, the board boots at most once.
     """
+    if accel == "kvm" and model.arch != HOST:
+        raise UsageError(
+            f"--accel kvm: board {model.name} is of {model.arch}, and KVM runs amd64 here"
+        )
     parts = kit(model, locked=locked, lock=lock, yaffs2=yaffs2_source is None)
     machine = assemble(model, parts, accel, yaffs2_source)
     vmlinuz = parts.kernel.vmlinuz

@@ -149,9 +149,11 @@ def test_checkers_that_disagree_are_a_finding_of_its_own(tmp_path: Path) -> None
         "another verdict alone": (1, "1:before:1", "alone it does not hold"),
     }
     assert len(result.faults) == 2
+    kept.add(judged.Again("x", "0:subset:1", True, True, "holds", True, True, "FATs differ"))
+    assert found.read(out).classes["check fails on this machine"].what == "FATs differ"
     again = judged.Kept(kept.path)
     again.add(judged.Again("x", "2:before:1", True, True, "holds", True))
-    assert len(judged.Kept(kept.path).every) == 4
+    assert len(judged.Kept(kept.path).every) == 5
 
 
 def test_a_folder_of_something_else_is_refused(tmp_path: Path) -> None:

@@ -333,9 +333,10 @@ def one(how: How, wanted: Asked, point: str) -> None:
 def _by_host(campaign: Campaign, only: Points, board: QemuBoard) -> list[dict[str, str]]:
     """Whether the host's checker disagrees on a point, as findings; tells why it cannot say."""
     from nandlab.powercut import second
-    from nandlab.powercut.judged import CHECKERS
+    from nandlab.powercut.judged import CHECK, CHECKERS
 
     told = asyncio.run(second.tried(campaign, only, board))
     host = told.unread or "; ".join(told.wrong) or "holds"
     print(f"host: {host}", file=sys.stderr)
-    return [] if told.agree is not False else [{"class": CHECKERS, "what": f"host: {host}"}]
+    found = [] if told.agree is not False else [{"class": CHECKERS, "what": f"host: {host}"}]
+    return found + ([{"class": CHECK, "what": told.check}] if told.check else [])

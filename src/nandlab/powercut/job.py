@@ -118,8 +118,11 @@ def subject(on: Medium) -> list[str]:
     found = ["--type", kind, "--source", source, "--options", words]
     found += ["--ubi", "0"] if ubi else []
     found += ["--module", module] if module else []
-    for each in on.filesystem.power.checks if on.filesystem.power else ():
+    power = on.filesystem.power
+    for each in power.checks if power else ():
         found += ["--own-check", each]
+    for words in power.check_says if power else ():
+        found += ["--check-says", words]
     return found
 
 

@@ -151,7 +151,7 @@ class Power(Strict):
     )
     check_says: tuple[str, ...] = Field(
         default=(),
-        description="words of the kernel's log by which a check tells that it failed, where it keeps "
+        description="words of the kernel's log by which a check says that it failed, if it keeps "
         "nothing from mounting",
     )
     host_check: Literal["", "fsck.vfat"] = Field(

@@ -296,7 +296,7 @@ async def _sampled(
     same = sum(each.same_recording for each in every)
     print(f"sample: {alone}/{len(every)} points say the same alone on a fresh board")
     print(f"recordings: the same there for {same} of them")
-    unread = f", {host.count(None)} chips it cannot read" if None in host else ""
+    unread = f", of {host.count(None)} it cannot say" if None in host else ""
     print(f"host: agrees on {host.count(True)} of them{unread}")
 
 

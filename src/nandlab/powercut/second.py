@@ -33,6 +33,15 @@ from nandlab.powercut.oracle import Oracle
 PAGE_GARBLED = 0x100
 """The bit of a page's state that target/modules/simnand/chip.h has."""
 MARKS = "marks"
+UNSEEN = (
+    "unmountable",
+    "not writable",
+    "two names after a rename",
+    "kernel warning",
+    "check fails",
+    "another verdict again",
+)
+"""Classes of the board's that are not of what files and names there are."""
 OWN = ("lost+found", "unlinked", "written-after")
 """Names that a load does not make: the file system's, and the check's own."""
 
@@ -59,8 +68,13 @@ class Verdicts:
 
     @property
     def agree(self) -> bool | None:
-        """None: the host cannot read it."""
-        return None if self.unread else self.held == (not self.wrong)
+        """None: the host cannot read it, or the board tells of what no reader of files sees."""
+        if self.unread:
+            return None
+        unseen = all(each["class"] in UNSEEN for each in self.findings)
+        if not self.held and not self.wrong and unseen:
+            return None
+        return self.held == (not self.wrong)
 
 
 async def tried(campaign: Campaign, point: Points, board: QemuBoard) -> Verdicts:

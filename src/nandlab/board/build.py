@@ -70,7 +70,7 @@ def program(tools: Root, folder: Path, material: Material | None = None) -> Path
     inputs: dict[str, Any] = {
         "name": folder.name,
         "own": tree_digest(folder),
-        **{f"of {name}": tree_digest(ours / name) for name in _taken_from(folder)},
+        **{f"of {name}": tree_digest(ours / name) for name in taken_from(folder)},
         "lib": tree_digest(ours / "lib"),
         "rules": file_digest(ours / "Makefile"),
         "stripped": True,
@@ -82,7 +82,7 @@ def program(tools: Root, folder: Path, material: Material | None = None) -> Path
     return entry("program", inputs, make) / folder.name
 
 
-def _taken_from(folder: Path) -> list[str]:
+def taken_from(folder: Path) -> list[str]:
     """Our programs whose sources a program includes."""
     text = "".join(source.read_text(errors="replace") for source in folder.glob("*.[ch]"))
     return sorted(set(BESIDE.findall(text)))

@@ -147,6 +147,12 @@ class SerialLine:
             if not said:
                 await asyncio.sleep(POLL_S)
 
+    def forget(self) -> None:
+        """See Transport.forget."""
+        if self._fd >= 0:
+            os.close(self._fd)
+        self._fd, self._heard, self._part = -1, b"", PART_MAX
+
     async def close(self) -> None:
         """See Transport.close."""
         if self._fd < 0:

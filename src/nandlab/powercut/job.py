@@ -111,9 +111,9 @@ def chip_module(board: QemuBoard) -> dict[str, bytes]:
 def load_chip(on: Medium, module: dict[str, bytes]) -> Step:
     """Loads the chip, erased, with its journal behind its cells."""
     ((name, content),) = module.items()
-    start = on.board.store_start
+    start = on.virtual.store_start
     journal = start + -(-on.cells_bytes // MIB) * MIB
-    room = (on.board.store_end - journal) // MIB
+    room = (on.virtual.store_end - journal) // MIB
     if room < JOURNAL_MIB:
         raise UsageError(
             f"board {on.board.name} has {room} MiB beside this partition, and a journal takes "

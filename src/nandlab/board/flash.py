@@ -45,6 +45,17 @@ class Flash:
         return {"machine": self.machine, "kernel": self.kernel, "flash": self.shape}
 
 
+def erase(number: int, blocks: int) -> str:
+    """The board's command that erases a partition's good blocks.
+
+    In two pieces: asked for all at once, flash_erase tries the whole device first, in vain where a
+    block is bad, and the kernel complains.
+    """
+    device = f"flash_erase -q /dev/mtd{number}"
+    size = f"$(cat /sys/class/mtd/mtd{number}/erasesize)"
+    return f"{device} 0 1 && {device} {size} {blocks - 1}"
+
+
 async def flash(on: Transport, number: int) -> Flash:
     """What the board tells of a partition."""
     names = " ".join(SHAPE)

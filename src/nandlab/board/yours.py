@@ -15,7 +15,7 @@ from pathlib import Path
 
 from nandlab.base.errors import UsageError
 from nandlab.board.crossbuild import Compiler
-from nandlab.board.flash import Flash, flash, is_erased
+from nandlab.board.flash import Flash, erase, flash, is_erased
 from nandlab.board.guard import Doubt, Mtd, Partition
 from nandlab.board.held import erasable, keep, leave, owner, take, unlock
 from nandlab.board.job import BoardLost
@@ -99,7 +99,8 @@ class Held:
     async def erased(self) -> None:
         """Erases the partition, if the guard lets it."""
         await self.before()
-        await self.on.call(f"flash_erase -q /dev/mtd{self.mtd.number} 0 0", limit_s=ERASE_S)
+        blocks = self.mtd.size // self.mtd.erasesize
+        await self.on.call(erase(self.mtd.number, blocks), limit_s=ERASE_S)
 
 
 def wanted(model: RemoteModel) -> Partition:

@@ -22,9 +22,6 @@ if TYPE_CHECKING:
     from nandlab.plan.trialspec import TrialSpec
     from nandlab.results.folder import RunFolder
 
-MEMBERS_MIN = 5
-"""Members of an ensemble, below which what a board that does not repeat says is in doubt."""
-
 
 def is_own(board: str | None) -> bool:
     """Whether ``--board`` names a file, and no board of the catalog."""
@@ -123,6 +120,8 @@ def tell_wear(study: Study, specs: Sequence[TrialSpec], chip: ChipModel) -> None
         f"{len(specs)} trials erase each block {erased} times{lasts} before what the loads erase",
         file=sys.stderr,
     )
+    from nandlab.results.record import MEMBERS_MIN
+
     if (members := len(study.members())) < MEMBERS_MIN:
         print(
             f"{members} members: a board's times do not repeat: give the study {MEMBERS_MIN} seeds",

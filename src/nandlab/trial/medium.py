@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from nandlab.board.flash import MODULE_THERE
+from nandlab.board.flash import MODULE_THERE, erase
 from nandlab.board.job import Step
 from nandlab.chip.simulated import chip_parameters, load_step
 from nandlab.plan.medium import MOUNTPOINT, Medium
@@ -17,7 +17,7 @@ def load(on: Medium, image: str | None = None) -> Step:
     image: the board's command that writes the chip's image to stdout; None: the chip is erased.
     """
     if on.own:
-        return Step("load", f"flash_erase -q /dev/mtd{on.mtd} 0 0", FORMAT_DEADLINE_S)
+        return Step("load", erase(on.mtd, on.partition_blocks), FORMAT_DEADLINE_S)
     parameters = chip_parameters(on.chip, on.partition_blocks, on.virtual.store_start, on.latency)
     parameters |= on.faults.parameters(on.seed)
     parameters |= {str(key): value for key, value in on.filesystem.chip_parameters.items()}

@@ -280,8 +280,7 @@ def kernel_log(spec: TrialSpec, record: JobRecord) -> list[str]:
     if log is None:
         return []
     harmless = re.compile("|".join(spec.filesystem.harmless_log) or r"(?!)")
-    # erasing a real partition, the kernel complains of each bad block that it has
-    since_s = (record.steps[0].end_ns if spec.own else record.steps[0].start_ns) / 1e9
+    since_s = record.steps[0].start_ns / 1e9
     found = []
     for line in printable(log.stdout).splitlines():
         level, _, rest = line.removeprefix("<").partition(">")

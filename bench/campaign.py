@@ -2,18 +2,23 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """What many workers gain, and what the coordinator costs.
 
-Measures, in one run: the same trials by one process and by two (the engine of ``run --on``), each
-with its board prepared before; the processor's time of the coordinator, and the bytes of batches
-and answers, by trial; the processor's time of trials of 1000 files that run their setup, and of the
-same from its saved state: JFFS2 and UBIFS, fresh and aged. ``--fleet N``: N trials on 100 workers
-that sleep instead of running a board, and leave and join at random. Coordinator, scheduler and
-workers are one process then: its memory has all of them, and whatever they compute takes from the
-same core.
+Measures, in one run: the same trials by one worker and by two (the engine of ``run --on``), and by
+two processes that run half of them each and know of nobody, which tells what this machine has to
+give; in turns, each process warm by a trial of each file system. The processor's time of the
+coordinator with Dask's scheduler, and the bytes of batches and answers, by trial. The processor's
+time of trials of 1000 files that run their setup, and of the same from its saved state: JFFS2 and
+UBIFS, fresh and aged.
+``--fleet N``: N trials on 100 workers that sleep instead of running a board, and leave and join at
+random. Coordinator, scheduler and workers are one process then: its memory has all of them, and
+whatever they compute takes from the same core.
 Needs: a board (the virtual one of catalog/boards), two idle cores. --members 0: the fleet alone.
-Costs: a boot if the board is not in the cache, 3 times 24 short trials, 4 times 3 longer ones; a
-fleet of 10,000 some four minutes with naps of 2 s. Four saved states stay in the cache.
+Costs: a boot if the board is not in the cache, 9 times 24 short trials, 4 times 3 longer ones: some
+eight minutes. A fleet of 10,000 takes four more with naps of 2 s. Four saved states stay in the
+cache.
 
-The last line is one JSON object. two_workers: time of one process by that of two.
+The last line is one JSON object. two_workers: median time of one worker by that of two.
+two_that_know_of_nobody: the same of the two processes. Both are good if other programs took little
+of the two processors, which each line tells.
 setup_state: processor time of the trials from saved states by that of the same with their setups.
 coordinator_share: its processor time for a trial, as a share of what one takes a worker.
 fleet_share_of_ideal: the naps of all trials, by the time that workers were there, from the run's
@@ -25,14 +30,18 @@ from __future__ import annotations
 import argparse
 import asyncio
 import json
+import multiprocessing
 import os
 import random
 import resource
 import sys
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from multiprocessing.synchronize import Barrier
 from pathlib import Path
+from statistics import median
 
 import dask
 from distributed import Client, LocalCluster, get_worker
@@ -77,13 +86,15 @@ NAP_S = 2.0
 """How long a stand-in of a board takes a trial."""
 FLEET = 100
 QUIET = {
-    **cluster.FEW_MESSAGES,
-    "distributed.worker.profile.enabled": False,
+    **cluster.QUIET,
     "distributed.admin.system-monitor.interval": "1h",
     "distributed.admin.tick.interval": "10s",
 }
 """Real workers watch themselves, each on a machine of its own: here 100 would on one core."""
 MIB = 1 << 20
+WARM_S = 300
+HALVES = "two processes, half each"
+WORKERS = {1: "one worker", 2: "two workers"}
 
 
 def planned(home: Path, members: int) -> tuple[study.Study, list[TrialSpec]]:
@@ -99,9 +110,10 @@ async def over(
     """Wall seconds and the coordinator's processor seconds of a run, its workers warm."""
     async with cluster.connected(Address(processes=processes)) as client:
         engine = await cluster.engine(client, board, specs[0].board, {})
-        warm = batch.batch(
-            specs[:1], [runner.key(specs[0], board)], "warm", batch.asked(board, specs[0].board, {})
-        )
+        first = one_of_each(specs)
+        keys = [runner.key(spec, board) for spec in first]
+        asked = batch.asked(board, specs[0].board, {})
+        warm = batch.batch(first, keys, "warm", asked)
         there = list(await client.nthreads())
         await client.gather(
             [client.submit(worker.work, warm, workers=[w], pure=False) for w in there]
@@ -111,37 +123,102 @@ async def over(
         return time.monotonic() - began, time.process_time() - used
 
 
-def speed(members: int) -> dict[str, float]:
+def one_of_each(specs: list[TrialSpec]) -> list[TrialSpec]:
+    """A trial of each file system: who has run these is warm."""
+    return list({spec.filesystem.name: spec for spec in specs}.values())
+
+
+def halves(specs: list[TrialSpec]) -> float:
+    """Wall seconds of two processes that run half of the trials each and know of nobody."""
+    context = multiprocessing.get_context("spawn")
+    warm = context.Barrier(3)
+    both = [context.Process(target=half, args=(specs[i::2], warm)) for i in range(2)]
+    for process in both:
+        process.start()
+    warm.wait(WARM_S)
+    began = time.monotonic()
+    for process in both:
+        process.join()
+    assert not any(process.exitcode for process in both)
+    return time.monotonic() - began
+
+
+def half(specs: list[TrialSpec], warm: Barrier) -> None:
+    board = open_board(specs[0].board)
+    for spec in one_of_each(specs):
+        asyncio.run(one.run(spec, board, "warm"))
+    warm.wait(WARM_S)
+    for spec in specs:
+        asyncio.run(one.run(spec, board, "campaign"))
+
+
+class Turns:
+    """Runs of the same trials in turns, by what ran them: wall seconds of each."""
+
+    def __init__(self) -> None:
+        self._took: dict[str, list[float]] = {}
+
+    @contextmanager
+    def counted(self, what: str) -> Iterator[list[float]]:
+        """Adds the seconds that are put into the list; prints them, and what other programs took.
+
+        These are counted from before the workers begin until they have ended.
+        """
+        seconds: list[float] = []
+        others = _busy_s() - _processor_s()
+        yield seconds
+        others = max(0.0, _busy_s() - _processor_s() - others)
+        self._took.setdefault(what, []).append(seconds[0])
+        print(f"{what}: {seconds[0]:.1f} s; other programs took {others:.1f} s", flush=True)
+
+    def median(self, what: str) -> float:
+        """The median of what these took; printed with the least and the most."""
+        took = self._took[what]
+        print(f"{what}: median of {len(took)}: {median(took):.1f} s, {min(took):.1f} to ", end="")
+        print(f"{max(took):.1f} s", flush=True)
+        return median(took)
+
+
+def speed(members: int, turns: int) -> dict[str, float]:
     """One process against two, in turns; and what the coordinator took."""
     with tempfile.TemporaryDirectory(prefix="nandlab-") as scratch:
         home = Path(scratch)
         read, specs = planned(home, members)
         board = open_board(specs[0].board)
         head = runner.head(read, specs, board)
-        took: dict[int, list[float]] = {1: [], 2: []}
-        used = 0.0
-        for turn, processes in enumerate((1, 2, 1)):
-            folder = RunFolder.create(home / f"{turn}", head)
-            wall, cpu = asyncio.run(over(processes, folder, specs, board))
-            took[processes].append(wall)
-            used += cpu
-            print(f"{processes} process: {wall:.1f} s, coordinator {cpu:.2f} s", flush=True)
-        alone = sum(took[1]) / 2
-        sent = len(
-            batch.batch(
-                specs[: cluster.BATCH_MAX],
-                [runner.key(s, board) for s in specs[: cluster.BATCH_MAX]],
-                "campaign",
-                batch.asked(board, specs[0].board, {}),
-            )
-        )
-        back = sum(len(t.model_dump_json()) for t in folder.trials())
+        took, used, ran = Turns(), 0.0, 0.0
+        for turn in range(turns):
+            with took.counted(HALVES) as seconds:
+                seconds.append(halves(specs))
+            for processes, what in WORKERS.items():
+                folder = RunFolder.create(home / f"{turn}-{processes}", head)
+                with took.counted(what) as seconds:
+                    wall, cpu = asyncio.run(over(processes, folder, specs, board))
+                    seconds.append(wall)
+                used += cpu
+                busy = sum(trial.host.seconds for trial in folder.trials() if trial.host)
+                ran += busy / processes
+                share = f"{busy / processes / wall:.1%}"
+                print(f"  workers ran trials {share} of it, coordinator {cpu:.2f} s", flush=True)
+        alone, two = (took.median(what) for what in WORKERS.values())
         return {
-            "two_workers": round(alone / took[2][0], 3),
-            "coordinator_share": round(used / 3 / alone, 4),
-            "bytes_sent_a_trial": sent // cluster.BATCH_MAX,
-            "bytes_back_a_trial": back // len(specs),
+            "two_workers": round(alone / two, 3),
+            "two_that_know_of_nobody": round(alone / took.median(HALVES), 3),
+            "coordinator_share": round(used / (2 * turns) / alone, 4),
+            **bytes_by_trial(specs, board, folder),
         }
+
+
+def bytes_by_trial(specs: list[TrialSpec], board: Board, folder: RunFolder) -> dict[str, float]:
+    """Of a whole batch and of the answers, uncompressed."""
+    most = specs[: cluster.BATCH_MAX]
+    keys = [runner.key(spec, board) for spec in most]
+    sent = batch.batch(most, keys, "campaign", batch.asked(board, most[0].board, {}))
+    back = sum(len(trial.model_dump_json()) for trial in folder.trials())
+    return {
+        "bytes_sent_a_trial": len(sent) // len(most),
+        "bytes_back_a_trial": back // len(specs),
+    }
 
 
 def setup_state() -> dict[str, float]:
@@ -279,6 +356,13 @@ def _processor_s() -> float:
     return sum(used.ru_utime + used.ru_stime for used in both)
 
 
+def _busy_s() -> float:
+    """Seconds of the processors that all programs took since the machine began."""
+    ticks = [int(n) for n in Path("/proc/stat").read_text().splitlines()[0].split()[1:9]]
+    idle = ticks[3] + ticks[4]
+    return (sum(ticks) - idle) / os.sysconf("SC_CLK_TCK")
+
+
 def _rss_mib() -> float:
     pages = int(Path("/proc/self/statm").read_text().split()[1])
     return pages * resource.getpagesize() / MIB
@@ -287,12 +371,13 @@ def _rss_mib() -> float:
 def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--members", type=int, default=12, help="trials of each file system")
+    parser.add_argument("--turns", type=int, default=3, help="runs by each number of workers")
     parser.add_argument("--fleet", type=int, default=0, metavar="TRIALS", help="sleepers too")
     parser.add_argument("--nap", type=float, default=NAP_S, metavar="S", help="a sleeper's trial")
     options = parser.parse_args()
     told: dict[str, float] = {}
     if options.members:
-        told = {**speed(options.members), **setup_state()}
+        told = {**speed(options.members, options.turns), **setup_state()}
     if options.fleet:
         told |= asyncio.run(fleet(options.fleet, options.nap))
     json.dump(told, sys.stdout)

@@ -58,7 +58,7 @@ def board(folder: Path, machine: Machine, module: str, content: bytes) -> QemuBo
     ko.write_bytes(content)
     (folder / "modules").mkdir()
     there = gathered(kernel, [*own, ko], folder / "modules")
-    image = initramfs(machine.kit, own_programs(tools), there)
+    image = initramfs(machine.kit, own_programs(tools, machine.model.of_arch), there)
     (folder / "initrd").write_bytes(image.bytes())
     (folder / "state").mkdir()
     made = replace(machine, initrd=folder / "initrd", modules=there)

@@ -5,11 +5,13 @@
 Measures: FFSMark on apf27's chip and on five chips that differ from it in latencies alone, on three
 file systems, fresh and aged; from the first chip's trials the times on the others are foretold.
 The error is predicted / run - 1, of each member's total and of the members' medians, which are what
-the command prints; beside it the largest error as a share of the change that was run.
+the command prints; beside it the largest error as a share of the change that was run. With
+--moments each seed begins at so many moments, and the errors are of each seed's medians.
 Needs: a board (the virtual one of catalog/boards).
-Costs: a boot if the board is not in the cache, then 12 trials a file system and member.
+Costs: a boot if the board is not in the cache, then 12 trials a file system, member and moment.
 
-The last line is one JSON object: the worst error of a total, fresh and aged, over all targets.
+The last line is one JSON object: the worst error of a total, fresh and aged, over all targets, and
+how far one seed's totals on apf27 are apart by the moment alone.
 """
 
 from __future__ import annotations
@@ -54,10 +56,12 @@ workloads = [{{ name = "ffsmark", files = 200, transactions = 400{more} }}]
 filesystems = [{filesystems}]
 chips = [{chips}]
 states = [{{ name = "fresh" }}, {{ name = "aged", valid = 0.5, invalid = 0.25 }}]
-ensemble = "paired"
+ensemble = "{ensemble}"
 seeds = [1, 2, 3]
-phase_offsets_ms = [0, 97, 193]
+phase_offsets_ms = {offsets}
 """
+PERIOD_MS = 512
+"""In which JFFS2's draw of its next block comes round: 128 ticks of the board's kernel."""
 FILESYSTEMS = {
     "jffs2": '{ name = "jffs2", compression = "none" }',
     "ubifs": '{ name = "ubifs", compression = "none" }',
@@ -76,6 +80,7 @@ class Error(NamedTuple):
     state: str
     target: str
     seed: int
+    offset_ms: float
     phase: str
     """Empty: the total."""
     here_ns: int
@@ -95,7 +100,9 @@ class Error(NamedTuple):
         return abs(self.predicted_ns - self.there_ns) / change if change else None
 
 
-def project(folder: Path, filesystems: Sequence[str], parameters: Sequence[str]) -> Path:
+def project(
+    folder: Path, filesystems: Sequence[str], parameters: Sequence[str], moments: int
+) -> Path:
     """A study with its chips beside it; parameters: NAME=VALUE of the load, as in TOML."""
     chips = folder / "catalog" / "chips"
     chips.mkdir(parents=True)
@@ -111,7 +118,9 @@ def project(folder: Path, filesystems: Sequence[str], parameters: Sequence[str])
     study = folder / "reprice.toml"
     more = "".join(f", {parameter}" for parameter in parameters)
     mounted = ", ".join(FILESYSTEMS[name] for name in filesystems)
-    study.write_text(STUDY.format(chips=named, filesystems=mounted, more=more))
+    offsets = [i * PERIOD_MS // moments for i in range(moments)] if moments > 1 else [0, 97, 193]
+    how = {"ensemble": "crossed" if moments > 1 else "paired", "offsets": offsets}
+    study.write_text(STUDY.format(chips=named, filesystems=mounted, more=more, **how))
     return study
 
 
@@ -133,18 +142,30 @@ def errors(trials: list[Trial]) -> Iterator[Error]:
             name, state = there.filesystem, there.state.name
             target = there.chip.part.removeprefix("apf27-")
             times = round(was), round(run), round(told)
-            yield Error(name, state, target, there.seed, phase, *times)
+            yield Error(name, state, target, there.seed, there.phase_offset_ms, phase, *times)
 
 
-def _member(trial: Trial) -> tuple[str, str, int]:
-    return trial.filesystem, trial.state.name, trial.seed
+def _member(trial: Trial) -> tuple[str, str, int, float]:
+    return trial.filesystem, trial.state.name, trial.seed, trial.phase_offset_ms
+
+
+def by_seed(every: Sequence[Error]) -> list[Error]:
+    """The medians of each seed's moments."""
+    of: dict[tuple[str, str, str, int, str], list[Error]] = {}
+    for e in every:
+        of.setdefault((*e[:4], e.phase), []).append(e)
+    found = []
+    for (filesystem, state, target, seed, phase), each in of.items():
+        here, there, told = (round(median(ns)) for ns in zip(*(e[6:9] for e in each), strict=True))
+        found.append(Error(filesystem, state, target, seed, 0, phase, here, there, told))
+    return found
 
 
 def row(found: Sequence[Error]) -> list[str]:
     """A line of the table: one file system, state and target."""
     first = found[0]
     totals = [e for e in found if not e.phase]
-    here, there, told = (median(t) for t in zip(*(e[5:] for e in totals), strict=True))
+    here, there, told = (median(t) for t in zip(*(e[6:] for e in totals), strict=True))
     worst = max(totals, key=lambda e: abs(e.error))
     phase = max((e for e in found if e.phase), key=lambda e: abs(e.error))
     return [
@@ -156,8 +177,21 @@ def row(found: Sequence[Error]) -> list[str]:
     ]
 
 
-def show(found: Sequence[Error]) -> None:
+def apart(found: Sequence[Error]) -> dict[str, float]:
+    """By state, greatest over least of one seed's totals on apf27, less 1."""
+    of: dict[tuple[str, str, int], list[int]] = {}
+    for e in found:
+        if not e.phase:
+            of.setdefault((e.filesystem, e.state, e.seed), []).append(e.here_ns)
+    worst: dict[str, float] = {}
+    for (_, state, _), ns in of.items():
+        worst[state] = max(worst.get(state, 0), round(max(ns) / min(ns) - 1, 5))
+    return worst
+
+
+def show(every: Sequence[Error]) -> None:
     """The table, then the worst errors as JSON."""
+    found = by_seed(every)
     for cells in (HEAD, ["---"] * len(HEAD)):
         print(f"| {' | '.join(cells)} |")
     for of in dict.fromkeys(e[:3] for e in found):
@@ -167,7 +201,7 @@ def show(found: Sequence[Error]) -> None:
         f"worst_{state}": round(max(abs(e.error) for e in totals if e.state == state), 5)
         for state in dict.fromkeys(e.state for e in totals)
     }
-    print(json.dumps(worst))
+    print(json.dumps(worst | {f"apart_{state}": by for state, by in apart(every).items()}))
 
 
 def keep(found: Sequence[Error], to: Path) -> None:
@@ -183,15 +217,17 @@ def main() -> None:
     parser.add_argument("--out", type=Path, help="keep the run here, and go on with it")
     parser.add_argument("--csv", type=Path, help="write all errors here, of each phase too")
     parser.add_argument("--members", type=int, default=3)
+    parser.add_argument("--moments", type=int, default=1, help="at which each seed begins")
     parser.add_argument("--jobs", type=int, default=2, help="boards at once")
     parser.add_argument("--filesystem", action="append", choices=FILESYSTEMS, help="default: all")
     parser.add_argument("--param", action="append", default=[], help="NAME=VALUE of the load")
     given = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="nandlab-") as made:
-        study = project(Path(made), given.filesystem or list(FILESYSTEMS), given.param)
+        of = given.filesystem or list(FILESYSTEMS)
+        study = project(Path(made), of, given.param, given.moments)
         out = given.out or Path(made) / "run"
         words = ["run", str(study), "--out", str(out)]
-        scale = ["--members", str(given.members), "--jobs", str(given.jobs)]
+        scale = ["--members", str(given.members * given.moments), "--jobs", str(given.jobs)]
         subprocess.run([sys.executable, "-m", "nandlab", *words, *scale], check=True)
         found = list(errors(list(RunFolder(out).trials())))
     show(found)

@@ -26,7 +26,7 @@ CROSS = "arm-linux-gnueabihf-"
 FLAVOUR = "armmp"
 MORE = ("libc6-dev-armhf-cross", "linux-kbuild-6.1")
 NO_BTF = "CONFIG_DEBUG_INFO_BTF_MODULES="
-NOT_NEEDED = ("qemu-system-x86", "gcc", "libc6-dev", "mtd-utils")
+NOT_NEEDED = ("mtd-utils",)
 
 
 @dataclass(frozen=True)

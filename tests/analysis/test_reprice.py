@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nandlab.analysis import reprice
-from nandlab.analysis.groups import group
+from nandlab.analysis.groups import Ensemble, group
 from nandlab.analysis.reprice import Part
 from nandlab.base.errors import UsageError
 from nandlab.base.paths import ROOT
@@ -144,6 +144,81 @@ def test_how_far_it_was_off_stands_beside_each_file_system(
     assert nandlab(monkeypatch, "reprice", folder, "--to", "omap3evm", "--json") == 0
     told = {t["off_max_seen"] for t in fits("reprice", capsys.readouterr().out)}
     assert told == {0.413, None}
+
+
+MOMENTS = [0.0, 64.0, 128.0, 192.0, 256.0, 320.0, 384.0, 448.0]
+
+
+def begun(seed: int, moment: float, ns: int, filesystem: str = "jffs2") -> Trial:
+    phases = [PHASES[0].model_copy(update={"ns": ns, "sync_ns": 0})]
+    made = trial(seed, phases, filesystem, phase_offset_ms=moment)
+    return made.model_copy(update={"id": f"{made.id}-{moment}"})
+
+
+def ensemble_of(*trials: Trial) -> Ensemble:
+    (setting,) = group(list(trials))
+    (found,) = setting.ensembles
+    return found
+
+
+def test_where_the_work_hangs_on_the_moment_a_range_alone_is_told() -> None:
+    """JFFS2's totals were up to 41 % off; UBIFS's are told as before."""
+    few = [begun(seed, 0, 10**9 + seed * 10**8) for seed in (1, 2, 3)]
+    of = reprice.foretold(ensemble_of(*few), part(t_r_ns=10**6))[-1]
+    assert not of.figure
+    assert of.ranged
+    assert of.ratio is None
+    assert of.off == 0.413
+    alone = reprice.foretold(ensemble_of(few[0]), part(t_r_ns=10**6))[-1]
+    assert not alone.ranged
+    ubifs = ensemble_of(*(begun(seed, 0, 10**9, "ubifs") for seed in (1, 2, 3)))
+    assert reprice.foretold(ubifs, part(t_r_ns=10**6))[-1].ratio is not None
+
+
+def test_the_median_of_a_seeds_moments_is_a_figure() -> None:
+    """Of each seed one moment of eight takes far longer; the seeds' own medians are told apart."""
+    each = [
+        begun(seed, moment, seed * 10**9 + (5 * 10**9 if moment == 64.0 * seed else 0))
+        for seed in (1, 2, 3)
+        for moment in MOMENTS
+    ]
+    of = reprice.foretold(ensemble_of(*each), part(t_r_ns=26_000))[-1]
+    assert of.measured.marks == (10**9, 2 * 10**9, 8 * 10**9)
+    assert of.predicted.median == 2 * 10**9 + 10**6  # 1,000 reads of 1 us more
+    assert of.ratio == pytest.approx(1.0005)
+    assert of.off == 0.0227
+    # one moment of one seed is missing: it failed, or was never run
+    assert not reprice.foretold(ensemble_of(*each[:-1]), part(t_r_ns=26_000))[-1].figure
+    failed = each[-1].model_copy(update={"status": "trial_failed", "error": "e"})
+    assert not reprice.evened(ensemble_of(*each[:-1], failed))
+
+
+def test_a_range_alone_is_printed_and_drawn(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder, chart = run(tmp_path, trial(1), trial(2)), tmp_path / "c.svg"
+    assert nandlab(monkeypatch, "reprice", folder, "--to", "omap3evm", "--chart", chart) == 0
+    out = capsys.readouterr().out
+    assert "So a range alone is told. Begin each seed at 8 moments for a figure" in out
+    assert nandlab(monkeypatch, "reprice", folder, "--to", "omap3evm", "--json") == 0
+    told = fits("reprice", capsys.readouterr().out)
+    assert {t["predicted_ns"]["median"] for t in told} == {None}
+    assert {t["ratio"] for t in told} == {None}
+    drawn = chart.read_text()
+    assert drawn.count('aria-roledescription="point"') == 1  # what was measured
+    assert drawn.count('aria-roledescription="rule mark"') == 2
+
+
+def test_the_medians_errors_are_the_largest_of_the_page() -> None:
+    page = (ROOT / "docs/reprice.md").read_text()
+    rows = [line.split("|") for line in page.splitlines() if line.count("|") == 8]
+    of = [r[4] for r in rows if r[1].strip() in {"fresh", "aged"} and "%," in r[4]]
+    each = [abs(float(word.strip(" %"))) for cell in of for word in cell.split(",")]
+    assert len(each) == 30
+    seen = reprice.errors_seen("jffs2")
+    assert seen is not None
+    assert seen.evened is not None
+    assert 100 * seen.evened.off == pytest.approx(max(each), abs=0.005)
 
 
 def test_the_errors_that_are_told_are_the_largest_of_the_page() -> None:

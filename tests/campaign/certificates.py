@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Certificates for tests of TLS, made by OpenSSL."""
+"""Certificates for tests of TLS."""
 
 from __future__ import annotations
 
-import subprocess
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
+
+import trustme
 
 
 def signed(folder: Path, *, days: int = 2) -> dict[str, Path]:
@@ -14,11 +16,16 @@ def signed(folder: Path, *, days: int = 2) -> dict[str, Path]:
     """
     folder.mkdir()
     files = {name: folder / f"{name}.pem" for name in ("ca", "cert", "key")}
-    new = ["-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes"]
-    _openssl(folder, "req", "-x509", *new, "-keyout", "ca.key", "-out", "ca.pem", "-subj", "/CN=ca")
-    _openssl(folder, "req", *new, "-keyout", "key.pem", "-out", "cert.csr", "-subj", "/CN=node")
-    by = ["-CA", "ca.pem", "-CAkey", "ca.key", "-CAcreateserial", "-days", str(days)]
-    _openssl(folder, "x509", "-req", "-in", "cert.csr", *by, "-out", "cert.pem")
+    authority = trustme.CA()
+    now = datetime.now(UTC)
+    node = authority.issue_cert(
+        common_name="node",
+        not_before=now - timedelta(days=abs(days) + 1),
+        not_after=now + timedelta(days=days),
+    )
+    authority.cert_pem.write_to_path(str(files["ca"]))
+    node.private_key_pem.write_to_path(str(files["key"]))
+    node.cert_chain_pems[0].write_to_path(str(files["cert"]))
     return files
 
 
@@ -27,7 +34,3 @@ def campaign(path: Path, scheduler: str, files: dict[str, Path]) -> str:
     told = "".join(f'{name} = "{file}"\n' for name, file in files.items())
     path.write_text(f'scheduler = "{scheduler}"\n[tls]\n{told}')
     return str(path)
-
-
-def _openssl(folder: Path, *words: str) -> None:
-    subprocess.run(["openssl", *words], cwd=folder, check=True, capture_output=True, timeout=60)

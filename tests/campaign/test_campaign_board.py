@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Shards, and workers of which one is killed, give the plain run on the virtual board."""
+"""Shards, and a run that loses scheduler and worker, give the plain run on the virtual board."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import json
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
@@ -54,43 +54,66 @@ def begun(
         process.communicate()
 
 
-def scheduler(place: Path, stack: ExitStack) -> str:
-    """Begins a scheduler on this machine; its address."""
-    file = place / "scheduler.json"
+def scheduler(file: Path, stack: ExitStack) -> tuple[subprocess.Popen[str], str]:
+    """Begins a scheduler on this machine, which is told in this file; and its address."""
     words = ["dask", "scheduler", "--host", "127.0.0.1", "--port", "0", "--no-dashboard"]
-    stack.enter_context(begun(place, *words, "--scheduler-file", str(file)))
+    words += ["--scheduler-file", str(file)]
+    process = stack.enter_context(begun(file.parent, *words))
     deadline = time.monotonic() + WAIT_S
     while not file.exists():
         assert time.monotonic() < deadline
         time.sleep(0.05)
-    return str(json.loads(file.read_text())["address"])
+    return process, str(json.loads(file.read_text())["address"])
 
 
-def with_one_killed(place: Path) -> list[str]:
-    """Runs the study over two workers, of which one is killed midway; the trials that ended."""
+WORKER = ["--no-nanny", "--nthreads", "1", "--memory-limit", "0", "--no-dashboard"]
+
+
+def told_while_it_runs(
+    run: subprocess.Popen[str], at_first_end: Callable[[], None]
+) -> tuple[list[str], list[str]]:
+    """The trials that a run tells to have ended, and the lines that it tells beside its events."""
     ended: list[str] = []
+    lines: list[str] = []
+    assert run.stderr is not None
+    for line in run.stderr:
+        told = json.loads(line) if line.startswith("{") else {}
+        if not told:
+            lines.append(line)
+        if told.get("event") == "trial_ends":
+            ended.append(told["trial"])
+            if len(ended) == 1:
+                at_first_end()
+    return ended, lines
+
+
+def with_one_killed(place: Path) -> None:
+    """Loses the scheduler midway, then goes on with two workers, of which one is killed midway."""
+    words = ["nandlab", "run", "spread.toml", "--out", "dask", "--anew", "--progress", "json"]
     with ExitStack() as stack:
-        there = scheduler(place, stack)
-        worker = ["dask", "worker", there, "--no-nanny", "--nthreads", "1", "--memory-limit", "0"]
-        worker += ["--no-dashboard"]
-        first, _ = (stack.enter_context(begun(place, *worker)) for _ in range(2))
-        words = ["nandlab", "run", "spread.toml", "--on", there, "--out", "dask", "--anew"]
-        words += ["--progress", "json"]
-        run = stack.enter_context(begun(place, *words, stderr=subprocess.PIPE))
-        assert run.stderr is not None
-        for line in run.stderr:
-            told = json.loads(line) if line.startswith("{") else {}
-            if told.get("event") == "trial_ends":
-                ended.append(told["trial"])
-                if len(ended) == 1:
-                    first.kill()
+        dask, there = scheduler(place / "lost.json", stack)
+        stack.enter_context(begun(place, "dask", "worker", there, *WORKER))
+        run = stack.enter_context(begun(place, *words, "--on", there, stderr=subprocess.PIPE))
+        before, lines = told_while_it_runs(run, dask.kill)
+        assert run.wait(WAIT_S) == 2
+        assert lines[-1].startswith("nandlab: the scheduler is gone; run again to go on"), lines
+    with ExitStack() as stack:
+        _, there = scheduler(place / "scheduler.json", stack)
+        first, _ = (
+            stack.enter_context(begun(place, "dask", "worker", there, *WORKER)) for _ in range(2)
+        )
+        run = stack.enter_context(begun(place, *words, "--on", there, stderr=subprocess.PIPE))
+        after, _ = told_while_it_runs(run, first.kill)
         assert run.wait(WAIT_S) == 0
         assert first.poll() == -9
-    return ended
+    assert 1 <= len(before) < TRIALS
+    assert len({*before, *after}) == len(before) + len(after) == TRIALS
 
 
 @pytest.mark.board
-def test_merged_shards_and_a_run_that_lost_a_worker_are_the_plain_run(tmp_path: Path) -> None:
+def test_merged_shards_and_a_run_that_lost_scheduler_and_worker_are_the_plain_run(
+    tmp_path: Path,
+) -> None:
     (tmp_path / "spread.toml").write_text(STUDY)
     quiet = ("--anew", "--progress", "none")
     nandlab(tmp_path, "run", "spread.toml", "--out", "plain", *quiet)
@@ -98,7 +121,6 @@ def test_merged_shards_and_a_run_that_lost_a_worker_are_the_plain_run(tmp_path: 
         nandlab(tmp_path, "run", "spread.toml", "--shard", f"{part}/2", "--out", part, *quiet)
         assert len(list((tmp_path / part / "trials").iterdir())) == TRIALS // 2
     assert f"{TRIALS} of {TRIALS} trials are done" in nandlab(tmp_path, "merge", "all", "1", "2")
-    ended = with_one_killed(tmp_path)
-    assert len(ended) == len(set(ended)) == TRIALS
+    with_one_killed(tmp_path)
     for whole in ("all", "dask"):
         assert "no difference" in nandlab(tmp_path, "compare", "plain", whole)

@@ -11,7 +11,7 @@ from distributed import Client, LocalCluster, get_worker
 from test_run import fake, read
 
 from nandlab.analysis.compare import compare
-from nandlab.base.errors import NandlabError, UsageError
+from nandlab.base.errors import UsageError
 from nandlab.board.fake import FakeBoard
 from nandlab.campaign import batch, cluster, worker
 from nandlab.campaign.worker import Lacking, work
@@ -116,7 +116,7 @@ def test_a_worker_that_cannot_keep_the_board_is_let_go(
     monkeypatch.setattr(worker, "_board", never)
     monkeypatch.setattr(cluster, "pack", lambda model, lock, file: file.write_bytes(b""))
     monkeypatch.setattr("nandlab.kit.packages.take_in", lambda file: None)
-    with pytest.raises(NandlabError, match="does not keep the board's packages"):
+    with pytest.raises(UsageError, match="does not keep the board's packages"):
         spread(tmp_path, specs)
 
 
@@ -175,9 +175,10 @@ def test_a_run_that_no_worker_can_do_ends_with_every_reason(
         raise OSError(28, "No space left on device", "/cache")
 
     monkeypatch.setattr(worker, "_board", full)
-    with pytest.raises(NandlabError, match="no worker is left") as raised:
+    with pytest.raises(UsageError, match="no worker is left") as raised:
         spread(tmp_path, specs)
     assert str(raised.value).count("No space left on device: '/cache'") == 2
+    assert str(raised.value).endswith("run again to go on: what has ended is kept")
 
 
 def test_workers_with_another_nandlab_board_or_program_run_nothing(
@@ -189,15 +190,15 @@ def test_workers_with_another_nandlab_board_or_program_run_nothing(
     monkeypatch.setattr(worker, "_board", lambda asked: board)
     with monkeypatch.context() as other:
         other.setattr(worker, "code", lambda: "other")
-        with pytest.raises(NandlabError, match="it has another nandlab"):
+        with pytest.raises(UsageError, match="it has another nandlab"):
             spread(tmp_path, specs)
     with monkeypatch.context() as other:
         other.setattr(worker, "_board", lambda asked: FakeBoard(key="another"))
-        with pytest.raises(NandlabError, match="its board is another"):
+        with pytest.raises(UsageError, match="its board is another"):
             spread(tmp_path, specs)
     with monkeypatch.context() as other:
         other.setattr(worker, "key", lambda spec, board: "another")
-        with pytest.raises(NandlabError, match="would be another there"):
+        with pytest.raises(UsageError, match="would be another there"):
             spread(tmp_path, specs)
     assert board.jobs == []
 

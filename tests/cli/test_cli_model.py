@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 from fitting import fits
-from flashsamples import chip
+from flashsamples import chip, damaged
 
 from nandlab.chip import image as chipimage
 from nandlab.cli.main import main
@@ -99,6 +99,22 @@ def test_a_dump_has_the_map_of_the_chip(
     told = capsys.readouterr()
     assert json.loads(told.out) == of_chip
     assert "if the file system was mounted when it was dumped" in told.err
+
+
+def test_a_file_of_holes_that_no_chip_could_hold_is_mapped_by_its_data(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    """A damaged header tells 256 GiB of it."""
+    dump = tmp_path / "dump"
+    dump.write_bytes(damaged("yaffs1", 7748).nanddump(64))
+    of = [dump, "--page", "512", "--oob", "16", "--erase-block", "16K", "--file", "0/d/a"]
+    assert nandlab(monkeypatch, "map", *of, "--json") == 0
+    (told,) = fits("model-map", capsys.readouterr().out)["files"]
+    assert told["size"] == 274_877_911_944
+    assert told["pages"] == []
+    assert nandlab(monkeypatch, "read", *of, "--chip", "nandsim-small") == 2
+    (line,) = capsys.readouterr().err.splitlines()
+    assert "--order sequential: the file is mostly holes, and has 67,108,866 pages" in line
 
 
 GEOMETRY = ["--page", "2048", "--erase-block", "128K", "--oob", "64"]

@@ -81,9 +81,10 @@ def both(tmp_path: Path, text: str) -> tuple[Seen, Seen, list[Any], dict[str, An
     return fio, run, theirs_told, json.loads((tmp_path / "ours.json").read_text())
 
 
-def log_of(tmp_path: Path) -> str:
-    """What strace saw of fio, for who must find out why it differs."""
-    return "fio's own calls:\n" + (tmp_path / "theirs.strace").read_text()
+def version() -> tuple[int, ...]:
+    """Of the fio that is installed."""
+    said = subprocess.run(["fio", "--version"], check=True, capture_output=True, text=True).stdout
+    return tuple(int(part) for part in re.findall(r"\d+", said)[:2])
 
 
 SAME = {
@@ -106,16 +107,13 @@ SAME = {
 @pytest.mark.parametrize("text", SAME.values(), ids=SAME)
 def test_the_same_calls_on_the_same_files(tmp_path: Path, text: str) -> None:
     fio, ours, told, said = both(tmp_path, text)
-    if fio.syncs != ours.syncs:
-        # on a loaded host fio was once seen to make one fsync less than in all its other runs
-        (tmp_path / "again").mkdir()
-        first = ours
-        fio, ours, told, said = both(tmp_path / "again", text)
-        assert ours == first, log_of(tmp_path)
+    if text == SAME["loops"] and version() < (3, 38):
+        # it was mended in fio 3.38: what end_fsync had synced was synced once more in the next loop
+        fio.syncs["fsync"] -= 1
     assert ours.moved == fio.moved
     if "io_size=64k" not in text:  # which blocks come twice is drawn
         assert ours.places == fio.places
-    assert ours.syncs == fio.syncs, log_of(tmp_path)
+    assert ours.syncs == fio.syncs
     assert ours.sizes == fio.sizes
     totals = {
         way: sum(n for name, n in said["operations"].items() if re.search(rf"{way}(_sync)?$", name))

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from nandlab.base.errors import UsageError
 from nandlab.model import reads
-from nandlab.model.fragments import calls, file_map
+from nandlab.model.fragments import Pages, calls, file_map
 from nandlab.model.reads import PageBuffer, Pieces, Read
 from nandlab.onflash.jffs2 import Dropped
 from nandlab.onflash.layout import Layout, Piece
@@ -86,6 +86,32 @@ def test_the_map_knows_what_it_does_not_know() -> None:
     assert all(r.known for r in file_map(of, FILE, [of_another]).rows)
     assert all(r.known for r in file_map(of, FILE, [Dropped(0, 40, "torn", "dirent")]).rows)
     assert not any(r.known for r in file_map(of, FILE, [Dropped(0, 4, "not a node", "")]).rows)
+
+
+def test_of_a_file_that_is_mostly_holes_the_data_is_told() -> None:
+    """A size of 2^50 may be a damaged node's, or a sparse file's: neither takes memory for it."""
+    far = 1 << 49
+    of = layout(piece(0, 100, 68), piece(far, 8192, 4096), size=1 << 50)
+    lost = Dropped(0, 100, "torn", "inode", FILE, 1 << 30, far)
+    found = file_map(of, FILE, [lost])
+    page = far // 4096
+    assert [(r.page, r.known) for r in found.rows] == [(0, True), (page, False), (page + 1, False)]
+    assert [r.in_sequence for r in found.rows] == [1, None, None]
+    assert found.unknown == far // 4096
+    known = file_map(of, FILE)
+    assert [r.in_sequence for r in known.rows] == [1, None, 4]  # after a hole that is not listed
+    assert known.unknown == 0
+    small = layout(piece(0, 100, 68), size=4096 * 4096)
+    assert len(file_map(small, FILE).rows) == 4096
+
+
+@given(st.lists(st.tuples(st.integers(0, 60), st.integers(0, 60)), max_size=9))
+def test_stretches_of_pages_are_the_pages_in_them(ends: list[tuple[int, int]]) -> None:
+    stretches = [range(*pair) for pair in ends]
+    every = {page for each in stretches for page in each}
+    found = Pages.of(stretches)
+    assert {page for page in range(-1, 70) if page in found} == every
+    assert len(found) == len(every)
 
 
 def test_a_file_written_in_order_gains_nothing_from_being_rewritten() -> None:

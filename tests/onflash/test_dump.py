@@ -7,6 +7,7 @@ import random
 import struct
 from pathlib import Path
 
+import numpy as np
 import pytest
 from flashsamples import BLOCKS, chip
 from hypothesis import HealthCheck, given, settings
@@ -109,6 +110,23 @@ def test_a_dump_of_each_file_system_has_what_the_chip_has(tmp_path: Path, layout
         # where half a block is erased, blocks may as well be half as large: no page moves
         assert other == shape._replace(erase_block=g.erasesize // 2)
         assert sorted(wrong.pieces) == sorted(found.pieces)
+
+
+@pytest.mark.parametrize("page", [256, 1024, 2048, 4096])
+def test_ubifs_tells_its_pages_though_a_dump_has_no_spare_areas(tmp_path: Path, page: int) -> None:
+    image = chip("ubifs")
+    g = image.geometry
+    cells = np.frombuffer(image.nanddump(BLOCKS["ubifs"]), np.uint8)
+    bare = cells.reshape(-1, g.writesize + g.oobsize)[:, : g.writesize].tobytes()
+    path = as_file(tmp_path / "bare", bare)
+    right, dropped = read(
+        path, Asked(None, None, Shape(g.writesize, g.erasesize, 0)), tolerant=True
+    )
+    of_chip = decode(Partition(image, BLOCKS["ubifs"]), "ubifs")
+    assert (right.pieces, dropped) == (of_chip.pieces, [])
+    says = f"superblock tells of pages of {g.writesize} bytes, not {page}"
+    with pytest.raises(UsageError, match=says):
+        read(path, Asked(None, None, Shape(page, g.erasesize, 0)), tolerant=True)
 
 
 def others(shape: Shape) -> list[Shape]:

@@ -7,6 +7,7 @@ import os
 import random
 import resource
 import time
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -86,6 +87,7 @@ def one(path: Path, seed: int) -> int:
 
 def sample(path: Path, seed: int) -> bool:
     """Whether a damaged chip of the board's is mapped."""
+    began = time.process_time()
     layout = sorted(BLOCKS)[seed % len(BLOCKS)]
     g = chip(layout).geometry
     shape = geometry(Shape(g.writesize, g.erasesize, g.oobsize), random.Random(seed))
@@ -99,16 +101,33 @@ def sample(path: Path, seed: int) -> bool:
         return False
     except ValueError:
         return False  # the damage was past the partition
+    finally:
+        assert time.process_time() - began < SECONDS_MAX
     return True
 
 
-@pytest.mark.parametrize("seed", range(SHORT))
+@pytest.fixture
+def little_memory() -> Iterator[None]:
+    """What takes more fails at once, with its seed."""
+    had = resource.getrlimit(resource.RLIMIT_AS)
+    resource.setrlimit(resource.RLIMIT_AS, (4 * MEMORY_MAX_KIB << 10, had[1]))
+    yield
+    resource.setrlimit(resource.RLIMIT_AS, had)
+
+
+FOUND = (7748,)
+"""A damaged chip with a file of 256 GiB, nearly all holes, of which each page took its row."""
+
+
+@pytest.mark.usefixtures("little_memory")
+@pytest.mark.parametrize("seed", [*range(SHORT), *FOUND])
 def test_a_spoilt_dump_is_refused_or_known_in_part(tmp_path: Path, seed: int) -> None:
     one(tmp_path / "dump", seed)
     sample(tmp_path / "chip", seed)
 
 
 @pytest.mark.long
+@pytest.mark.usefixtures("little_memory")
 @pytest.mark.timeout(LONG_S + 600)
 def test_spoilt_dumps_for_minutes(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """NANDLAB_FUZZ_S seconds; a failure's seed runs alone by the test above it."""

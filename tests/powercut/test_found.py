@@ -11,7 +11,7 @@ import pytest
 
 from nandlab.base.errors import NandlabError, UsageError
 from nandlab.board.job import BoardLost
-from nandlab.powercut import campaign, found, loads, sample
+from nandlab.powercut import campaign, found, judged, loads, sample
 from nandlab.powercut.job import Points
 from nandlab.report import powercuts
 
@@ -106,7 +106,36 @@ def test_a_sample_is_drawn_from_the_points_that_were_tried(tmp_path: Path) -> No
 def test_a_point_agrees_if_nobody_contradicts(
     alone_held: bool, host_agrees: bool | None, agreed: bool
 ) -> None:
-    assert sample.Again("x", "0:before:1", True, alone_held, "", host_agrees).agreed == agreed
+    assert judged.Again("x", "0:before:1", True, alone_held, "", host_agrees).agreed == agreed
+
+
+def test_a_load_that_contradicts_its_oracle_without_a_cut_is_told(tmp_path: Path) -> None:
+    one = told("x", "..L", ".. ", finding("lost", "2:before:1"))
+    result = found.read(folder(tmp_path, [one, told("y", ".L.", ".. ")]))
+    assert {n: (c.count, c.load, c.point) for n, c in result.classes.items()} == {
+        "the load contradicts its oracle": (1, "x", "2:before:1"),
+        "lost": (1, "x", "2:before:1"),
+    }
+    assert "nothing was cut" in "\n".join(found.lines(result))
+
+
+def test_checkers_that_disagree_are_a_finding_of_its_own(tmp_path: Path) -> None:
+    out = folder(tmp_path, [told("x", "...", ".. ")])
+    kept = judged.Kept(tmp_path / "sample-1.jsonl")
+    kept.add(judged.Again("x", "0:before:1", True, True, "holds", True))
+    kept.add(judged.Again("x", "1:subset:1", True, True, "y: is not there", False))
+    kept.add(judged.Again("x", "1:before:1", True, False, "unread", None))
+    with kept.path.open("a") as file:
+        file.write('{"load": "cut sho')
+    result = found.read(out)
+    assert {n: (c.count, c.point, c.what) for n, c in result.classes.items()} == {
+        "checkers disagree": (1, "1:subset:1", "board: it holds; host: y: is not there"),
+        "another verdict alone": (1, "1:before:1", "alone it does not hold"),
+    }
+    assert len(result.faults) == 2
+    again = judged.Kept(kept.path)
+    again.add(judged.Again("x", "2:before:1", True, True, "holds", True))
+    assert len(judged.Kept(kept.path).every) == 4
 
 
 def test_a_folder_of_something_else_is_refused(tmp_path: Path) -> None:

@@ -11,8 +11,10 @@ no result, and is never ranked with one.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from statistics import median
 from typing import Any
 
 from nandlab.analysis import totals
@@ -160,6 +162,10 @@ def _sum(parts: Sequence[float | None]) -> float | None:
     return sum(known) if known and len(known) == len(parts) else None
 
 
+FIGURE_OFF_MAX = 0.03
+"""The most that totals may have been off where parts were run, for a figure; else a range alone."""
+
+
 @dataclass(frozen=True)
 class Foretold:
     """A time of an ensemble, measured here and foretold for another part, ns."""
@@ -168,13 +174,28 @@ class Foretold:
     """A phase's name; empty: all that count."""
     measured: Spread
     predicted: Spread
+    """The median of each is that of the seeds, each seed's being that of its moments."""
     off: float | None
     """By which share a total of the file system was off, at most, where parts were run; None:
     nobody ran them."""
 
     @property
+    def figure(self) -> bool:
+        """Whether a figure is foretold, and not only where it will lie."""
+        return self.off is None or self.off <= FIGURE_OFF_MAX
+
+    @property
+    def ranged(self) -> bool:
+        """Whether there is a range at least."""
+        return self.figure or self.measured.n > 1
+
+    @property
     def ratio(self) -> float | None:
-        """The medians' quotient; None where nothing was measured."""
+        """The medians' quotient; None where nothing was measured, or no figure is foretold."""
+        return self._quotient if self.figure else None
+
+    @property
+    def _quotient(self) -> float | None:
         here = self.measured.median
         return self.predicted.median / here if here else None
 
@@ -185,7 +206,7 @@ class Foretold:
             return "one trial: no range is known"
         if not self.measured.told_apart(self.predicted):
             return "within the members' range"
-        small = self.ratio is not None and abs(self.ratio - 1) < (self.off or 0)
+        small = self._quotient is not None and abs(self._quotient - 1) < (self.off or 0)
         return "smaller than the errors seen" if small else ""
 
 
@@ -197,20 +218,55 @@ def errors_seen(filesystem: str) -> Repriced | None:
         return None  # a run of another time's catalog
 
 
+def evened(ensemble: Ensemble) -> bool:
+    """Whether each seed began at so many moments that what hangs on the moment evens out."""
+    seen = errors_seen(ensemble.first.filesystem)
+    if seen is None or seen.evened is None or not ensemble.ok:
+        return False
+    return min(len(of) for of in _moments(ensemble).values()) >= seen.evened.moments
+
+
+def off(ensemble: Ensemble) -> float | None:
+    """By which share totals were off, at most, of ensembles like this; None: nobody ran them."""
+    seen = errors_seen(ensemble.first.filesystem)
+    if seen is None:
+        return None
+    return seen.evened.off if seen.evened and evened(ensemble) else seen.off
+
+
+def _moments(ensemble: Ensemble) -> dict[int, dict[float, Trial]]:
+    """By seed, the trials that ended well by the moment at which they began."""
+    found: dict[int, dict[float, Trial]] = {}
+    for trial in ensemble.ok:
+        found.setdefault(trial.seed, {})[trial.phase_offset_ms] = trial
+    return found
+
+
+def _spread(ensemble: Ensemble, figure: Callable[[Trial], float | None]) -> Spread | None:
+    """All members' range, and the median of the seeds' medians."""
+    found = spread(figure(t) for t in ensemble.ok)
+    if found is None:
+        return None
+    each = (spread(map(figure, of.values())) for of in _moments(ensemble).values())
+    return replace(found, median=median(one.median for one in each if one))
+
+
+def _here(trial: Trial, phase: str) -> float | None:
+    return totals.total_ns(trial, phase) if phase else measured_ns(trial)
+
+
+def _there(trial: Trial, phase: str, part: Part) -> float | None:
+    return phase_ns(trial, phase, part) if phase else total_ns(trial, part)
+
+
 def foretold(ensemble: Ensemble, part: Part) -> list[Foretold]:
     """Each phase that counts, then their sum; a time that is not known is left out."""
     if not ensemble.ok:
         return []
-    seen = errors_seen(ensemble.first.filesystem)
-    off = seen.off if seen else None
-    found = []
+    found, seen = [], off(ensemble)
     for name in [*totals.timed(ensemble.first), ""]:
-        if name:
-            here = spread(totals.total_ns(t, name) for t in ensemble.ok)
-            there = spread(phase_ns(t, name, part) for t in ensemble.ok)
-        else:
-            here = spread(measured_ns(t) for t in ensemble.ok)
-            there = spread(total_ns(t, part) for t in ensemble.ok)
+        here = _spread(ensemble, partial(_here, phase=name))
+        there = _spread(ensemble, partial(_there, phase=name, part=part))
         if here is not None and there is not None:
-            found.append(Foretold(name, here, there, off))
+            found.append(Foretold(name, here, there, seen))
     return found

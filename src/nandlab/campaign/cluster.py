@@ -24,7 +24,7 @@ from distributed import Client, LocalCluster, Security
 from distributed.client import FutureCancelledError
 from distributed.scheduler import KilledWorker
 
-from nandlab.base.errors import NandlabError, UsageError
+from nandlab.base.errors import UsageError
 from nandlab.board.job import Board
 from nandlab.campaign.address import Address
 from nandlab.campaign.batch import Answer, BoardAsked, asked, batch
@@ -47,8 +47,16 @@ towards the end, and all workers end at about one time."""
 AHEAD = 2
 """Batches under way for each of the workers' threads: one that runs, and one that waits there."""
 CONNECT_S = 10
-FEW_MESSAGES = {"distributed.admin.low-level-log-length": 10}
-"""Dask keeps the last 1000 messages to each worker, for developers: here each is a whole batch."""
+QUIET = {
+    "distributed.admin.low-level-log-length": 10,
+    "distributed.admin.system-monitor.interval": "5s",
+    "distributed.admin.tick.interval": "500ms",
+    "distributed.worker.profile.enabled": False,
+}
+"""Dask watches itself for developers. It keeps the last 1000 messages to each worker, and here each
+is a whole batch. Its clocks and its profile of workers, which wait for QEMU, take a tenth of a core
+from two workers and their scheduler."""
+GO_ON = "run again to go on: what has ended is kept"
 BELIEVED = "with TLS, both sides must have certificates of one authority that have not expired"
 PACE_S = 0.5
 """How often the workers are counted, at most."""
@@ -119,7 +127,7 @@ class Cluster:
             threads = sum(n for by, n in there.items() if by not in self._unfit)
             if not threads and self._unfit:
                 why = "; ".join(f"{by}: {why}" for by, why in self._unfit.items())
-                raise NandlabError(f"no worker is left that can run the trials: {why}")
+                raise UsageError(f"no worker is left that can run the trials: {why}; {GO_ON}")
             if not threads and self._counted[1]:
                 _tell("no worker is there; waiting for one")
             self._counted = now, threads
@@ -166,15 +174,16 @@ class Cluster:
             future.release()
         except KilledWorker:
             names = ", ".join(spec.id for spec in specs)
-            raise NandlabError(
-                f"worker after worker was lost with these trials: {names}; run them alone to see "
-                "why, by `nandlab run` on one machine"
+            raise UsageError(
+                f"worker after worker was lost with these trials: {names}; to see why, run them on "
+                "one machine, by the same command without --on"
             ) from None
         except FutureCancelledError:
-            raise NandlabError("the scheduler is gone; run again to go on") from None
+            raise UsageError(f"the scheduler is gone; {GO_ON}") from None
         except Exception as e:  # whatever a worker could not do, such as import nandlab
             line = " ".join(str(e).split())
-            raise NandlabError(f"a worker could not take trials: {type(e).__name__}: {line}") from e
+            why = f"{type(e).__name__}: {line}"
+            raise UsageError(f"a worker could not take trials: {why}; {GO_ON}") from e
         return Answer.model_validate_json(told), brought
 
     async def _send_board(self) -> None:
@@ -245,7 +254,7 @@ async def connected(address: Address) -> AsyncIterator[Client]:
     UsageError if no scheduler answers.
     """
     logging.getLogger("distributed").setLevel(logging.CRITICAL)
-    dask.config.set(FEW_MESSAGES)
+    dask.config.set(QUIET)
     if address.processes:
         async with (
             LocalCluster(

@@ -211,6 +211,15 @@ class Wear(Strict):
         return math.ceil(each * chip_blocks / 1024)
 
 
+class Evened(Strict):
+    """Of a file system whose work hangs on the moment at which it begins: how many even it out."""
+
+    moments: int = Field(ge=2, description="phase offsets that each seed was run at")
+    off: float = Field(
+        gt=0, lt=1, description="largest error of a seed's median over them that was seen: a share"
+    )
+
+
 class Repriced(Strict):
     """How far times that were foretold for other parts were off, once these were run."""
 
@@ -219,6 +228,9 @@ class Repriced(Strict):
         min_length=1, description="in a clause: what it does otherwise on another part"
     )
     source: str = Field(description="where each of the errors is to be read")
+    evened: Evened | None = Field(
+        default=None, description="if more moments of a seed even its work out; absent: not tried"
+    )
 
 
 class Names(Strict):

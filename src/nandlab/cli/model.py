@@ -27,7 +27,7 @@ from nandlab.cli.flashfile import (
 
 if TYPE_CHECKING:
     from nandlab.model.fragments import FileMap
-    from nandlab.model.reads import Call, FirstOpen
+    from nandlab.model.reads import Call, FirstOpen, Pieces
     from nandlab.onflash.jffs2 import Dropped
     from nandlab.onflash.layout import Layout
 
@@ -259,7 +259,7 @@ def read(  # noqa: PLR0913, PLR0917 - the command line's own options
     if rewritten:
         pieces = anew.pieces(layout, owner)
         layout = pieces.layout
-    pages = _order(order, image, pieces.pages, owner)
+    pages = _order(order, image, pieces, owner)
     t_page, instruction_ns = _costs(chip, board, layout)
     state = State(layout, mounted=mounted)
     opened = state.first_open(owner)
@@ -334,12 +334,18 @@ def _sum(told: list[dict[str, int | None]], key: str) -> int:
     return sum(one[key] or 0 for one in told)
 
 
-def _order(order: str, image: Path, pages: int, owner: int) -> list[int]:
+def _order(order: str, image: Path, of: Pieces, owner: int) -> list[int]:
     from random import Random
 
     from nandlab.model.walk import pages_read
     from nandlab.trace.folder import CHIP_IMAGE, TraceFolder
 
+    pages = of.pages
+    if not Path(order).is_dir() and len(of.listed) < pages:
+        raise UsageError(
+            f"--order {order}: the file is mostly holes, and has {pages:,} pages: give a trace's "
+            "folder, of calls that read it"
+        )
     if order == "sequential":
         return list(range(pages))
     kind, colon, seed = order.partition(":")

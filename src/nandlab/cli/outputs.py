@@ -310,6 +310,14 @@ class Marks(Strict):
     max: Number
 
 
+class Foretold(Strict):
+    """A figure that is foretold over an ensemble, ns."""
+
+    min: Number
+    median: Number | None = Field(description="null: a range alone is told")
+    max: Number
+
+
 class Repriced(Strict):
     """A time on another part, foretold."""
 
@@ -319,7 +327,7 @@ class Repriced(Strict):
     part: str
     phase: str | None = Field(description="null: all timed phases")
     measured_ns: Marks
-    predicted_ns: Marks
+    predicted_ns: Foretold | None = Field(description="null: not even a range is told")
     trials: int
     ratio: float | None
     doubt: str | None

@@ -3,8 +3,9 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections import Counter
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Container, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -13,6 +14,33 @@ from nandlab.model.every import State, reader_of
 from nandlab.model.reads import PAGE, Call, Pieces
 from nandlab.onflash.jffs2 import Dropped
 from nandlab.onflash.layout import Layout
+
+
+@dataclass(frozen=True)
+class Pages(Container[int]):
+    """Pages of a file, as stretches in order that do not touch: a stretch may be of any length."""
+
+    stretches: Sequence[range]
+
+    @classmethod
+    def of(cls, stretches: Iterable[range]) -> Pages:
+        """All pages that lie in any of them."""
+        found: list[range] = []
+        for each in sorted(stretches, key=lambda r: r.start):
+            if found and each.start <= found[-1].stop:
+                found[-1] = range(found[-1].start, max(found[-1].stop, each.stop))
+            elif each:
+                found.append(each)
+        return cls(found)
+
+    def __contains__(self, page: object) -> bool:
+        if not isinstance(page, int):
+            return False
+        at = bisect_right(self.stretches, page, key=lambda each: each.start) - 1
+        return at >= 0 and page in self.stretches[at]
+
+    def __len__(self) -> int:
+        return sum(len(each) for each in self.stretches)
 
 
 class PageRow(NamedTuple):
@@ -40,6 +68,9 @@ class FileMap:
     path: str
     size: int
     rows: list[PageRow]
+    """Of its pages; of a file that is mostly holes (:attr:`Pieces.listed`), those of data."""
+    unknown: int
+    """Pages that are not known."""
     live_bytes: int
     """Stored bytes of nodes that the file needs, headers included."""
     dead_bytes: int | None
@@ -52,11 +83,6 @@ class FileMap:
     def mean(self) -> float | None:
         """Mean N in sequence, of the pages that are known and stored; None: none is."""
         return _mean([n for r in self.rows if r.nodes and (n := r.in_sequence) is not None])
-
-    @property
-    def unknown(self) -> int:
-        """Pages that are not known."""
-        return sum(not r.known for r in self.rows)
 
     def distribution(self) -> dict[int, int]:
         """Pages by N in sequence."""
@@ -91,47 +117,41 @@ def calls(
 def file_map(layout: Layout, owner: int, dropped: Sequence[Dropped] = ()) -> FileMap:
     """The map of a regular file; UsageError where its file system's reads are not modelled."""
     pieces = Pieces(layout, owner)
-    pages = range(pieces.pages)
+    pages = pieces.listed
     alone = calls(layout, pieces, pages, carry=False)
     in_turn = calls(layout, pieces, pages)
     unknown = unknown_pages(pieces, owner, dropped)
-    rows = [
-        PageRow(
-            a.page,
-            len(a.pieces),
-            a.flash,
-            None if a.page in unknown or a.page - 1 in unknown else len(b.flash),
-            a.page not in unknown,
-        )
-        for a, b in zip(alone, in_turn, strict=True)
-    ]
+    rows, before = [], -1
+    for a, b in zip(alone, in_turn, strict=True):
+        told = a.page - 1 == before and a.page - 1 not in unknown and a.page not in unknown
+        n = len(b.flash) if told else None
+        rows.append(PageRow(a.page, len(a.pieces), a.flash, n, a.page not in unknown))
+        before = a.page
     stored = {piece.at: piece.stored for piece in layout.pieces_of.get(owner, [])}
     header = reader_of(layout.filesystem).header
     return FileMap(
         layout.paths.get(owner, f"inode {owner}"),
         pieces.size,
         rows,
+        len(unknown),
         sum(header + count for count in stored.values()),
         None if layout.dead is None else layout.dead.get(owner, 0),
         _if_rewritten(layout, owner, unknown),
     )
 
 
-def unknown_pages(pieces: Pieces, owner: int, dropped: Sequence[Dropped]) -> Collection[int]:
+def unknown_pages(pieces: Pieces, owner: int, dropped: Sequence[Dropped]) -> Pages:
     """Pages of which a node that could not be read, or is not there, may hold a part."""
     size = max(1, pieces.size)
     mine = [d for d in dropped if d.may_hold(owner, 0, size)]
     if any(not d.number for d in mine):
-        return range(pieces.pages)
-    return {
-        page
-        for d in mine
-        for page in range(d.offset // PAGE, -(-min(size, d.offset + d.plain) // PAGE))
-    }
+        return Pages.of([range(pieces.pages)])
+    ends = (-(-min(size, d.offset + d.plain) // PAGE) for d in mine)
+    return Pages.of(range(d.offset // PAGE, end) for d, end in zip(mine, ends, strict=True))
 
 
-def _if_rewritten(layout: Layout, owner: int, unknown: Collection[int]) -> float | None:
+def _if_rewritten(layout: Layout, owner: int, unknown: Pages) -> float | None:
     """Mean N in sequence of the file written anew."""
     pieces = rewritten.pieces(layout, owner, unknown)
-    each = calls(pieces.layout, pieces, range(pieces.pages))
+    each = calls(pieces.layout, pieces, pieces.listed)
     return _mean([len(c.flash) for c in each if c.pieces and c.page not in unknown])

@@ -15,10 +15,13 @@ from typing import NamedTuple
 from nandlab.base.errors import UsageError
 from nandlab.model import unpack
 from nandlab.model.unpack import Tokens
-from nandlab.onflash.layout import Layout, Piece
+from nandlab.onflash.layout import HOLE, Layout, Piece
 
 PAGE = 4096
 """Bytes of a page of the page cache."""
+LISTED, LISTED_PER_PIECE = 4096, 8
+"""Pages of a file of which all are told of, holes too; for each piece, so many more. A file may be
+far larger than its chip, and so may the size in a damaged node be."""
 
 
 class Read(NamedTuple):
@@ -91,6 +94,20 @@ class Pieces:
     def pages(self) -> int:
         """Pages of the file, the last one perhaps not full."""
         return -(-self.size // PAGE)
+
+    @property
+    def listed(self) -> Sequence[int]:
+        """The pages to tell of, in order: all, or of a file that is mostly holes, those of data."""
+        if self.pages <= LISTED + LISTED_PER_PIECE * len(self._all):
+            return range(self.pages)
+        held = (p for p in self._all if p.packing != HOLE)
+        return sorted(
+            {
+                page
+                for p in held
+                for page in range(p.offset // PAGE, -(-min(p.offset + p.bytes, self.size) // PAGE))
+            }
+        )
 
     def tokens(self, piece: Piece) -> Tokens | None:
         """Those of a compressed node; None: of this compressor they are not known.

@@ -10,7 +10,7 @@ YAFFS2 are pages of the flash, wherever they lie, so nothing changes there.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterator
+from collections.abc import Container, Iterator
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -50,7 +50,7 @@ class Anew(Pieces):
         return found or None
 
 
-def pieces(of: Layout, owner: int, leave_out: Collection[int] = ()) -> Pieces:
+def pieces(of: Layout, owner: int, leave_out: Container[int] = ()) -> Pieces:
     """The file alone, from the first byte of the partition on; pages are left out that hold
     nothing, or are named."""
     old = Pieces(of, owner)
@@ -70,8 +70,8 @@ def _seen(of: Pieces, page: int) -> list[tuple[int, Piece]]:
     return [(min(p.offset + p.bytes, end) - max(p.offset, begin), p) for p in held]
 
 
-def _pages(of: Pieces, leave_out: Collection[int]) -> Iterator[_Page]:
-    for page in range(of.pages):
+def _pages(of: Pieces, leave_out: Container[int]) -> Iterator[_Page]:
+    for page in of.listed:
         seen = _seen(of, page)
         if not seen or page in leave_out:
             continue

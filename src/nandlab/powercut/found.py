@@ -11,10 +11,13 @@ from pathlib import Path
 from typing import Any
 
 from nandlab.base.errors import UsageError
+from nandlab.powercut import judged
 from nandlab.results.cuts import Cuts
 
 FAULTS = "faultcheck"
 """The board's program of faults."""
+CONTRADICTED = "the load contradicts its oracle"
+HELD = "."
 ERRORS = ("unmountable", "unreadable", "not writable")
 UNSTABLE = " (unstable cells)"
 TOLD = " (an error of a page that cannot be read)"
@@ -99,6 +102,9 @@ def read(out: Path) -> Found:
         found.cpu_s += told["cpu_s"]
         for load in told["loads"]:
             _add(found, load)
+    for one, name, what in judged.findings(out):
+        point = {"class": name, "count": 1, "first": one.point, "what": what}
+        _count(found, one.load, point)
     return found
 
 
@@ -134,6 +140,7 @@ def _add(found: Found, load: dict[str, Any]) -> None:
         _count(found, title, told)
     if "operations" not in load:
         return
+    _contradicted(found, load)
     found.recorded[title] = load["operations"]
     found.kinds[title] = load["kinds"]
     found.recordings.setdefault(title, set()).add(load.get("recording", ""))
@@ -143,6 +150,18 @@ def _add(found: Found, load: dict[str, Any]) -> None:
     found.cut[title] = sum(
         any(letters[k] != " " for letters in mine.values()) for k in range(load["operations"])
     )
+
+
+def _contradicted(found: Found, load: dict[str, Any]) -> None:
+    """A class of its own where a load that no cut disturbs does not leave what its oracle says."""
+    whole = load["operations"]
+    letter = load["outcomes"].get("before", "")[whole : whole + 1]
+    if found.faulty or letter in ("", " ", HELD):
+        return
+    what = "nothing was cut, and what is there is not what the oracle of this load says"
+    seed = found.head.get("points", {}).get("seed", 1)
+    point = {"class": CONTRADICTED, "count": 1, "first": f"{whole}:before:{seed}", "what": what}
+    _count(found, load["load"], point)
 
 
 def _merged(one: str, other: str) -> str:

@@ -11,6 +11,7 @@ import json
 import zlib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from typing import Any
 
 from nandlab.base.errors import NandlabError
 from nandlab.board.cargo import cargo
@@ -22,7 +23,7 @@ from nandlab.chip.image import Block, ChipImage
 from nandlab.chip.simulated import FOLDER, save
 from nandlab.onflash import every, jffs2
 from nandlab.onflash.cells import Partition
-from nandlab.onflash.layout import HOLE, Layout, Piece
+from nandlab.onflash.layout import HOLE, NO_OWNER, Layout, Piece
 from nandlab.powercut import sql
 from nandlab.powercut.campaign import Campaign
 from nandlab.powercut.job import CUT, JOURNAL_MIB, Points, chip_module, job
@@ -40,14 +41,24 @@ OWN = ("lost+found", "unlinked", "written-after")
 class Verdicts:
     """What both checkers say of a point."""
 
-    held: bool
-    """By the board."""
+    findings: list[dict[str, Any]]
+    """By the board, as cutcheck tells them; empty: it holds."""
     wrong: list[str]
     """By the host; empty: it holds, or cannot be read."""
     recording: str
     """The board's digest of the recording."""
     unread: str = ""
     """Why the host cannot read it."""
+
+    @property
+    def held(self) -> bool:
+        """By the board."""
+        return not self.findings
+
+    @property
+    def agree(self) -> bool | None:
+        """None: the host cannot read it."""
+        return None if self.unread else self.held == (not self.wrong)
 
 
 async def tried(campaign: Campaign, point: Points, board: QemuBoard) -> Verdicts:
@@ -67,15 +78,15 @@ async def tried(campaign: Campaign, point: Points, board: QemuBoard) -> Verdicts
     ecc = on.chip.ecc
     partition = Partition(chip, on.partition_blocks, ecc.strength, ecc.step)
     (told,) = map(json.loads, record[CUT].stdout.splitlines())
-    held, recording = not told["findings"], told["recording"]
+    findings, recording = told["findings"], told["recording"]
     if point.variants == ("unstable",):
-        return Verdicts(held, [], recording, "an image has unstable cells as they were meant")
+        return Verdicts(findings, [], recording, "an image has unstable cells as they were meant")
     try:
         tree = read(partition, on.filesystem.name)
     except NandlabError as e:
-        return Verdicts(held, [], recording, str(e))
+        return Verdicts(findings, [], recording, str(e))
     in_next = point.variants != ("before",)
-    return Verdicts(held, oracle.wrong(tree, point.first, in_next=in_next), recording)
+    return Verdicts(findings, oracle.wrong(tree, point.first, in_next=in_next), recording)
 
 
 def _bare(chip: ChipImage, *, erased: bool) -> ChipImage:
@@ -110,19 +121,20 @@ def read(partition: Partition, filesystem: str) -> dict[str, bytes | None]:
     else:
         layout = every.decode(partition, filesystem)
     found: dict[str, bytes | None] = {}
-    for owner, path in layout.paths.items():
+    for path, owner in layout.names.items():
         name = path.strip("/")
-        if not name or name.split("/")[0] in OWN:
+        if name.split("/")[0] in OWN:
             continue
-        found[name] = _content(layout, partition, owner) if owner in layout.sizes else A_FOLDER
+        is_file = owner in layout.sizes or owner == NO_OWNER
+        found[name] = _content(layout, partition, owner) if is_file else A_FOLDER
     return found
 
 
 def _content(layout: Layout, partition: Partition, owner: int) -> bytes:
-    content = bytearray(layout.sizes[owner])
+    content = bytearray(layout.sizes.get(owner, 0))
     for piece in layout.pieces_of.get(owner, []):
         content[piece.offset : piece.offset + piece.bytes] = _plain(partition, piece)
-    return bytes(content[: layout.sizes[owner]])
+    return bytes(content[: layout.sizes.get(owner, 0)])
 
 
 def _plain(partition: Partition, piece: Piece) -> bytes:

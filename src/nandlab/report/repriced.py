@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from nandlab.analysis import reprice
 from nandlab.analysis.groups import Ensemble, Setting
 from nandlab.analysis.reprice import Foretold, errors_seen
 from nandlab.analysis.spread import Spread
@@ -48,13 +49,22 @@ def doubt(ensemble: Ensemble) -> str:
     if seen is None:
         return "How far it is off is not known: nobody ran what was foretold for this file system."
     off = _percent(seen.off)
-    return f"Where parts were run, a total was up to {off} off: {seen.why}; {seen.source}."
+    told = f"Where parts were run, a total was up to {off} off: {seen.why}; {seen.source}."
+    if seen.evened is None:
+        return told
+    moments, less = seen.evened.moments, _percent(seen.evened.off)
+    if reprice.evened(ensemble):
+        return f"{told} The medians of {moments} moments of a seed, as here, were up to {less} off."
+    return (
+        f"{told} So a range alone is told. Begin each seed at {moments} moments for a figure: "
+        f'ensemble = "crossed", and {moments} phase_offsets_ms. Then it was up to {less} off.'
+    )
 
 
 def _off_in_short(ensemble: Ensemble) -> str:
     """The same on a chart."""
-    seen = errors_seen(ensemble.first.filesystem)
-    off = f"totals were up to {_percent(seen.off)} off" if seen else "not known how far off"
+    seen = reprice.off(ensemble)
+    off = f"totals were up to {_percent(seen)} off" if seen else "not known how far off"
     return f"{ensemble.first.filesystem_title}: {off}"
 
 
@@ -64,8 +74,11 @@ def _percent(share: float) -> str:
 
 def _row(part: str, setting: Setting, one: Foretold, *, phases: bool) -> tuple[str, ...]:
     phase = setting.words.phase(one.phase).title if one.phase else "all"
-    times = one.measured.brief(units.time), one.predicted.brief(units.time)
-    return (f"{part}: {phase}" if phases else part, *times, units.ratio(one.ratio), one.doubt)
+    predicted = one.predicted.brief(units.time) if one.figure else units.MISSING
+    if one.ranged and not one.figure:
+        predicted = one.predicted.extent(units.time)
+    measured, ratio = one.measured.brief(units.time), units.ratio(one.ratio)
+    return (f"{part}: {phase}" if phases else part, measured, predicted, ratio, one.doubt)
 
 
 def as_json(setting: Setting, table: Table) -> Iterator[dict[str, Any]]:
@@ -80,12 +93,18 @@ def as_json(setting: Setting, table: Table) -> Iterator[dict[str, Any]]:
                     "part": part,
                     "phase": one.phase or None,
                     "measured_ns": dict(zip(MARKS, one.measured.marks, strict=True)),
-                    "predicted_ns": dict(zip(MARKS, one.predicted.marks, strict=True)),
+                    "predicted_ns": _foretold(one),
                     "trials": one.measured.n,
                     "ratio": one.ratio,
                     "doubt": one.doubt or None,
                     "off_max_seen": one.off,
                 }
+
+
+def _foretold(one: Foretold) -> dict[str, float | None] | None:
+    """Its marks, without a median where a range alone is told; None: not even that is."""
+    marks = dict[str, float | None](zip(MARKS, one.predicted.marks, strict=True))
+    return (marks if one.figure else marks | {"median": None}) if one.ranged else None
 
 
 def chart(setting: Setting, table: Table, name: str) -> Chart:
@@ -100,7 +119,11 @@ def chart(setting: Setting, table: Table, name: str) -> Chart:
         there = {part: total for part, total in totals.items() if total is not None}
         for total in list(there.values())[:1]:
             points.append(told | _point(f"{setting.chip.part} (measured)", total.measured))
-        points += [told | _point(part, total.predicted) for part, total in there.items()]
+        points += [
+            told | _point(part, total.predicted, figure=total.figure)
+            for part, total in there.items()
+            if total.ranged
+        ]
     doubts = dict.fromkeys(f"{e.subject}: {doubt(e)}" for e in setting.ensembles)
     title, caption = f"Time over part: {setting.title}", " ".join([SAYS, DRAWN, *doubts])
     offs = [*dict.fromkeys(_off_in_short(e) for e in setting.ensembles)]
@@ -112,9 +135,10 @@ def _total(found: Sequence[Foretold]) -> Foretold | None:
     return next((one for one in found if not one.phase), None)
 
 
-def _point(part: str, found: Spread) -> dict[str, Any]:
+def _point(part: str, found: Spread, *, figure: bool = True) -> dict[str, Any]:
+    """figure: else the line alone is drawn."""
     low, mid, high = (v / 1e9 for v in found.marks)
-    return {"part": part, "low": low, "mid": mid, "high": high}
+    return {"part": part, "low": low, "mid": mid if figure else None, "high": high}
 
 
 def _spec(width: float, points: Sequence[Mapping[str, Any]], offs: Sequence[str]) -> Spec:
@@ -138,6 +162,7 @@ def _spec(width: float, points: Sequence[Mapping[str, Any]], offs: Sequence[str]
     }
     measured = {"condition": {"test": f"datum.part === {parts[0]!r}", **by_label("colour")}}
     point = {
+        "transform": [{"filter": "isValid(datum.mid)"}],
         "mark": {"type": "point", "size": 50, "strokeWidth": 1.6},
         "encoding": {
             "x": {"field": "mid", **x},

@@ -349,6 +349,7 @@ static int sync_all(struct worker *worker)
 	for (uint64_t i = 0; i < worker->job->nrfiles; i++)
 		if (sync_file(worker, &worker->files->all[i], FSYNC))
 			return -1;
+	worker->unsynced = NULL; /* as fio since 3.38, the next loop does not */
 	return 0;
 }
 

@@ -2,15 +2,17 @@
 /*
  * threadrest: waits until kernel threads have been idle for a while.
  *
- * On a board whose chip counts nothing, a file system's own threads tell whether
- * it works in the background: while JFFS2's collector marks blocks, or UBI's
- * thread erases them, the thread is switched to and from. This program ends once
- * no thread with one of the --thread names was switched for --quiet-ms, or after
+ * On a board whose chip counts nothing, a file system's own threads tell
+ * whether it works in the background: while JFFS2's collector marks blocks, or
+ * UBI's thread erases them, the thread is switched to and from. This program
+ * ends once no thread with one of the --thread names was switched for
+ * --quiet-ms, or after
  * --limit-s, and says which and how long it took. It looks ten times per
  * --quiet-ms, and causes no flash operation.
  *
  * What it cannot see: work that is not done by these threads. A name that no
- * thread has counts as at rest; "threads" in its answer tells how many it found.
+ * thread has counts as at rest; "threads" in its answer tells how many it
+ * found.
  *
  * Needs /proc.
  */
@@ -78,8 +80,8 @@ static int take_limit(void *context, const char *value)
 }
 
 static const struct option_decl options[] = {
-	{"thread", "NAME", "a kernel thread to wait for, by its name; may repeat",
-	 take_thread},
+	{"thread", "NAME",
+	 "a kernel thread to wait for, by its name; may repeat", take_thread},
 	{"quiet-ms", "MS", "idle time that ends the wait, ms (500)",
 	 take_quiet},
 	{"limit-s", "S", "end the wait after this in any case, s (120)",

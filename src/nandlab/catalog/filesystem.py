@@ -152,8 +152,18 @@ class Power(Strict):
     source: str = Field(min_length=1, description="who says so: document and section")
     checks: tuple[str, ...] = Field(
         default=(),
-        description="files of the kernel that switch its own checks on; `nandlab powercut` does at "
-        "the second mount after a cut",
+        description="files of the kernel that switch its own checks on, by 1, or FILE=VALUE; "
+        "`nandlab powercut` does at the second mount after a cut",
+    )
+    check_says: tuple[str, ...] = Field(
+        default=(),
+        description="words of the kernel's log by which a check says that it failed, if it keeps "
+        "nothing from mounting",
+    )
+    host_check: Literal["", "fsck.vfat"] = Field(
+        default="",
+        description="its own check that this machine runs on what `nandlab powercut --sample` and "
+        "`--point` leave; empty: none",
     )
 
 

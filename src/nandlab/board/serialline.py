@@ -197,6 +197,11 @@ class SerialLine:
                 return None
 
     @property
+    def _patience(self) -> float:
+        """How long an answer is waited for before it is asked again, at first."""
+        return min(max(ANSWER_S, 2 * self._usual_s), PATIENCE_MAX_S)
+
+    @property
     def _lossy(self) -> bool:
         return self._part < PART_MAX
 
@@ -230,7 +235,7 @@ class SerialLine:
             word = f"{first} {len(window)} {self._tag}"
             ask = _line("g", self._number, words, word)
             os.write(self._fd, ask * (self._times if words != "all" else 1))
-            while told := await self._answer(ANSWER_S):
+            while told := await self._answer(self._patience):
                 until = time.monotonic() + QUIET_S
                 if told == ["z", str(self._number), str(self._tag)]:
                     break
@@ -244,7 +249,7 @@ class SerialLine:
         """The answer to "r"; BoardLost if none comes."""
         self._tag += 1  # an answer to what was asked before is none to this
         ask = _line("r", self._number, str(parts), f"{width}/{self._tag}")
-        begun, patience = time.monotonic(), min(max(ANSWER_S, 2 * self._usual_s), PATIENCE_MAX_S)
+        begun, patience = time.monotonic(), self._patience
         while (took := time.monotonic() - begun) < limit_s:
             os.write(self._fd, ask * self._times)
             again = time.monotonic() + patience

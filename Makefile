@@ -58,7 +58,7 @@ test-kernels: packages-test $(VENV)/dev ## run the board's tests on Linux 5.10 a
 fresh: ## run make demo and make test in bare Debians, as root (RELEASE=trixie; KEEP=1 keeps them)
 	@for release in $(RELEASE); do setup/fresh $$release '$(COMMANDS)' || exit; done
 
-fresh-wheel: ## try the wheel and the pages of docs/own in bare Debians, as root (TRY=quickstart or TRY=own: a part)
+fresh-wheel: ## try the wheel and the pages of docs/own in bare Debians, as root (TRY=own: a part; TRY=worker, TRY=farm: campaigns)
 	@for release in $(RELEASE); do setup/fresh $$release 'setup/try-wheel $(TRY)' || exit; done
 
 fresh-container: ## run the Containerfile's steps in the bare Debian that it names, as root

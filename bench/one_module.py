@@ -58,7 +58,7 @@ def board(folder: Path, machine: Machine, module: str, content: bytes) -> QemuBo
     ko.write_bytes(content)
     (folder / "modules").mkdir()
     there = gathered(kernel, [*own, ko], folder / "modules")
-    image = initramfs(machine.kit, own_programs(tools), there)
+    image = initramfs(machine.kit, own_programs(tools, machine.model.of_arch), there)
     (folder / "initrd").write_bytes(image.bytes())
     (folder / "state").mkdir()
     made = replace(machine, initrd=folder / "initrd", modules=there)
@@ -76,7 +76,7 @@ def main() -> None:
         raise SystemExit(__doc__)
     old, module = Path(sys.argv[1]) / "target", sys.argv[2]
     specs = study.plan(study.read(study.find(sys.argv[3] if sys.argv[3:] else "quickstart")))
-    machine = assemble(specs[0].board, kit(specs[0].board))
+    machine = assemble(specs[0].virtual, kit(specs[0].virtual))
     if not (old / "modules" / module).is_dir():
         raise UsageError(f"{old}/modules/{module}: no such folder")
     kos = [built(target, module, machine).read_bytes() for target in (old, TARGET)]

@@ -13,7 +13,11 @@
 
 #include "channel.h"
 
+#ifdef __arm__ /* the console is no ttyS there */
+#define CHANNEL "/dev/ttyS0"
+#else
 #define CHANNEL "/dev/ttyS1"
+#endif
 
 static FILE *channel;
 

@@ -40,8 +40,9 @@ def test_programs_are_the_same_bytes_wherever_they_are_built(
 
     def make() -> dict[str, bytes]:
         here: Path = build.TARGET / "programs"  # type: ignore[attr-defined]
-        built = [build.program(tools, here / name, material) for name, material in of.items()]
-        return {p.name: p.read_bytes() for p in (build.init(tools), *built)}
+        arch = model.of_arch
+        built = [build.program(tools, here / name, each, arch) for name, each in of.items()]
+        return {p.name: p.read_bytes() for p in (build.init(tools, arch), *built)}
 
     here, there = (built_in(tmp_path / p, make, monkeypatch) for p in ("a", "another/place"))
     assert {"ffsmark", "init", "speedtest1", "sqlbench"} <= set(here)

@@ -8,6 +8,7 @@ import json
 import os
 import shutil
 import tarfile
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,7 @@ from debmirror import Mirror
 from fitting import fits
 
 from nandlab.base.errors import UsageError
+from nandlab.catalog.arch import AMD64, HOST
 from nandlab.catalog.board import BoardModel
 from nandlab.catalog.files import load
 from nandlab.kit import boardfile, exchange, kit, lock, packages, wanted
@@ -55,7 +57,8 @@ def mirror(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Mirror:
 def model(mirror: Mirror, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> BoardModel:
     """A project's own board, on a mirror that has the old kernel."""
     with_kernel(mirror, OLD)
-    monkeypatch.setattr(wanted, "TOOLS", ("tool",))
+    monkeypatch.setattr(wanted, "ARCHS", {HOST: replace(AMD64, tools=("tool",))})
+    monkeypatch.setattr(wanted, "TOOLS", ())
     monkeypatch.setattr(wanted, "GUEST", ("busybox-static",))
     monkeypatch.setattr(kit, "require_entry", lambda tools: None)
     monkeypatch.chdir(tmp_path)

@@ -11,7 +11,9 @@ import pytest
 
 from nandlab.base.errors import NandlabError, UsageError
 from nandlab.board.job import BoardLost
-from nandlab.powercut import campaign, found, loads, sample
+from nandlab.catalog.chip import ChipModel
+from nandlab.catalog.files import load
+from nandlab.powercut import campaign, found, judged, loads, sample
 from nandlab.powercut.job import Points
 from nandlab.report import powercuts
 
@@ -106,7 +108,52 @@ def test_a_sample_is_drawn_from_the_points_that_were_tried(tmp_path: Path) -> No
 def test_a_point_agrees_if_nobody_contradicts(
     alone_held: bool, host_agrees: bool | None, agreed: bool
 ) -> None:
-    assert sample.Again("x", "0:before:1", True, alone_held, "", host_agrees).agreed == agreed
+    assert judged.Again("x", "0:before:1", True, alone_held, "", host_agrees).agreed == agreed
+
+
+def test_what_a_part_forbids_is_told_and_which_cuts_it_makes_unphysical(tmp_path: Path) -> None:
+    one = {**told("x", "...", ".. "), "kinds": "po"}
+    result = found.read(folder(tmp_path, [one]))
+    mlc, slc = (load("chips", part, ChipModel) for part in ("K9GAG08U0M", "apf27"))
+    for part, apart in ((mlc, True), (slc, False)):
+        result.head |= {"forbids": part.forbids(), "nop": part.geometry.nop}
+        text = "\n".join(found.lines(result))
+        assert "programming a page after a later page of its block" in text
+        assert ("not physical: cuts at 1 programs of spare areas" in text) == apart
+    assert load("chips", "nandsim-small", ChipModel).forbids() == {
+        "nop": "programming a page more than 10 times between two erases"
+    }
+
+
+def test_a_load_that_contradicts_its_oracle_without_a_cut_is_told(tmp_path: Path) -> None:
+    one = told("x", "..L", ".. ", finding("lost", "2:before:1"))
+    result = found.read(folder(tmp_path, [one, told("y", ".L.", ".. ")]))
+    assert {n: (c.count, c.load, c.point) for n, c in result.classes.items()} == {
+        "the load contradicts its oracle": (1, "x", "2:before:1"),
+        "lost": (1, "x", "2:before:1"),
+    }
+    assert "nothing was cut" in "\n".join(found.lines(result))
+
+
+def test_checkers_that_disagree_are_a_finding_of_its_own(tmp_path: Path) -> None:
+    out = folder(tmp_path, [told("x", "...", ".. ")])
+    kept = judged.Kept(tmp_path / "sample-1.jsonl")
+    kept.add(judged.Again("x", "0:before:1", True, True, "holds", True))
+    kept.add(judged.Again("x", "1:subset:1", True, True, "y: is not there", False))
+    kept.add(judged.Again("x", "1:before:1", True, False, "unread", None))
+    with kept.path.open("a") as file:
+        file.write('{"load": "cut sho')
+    result = found.read(out)
+    assert {n: (c.count, c.point, c.what) for n, c in result.classes.items()} == {
+        "checkers disagree": (1, "1:subset:1", "board: it holds; host: y: is not there"),
+        "another verdict alone": (1, "1:before:1", "alone it does not hold"),
+    }
+    assert len(result.faults) == 2
+    kept.add(judged.Again("x", "0:subset:1", True, True, "holds", True, True, "FATs differ"))
+    assert found.read(out).classes["check fails on this machine"].what == "FATs differ"
+    again = judged.Kept(kept.path)
+    again.add(judged.Again("x", "2:before:1", True, True, "holds", True))
+    assert len(judged.Kept(kept.path).every) == 5
 
 
 def test_a_folder_of_something_else_is_refused(tmp_path: Path) -> None:
@@ -127,10 +174,10 @@ class Dying:
     async def run(self, points: Any) -> Any:
         last = points.last_load
         self.asked.append((points.first_load, last, points.first, points.last))
-        for load, k in self.deadly:
+        for each, k in self.deadly:
             inside = points.first <= k and (points.last is None or k <= points.last)
-            if points.first_load <= load <= last and inside:
-                tail = ["noise", f"cut {FEW.loads[load].title}: {k}:subset:1", "BUG: at"]
+            if points.first_load <= each <= last and inside:
+                tail = ["noise", f"cut {FEW.loads[each].title}: {k}:subset:1", "BUG: at"]
                 raise BoardLost("the board's kernel panicked: Oops", tail)
         return None
 

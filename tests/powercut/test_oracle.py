@@ -10,8 +10,9 @@ from dataclasses import replace
 import pytest
 from cutsteps import FEW, on
 
+from nandlab.base.errors import NandlabError
 from nandlab.board.qemu import QemuBoard
-from nandlab.powercut import loads, second
+from nandlab.powercut import campaign, loads, second
 from nandlab.powercut.campaign import Campaign
 from nandlab.powercut.job import Points, alone
 from nandlab.powercut.oracle import Oracle, Tree, bytes_of
@@ -110,6 +111,30 @@ def test_a_file_that_was_synced_has_a_name_though_its_folder_was_not() -> None:
     assert not wrong(of, {**there, "A/n": b""}, 2)
 
 
+@pytest.mark.parametrize(
+    ("classes", "wrong", "unread", "agree"),
+    [
+        ([], [], "", True),
+        (["lost"], ["x: is not there"], "", True),
+        (["lost"], [], "", False),
+        ([], ["x: is not there"], "", False),
+        (["not writable"], [], "", None),
+        (["not writable"], ["x: is not there"], "", True),
+        ([], [], "torn", None),
+    ],
+)
+def test_a_host_that_reads_files_does_not_contradict_what_no_file_shows(
+    classes: list[str], wrong: list[str], unread: str, agree: bool | None
+) -> None:
+    told = second.Verdicts([{"class": each} for each in classes], wrong, "", unread)
+    assert told.agree is agree
+
+
+def test_marks_of_another_load_are_told() -> None:
+    with pytest.raises(NandlabError, match="call 5 was played, and the load has 5 calls"):
+        oracle("sync\n", (0, 1), (1, 2))
+
+
 @pytest.mark.board
 @pytest.mark.parametrize(
     ("point", "plant"),
@@ -124,3 +149,22 @@ def test_both_checkers_say_the_same(
     assert not told.unread
     assert told.held == (not plant)
     assert bool(told.wrong) == (not told.held)
+
+
+LINKS = """create A/empty
+load link
+link A/x A/again
+sync
+unlink A/x
+sync
+"""
+
+
+@pytest.mark.board
+@pytest.mark.parametrize("name", ["jffs2", "ubifs", "yaffs2"])
+def test_both_checkers_see_all_names_of_a_file(board: QemuBoard, name: str) -> None:
+    one = Campaign(on(board, name), loads.read("links", BASE + LINKS), Points())
+    (told,) = asyncio.run(campaign.once(one, Points(variants=("before",)), board))
+    for k in range(told["operations"] // 2, told["operations"] + 1):
+        verdicts = asyncio.run(second.tried(one, alone(Points(), 0, k, "before", 1), board))
+        assert (verdicts.unread, verdicts.findings, verdicts.wrong) == ("", [], []), k

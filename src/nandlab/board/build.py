@@ -18,38 +18,54 @@ from typing import Any
 from nandlab.base.cache import entry
 from nandlab.base.digest import file_digest, tree_digest
 from nandlab.base.paths import TARGET
+from nandlab.catalog.arch import AMD64, Arch
 from nandlab.kit.kernel import Kernel
 from nandlab.kit.needs import Material
 from nandlab.kit.root import Root
 
 LIBRARY = "/library"
 """Where a build sees the libraries that a program is linked with."""
-TRIPLET = "x86_64-linux-gnu"
-"""Debian's folder for what is of the board's architecture."""
+STANDS = "/arm"
+"""Where builds for ARM see ``target/arm``: what stands for headers that are an x86's."""
 GATHERED = "gathered"
 """The folder beside a program as it is built that has its sources and those of others together."""
 BESIDE = re.compile(r'^#include "\.\./([\w.-]+)/', re.MULTILINE)
 MODULE_FLAGS = (
-    "CC=gcc",
     "CONFIG_DEBUG_INFO_BTF_MODULES=",  # BTF needs pahole and a vmlinux, and nothing here reads it
     "KCFLAGS=-g0 -fmacro-prefix-map=/build/=",
 )
 
 
-def init(tools: Root) -> Path:
+def init(tools: Root, arch: Arch = AMD64) -> Path:
     """The static program that is the board's first process."""
 
     def make(work: Path) -> None:
-        see = {"/source": TARGET / "init", "/out": work}
-        tools.checked(["make", "-s", "-C", "/source", "OUT=/out"], see=see)
-        tools.checked(["strip", "/out/init"], see=see)
+        see = {"/source": TARGET / "init", "/out": work, **_stands(arch)}
+        words = [f"CROSS={arch.cross}", f"EXTRA={' '.join(_extra(arch))}"] if arch.cross else []
+        tools.checked(["make", "-s", "-C", "/source", "OUT=/out", *words], see=see)
+        tools.checked([f"{arch.cross}strip", "/out/init"], see=see)
 
     inputs = {"sources": tree_digest(TARGET / "init"), "tools": tools.key, "stripped": True}
-    return entry("init", inputs, make) / "init"
+    return entry("init", {**inputs, **_stood(arch)}, make) / "init"
+
+
+def _extra(arch: Arch) -> list[str]:
+    """What the compiler is told besides, for a board that is no x86."""
+    return [f"-I{STANDS}"] if arch.cross else []
+
+
+def _stands(arch: Arch) -> dict[str, Path]:
+    return {STANDS: TARGET / "arm"} if arch.cross else {}
+
+
+def _stood(arch: Arch) -> dict[str, Any]:
+    return {"arm": tree_digest(TARGET / "arm")} if arch.cross else {}
 
 
 @cache
-def program(tools: Root, folder: Path, material: Material | None = None) -> Path:
+def program(
+    tools: Root, folder: Path, material: Material | None = None, arch: Arch = AMD64
+) -> Path:
     """The static program built from a folder of C sources, our ``programs/lib``, and its material.
 
     A process builds each once: an edit while a study runs does not change its later trials.
@@ -58,19 +74,23 @@ def program(tools: Root, folder: Path, material: Material | None = None) -> Path
 
     def make(work: Path) -> None:
         argv = ["make", "-s", "-C", "/ours", "OUT=/out", "FROM=/from", f"/out/{folder.name}"]
-        see = {"/ours": ours, "/from": folder.parent, "/out": work}
+        see = {"/ours": ours, "/from": folder.parent, "/out": work, **_stands(arch)}
+        extra = _extra(arch)
         if material is not None:
             see |= _with(material, folder, work)
-            argv += _words(material)
+            extra += _of_libraries(material, arch)
+            argv += ["WARN=-w"] * bool(material.foreign)  # sources of others may warn
+        argv += [f"CROSS_COMPILE={arch.cross}"] * bool(arch.cross)
+        argv += [f"EXTRA={' '.join(extra)}"] * bool(extra)
         tools.checked(argv, see=see)
         # the board keeps its programs in RAM
-        tools.checked(["strip", f"/out/{folder.name}"], see=see)
+        tools.checked([f"{arch.cross}strip", f"/out/{folder.name}"], see=see)
         shutil.rmtree(work / GATHERED, ignore_errors=True)
 
     inputs: dict[str, Any] = {
         "name": folder.name,
         "own": tree_digest(folder),
-        **{f"of {name}": tree_digest(ours / name) for name in _taken_from(folder)},
+        **{f"of {name}": tree_digest(ours / name) for name in taken_from(folder)},
         "lib": tree_digest(ours / "lib"),
         "rules": file_digest(ours / "Makefile"),
         "stripped": True,
@@ -79,10 +99,10 @@ def program(tools: Root, folder: Path, material: Material | None = None) -> Path
     if material is not None:
         inputs["library"] = material.library and material.library.key
         inputs["foreign"] = material.foreign and tree_digest(material.foreign)
-    return entry("program", inputs, make) / folder.name
+    return entry("program", {**inputs, **_stood(arch)}, make) / folder.name
 
 
-def _taken_from(folder: Path) -> list[str]:
+def taken_from(folder: Path) -> list[str]:
     """Our programs whose sources a program includes."""
     text = "".join(source.read_text(errors="replace") for source in folder.glob("*.[ch]"))
     return sorted(set(BESIDE.findall(text)))
@@ -98,11 +118,11 @@ def _with(material: Material, folder: Path, work: Path) -> dict[str, Path]:
     return {**found, "/from": work / GATHERED}
 
 
-def _words(material: Material) -> list[str]:
-    """What make is told of the material; sources of others may warn."""
-    places = (f"-I{LIBRARY}/usr/include", f"-I{LIBRARY}/usr/include/{TRIPLET}")
-    extra = [*places, f"-L{LIBRARY}/usr/lib/{TRIPLET}"] if material.library else []
-    return [f"EXTRA={' '.join([*extra, *material.link])}", *["WARN=-w"] * bool(material.foreign)]
+def _of_libraries(material: Material, arch: Arch) -> list[str]:
+    """What compiler and linker are told of the material."""
+    places = (f"-I{LIBRARY}/usr/include", f"-I{LIBRARY}/usr/include/{arch.triplet}")
+    found = [*places, f"-L{LIBRARY}/usr/lib/{arch.triplet}"] if material.library else []
+    return [*found, *material.link]
 
 
 def modules(
@@ -114,6 +134,8 @@ def modules(
     """
     source = TARGET / "modules" / folder
     foreign = foreign or {}
+    arch = kernel.arch
+    flags = (*arch.kbuild, *MODULE_FLAGS)
 
     def make(work: Path) -> None:
         build = work / "build"
@@ -121,11 +143,17 @@ def modules(
         for subfolder, there in foreign.items():
             shutil.copytree(there, build / subfolder)
         see = {"/build": build, "/out": work, **kernel.build}
-        argv = ["make", "-s", "-C", kernel.headers, "M=/build", *MODULE_FLAGS, "modules"]
+        argv = ["make", "-s", "-C", kernel.headers, "M=/build", *flags, "modules"]
         tools.checked(argv, see=see)
         # nothing reads debug symbols, and the board keeps its modules in RAM
         for built in sorted(ko.name for ko in build.glob("*.ko")):
-            strip = ["strip", "--strip-debug", "-o", f"/out/{built}", f"/build/{built}"]
+            strip = [
+                f"{arch.cross}strip",
+                "--strip-debug",
+                "-o",
+                f"/out/{built}",
+                f"/build/{built}",
+            ]
             tools.checked(strip, see=see)
         shutil.rmtree(build)
 
@@ -133,7 +161,7 @@ def modules(
         "sources": tree_digest(source),
         "tools": tools.key,
         "kernel": kernel.root.key,
-        "flags": MODULE_FLAGS,
+        "flags": flags,
     }
     if foreign:
         inputs["foreign"] = {k: tree_digest(there) for k, there in foreign.items()}

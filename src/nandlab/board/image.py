@@ -28,6 +28,7 @@ from nandlab.board.modules import (
     depends,
     name_of,
 )
+from nandlab.catalog.arch import Arch
 from nandlab.kit.kernel import Kernel
 from nandlab.kit.kit import Kit
 from nandlab.kit.root import Root
@@ -40,7 +41,13 @@ MTD_TOOLS = [
 ]
 """Programs of mtd-utils that need the C library only."""
 
-LOADER = "/lib64/ld-linux-x86-64.so.2 --inhibit-cache"
+ELF = b"\x7fELF"
+APPLETS_BEGIN = b"\0[\0[[\0"
+"""How the table of busybox's commands begins."""
+OF_KERNEL = "sbin/modprobe"
+"""The command that the kernel starts, where it looks for it."""
+NEEDED = re.compile(r"\(NEEDED\).*\[(.+)\]")
+"""What readelf tells of a library that a program needs."""
 MODULES = [
     *("mtd", "nand", "jffs2", "ubi", "ubifs", "nftl", "vfat"),
     "nandsim",  # bench/virtual_time.py compares simnand with it
@@ -59,8 +66,8 @@ def initramfs(kit: Kit, own: Mapping[str, Path], modules: Modules) -> Archive:
         cpio.folder(folder)
     cpio.device("dev/console", 5, 1)
     cpio.file("etc/profile", b"PS1='nandlab:\\w# '\n")
-    _add_busybox(cpio, kit.kernel.root)
-    _add_tools(cpio, kit.kernel.root)
+    _add_busybox(cpio, kit.kernel)
+    _add_tools(cpio, kit)
     for where, program in sorted(own.items()):
         cpio.file(where, program.read_bytes(), 0o755)
     _add_modules(cpio, kit, modules)
@@ -72,31 +79,60 @@ def commands(paths: list[str]) -> list[str]:
     return sorted(p.rpartition("/")[2] for p in paths if re.match(r"(usr/)?s?bin/", p))
 
 
-def _add_busybox(cpio: Archive, root: Root) -> None:
-    cpio.file("bin/busybox", (root.path / "bin/busybox").read_bytes(), 0o755)
-    listed = root.checked(["/bin/busybox", "--list-full"])
-    for applet in sorted(set(listed.split()) - {"bin/busybox"}):
+def _add_busybox(cpio: Archive, kernel: Kernel) -> None:
+    busybox = (kernel.root.path / "bin/busybox").read_bytes()
+    cpio.file("bin/busybox", busybox, 0o755)
+    runs_here = not kernel.arch.cross
+    listed = kernel.root.checked(["/bin/busybox", "--list-full"]).split() if runs_here else []
+    for applet in sorted(set(listed or _applets(busybox)) - {"bin/busybox"}):
         cpio.link(applet, "/bin/busybox")
 
 
-def _add_tools(cpio: Archive, root: Root) -> None:
+def _applets(busybox: bytes) -> list[str]:
+    """The paths of a busybox's commands, by its own table: names in order, an empty one ends it.
+
+    It does not tell their folders: all are in one, but for those that mtd-utils have too.
+    """
+    table = busybox[busybox.index(APPLETS_BEGIN) + 1 :]
+    names = table[: table.index(b"\0\0")].decode().split("\0")
+    return [*(f"bin/{name}" for name in names if name not in MTD_TOOLS), OF_KERNEL]
+
+
+def _add_tools(cpio: Archive, kit: Kit) -> None:
+    root, arch = kit.kernel.root, kit.kernel.arch
     tools = [f"usr/sbin/{t}" for t in MTD_TOOLS if (root.path / "usr/sbin" / t).exists()]
     tools.append("sbin/mkfs.fat")
     for tool in tools:
         cpio.file(tool, (root.path / tool).read_bytes(), 0o755)
-    for library in _libraries(root, tools):
-        home = "lib64" if library.name.startswith("ld-") else "lib/x86_64-linux-gnu"
+    binary = [p for p in tools if (root.path / p).read_bytes().startswith(ELF)]
+    found = _needed(kit, binary) if arch.cross else _loaded(root, arch, binary)
+    loader = Path(arch.loader).name
+    for library in found:
+        home = Path(arch.loader).parent if library.name == loader else f"lib/{arch.triplet}"
         content = (root.path / library.relative_to("/")).read_bytes()
-        cpio.file(f"{home}/{library.name}", content, 0o755)
+        cpio.file(f"{home}/{library.name}".lstrip("/"), content, 0o755)
 
 
-def _libraries(root: Root, programs: list[str]) -> list[Path]:
+def _loaded(root: Root, arch: Arch, programs: list[str]) -> list[Path]:
     """The libraries that programs of a root load, and their loader, as paths in the root."""
-    binary = [p for p in programs if (root.path / p).read_bytes().startswith(b"\x7fELF")]
-    asked = f"for p; do {LOADER} --list /$p || exit 1; done"
-    told = root.checked(["/bin/busybox", "sh", "-c", asked, "sh", *binary])
+    asked = f"for p; do {arch.loader} --inhibit-cache --list /$p || exit 1; done"
+    told = root.checked(["/bin/busybox", "sh", "-c", asked, "sh", *programs])
     found = {line.split(" => ")[-1].split()[0] for line in told.splitlines()}
     return sorted(Path(p) for p in found if p.startswith("/"))
+
+
+def _needed(kit: Kit, programs: list[str]) -> list[Path]:
+    """The same of programs that cannot run here, by what they and their libraries name."""
+    root, arch = kit.kernel.root, kit.kernel.arch
+    todo, found = [Path("/", program) for program in programs], set[Path]()
+    while todo:
+        see = {"/board": root.path}
+        argv = [f"{arch.cross}readelf", "-d", *(f"/board{path}" for path in todo)]
+        names = set(NEEDED.findall(kit.tools.checked(argv, see=see)))
+        named = {Path("/lib", arch.triplet, name) for name in names}
+        todo = sorted(named - found)
+        found |= named
+    return sorted(found)
 
 
 def gathered(kernel: Kernel, own: list[Path], folder: Path) -> Modules:

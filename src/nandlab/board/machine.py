@@ -18,10 +18,10 @@ from nandlab.board import build
 from nandlab.board.cargo import STORE
 from nandlab.board.image import commands, compressed, gathered, initramfs
 from nandlab.board.job import PROGRAMS
-from nandlab.board.kvm import QEMU
 from nandlab.board.modules import Modules
 from nandlab.board.programs import CARRIER, FOLDER
 from nandlab.board.yaffs2 import Core, core
+from nandlab.catalog.arch import Arch
 from nandlab.catalog.board import FIRMWARE_BYTES, TOLD, BoardModel
 from nandlab.catalog.chip import MIB
 from nandlab.kit.kit import Kit
@@ -73,7 +73,7 @@ class Machine:
         store = f"memory-backend-file,id=store,mem-path={HERE / STORE},share=on"
         sizes = {
             "memory-backend-ram,id=ram": m.kernel_bytes,
-            store: m.store_end - m.kernel_bytes,
+            store: m.store_end - m.job_start,
             "memory-backend-ram,id=firmware": FIRMWARE_BYTES,
         }
         nodes = ("cpus=0,memdev=ram", "memdev=store", "memdev=firmware")
@@ -92,26 +92,46 @@ class Machine:
     def qemu(self) -> list[str]:
         """QEMU's own command line, which has no path of this machine."""
         m = self.model
+        arch = m.of_arch
         exact = self.accel == "tcg"
         accel = f"tcg,tb-size={CODE_MIB}" if exact else self.accel
         clock = ["-icount", f"shift={m.icount_shift},sleep=off"] if exact else []
-        repeats = "idle=poll nandlab.exact " if exact else ""
+        repeats = f"{arch.polls} nandlab.exact " if exact else ""
+        initrd, told = self._initrd()
         append = (
-            f"console=ttyS0 quiet panic=-1 oops=panic nokaslr norandmaps random.trust_cpu=off "
-            f"mem={self.ram} numa=off nmi_watchdog=0 "
-            f"nandlab.job={m.job_start:#x} {repeats}{m.cmdline}"
+            f"console={arch.console} quiet panic=-1 oops=panic {arch.words.format(ram=self.ram)} "
+            f"{told}nandlab.job={m.job_start:#x} {repeats}{m.cmdline}"
         )
         return [
-            *(QEMU, "-machine", m.machine, "-accel", accel, "-cpu", m.cpu, "-smp", "1"),
+            *(arch.emulator, "-machine", m.machine, "-accel", accel),
+            *("-cpu", f"{m.cpu}{arch.clock}", "-smp", "1"),
             *self._memory(),
             *clock,
             *("-rtc", "base=2020-01-01,clock=vm", "-seed", "1"),
             *("-nodefaults", "-no-user-config", "-display", "none", "-no-reboot"),
-            *("-device", "pvpanic", "-action", "panic=pause"),
-            *("-kernel", str(VMLINUZ), "-initrd", str(INITRAMFS)),
+            *("-device", arch.doorbell, "-action", "panic=pause"),
+            *("-kernel", str(VMLINUZ), *initrd),
             *("-append", append.strip()),
             *("-qmp", f"unix:{HERE / 'qmp'}"),
         ]
+
+    def _initrd(self) -> tuple[list[str], str]:
+        """QEMU's options that bring the initramfs, and how the kernel is told where it is."""
+        offset = self.model.of_arch.initrd_offset
+        if offset is None:
+            return ["-initrd", str(INITRAMFS)], ""
+        at = self.model.of_arch.ram_start + offset
+        loader = f"loader,file={INITRAMFS},addr={at:#x},force-raw=on"
+        return ["-device", loader], f"initrd={at:#x},{self.initrd.stat().st_size} "
+
+    def serial(self, console: str) -> list[str]:
+        """QEMU's options for console and status channel; console: where that goes."""
+        channel = f"{HERE / 'channel'}"
+        device = self.model.of_arch.channel
+        if device is None:
+            return ["-serial", console, "-serial", f"file:{channel}"]
+        place = f"file,id=channel,path={channel}"
+        return ["-serial", console, "-chardev", place, "-device", f"{device},chardev=channel"]
 
     def identity(self) -> dict[str, Any]:
         """What the machine is, as written into every result."""
@@ -134,10 +154,10 @@ def _digest(initrd: Path) -> str:
     return file_digest(initrd)
 
 
-def own_programs(tools: Root) -> dict[str, Path]:
+def own_programs(tools: Root, arch: Arch) -> dict[str, Path]:
     """Our programs in the board's image, built, by their path on the board."""
-    ferry = build.program(tools, TARGET / FOLDER / CARRIER)
-    return {"init": build.init(tools), f"{PROGRAMS}/{CARRIER}": ferry}
+    ferry = build.program(tools, TARGET / FOLDER / CARRIER, arch=arch)
+    return {"init": build.init(tools, arch), f"{PROGRAMS}/{CARRIER}": ferry}
 
 
 def assemble(
@@ -148,8 +168,10 @@ def assemble(
     yaffs2_source: a folder of the YAFFS2 core's sources; None takes the kit's.
     """
     yaffs2 = core(kit.yaffs2, yaffs2_source)
-    home = own_programs(kit.tools)
-    own = [ko for folder in OWN_MODULES for ko in build.modules(kit.tools, folder, kit.kernel)]
+    arch = model.of_arch
+    home = own_programs(kit.tools, arch)
+    built = (build.modules(kit.tools, folder, kit.kernel) for folder in OWN_MODULES)
+    own = [ko for each in built for ko in each]
     own += build.modules(kit.tools, "yaffs2", kit.kernel, {"core": yaffs2.folder})
     parts = {p.name: file_digest(p) for p in (*home.values(), *own)}
 

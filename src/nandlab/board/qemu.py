@@ -31,6 +31,7 @@ from nandlab.board.kvm import probe
 from nandlab.board.machine import Machine, assemble
 from nandlab.board.ram import found, too_little
 from nandlab.board.vm import Vm, begun
+from nandlab.catalog.arch import HOST
 from nandlab.catalog.board import JOB_BYTES, BoardModel
 from nandlab.kit.kit import kit
 from nandlab.kit.lock import Lock
@@ -89,7 +90,7 @@ class QemuBoard:
 
     def _built(self, folder: Path) -> Path:
         made = material(folder, self.machine.model, self._bring(folder).lock)
-        return program(self.machine.kit.tools, folder, made)
+        return program(self.machine.kit.tools, folder, made, self.machine.model.of_arch)
 
     async def run(self, job: Job, on_step: Callable[[str], None] | None = None) -> JobRecord:
         """Restores the board with the job in its store, and waits for the job's end."""
@@ -347,6 +348,10 @@ def open_board(
     boot a guest). yaffs2_source: see assemble. locked, lock: see kit. However many processes ask at
     once, the board boots at most once.
     """
+    if accel == "kvm" and model.arch != HOST:
+        raise UsageError(
+            f"--accel kvm: board {model.name} is of {model.arch}, and KVM runs amd64 here"
+        )
     parts = kit(model, locked=locked, lock=lock, yaffs2=yaffs2_source is None)
     machine = assemble(model, parts, accel, yaffs2_source)
     vmlinuz = parts.kernel.vmlinuz

@@ -197,7 +197,7 @@ async def begun(
         for address, content in carried.items():
             store.put(address, content)
         console = "mon:stdio" if on_terminal else f"file:{HERE / 'console'}"
-        serial = ["-serial", console, "-serial", f"file:{HERE / 'channel'}"]
+        serial = machine.serial(console)
         waits = [] if state is None else ["-incoming", "defer"]
         see = {HERE: folder, STATE: state, SAVES: saves}
         qmp = QMPClient("nandlab")

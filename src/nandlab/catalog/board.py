@@ -7,6 +7,7 @@ from typing import Literal
 
 from pydantic import Field, model_validator
 
+from nandlab.catalog.arch import ARCHS, Arch
 from nandlab.catalog.chip import MIB
 from nandlab.catalog.noun import Noun, Strict
 
@@ -107,7 +108,9 @@ class BoardModel(Noun):
     """A board: the machine that the kernel sees."""
 
     kind: Literal["qemu"] = Field(default="qemu", description="what it is: qemu, a virtual machine")
-    arch: Literal["amd64"] = Field(description="Debian architecture of kernel and programs")
+    arch: Literal["amd64", "armhf"] = Field(
+        description="Debian architecture of kernel and programs: amd64, or armhf, a 32-bit ARM"
+    )
     release: str = Field(description="Debian release that the kernel comes from")
     kernel: str = Field(description="kernel flavour: the package is linux-image-KERNEL")
     tools: str | None = Field(
@@ -154,6 +157,11 @@ class BoardModel(Noun):
     )
 
     @property
+    def of_arch(self) -> Arch:
+        """All in which boards of its architecture differ from others."""
+        return ARCHS[self.arch]
+
+    @property
     def kernel_bytes(self) -> int:
         """Memory up to the store: whole 64 MiB, for an x86 kernel reserves all of the last.
 
@@ -161,7 +169,7 @@ class BoardModel(Noun):
         what lies between its RAM and the store is not used.
         """
         ram_mib = self.ram_mib or (self.available_mib or 0) * 5 // 4 + 112
-        return -(-ram_mib // 64) * 64 * MIB
+        return max(-(-ram_mib // 64) * 64 * MIB, self.of_arch.boot_bytes)
 
     @property
     def usable_mib(self) -> int:
@@ -171,7 +179,7 @@ class BoardModel(Noun):
     @property
     def job_start(self) -> int:
         """Physical address of the store, whose first piece is the job."""
-        return self.kernel_bytes
+        return self.of_arch.ram_start + self.kernel_bytes
 
     @property
     def store_start(self) -> int:
@@ -186,7 +194,7 @@ class BoardModel(Noun):
     @property
     def memory_bytes(self) -> int:
         """All of the machine's memory: the kernel's, the store, the firmware's tables."""
-        return self.store_end + FIRMWARE_BYTES
+        return self.store_end - self.of_arch.ram_start + FIRMWARE_BYTES
 
     @model_validator(mode="after")
     def _has_one_measure_of_ram(self) -> BoardModel:

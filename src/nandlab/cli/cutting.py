@@ -4,17 +4,20 @@
 from __future__ import annotations
 
 import asyncio
+import inspect
 import re
 import sys
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, fields, replace
+from functools import wraps
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
 
 import typer
 
 from nandlab.base.errors import UsageError
-from nandlab.cli.words import named, pairs
+from nandlab.cli.run import CORES, JobsOption
+from nandlab.cli.words import listed, named, pairs
 
 if TYPE_CHECKING:
     from nandlab.board.qemu import QemuBoard
@@ -24,40 +27,126 @@ if TYPE_CHECKING:
     from nandlab.powercut.found import Found
     from nandlab.powercut.job import Points
 
-StudyOrRun = Annotated[
-    str | None,
-    typer.Argument(
-        metavar="[STUDY]",
-        help="a study file, the name of a shipped study, or a run's folder",
-        autocompletion=named("studies"),
-    ),
-]
-FsOption = Annotated[
-    str | None, typer.Option("--fs", help="a file system of the catalog, such as ubifs")
-]
-SetOption = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--set", metavar="OPTION=VALUE", help="an option of the file system; may be repeated"
-    ),
-]
-ChipOption = Annotated[str, typer.Option(help="a chip of the catalog")]
-MibOption = Annotated[
-    float | None,
-    typer.Option(min=0, help="MiB of the partition; default: 8, or as a study has it"),
-]
-BoardOfCuts = Annotated[
-    str | None,
-    typer.Option(help="a board of the catalog; default: apf27, or a study's"),
-]
-TitleOption = Annotated[str | None, typer.Option(help="only the load of this title")]
-PointOption = Annotated[
-    str | None, typer.Option(metavar="K:WHAT:SEED", help="only this point, on a fresh board")
-]
 POINT = re.compile(r"(\d+):([a-z]+):(\d+)")
 MIB_USUAL = 8
 BOARD_USUAL = "apf27"
 RUN_HEAD = "run.json"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Common:
+    """The options that both commands have."""
+
+    study: Annotated[
+        str | None,
+        typer.Argument(
+            metavar="[STUDY]",
+            help="a study file, the name of a shipped study, or a run's folder",
+            autocompletion=named("studies"),
+        ),
+    ] = None
+    fs: Annotated[
+        str | None, typer.Option("--fs", help="a file system of the catalog, such as ubifs")
+    ] = None
+    load: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="ace1, ace2, ace3, holes, open-files, rewrite, small-files, sqlite (power cuts "
+            "only), a workload such as 'config rounds=9', or a file of loads "
+            "(docs/power-cuts.md); may be repeated; default: ace1 for power cuts, rewrite for "
+            "faults, or a study's own workloads"
+        ),
+    ] = None
+    set_: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--set", metavar="OPTION=VALUE", help="an option of the file system; may be repeated"
+        ),
+    ] = None
+    chip: Annotated[str, typer.Option(help="a chip of the catalog")] = "apf27"
+    partition_mib: Annotated[
+        float | None,
+        typer.Option(min=0, help="MiB of the partition; default: 8, or as a study has it"),
+    ] = None
+    board: Annotated[
+        str | None, typer.Option(help="a board of the catalog; default: apf27, or a study's")
+    ] = None
+    seeds: Annotated[
+        int, typer.Option(min=1, help="seeds of each way to tear, or of where bits flip")
+    ] = 1
+    points: Annotated[int, typer.Option(min=1, metavar="N", help="at each N-th operation only")] = 1
+    bad_blocks: Annotated[
+        str,
+        typer.Option(
+            metavar="BLOCKS",
+            help="blocks of the partition that the maker marked bad, such as 1,2,63; worst: the "
+            "first two that may be, and the last two",
+        ),
+    ] = ""
+    title: Annotated[str | None, typer.Option(help="only the load of this title")] = None
+    point: Annotated[
+        str | None, typer.Option(metavar="K:WHAT:SEED", help="only this point, on a fresh board")
+    ] = None
+    jobs: JobsOption = CORES
+    out: Annotated[
+        Path | None,
+        typer.Option(metavar="DIR", help="the folder; default: powercut/ beside the run or study"),
+    ] = None
+
+    def asked(self, usual: str) -> Asked:
+        """The media and loads that they name; usual: the load where none is named."""
+        return asked(
+            self.study,
+            fs=self.fs,
+            loads=self.load or ([] if self.study else [usual]),
+            settings=self.set_ or [],
+            chip=self.chip,
+            partition_mib=self.partition_mib,
+            board=self.board,
+        )
+
+    def how(self, points: Points, wanted: Asked, *, sample: int = 0, faulty: bool = False) -> How:
+        """Campaigns of these points, with the options that both commands have."""
+        from nandlab.powercut.job import bad_blocks
+
+        fewest = min(on.partition_blocks for on in wanted.media)
+        words = listed(self.bad_blocks) if self.bad_blocks else ()
+        more = replace(points, seeds=self.seeds, every=self.points, bad=bad_blocks(words, fewest))
+        return How(more, self.title, self.jobs, sample, faulty)
+
+    def run(self, hows: Sequence[How], wanted: Asked, *, alone: bool) -> None:
+        """The point that is named, or all campaigns, each in ``hows``' ways; exit status 1 if
+        anything does not hold. alone: --out is the campaign's own folder."""
+        if self.point is not None:
+            one(hows[0], wanted, self.point)
+            return
+        place = folder_of(self.study, self.out)
+        held = [h.run(on, name, place, alone=alone) for on, name in wanted.pairs() for h in hows]
+        if not all(held):
+            raise typer.Exit(1)
+
+
+def with_common(command: Callable[..., None]) -> Callable[..., None]:
+    """A command that takes the options of :class:`Common`, and has them as its first argument."""
+    own = inspect.signature(command, eval_str=True).parameters
+    shared = [
+        inspect.Parameter(
+            each.name, inspect.Parameter.KEYWORD_ONLY, default=each.default, annotation=hint
+        )
+        for each, hint in zip(
+            fields(Common), get_type_hints(Common, include_extras=True).values(), strict=True
+        )
+    ]
+
+    @wraps(command)
+    def taking(**given: Any) -> None:
+        common = Common(**{each.name: given.pop(each.name) for each in shared})
+        command(common, **given)
+
+    every = [*shared, *list(own.values())[1:]]
+    taking.__signature__ = inspect.Signature(every)  # type: ignore[attr-defined]
+    taking.__annotations__ = {each.name: each.annotation for each in every}
+    return taking
 
 
 def asked(
@@ -83,7 +172,7 @@ def asked(
         print(f"{len(found.media)} media, loads: {', '.join(found.loads)}", file=sys.stderr)
         return found
     on = medium(fs or "", settings, chip, partition_mib or MIB_USUAL, board or BOARD_USUAL)
-    return Asked([on], list(loads) or ["ace1"])
+    return Asked([on], loads)
 
 
 def _study(name: str, board: str | None) -> Any:
@@ -140,7 +229,7 @@ def opened(on: Medium) -> QemuBoard:
     from nandlab.board.qemu import open_board
 
     print("preparing the board", file=sys.stderr, flush=True)
-    return open_board(on.board)
+    return open_board(on.virtual)
 
 
 @dataclass(frozen=True)
@@ -179,13 +268,14 @@ class How:
             refuse_several_seeds(one)
         folder = out if alone else out / label(one)
         asyncio.run(cutting.run(one, board, folder, self.jobs, _tell))
+        if self.sample:
+            asyncio.run(_sampled(one, found.read(folder), board, folder, self.sample))
         result = found.read(folder)
         (folder / "outcomes.svg").write_text(powercuts.chart(result).svg())
         if (folder.parent.parent / RUN_HEAD).exists():
             cuts.write(folder.parent, found.summary(folder.parent))
         print("\n".join(found.lines(result)))
-        agreed = not self.sample or asyncio.run(_sampled(one, result, board, folder, self.sample))
-        return agreed and not result.faults
+        return not result.faults
 
 
 def _tell(done: int, of: int, loads: Sequence[dict[str, Any]]) -> None:
@@ -196,23 +286,18 @@ def _tell(done: int, of: int, loads: Sequence[dict[str, Any]]) -> None:
 
 async def _sampled(
     campaign: Campaign, result: Found, board: QemuBoard, out: Path, count: int
-) -> bool:
-    """Tells where a point says another thing alone, or to the host; whether none does."""
+) -> None:
+    """Tries points alone and by the host, and tells how many say the same."""
     from nandlab.powercut.sample import again
 
     every = [each async for each in again(campaign, result, board, out, count)]
-    for each in every:
-        if not each.agreed:
-            said = f"alone {'held' if each.alone_held else 'did not hold'}; host: {each.host}"
-            print(f"no agreement: {each.load}: {each.point}: {said}")
     alone = sum(each.campaign_held == each.alone_held for each in every)
     host = [each.host_agrees for each in every]
     same = sum(each.same_recording for each in every)
     print(f"sample: {alone}/{len(every)} points say the same alone on a fresh board")
     print(f"recordings: the same there for {same} of them")
-    unread = f", {host.count(None)} chips it cannot read" if None in host else ""
+    unread = f", of {host.count(None)} it cannot say" if None in host else ""
     print(f"host: agrees on {host.count(True)} of them{unread}")
-    return all(each.agreed for each in every)
 
 
 def one(how: How, wanted: Asked, point: str) -> None:
@@ -235,8 +320,23 @@ def one(how: How, wanted: Asked, point: str) -> None:
     told = [each for load in loads for each in load.get("findings", [])]
     if not sum(load.get("points", 0) for load in loads):
         raise UsageError(f"--point {point}: the load has no such point")
+    dead = any(each["class"] in (cutting.CRASH, cutting.HANG) for each in told)
+    if not how.faulty and not dead:
+        told += _by_host(campaign, only, board)
     for each in told:
         print(f"{each['class']}: {each['what']}")
     if told:
         raise typer.Exit(1)
     print("held")
+
+
+def _by_host(campaign: Campaign, only: Points, board: QemuBoard) -> list[dict[str, str]]:
+    """Whether the host's checker disagrees on a point, as findings; tells why it cannot say."""
+    from nandlab.powercut import second
+    from nandlab.powercut.judged import CHECK, CHECKERS
+
+    told = asyncio.run(second.tried(campaign, only, board))
+    host = told.unread or "; ".join(told.wrong) or "holds"
+    print(f"host: {host}", file=sys.stderr)
+    found = [] if told.agree is not False else [{"class": CHECKERS, "what": f"host: {host}"}]
+    return found + ([{"class": CHECK, "what": told.check}] if told.check else [])

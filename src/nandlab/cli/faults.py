@@ -3,60 +3,22 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from nandlab.base.errors import UsageError
-from nandlab.cli.cutting import (
-    BoardOfCuts,
-    ChipOption,
-    FsOption,
-    How,
-    MibOption,
-    PointOption,
-    SetOption,
-    StudyOrRun,
-    TitleOption,
-    asked,
-    folder_of,
-    one,
-)
-from nandlab.cli.run import CORES, JobsOption
+from nandlab.cli.cutting import Common, with_common
 from nandlab.cli.words import listed
 
 
-def faults(  # noqa: PLR0913 - the command line's own options
-    study: StudyOrRun = None,
+@with_common
+def faults(
+    common: Common,
     *,
-    fs: FsOption = None,
-    load: Annotated[
-        list[str] | None,
-        typer.Option(
-            help="rewrite, ace1, ace2, ace3, open-files, small-files, a workload such as 'config "
-            "rounds=9', or a file of loads (docs/power-cuts.md); may be repeated; default: "
-            "rewrite, or a study's own workloads"
-        ),
-    ] = None,
-    set_: SetOption = None,
-    chip: ChipOption = "apf27",
-    partition_mib: MibOption = None,
-    board: BoardOfCuts = None,
     kinds: Annotated[
         str, typer.Option(help="what fails: program,erase,flips,beyond,full")
     ] = "program,erase,flips,beyond,full",
-    seeds: Annotated[int, typer.Option(min=1, help="seeds of each fault: where bits flip")] = 1,
-    points: Annotated[
-        int, typer.Option(min=1, metavar="N", help="at each N-th operation only")
-    ] = 1,
-    title: TitleOption = None,
-    point: PointOption = None,
-    jobs: JobsOption = CORES,
-    out: Annotated[
-        Path | None,
-        typer.Option(metavar="DIR", help="the folder; default: powercut/ beside the run or study"),
-    ] = None,
 ) -> None:
     """Let a chip fail at every flash operation of loads, and check what is there then.
 
@@ -76,26 +38,8 @@ def faults(  # noqa: PLR0913 - the command line's own options
     unknown = [each for each in chosen if each not in KINDS]
     if unknown or not chosen:
         raise UsageError(f"--kinds {kinds}: known are {', '.join(KINDS)}")
-    wanted = asked(
-        study,
-        fs=fs,
-        loads=load or ([] if study else ["rewrite"]),
-        settings=set_ or [],
-        chip=chip,
-        partition_mib=partition_mib,
-        board=board,
-    )
     # a disk that is full is so for a whole campaign
     groups = [tuple(k for k in chosen if k != FULL), tuple(k for k in chosen if k == FULL)]
-    hows = [
-        How(Points(variants=group, seeds=seeds, every=points), title, jobs, faulty=True)
-        for group in groups
-        if group
-    ]
-    if point is not None:
-        one(hows[0], wanted, point)
-        return
-    place = folder_of(study, out)
-    held = [h.run(on, name, place, alone=False) for on, name in wanted.pairs() for h in hows]
-    if not all(held):
-        raise typer.Exit(1)
+    wanted = common.asked("rewrite")
+    hows = [common.how(Points(variants=g), wanted, faulty=True) for g in groups if g]
+    common.run(hows, wanted, alone=False)

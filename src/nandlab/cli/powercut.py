@@ -3,64 +3,28 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
 from nandlab.base.errors import UsageError
-from nandlab.cli.cutting import (
-    BoardOfCuts,
-    ChipOption,
-    FsOption,
-    How,
-    MibOption,
-    PointOption,
-    SetOption,
-    StudyOrRun,
-    TitleOption,
-    asked,
-    folder_of,
-    one,
-)
-from nandlab.cli.run import CORES, JobsOption
+from nandlab.cli.cutting import Common, with_common
 from nandlab.cli.words import listed
 
-if TYPE_CHECKING:
-    from nandlab.powercut.job import Points
 
-
-def powercut(  # noqa: PLR0913 - the command line's own options
-    study: StudyOrRun = None,
+@with_common
+def powercut(
+    common: Common,
     *,
-    fs: FsOption = None,
-    load: Annotated[
-        list[str] | None,
-        typer.Option(
-            help="ace1, ace2, ace3, open-files, small-files, sqlite, a workload such as 'config "
-            "rounds=9', or a file of loads (docs/power-cuts.md); may be repeated; default: ace1, "
-            "or a study's own workloads"
-        ),
-    ] = None,
-    set_: SetOption = None,
-    chip: ChipOption = "apf27",
-    partition_mib: MibOption = None,
-    board: BoardOfCuts = None,
     variants: Annotated[
         str, typer.Option(help="ways to tear an operation: before,prefix,subset,done,unstable")
     ] = "before,prefix,subset,unstable",
-    seeds: Annotated[int, typer.Option(min=1, help="seeds of each way to tear")] = 1,
     repeat: Annotated[
         int, typer.Option(min=1, help="times that each point is judged, each time the same")
     ] = 1,
     recovery: Annotated[
         bool, typer.Option("--recovery", help="cut each operation of the mount after a cut too")
     ] = False,
-    points: Annotated[
-        int, typer.Option(min=1, metavar="N", help="cut after each N-th operation only")
-    ] = 1,
-    title: TitleOption = None,
-    point: PointOption = None,
     sample: Annotated[
         int,
         typer.Option(
@@ -70,11 +34,6 @@ def powercut(  # noqa: PLR0913 - the command line's own options
             "the chips",
         ),
     ] = 0,
-    jobs: JobsOption = CORES,
-    out: Annotated[
-        Path | None,
-        typer.Option(metavar="DIR", help="the folder; default: powercut/ beside the run or study"),
-    ] = None,
 ) -> None:
     """Cut the power at every flash operation of loads, and check what is there then.
 
@@ -87,31 +46,13 @@ def powercut(  # noqa: PLR0913 - the command line's own options
     each of its workloads that can be cut, made small. What a run's folder has of cuts is in its
     report and advice. Without STUDY: --fs, and --load.
     """
-    wanted = asked(
-        study,
-        fs=fs,
-        loads=load or [],
-        settings=set_ or [],
-        chip=chip,
-        partition_mib=partition_mib,
-        board=board,
-    )
-    how = How(_points(variants, seeds, points, repeat, recovery=recovery), title, jobs, sample)
-    if point is not None:
-        one(how, wanted, point)
-        return
-    alone = study is None and len(wanted.loads) == 1
-    place = folder_of(study, out)
-    held = [how.run(on, name, place, alone=alone) for on, name in wanted.pairs()]
-    if not all(held):
-        raise typer.Exit(1)
-
-
-def _points(variants: str, seeds: int, every: int, repeat: int, *, recovery: bool) -> Points:
     from nandlab.powercut.job import ALL_VARIANTS, Points
 
     chosen = listed(variants)
     unknown = [each for each in chosen if each not in ALL_VARIANTS]
     if unknown or not chosen:
         raise UsageError(f"--variants {variants}: known are {', '.join(ALL_VARIANTS)}")
-    return Points(variants=chosen, seeds=seeds, recovery=recovery, every=every, repeat=repeat)
+    wanted = common.asked("ace1")
+    points = Points(variants=chosen, repeat=repeat, recovery=recovery)
+    how = common.how(points, wanted, sample=sample)
+    common.run([how], wanted, alone=common.study is None and len(wanted.loads) == 1)

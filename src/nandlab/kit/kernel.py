@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from nandlab.base.errors import UsageError
+from nandlab.catalog.arch import ARCHS, Arch
 from nandlab.kit.lock import Files
 from nandlab.kit.root import Root
 
@@ -26,6 +27,12 @@ class Kernel:
     def release(self) -> str:
         """The kernel's release as ``uname -r`` gives it."""
         return next(found[1] for file in self.files if (found := IMAGE.match(file)))
+
+    @property
+    def arch(self) -> Arch:
+        """What it runs on."""
+        image = next(file for file in self.files if IMAGE.match(file))
+        return ARCHS[image.removesuffix(".deb").rpartition("_")[2]]
 
     @property
     def config(self) -> dict[str, str]:

@@ -11,6 +11,7 @@ from pathlib import Path
 from nandlab.base.digest import digest
 from nandlab.base.errors import UsageError
 from nandlab.base.paths import CATALOG, INSTALLED, cache_dir
+from nandlab.catalog.arch import HOST
 from nandlab.catalog.board import BoardModel
 from nandlab.catalog.files import PROJECT, place
 from nandlab.catalog.filesystem import MTD_UTILS
@@ -48,7 +49,7 @@ class Kit:
 
 def tool_set(model: BoardModel) -> ToolSet:
     release = model.tools or Suite(model.release, model.arch).base
-    return ToolSet(Suite(release, model.arch))
+    return ToolSet(Suite(release, HOST), model.arch)
 
 
 def kernel_set(model: BoardModel) -> KernelSet:

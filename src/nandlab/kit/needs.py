@@ -96,7 +96,7 @@ def bring(
     needs = read(folder)
     if needs is None:
         return Brought({})
-    sets = needs.wanted(tool_set(model).suite)
+    sets = needs.wanted(_suite(model))
     given = None if lock is not None else _lock_path(model, folder)
     found, moved = take(model, sets, locked=locked, lock=lock, path=given)
     return Brought(found, tuple(moved))
@@ -106,7 +106,7 @@ def placed(model: BoardModel) -> list[tuple[Wanted, Path]]:
     """The sets that no board is made of, and their locks: the makers of read-only images, and what
     programs of ours and of the current folder's project need."""
     folders = [f.parent for top in (TARGET, Path()) for f in top.glob(f"programs/*/{FILE}")]
-    suite = tool_set(model).suite
+    suite = _suite(model)
     found = {
         each.name: (each, _lock_path(model, folder))
         for folder in folders
@@ -129,12 +129,17 @@ def material(folder: Path, model: BoardModel, lock: Lock) -> Material | None:
     if needs is None:
         return None
     library, foreign = None, None
-    for each in needs.wanted(tool_set(model).suite):
+    for each in needs.wanted(_suite(model)):
         if isinstance(each, LibrarySet):
             library = root(lock[each.name])
         elif needs.source:
             foreign = _unpacked(lock[each.name], tuple(needs.source.files), each.name)
     return Material(library, tuple(needs.link), foreign)
+
+
+def _suite(model: BoardModel) -> Suite:
+    """The release of a board's compiler, and what the board runs."""
+    return Suite(tool_set(model).suite.release, model.arch)
 
 
 def _lock_path(model: BoardModel, folder: Path) -> Path:

@@ -4,19 +4,20 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import ClassVar
 
+from nandlab.catalog.arch import ARCHS, HOST
 from nandlab.kit.apt import Apt, NotToBeHad, Suite
 from nandlab.kit.lock import Files
 
 TOOLS = (
-    *("qemu-system-x86", "gcc", "make", "libc6-dev", "kmod", "mtd-utils", "gzip"),
+    *("make", "kmod", "mtd-utils", "gzip"),
     *("bash", "coreutils", "dash", "findutils", "grep", "mawk", "sed"),  # what builds run
     "libelf1",  # the kernel's own build programs need it
 )
-"""The emulator, what builds for the board, and what makes images."""
+"""What builds need beside emulator and compiler, and what makes images."""
 IMAGE_TOOLS = ("squashfs-tools", "erofs-utils", "coreutils")
 """What makes images of read-only file systems, and what starts it."""
 GUEST = ("busybox-static", "dosfstools", "libc6", "mtd-utils")
@@ -47,14 +48,18 @@ class Wanted(ABC):
 
 @dataclass(frozen=True)
 class ToolSet(Wanted):
-    """The emulator, compiler, image makers."""
+    """The emulator, compiler, image makers, which run on this machine."""
+
+    board: str = HOST
+    """The architecture that they build for."""
 
     @property
     def name(self) -> str:
-        return f"tools {self.suite.release} {self.suite.arch}"
+        own = "" if self.board == HOST else f" for {self.board}"
+        return f"tools {self.suite.release} {self.suite.arch}{own}"
 
     def resolve(self, apt: Apt) -> Files:
-        return apt.files(apt.with_dependencies(list(TOOLS)))
+        return apt.files(apt.with_dependencies([*ARCHS[self.board].tools, *TOOLS]))
 
 
 @dataclass(frozen=True)
@@ -87,8 +92,25 @@ class KernelSet(Wanted):
             raise NotToBeHad(f"linux-image-{self.flavour} depends on no kernel")
         headers = image.replace("linux-image-", "linux-headers-").replace("-unsigned", "")
         parts = apt.depends(headers)
-        more = [p for p in parts if p.startswith(("linux-headers-", "linux-kbuild-"))]
-        return apt.files([image, headers, *more, *apt.with_dependencies(list(GUEST))])
+        more = [p for p in parts if p.startswith("linux-headers-")]
+        own = apt.files([image, headers, *more, *apt.with_dependencies(list(GUEST))])
+        run_here = self._of_host(apt).files([p for p in parts if p.startswith("linux-kbuild-")])
+        return dict(sorted({**own, **run_here}.items()))
+
+    def download(self, apt: Apt, files: Files, lacking: list[str], folder: Path) -> None:
+        run_here = [file for file in lacking if file.startswith("linux-kbuild-")]
+        if own := [file for file in lacking if file not in run_here]:
+            apt.download(own, folder)
+        if run_here:
+            self._of_host(apt).download(run_here, folder)
+
+    def _of_host(self, apt: Apt) -> Apt:
+        """apt for what runs on this machine: the kernel's build programs."""
+        if self.suite.arch == HOST:
+            return apt
+        found = Apt(replace(self.suite, arch=HOST))
+        found.update()
+        return found
 
 
 @dataclass(frozen=True)

@@ -57,6 +57,8 @@ class Volume:
         """Cluster -> owner, its place in the chain, size of the file; -1 for a folder."""
         self.paths: dict[int, str] = {}
         """First cluster -> path."""
+        self.names: dict[str, int] = {}
+        """Path -> first cluster; NO_OWNER: of an empty file, which has none."""
         self.sizes: dict[int, int] = {}
         """First cluster -> bytes of the file."""
         self._walk()
@@ -129,6 +131,7 @@ class Volume:
             chain = self._chain(first, first, -1)
             for entry in self._entries(chain):
                 name = below(path, entry.name)
+                self.names[name] = entry.first
                 if entry.attributes & FOLDER:
                     waiting.append((entry.first, name))
                 elif entry.first:

@@ -19,7 +19,18 @@ from typing import NamedTuple
 from nandlab.base.errors import UsageError
 from nandlab.onflash.cells import Partition
 from nandlab.onflash.covered import Covered
-from nandlab.onflash.layout import HOLE, BytesAt, Kind, Layout, Piece, Walk, damaged, paths, text
+from nandlab.onflash.layout import (
+    HOLE,
+    BytesAt,
+    Kind,
+    Layout,
+    Piece,
+    Walk,
+    damaged,
+    every_path,
+    paths,
+    text,
+)
 
 MAGIC, ACCURATE = 0x1985, 0x2000
 LITTLE, BIG = "<", ">"
@@ -320,8 +331,8 @@ def scanned(partition: Partition, *, strict: bool = False) -> Found:
 def assembled(found: Found, shape: Shaped, *, strict: bool = True) -> Layout:
     """Files put together from their nodes; strict: UsageError for a name that leads nowhere."""
     walk = found.walk
-    names = _dirents(walk, found)
-    reached = paths(((d.parent, d.number, text(d.name)) for d in names), ROOT)
+    names = [(d.parent, d.number, text(d.name)) for d in _dirents(walk, found)]
+    reached = paths(names, ROOT)
     lost = next((n for n in reached if n != ROOT and n not in found.pieces), None)
     if lost is not None and (strict or not found.dropped):
         raise UsageError(f"{reached[lost]}: no node of inode {lost} is there. Nothing is summed")
@@ -336,7 +347,7 @@ def assembled(found: Found, shape: Shaped, *, strict: bool = True) -> Layout:
     return Layout(
         "jffs2", shape.bytes, shape.erasesize, shape.writesize,
         walk.done(shape.bytes), reached, walk.sizes, walk.pieces, found.counts,
-        walk.nodes, walk.dead, shape.bytes_at,
+        walk.nodes, walk.dead, shape.bytes_at, names=every_path(names, reached),
     )  # fmt: skip
 
 

@@ -108,6 +108,9 @@ class Layout:
     """The index by which files are found; None: it is in memory alone."""
     chunk_bytes: int = 0
     """Bytes of a file that a page of the flash has, where files are kept in such chunks."""
+    names: dict[str, int] = field(default_factory=dict, repr=False)
+    """Each path -> the owner that it leads to: a file has one for each of its hard links; NO_OWNER:
+    an empty file of which nothing is stored."""
     page_seen: bool = True
     """False where the chip's pages may be larger than was told: how many are read is not known."""
 
@@ -213,6 +216,11 @@ def paths(names: Iterable[tuple[int, int, str]], root: int) -> dict[int, str]:
                 found[number] = below(found[folder], name)
                 waiting.append(number)
     return found
+
+
+def every_path(names: Iterable[tuple[int, int, str]], reached: dict[int, str]) -> dict[str, int]:
+    """Each path -> number, of names (parent, number, name) whose folder has a path."""
+    return {below(reached[parent], name): n for parent, n, name in names if parent in reached}
 
 
 def below(folder: str, name: str) -> str:

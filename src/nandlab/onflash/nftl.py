@@ -53,7 +53,16 @@ def decode(partition: Partition) -> Layout:
     return Layout(
         "nftl-fat32", partition.bytes, partition.erasesize, partition.writesize,
         walk.done(partition.bytes), volume.paths, volume.sizes, walk.pieces, counts,
+        names=volume.names,
     )  # fmt: skip
+
+
+def volume(partition: Partition) -> bytes:
+    """The virtual device, sector after sector; UsageError says what is wrong with its chains."""
+    walk = Walk()
+    units = _units(partition, walk)
+    read = _Reader(partition, _sectors(partition, units, walk))
+    return b"".join(map(read, range(units.formatted_sectors)))
 
 
 class _Reader:

@@ -15,7 +15,7 @@ from nandlab.base.errors import UsageError
 from nandlab.onflash import ubi
 from nandlab.onflash.cells import Partition
 from nandlab.onflash.index import Branch, Entry, Index, IndexNode
-from nandlab.onflash.layout import Kind, Layout, Piece, Walk, damaged, paths, text
+from nandlab.onflash.layout import Kind, Layout, Piece, Walk, damaged, every_path, paths, text
 
 MAGIC = 0x06101831
 HEAD = struct.Struct("<IIQIBBxx")
@@ -164,11 +164,12 @@ class _Volume:
             raise UsageError(f"UBIFS: the index leads to {len(reached)} places where no node is")
         on = self.on
         top = self._place(root[0]) + root[1]
+        named = paths(self.names, ROOT)
         index = Index(top, self.index, self.entries, self.attached.leb_bytes)
         return Layout(
             "ubifs", on.bytes, on.erasesize, on.writesize, self.walk.done(on.bytes),
-            paths(self.names, ROOT), self.walk.sizes, self.walk.pieces, self.counts,
-            bytes_at=on.bytes_at, index=index,
+            named, self.walk.sizes, self.walk.pieces, self.counts,
+            bytes_at=on.bytes_at, index=index, names=every_path(self.names, named),
         )  # fmt: skip
 
     def _place(self, logical: int) -> int:

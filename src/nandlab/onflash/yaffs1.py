@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nandlab.onflash.cells import Partition
-from nandlab.onflash.layout import NO_OWNER, Kind, Layout, Walk, damaged, paths, text
+from nandlab.onflash.layout import NO_OWNER, Kind, Layout, Walk, damaged, every_path, paths, text
 
 TAGS_AT, TAGS = 8, 8
 PAGE = 512
@@ -24,7 +24,7 @@ FILE, SYMLINK, DIRECTORY, HARDLINK, SPECIAL = 1, 2, 3, 4, 5
 ROOT, LOST_AND_FOUND, UNLINKED, DELETED = 1, 2, 3, 4
 HIDDEN = (UNLINKED, DELETED)
 HEADER = struct.Struct("<IIH256s")
-SIZE_AT, SIZE_HIGH_AT, SHADOWS_AT = 292, 496, 504
+SIZE_AT, STANDS_FOR_AT, SIZE_HIGH_AT, SHADOWS_AT = 292, 296, 496, 504
 NO_SIZE = 0xFFFFFFFF
 
 
@@ -39,6 +39,8 @@ class Header:
     shadows: int
     """An object that this one replaces; 0: none."""
     shrinks: bool
+    stands_for: int
+    """Of a hard link, which is an object of its own: the file that it is a name of; 0: of none."""
 
 
 def header(page: bytes) -> Header | None:
@@ -51,12 +53,21 @@ def header(page: bytes) -> Header | None:
     size = low if high == NO_SIZE else low | high << 32
     if kind != FILE:
         size = 0
-    return Header(kind, parent, name, size, max(0, shadows), shrinks == 1)
+    (file,) = struct.unpack_from("<I", page, STANDS_FOR_AT)
+    links = file if kind == HARDLINK else 0
+    return Header(kind, parent, name, size, max(0, shadows), shrinks == 1, links)
 
 
 def header_name(head: Header) -> str:
     """The object's name, for people."""
     return text(head.raw_name.split(b"\0", 1)[0])
+
+
+def linked(
+    names: list[tuple[int, int, str]], reached: dict[int, str], stands_for: dict[int, int]
+) -> dict[str, int]:
+    """Each path -> the object it leads to, which of a hard link is the file that it stands for."""
+    return {p: stands_for.get(n) or n for p, n in every_path(names, reached).items()}
 
 
 def _bit_numbers() -> NDArray[np.uint16]:
@@ -110,15 +121,18 @@ class _Scan:
                 self.walk.add(base, on.erasesize, Kind.FREE, "erased")
             else:
                 self._block(block, base)
-        names = (
-            (h.parent, n, header_name(h)) for n, (_, _, h) in self.headers.items() if n != ROOT
-        )
-        reached = paths((n for n in names if n[0] not in HIDDEN), ROOT)
+        names = [
+            (h.parent, n, header_name(h))
+            for n, (_, _, h) in self.headers.items()
+            if n != ROOT and h.parent not in HIDDEN
+        ]
+        reached = paths(names, ROOT)
+        stands_for = {n: h.stands_for for n, (_, _, h) in self.headers.items()}
         counts = self._files(reached)
         return Layout(
             "yaffs2", on.bytes, on.erasesize, on.writesize,
             self.walk.done(on.bytes), reached, self.walk.sizes, self.walk.pieces, counts,
-            bytes_at=on.bytes_at, chunk_bytes=PAGE,
+            bytes_at=on.bytes_at, chunk_bytes=PAGE, names=linked(names, reached, stands_for),
         )  # fmt: skip
 
     def _block(self, block: int, base: int) -> None:

@@ -40,6 +40,8 @@ class Object:
     parent: int = 0
     name: str = ""
     size: int = 0
+    stands_for: int = 0
+    """Of a hard link: the file that it is a name of."""
     shrink: int = WHOLE
     """Older chunks from here on do not hold."""
     chunks: set[int] = field(default_factory=set)
@@ -113,13 +115,16 @@ class _Scan:
                 damaged(f"the sequence number of block {numbered[sequence]} again", block, 0)
         for _, block, tags, used in sorted(blocks, key=lambda b: b[:2], reverse=True):
             self._block(block, tags, used)
-        reached = self._names()
+        names = self._names()
+        reached = paths(names, ROOT)
+        stands_for = {n: o.stands_for for n, o in self.objects.items()}
         self._files(reached)
         on = self.on
         return Layout(
             "yaffs2", on.bytes, on.erasesize, on.writesize,
             self.walk.done(on.bytes), reached, self.walk.sizes, self.walk.pieces, self.counts,
             bytes_at=on.bytes_at, chunk_bytes=self.chunk_bytes,
+            names=yaffs1.linked(names, reached, stands_for),
         )  # fmt: skip
 
     def _kept(self, data: NDArray[np.uint8], spare: NDArray[np.uint8]) -> str:
@@ -242,6 +247,7 @@ class _Scan:
             head.parent,
             header_name(head),
         )
+        held.stands_for = head.stands_for
         held.deleted = held.deleted or gone
         held.size = max(held.size, size)
         held.shrink = min(held.shrink, size)
@@ -252,11 +258,12 @@ class _Scan:
                 head.shadows, Object(FILE, valid=True, deleted=True, parent=DELETED, shrink=0)
             )
 
-    def _names(self) -> dict[int, str]:
-        names = (
-            (o.parent, n, o.name) for n, o in self.objects.items() if o.valid and not o.deleted
-        )
-        return paths(((p, n, name) for p, n, name in names if n != ROOT), ROOT)
+    def _names(self) -> list[tuple[int, int, str]]:
+        return [
+            (o.parent, n, o.name)
+            for n, o in self.objects.items()
+            if o.valid and not o.deleted and n != ROOT
+        ]
 
     def _files(self, reached: dict[int, str]) -> None:
         """Accounts for the data."""

@@ -142,6 +142,8 @@ def head_of(campaign: Campaign, board: QemuBoard) -> dict[str, Any]:
         "changed": on.filesystem.changed(on.options),
         "options": dict(on.options),
         "chip": on.chip.name,
+        "forbids": on.chip.forbids(),
+        "nop": on.chip.geometry.nop,
         "partition_mib": on.partition_mib,
         "board": on.board.name,
         "kernel": board.identity["kernel"],

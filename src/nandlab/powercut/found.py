@@ -11,10 +11,13 @@ from pathlib import Path
 from typing import Any
 
 from nandlab.base.errors import UsageError
+from nandlab.powercut import judged
 from nandlab.results.cuts import Cuts
 
 FAULTS = "faultcheck"
 """The board's program of faults."""
+CONTRADICTED = "the load contradicts its oracle"
+HELD = "."
 ERRORS = ("unmountable", "unreadable", "not writable")
 UNSTABLE = " (unstable cells)"
 TOLD = " (an error of a page that cannot be read)"
@@ -83,6 +86,8 @@ class Found:
         words += ["--board", head["board"]]
         for option in head["changed"].items():
             words += ["--set", "=".join(option)]
+        if bad := head.get("points", {}).get("bad"):
+            words += ["--bad-blocks", ",".join(map(str, bad))]
         words += ["--title", one.load]
         return shlex.join([*words, "--point", one.point.split()[0]])
 
@@ -99,6 +104,9 @@ def read(out: Path) -> Found:
         found.cpu_s += told["cpu_s"]
         for load in told["loads"]:
             _add(found, load)
+    for one, name, what in judged.findings(out):
+        point = {"class": name, "count": 1, "first": one.point, "what": what}
+        _count(found, one.load, point)
     return found
 
 
@@ -134,6 +142,7 @@ def _add(found: Found, load: dict[str, Any]) -> None:
         _count(found, title, told)
     if "operations" not in load:
         return
+    _contradicted(found, load)
     found.recorded[title] = load["operations"]
     found.kinds[title] = load["kinds"]
     found.recordings.setdefault(title, set()).add(load.get("recording", ""))
@@ -143,6 +152,18 @@ def _add(found: Found, load: dict[str, Any]) -> None:
     found.cut[title] = sum(
         any(letters[k] != " " for letters in mine.values()) for k in range(load["operations"])
     )
+
+
+def _contradicted(found: Found, load: dict[str, Any]) -> None:
+    """A class of its own where a load that no cut disturbs does not leave what its oracle says."""
+    whole = load["operations"]
+    letter = load["outcomes"].get("before", "")[whole : whole + 1]
+    if found.faulty or letter in ("", " ", HELD):
+        return
+    what = "nothing was cut, and what is there is not what the oracle of this load says"
+    seed = found.head.get("points", {}).get("seed", 1)
+    point = {"class": CONTRADICTED, "count": 1, "first": f"{whole}:before:{seed}", "what": what}
+    _count(found, load["load"], point)
 
 
 def _merged(one: str, other: str) -> str:
@@ -166,6 +187,19 @@ def _name(told: dict[str, Any]) -> str:
     return f"{told['class']}{UNSTABLE}" if unstable else str(told["class"])
 
 
+def _not_physical(found: Found) -> Iterator[str]:
+    """What the part's data sheet forbids, and the cuts that stand for nothing on such a part."""
+    forbids = found.head.get("forbids", {})
+    if forbids:
+        yield f"{found.head['chip']}'s data sheet forbids: {'; '.join(forbids.values())}"
+    apart = sum(kinds.count("o") for kinds in found.kinds.values())
+    if found.head.get("nop") == 1 and apart:
+        yield (
+            f"not physical: cuts at {apart} programs of spare areas apart, which the part forbids; "
+            "on another part they are"
+        )
+
+
 def lines(found: Found) -> Iterator[str]:
     """What was found, in lines for people."""
     head = found.head
@@ -174,6 +208,8 @@ def lines(found: Found) -> Iterator[str]:
     if not found.whole:
         yield f"incomplete: {found.done} of {head['pieces']} pieces are done; run it again"
     cut, recorded = sum(found.cut.values()), sum(found.recorded.values())
+    if bad := head.get("points", {}).get("bad"):
+        yield f"bad from the maker: blocks {', '.join(map(str, bad))}"
     if found.faulty:
         kinds = ", ".join(head["points"]["variants"])
         yield f"points: {found.points}, in {len(found.recorded)} loads ({kinds})"
@@ -185,6 +221,7 @@ def lines(found: Found) -> Iterator[str]:
     same = sum(len(each) == 1 for each in found.recordings.values())
     yield f"recordings: the same in all pieces for {same} of {len(found.recordings)} loads"
     yield "the chip, spare area included: after all points of a load as before them"
+    yield from _not_physical(found)
     if found.refused:
         why = ", ".join(sorted(set(found.refused.values())))
         yield f"loads that it does not take: {len(found.refused)} ({why})"

@@ -5,6 +5,7 @@
 and three folders, ended by a sync of some kind or none: the way of CrashMonkey's ACE.
 ``ace3`` is a sample of those of three, each call kept in a way that is drawn. ``open-files``
 changes files that stay open, or that a mapping wrote, and makes the file system read-only and back.
+``holes`` shortens files and writes past their end.
 ``small-files`` is one longer load of many small files, in the manner of FFSMark. Others are read
 from a file.
 """
@@ -225,6 +226,27 @@ def open_files() -> Loads:
     return Loads("open-files", BASE, tuple(found))
 
 
+def holes() -> Loads:
+    """Files that are shortened and then written past their end, in one page and in others: what was
+    cut off must not come back, and what is between is zeros.
+
+    Linux's JFFS2 had it come back after a remount where all was in one page, until its commit
+    23892d383bee, "correct logic when creating a hole in jffs2_write_begin", of March 2023.
+    """
+    tiny = ("create A/new", "write A/new 0 16", "sync")
+    found: list[Load] = []
+    for first in (("truncate A/new 8",), ("truncate A/new 0",), ()):
+        for at in (20, 4095, 5000):
+            for keeper in ("sync", "fsync A/new", "readonly"):
+                calls = (*first, f"write A/new {at} 4")
+                found.append(Load(_title(calls, keeper), (*tiny, *calls, keeper)))
+    for at in (2600, 4000, 5000, 9000):
+        for keeper in ("sync", "fsync A/foo"):
+            calls = ("truncate A/foo 2500", f"write A/foo {at} 100")
+            found.append(Load(_title(calls, keeper), (*calls, keeper)))
+    return Loads("holes", BASE, tuple(found))
+
+
 def rewrite() -> Loads:
     """Each call on a file whose pages, and those of its names, the load wrote itself before: what
     is damaged then is in its way."""
@@ -272,6 +294,7 @@ def small_files(seed: int = SEED) -> Loads:
 
 SETS: dict[str, Callable[[], Loads]] = {
     **{"ace1": ace1, "ace2": ace2, "ace3": ace3},
-    **{"open-files": open_files, "rewrite": rewrite, "small-files": small_files},
+    **{"holes": holes, "open-files": open_files, "rewrite": rewrite},
+    **{"small-files": small_files},
 }
 """Loads by their name."""

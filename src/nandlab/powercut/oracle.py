@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 
+from nandlab.base.errors import NandlabError
 from nandlab.powercut.loads import Load, Loads
 
 MASK = (1 << 64) - 1
@@ -91,6 +92,12 @@ class Oracle:
         self.returned = list(self.begun)
         for line in marks.splitlines():
             operations, mark = map(int, line.split())
+            if not self.base <= mark // 2 < len(self.calls):
+                raise NandlabError(
+                    f"powercut: {load.title}: call {mark // 2} was played, and the load has "
+                    f"{len(self.calls)} calls, of which {self.base} come before: they are of two "
+                    "loads"
+                )
             (self.returned if mark % 2 else self.begun)[mark // 2] = operations
         state, self.states = State({}, {}), list[State]()
         for i, (kind, *words) in enumerate(self.calls):

@@ -7,10 +7,9 @@ should not. So some are drawn at random, by seed, and must say the same alone.
 
 from __future__ import annotations
 
-import json
 import random
 from collections.abc import AsyncIterator
-from dataclasses import asdict, dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
 from nandlab.base.errors import UsageError
@@ -19,27 +18,7 @@ from nandlab.powercut import second
 from nandlab.powercut.campaign import Campaign
 from nandlab.powercut.found import Found
 from nandlab.powercut.job import alone
-
-
-@dataclass(frozen=True)
-class Again:
-    """A point, and what each says of it."""
-
-    load: str
-    point: str
-    campaign_held: bool
-    alone_held: bool
-    host: str
-    """"holds", what is wrong, or why the host cannot read it."""
-    host_agrees: bool | None
-    """None: it cannot read it."""
-    same_recording: bool = True
-    """Whether the load was recorded alone as in the campaign. UBIFS has the time of day to the ns
-    in its nodes, which is another after other loads."""
-
-    @property
-    def agreed(self) -> bool:
-        return self.campaign_held == self.alone_held and self.host_agrees is not False
+from nandlab.powercut.judged import Again, Kept
 
 
 def drawn(found: Found, count: int, seed: int) -> list[tuple[str, int, str, str]]:
@@ -69,32 +48,10 @@ async def again(
         if (title, point) not in kept.every:
             told = await second.tried(campaign, replace(one, recovery=False), board)
             host = "; ".join(told.wrong) or "holds"
-            agrees = None if told.unread else told.held == (not told.wrong)
             same = told.recording in found.recordings[title]
-            kept.add(
-                Again(title, point, letter == ".", told.held, told.unread or host, agrees, same)
-            )
+            said = (told.held, told.unread or host, told.agree, same, told.check)
+            kept.add(Again(title, point, letter == ".", *said))
         yield kept.every[title, point]
-
-
-class Kept:
-    """The file of what was tried, a JSON line each; a line that was cut short is left out."""
-
-    def __init__(self, path: Path) -> None:
-        self.path = path
-        self.every: dict[tuple[str, str], Again] = {}
-        lines = path.read_text().splitlines(keepends=True) if path.exists() else []
-        for line in lines:
-            if line.endswith("\n"):
-                one = Again(**json.loads(line))
-                self.every[one.load, one.point] = one
-        if lines:
-            path.write_text("".join(line for line in lines if line.endswith("\n")))
-
-    def add(self, one: Again) -> None:
-        self.every[one.load, one.point] = one
-        with self.path.open("a") as file:
-            file.write(json.dumps(asdict(one)) + "\n")
 
 
 def refuse_several_seeds(campaign: Campaign) -> None:

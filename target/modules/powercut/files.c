@@ -40,6 +40,7 @@
 
 #include <linux/debugfs.h>
 #include <linux/io.h>
+#include <linux/ktime.h>
 #include <linux/module.h>
 #include <linux/seq_file.h>
 #include <linux/uaccess.h>
@@ -48,6 +49,7 @@
 #include "journal.h"
 #include "simnand.h"
 #include "torn.h"
+#include "wait.h"
 
 #define COMMAND_MAX 64
 
@@ -69,6 +71,21 @@ static const char *const kinds[] = {
 	[JOURNAL_MARK_BAD] = "mark_bad",
 	[JOURNAL_ERASE] = "erase",
 };
+
+/* clock.h: simnand's clock. */
+u64 powercut_now_ns(void);
+u64 powercut_wait_until_ns(u64 deadline_ns);
+
+u64 powercut_now_ns(void)
+{
+	return journal.mode == JOURNAL_CHECK ? 0 : ktime_get_ns();
+}
+
+u64 powercut_wait_until_ns(u64 deadline_ns)
+{
+	return journal.mode == JOURNAL_CHECK ? deadline_ns
+					     : wait_until_ns(deadline_ns);
+}
 
 /* The NAND core's table of bad blocks, two bits a block, as the markers on the
  * chip now say; and the page that it keeps of its last read. */

@@ -183,11 +183,11 @@ void journal_end(struct journal *journal, enum journal_kind kind)
 		journal->lost++;
 		return;
 	}
-	from = states_at(journal, &entry->after);
-	entry->crc =
-		shim_crc32(0, from, journal->memory + journal->used - from);
 	journal->entries++;
 	if (journal->mode == JOURNAL_RECORD) {
+		from = states_at(journal, &entry->after);
+		entry->crc = shim_crc32(0, from,
+					journal->memory + journal->used - from);
 		journal->recorded = journal->entries;
 		journal->recorded_used = journal->used;
 		journal->at = journal->entries;

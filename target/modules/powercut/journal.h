@@ -55,7 +55,8 @@ struct journal_entry {
 		    */
 	u32 pages; /* that it may have changed: 1, or all of the block */
 	u32 kind;
-	u32 crc; /* CRC-32 of the pages after it, their states included */
+	u32 crc; /* CRC-32 of the pages after it, their states included; only of
+		  * a recorded one */
 	struct journal_side before;
 	struct journal_side after;
 };

@@ -79,18 +79,15 @@ static int kept(const struct moment *m, int folder, int inode, bool whole)
 }
 
 /* -1: it cannot be read. */
-static ssize_t read_file(const char *path)
+static ssize_t read_file(int fd, size_t bytes)
 {
-	int fd = open(path, O_RDONLY | O_CLOEXEC);
 	size_t have = 0;
-	ssize_t got = -1;
+	ssize_t got;
 
-	if (fd < 0)
-		return -1;
-	while (have < sizeof(data) &&
-	       (got = read(fd, data + have, sizeof(data) - have)) > 0)
-		have += (size_t)got;
-	close(fd);
+	do {
+		got = read(fd, data + have, sizeof(data) - have);
+		have += got > 0 ? (size_t)got : 0;
+	} while (got > 0 && have != bytes);
 	return got < 0 ? -1 : (ssize_t)have;
 }
 
@@ -200,37 +197,53 @@ static void judge_folder(const struct moment *m, const struct name *name,
 
 enum sight { SIGHT_NONE, SIGHT_FOLDER, SIGHT_FILE, SIGHT_UNREADABLE };
 
-/* What is under a name; a file's bytes are in data then. */
-static enum sight look_at(const struct name *name, struct stat *st, size_t *had,
-			  struct finding *finding, uint64_t *all)
+static enum sight unreadable(const struct name *name, struct finding *finding)
 {
-	char path[PATH_MAX];
+	found(finding, UNREADABLE, "%s: %s", name->path, strerror(errno));
+	return SIGHT_UNREADABLE;
+}
+
+/* What is under an open name. */
+static enum sight look_in(int fd, const struct name *name, struct stat *st,
+			  size_t *had, struct finding *finding, uint64_t *all)
+{
 	uint64_t is_folder;
 	ssize_t got;
 
-	snprintf(path, sizeof(path), MOUNTPOINT "/%s", name->path);
-	digest(all, name->path, strlen(name->path));
-	if (lstat(path, st)) {
-		if (errno == ENOENT || errno == ENOTDIR)
-			return SIGHT_NONE;
-		found(finding, UNREADABLE, "%s: %s", name->path,
-		      strerror(errno));
-		return SIGHT_UNREADABLE;
-	}
+	if (fstat(fd, st))
+		return unreadable(name, finding);
 	is_folder = S_ISDIR(st->st_mode);
 	digest(all, &is_folder, sizeof(is_folder));
 	if (is_folder)
 		return SIGHT_FOLDER;
-	got = read_file(path);
-	if (got < 0) {
-		found(finding, UNREADABLE, "%s: %s", name->path,
-		      strerror(errno));
-		return SIGHT_UNREADABLE;
-	}
+	got = read_file(fd, (size_t)st->st_size);
+	if (got < 0)
+		return unreadable(name, finding);
 	*had = (size_t)got;
 	digest(all, had, sizeof(*had));
 	digest(all, data, *had);
 	return SIGHT_FILE;
+}
+
+/* What is under a name; a file's bytes are in data then. The path is walked
+ * once: that is a good part of reading a small file. */
+static enum sight look_at(const struct name *name, struct stat *st, size_t *had,
+			  struct finding *finding, uint64_t *all)
+{
+	char path[PATH_MAX];
+	enum sight sight;
+	int fd;
+
+	snprintf(path, sizeof(path), MOUNTPOINT "/%s", name->path);
+	digest(all, name->path, strlen(name->path));
+	fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+	if (fd < 0)
+		return errno == ENOENT || errno == ENOTDIR
+			       ? SIGHT_NONE
+			       : unreadable(name, finding);
+	sight = look_in(fd, name, st, had, finding, all);
+	close(fd);
+	return sight;
 }
 
 static void judge_name(const struct moment *m, int number, struct seen *seen,

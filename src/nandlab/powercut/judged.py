@@ -1,0 +1,90 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Points that were judged in other ways too: alone on a fresh board, and by the host's checker."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+FILES = "sample-*.jsonl"
+"""In a campaign's folder."""
+ALONE = "another verdict alone"
+CHECKERS = "checkers disagree"
+CHECK = "check fails on this machine"
+"""Classes of finding: alone a point says another thing than among others; the board's program says
+another thing than the host's decoders; so one of them is wrong, and no verdict of the campaign is
+sure. Or the file system's own check fails, which only this machine can run."""
+
+
+@dataclass(frozen=True)
+class Again:
+    """A point, and what each says of it."""
+
+    load: str
+    point: str
+    campaign_held: bool
+    alone_held: bool
+    host: str
+    """"holds", what is wrong, or why the host cannot read it."""
+    host_agrees: bool | None
+    """None: it cannot read it."""
+    same_recording: bool = True
+    """Whether the load was recorded alone as in the campaign. UBIFS has the time of day to the ns
+    in its nodes, which is another after other loads."""
+
+    check: str = ""
+    """What the file system's own check on this machine says is wrong."""
+
+    @property
+    def agreed(self) -> bool:
+        return not self.findings()
+
+    def findings(self) -> list[tuple[str, str]]:
+        """Classes of finding, each with what it is."""
+        found = []
+        if self.campaign_held != self.alone_held:
+            found.append((ALONE, f"alone it {_held(self.alone_held)}"))
+        if self.host_agrees is False:
+            found.append((CHECKERS, f"board: it {_held(self.alone_held)}; host: {self.host}"))
+        if self.check:
+            found.append((CHECK, self.check))
+        return found
+
+
+def _held(held: bool) -> str:
+    return "holds" if held else "does not hold"
+
+
+class Kept:
+    """The file of what was tried, a JSON line each; a line that was cut short is left out."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.every: dict[tuple[str, str], Again] = {}
+        for line in self._whole():
+            one = Again(**json.loads(line))
+            self.every[one.load, one.point] = one
+
+    def _whole(self) -> Iterator[str]:
+        text = self.path.read_text() if self.path.exists() else ""
+        return (line for line in text.splitlines(keepends=True) if line.endswith("\n"))
+
+    def add(self, one: Again) -> None:
+        """Keeps one more, after all that is whole."""
+        self.every[one.load, one.point] = one
+        if self.path.exists() and not self.path.read_bytes().endswith(b"\n"):
+            self.path.write_text("".join(self._whole()))
+        with self.path.open("a") as file:
+            file.write(json.dumps(asdict(one)) + "\n")
+
+
+def findings(folder: Path) -> Iterator[tuple[Again, str, str]]:
+    """What does not agree of all samples of a campaign: a point, the class, and what it is."""
+    points = {}
+    for path in sorted(folder.glob(FILES)):
+        points.update(Kept(path).every)
+    for one in points.values():
+        for name, what in one.findings():
+            yield one, name, what

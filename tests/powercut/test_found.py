@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
@@ -219,3 +219,25 @@ def test_a_dead_kernel_is_a_finding_and_the_rest_goes_on(monkeypatch: pytest.Mon
 def test_a_board_that_is_lost_before_a_cut_is_an_error() -> None:
     with pytest.raises(NandlabError, match="lost before a cut: dead"):
         campaign._points_lost(BoardLost("dead", ["noise"]), FEW)
+
+
+@pytest.mark.parametrize("name", ["ace1", "small-files"])
+def test_more_seeds_make_smaller_pieces_with_the_same_points(name: str) -> None:
+    asked = loads.given(name)
+
+    def cut(seeds: int) -> list[set[tuple[int, int]]]:
+        """Loads and operations of each piece, of loads of 400 operations."""
+        one = campaign.Campaign(cast(Any, None), asked, Points(seeds=seeds))
+        return [
+            {
+                (number, k)
+                for number in range(piece.first_load, (piece.last_load or 0) + 1)
+                for k in range(piece.first, 401, piece.every)
+            }
+            for piece in one.pieces()
+        ]
+
+    few, many = cut(1), cut(20)
+    assert set().union(*few) == set().union(*many)
+    assert sum(map(len, many)) == len(asked.loads) * 401  # none twice
+    assert max(map(len, many)) * 20 <= max(map(len, few)) * 1.2

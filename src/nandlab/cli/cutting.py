@@ -229,7 +229,7 @@ def opened(on: Medium) -> QemuBoard:
     from nandlab.board.qemu import open_board
 
     print("preparing the board", file=sys.stderr, flush=True)
-    return open_board(on.board)
+    return open_board(on.virtual)
 
 
 @dataclass(frozen=True)

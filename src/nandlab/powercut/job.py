@@ -138,9 +138,9 @@ def load_chip(on: Medium, module: dict[str, bytes], bad: Sequence[int] = ()) -> 
     """Loads the chip, erased but for the maker's marks of bad blocks, with its journal behind its
     cells."""
     ((name, content),) = module.items()
-    start = on.board.store_start
+    start = on.virtual.store_start
     journal = start + -(-on.cells_bytes // MIB) * MIB
-    room = (on.board.store_end - journal) // MIB
+    room = (on.virtual.store_end - journal) // MIB
     if room < JOURNAL_MIB:
         raise UsageError(
             f"board {on.board.name} has {room} MiB beside this partition, and a journal takes "

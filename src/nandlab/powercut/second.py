@@ -80,7 +80,7 @@ class Verdicts:
 async def tried(campaign: Campaign, point: Points, board: QemuBoard) -> Verdicts:
     """Tries one point on a fresh board, and reads the chip that it leaves."""
     on = campaign.on
-    hold = cargo(on.board, on.cells_bytes + JOURNAL_MIB * MIB + MIB, back_bytes=on.image_bytes)
+    hold = cargo(on.virtual, on.cells_bytes + JOURNAL_MIB * MIB + MIB, back_bytes=on.image_bytes)
     one = job(on, campaign.loads, replace(point, leave=True), chip_module(board))
     more = (Step(MARKS, f"cat {FOLDER}/journal_marks"), Step("save", save(hold.put())))
     record = await board.run(replace(one, steps=(*one.steps, *more), cargo=hold))

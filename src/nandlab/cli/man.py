@@ -18,7 +18,8 @@ EXITS = {
     0: "all is well",
     1: "it was done, and the answer is no: a trial failed, something differs, something that is "
     "needed is missing; or something failed on the way",
-    2: "the request cannot be met: bad input, an unknown name, a file that cannot be read",
+    2: "the request cannot be met: bad input, an unknown name, a file that cannot be read, no "
+    "worker or scheduler left to run trials",
     130: "interrupted (Ctrl-C); a run goes on when it is run again",
     141: "who read its output went away",
     143: "ended by SIGTERM; what was half done is removed",

@@ -109,10 +109,10 @@ async def over(
 ) -> tuple[float, float]:
     """Wall seconds and the coordinator's processor seconds of a run, its workers warm."""
     async with cluster.connected(Address(processes=processes)) as client:
-        engine = await cluster.engine(client, board, specs[0].board, {})
+        engine = await cluster.engine(client, board, specs[0].virtual, {})
         first = one_of_each(specs)
         keys = [runner.key(spec, board) for spec in first]
-        asked = batch.asked(board, specs[0].board, {})
+        asked = batch.asked(board, specs[0].virtual, {})
         warm = batch.batch(first, keys, "warm", asked)
         there = list(await client.nthreads())
         await client.gather(
@@ -144,7 +144,7 @@ def halves(specs: list[TrialSpec]) -> float:
 
 
 def half(specs: list[TrialSpec], warm: Barrier) -> None:
-    board = open_board(specs[0].board)
+    board = open_board(specs[0].virtual)
     for spec in one_of_each(specs):
         asyncio.run(one.run(spec, board, "warm"))
     warm.wait(WARM_S)
@@ -184,7 +184,7 @@ def speed(members: int, turns: int) -> dict[str, float]:
     with tempfile.TemporaryDirectory(prefix="nandlab-") as scratch:
         home = Path(scratch)
         read, specs = planned(home, members)
-        board = open_board(specs[0].board)
+        board = open_board(specs[0].virtual)
         head = runner.head(read, specs, board)
         took, used, ran = Turns(), 0.0, 0.0
         for turn in range(turns):
@@ -213,7 +213,7 @@ def bytes_by_trial(specs: list[TrialSpec], board: Board, folder: RunFolder) -> d
     """Of a whole batch and of the answers, uncompressed."""
     most = specs[: cluster.BATCH_MAX]
     keys = [runner.key(spec, board) for spec in most]
-    sent = batch.batch(most, keys, "campaign", batch.asked(board, most[0].board, {}))
+    sent = batch.batch(most, keys, "campaign", batch.asked(board, most[0].virtual, {}))
     back = sum(len(trial.model_dump_json()) for trial in folder.trials())
     return {
         "bytes_sent_a_trial": len(sent) // len(most),
@@ -227,7 +227,7 @@ def setup_state() -> dict[str, float]:
         path = Path(scratch) / "shared.toml"
         path.write_text(SHARED)
         specs = study.plan(study.read(path))
-    board, took = open_board(specs[0].board), {"with": 0.0, "without": 0.0}
+    board, took = open_board(specs[0].virtual), {"with": 0.0, "without": 0.0}
 
     def timed(spec: TrialSpec, limit_mib: int) -> tuple[float, dict[str, object]]:
         os.environ[states.LIMIT] = f"{limit_mib}"
@@ -309,7 +309,7 @@ async def fleet(trials: int, nap_s: float) -> dict[str, float]:
     with tempfile.TemporaryDirectory(prefix="nandlab-") as scratch, dask.config.set(QUIET):
         home = Path(scratch)
         read, specs = planned(home, trials // 2)
-        board = open_board(specs[0].board)
+        board = open_board(specs[0].virtual)
         result = await one.run(specs[0], board, "campaign")
         assert result.host is not None
         host = result.host.model_copy(update={"seconds": nap_s})
@@ -329,7 +329,7 @@ async def fleet(trials: int, nap_s: float) -> dict[str, float]:
             ) as there,
             Client(there, asynchronous=True) as client,
         ):
-            asked = batch.asked(board, specs[0].board, {})
+            asked = batch.asked(board, specs[0].virtual, {})
             engine = cluster.Cluster(client, board, asked, FLEET, sleeping(result, nap_s))
             watch, used, began = Watch(there, trials), time.process_time(), time.monotonic()
             beside = [asyncio.create_task(watch.count()), asyncio.create_task(watch.come_and_go())]

@@ -76,7 +76,7 @@ def main() -> None:
         raise SystemExit(__doc__)
     old, module = Path(sys.argv[1]) / "target", sys.argv[2]
     specs = study.plan(study.read(study.find(sys.argv[3] if sys.argv[3:] else "quickstart")))
-    machine = assemble(specs[0].board, kit(specs[0].board))
+    machine = assemble(specs[0].virtual, kit(specs[0].virtual))
     if not (old / "modules" / module).is_dir():
         raise UsageError(f"{old}/modules/{module}: no such folder")
     kos = [built(target, module, machine).read_bytes() for target in (old, TARGET)]

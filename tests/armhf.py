@@ -7,6 +7,7 @@ so their package is this machine's.
 
 from __future__ import annotations
 
+import shlex
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -78,6 +79,17 @@ def module(folder: Path) -> None:
     see = {"/build": folder, "/usr/src": sources}
     argv = ["make", "-s", "-j2", "-C", f"/usr/src/{at}", "M=/build", *words, NO_BTF, "modules"]
     compiler.checked(argv, see=see)
+
+
+def on_path(folder: Path, *seen: Path) -> Path:
+    """A folder with the compiler's programs for PATH; they see what is in ``seen`` of the host."""
+    see = {str(path.resolve()): path.resolve() for path in seen}
+    for name in ("gcc", "strip"):
+        words = tools().command([f"{CROSS}{name}"], see=see)
+        script = folder / f"{CROSS}{name}"
+        script.write_text(f'#!/bin/sh\nexec {shlex.join(words)} "$@"\n')
+        script.chmod(0o755)
+    return folder
 
 
 def make(folder: Path, out: Path, *words: str) -> None:

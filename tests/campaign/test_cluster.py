@@ -50,7 +50,7 @@ def spread(home: Path, specs: list[TrialSpec], workers: int = 2) -> RunFolder:
             ) as there,
             Client(there, asynchronous=True) as client,
         ):
-            model = specs[0].board
+            model = specs[0].virtual
             engine = cluster.Cluster(client, board, batch.asked(board, model, {}), workers, work)
             await runner.execute(folder, specs, board, engine, Silent())
 

@@ -73,7 +73,7 @@ def test_a_campaigns_file_runs_over_tls_on_workers_that_have_no_board(
         async with scheduler(ours, workers=2) as there:
             on = address.read(campaign(tmp_path / "farm.toml", there, ours))
             async with cluster.connected(on) as client:
-                engine = await cluster.engine(client, board, specs[0].board, {})
+                engine = await cluster.engine(client, board, specs[0].virtual, {})
                 await runner.execute(folder, specs, board, engine, Silent())
 
     asyncio.run(go())

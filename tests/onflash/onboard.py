@@ -56,7 +56,7 @@ def after(
     """
     spec = place.spec
     skip_where_refused(spec, board)
-    hold = cargo(spec.board, spec.cells_bytes, back_bytes=spec.image_bytes)
+    hold = cargo(spec.virtual, spec.cells_bytes, back_bytes=spec.image_bytes)
     steps = (
         *trial.setup(spec),
         PLAY,

@@ -23,6 +23,7 @@ from nandlab.trial.medium import modules
 
 pytestmark = pytest.mark.board
 
+VARIES = "another verdict again"
 BEFORE = Points(variants=("before",))
 TORN = Points(variants=("before", "prefix", "subset", "done"))
 
@@ -87,8 +88,17 @@ def test_a_point_alone_says_the_same_each_time(board: QemuBoard) -> None:
     bad = alone(shifted, 0, last, "before", 1)
     once, again = cut(board, "jffs2", bad), cut(board, "jffs2", bad)
     assert once == again
+    assert once[0]["recording"] == whole["recording"] not in ("", "0")
     assert once[0]["findings"] == whole["findings"]
     assert classes(cut(board, "jffs2", alone(shifted, 0, 2, "before", 1))) == set()
+
+
+def test_a_point_replayed_twenty_times_gives_one_verdict(board: QemuBoard) -> None:
+    """Unstable cells too. That another verdict would be told: tests/c has the journal's part, and
+    "another verdict again" is a class (verdict.c)."""
+    points = Points(last_load=0, first=1, last=2, repeat=20)
+    (told,) = cut(board, "yaffs2", points)
+    assert (told["points"], VARIES in classes([told])) == (8, False)
 
 
 def test_the_chip_is_after_all_points_as_it_was_before(board: QemuBoard) -> None:

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from dataclasses import replace
 from typing import Any
 
@@ -11,10 +12,12 @@ import pytest
 from cutsteps import on
 
 from nandlab.base.errors import UsageError
+from nandlab.board.job import Step
 from nandlab.board.qemu import QemuBoard
+from nandlab.chip.simulated import FOLDER
 from nandlab.powercut import campaign, faults, found, loads, sql
 from nandlab.powercut.campaign import Campaign
-from nandlab.powercut.job import Points
+from nandlab.powercut.job import CUT, Points, bad_blocks, chip_module, job
 
 SHORT = faults.of(
     loads.read(
@@ -69,6 +72,43 @@ def test_ubifs_stands_programs_that_fail_and_bits_that_the_ecc_corrects(board: Q
     assert set(outcomes["flips"]) == {" ", "."}
     # it checks no CRC of data by default, and passes over what UBI cannot read
     assert "W" in outcomes["beyond"]
+
+
+@pytest.mark.board
+def test_yaffs2s_own_check_is_on_and_is_heard(board: QemuBoard) -> None:
+    """Of a block that dies while it is collected its verification says that it "should be erased".
+    That alone is no fault, so only the test listens for it; nothing else is said."""
+    wide = loads.read("w", "create x\nload w\nwrite x 0 40000\nsync\n")
+    points = Points(variants=("program",), last=4)
+    for plant, heard in (((), []), (("--check-says", "should be erased"), ["check fails"])):
+        one = Campaign(on(board, "yaffs2"), faults.of(wide), replace(points, plant=plant))
+        (told,) = asyncio.run(campaign.once(one, one.points, board))
+        assert [each["class"] for each in told["findings"]] == heard
+        assert told["points"] == 4
+
+
+@pytest.mark.board
+def test_blocks_that_the_maker_marked_bad_are_left_alone(board: QemuBoard) -> None:
+    """The first that may be bad, the second, and the last two: no operation is in them."""
+    bad = bad_blocks(["worst"], 64)
+    assert bad == (1, 2, 62, 63)
+    for words, why in ((["0"], "block 0 is good"), (["64"], "from 1 to 63"), (["x"], "expected")):
+        with pytest.raises(UsageError, match=why):
+            bad_blocks(words, 64)
+    points = Points(variants=("program",), every=5, bad=bad)
+    for name in ("jffs2", "ubifs", "yaffs2"):
+        one = Campaign(on(board, name), SHORT, points)
+        made = job(one.on, one.loads, points, chip_module(board))
+        look = Step(
+            "look", f"cat /sys/class/mtd/mtd0/bad_blocks; cut -d' ' -f2 {FOLDER}/journal_ops"
+        )
+        record = asyncio.run(board.run(replace(made, steps=(*made.steps, look))))
+        failed = record.failed()
+        assert failed is None, failed.failure()
+        marked, *pages = map(int, record["look"].stdout.split())
+        assert not {page // 64 for page in pages} & set(bad)
+        assert pages and marked >= len(bad)
+        assert json.loads(record[CUT].stdout)["findings"] == []
 
 
 @pytest.mark.board

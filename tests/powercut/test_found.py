@@ -5,12 +5,14 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
 from nandlab.base.errors import NandlabError, UsageError
 from nandlab.board.job import BoardLost
+from nandlab.catalog.chip import ChipModel
+from nandlab.catalog.files import load
 from nandlab.powercut import campaign, found, judged, loads, sample
 from nandlab.powercut.job import Points
 from nandlab.report import powercuts
@@ -109,6 +111,20 @@ def test_a_point_agrees_if_nobody_contradicts(
     assert judged.Again("x", "0:before:1", True, alone_held, "", host_agrees).agreed == agreed
 
 
+def test_what_a_part_forbids_is_told_and_which_cuts_it_makes_unphysical(tmp_path: Path) -> None:
+    one = {**told("x", "...", ".. "), "kinds": "po"}
+    result = found.read(folder(tmp_path, [one]))
+    mlc, slc = (load("chips", part, ChipModel) for part in ("K9GAG08U0M", "apf27"))
+    for part, apart in ((mlc, True), (slc, False)):
+        result.head |= {"forbids": part.forbids(), "nop": part.geometry.nop}
+        text = "\n".join(found.lines(result))
+        assert "programming a page after a later page of its block" in text
+        assert ("not physical: cuts at 1 programs of spare areas" in text) == apart
+    assert load("chips", "nandsim-small", ChipModel).forbids() == {
+        "nop": "programming a page more than 10 times between two erases"
+    }
+
+
 def test_a_load_that_contradicts_its_oracle_without_a_cut_is_told(tmp_path: Path) -> None:
     one = told("x", "..L", ".. ", finding("lost", "2:before:1"))
     result = found.read(folder(tmp_path, [one, told("y", ".L.", ".. ")]))
@@ -133,9 +149,11 @@ def test_checkers_that_disagree_are_a_finding_of_its_own(tmp_path: Path) -> None
         "another verdict alone": (1, "1:before:1", "alone it does not hold"),
     }
     assert len(result.faults) == 2
+    kept.add(judged.Again("x", "0:subset:1", True, True, "holds", True, True, "FATs differ"))
+    assert found.read(out).classes["check fails on this machine"].what == "FATs differ"
     again = judged.Kept(kept.path)
     again.add(judged.Again("x", "2:before:1", True, True, "holds", True))
-    assert len(judged.Kept(kept.path).every) == 4
+    assert len(judged.Kept(kept.path).every) == 5
 
 
 def test_a_folder_of_something_else_is_refused(tmp_path: Path) -> None:
@@ -156,10 +174,10 @@ class Dying:
     async def run(self, points: Any) -> Any:
         last = points.last_load
         self.asked.append((points.first_load, last, points.first, points.last))
-        for load, k in self.deadly:
+        for each, k in self.deadly:
             inside = points.first <= k and (points.last is None or k <= points.last)
-            if points.first_load <= load <= last and inside:
-                tail = ["noise", f"cut {FEW.loads[load].title}: {k}:subset:1", "BUG: at"]
+            if points.first_load <= each <= last and inside:
+                tail = ["noise", f"cut {FEW.loads[each].title}: {k}:subset:1", "BUG: at"]
                 raise BoardLost("the board's kernel panicked: Oops", tail)
         return None
 
@@ -201,3 +219,25 @@ def test_a_dead_kernel_is_a_finding_and_the_rest_goes_on(monkeypatch: pytest.Mon
 def test_a_board_that_is_lost_before_a_cut_is_an_error() -> None:
     with pytest.raises(NandlabError, match="lost before a cut: dead"):
         campaign._points_lost(BoardLost("dead", ["noise"]), FEW)
+
+
+@pytest.mark.parametrize("name", ["ace1", "small-files"])
+def test_more_seeds_make_smaller_pieces_with_the_same_points(name: str) -> None:
+    asked = loads.given(name)
+
+    def cut(seeds: int) -> list[set[tuple[int, int]]]:
+        """Loads and operations of each piece, of loads of 400 operations."""
+        one = campaign.Campaign(cast(Any, None), asked, Points(seeds=seeds))
+        return [
+            {
+                (number, k)
+                for number in range(piece.first_load, (piece.last_load or 0) + 1)
+                for k in range(piece.first, 401, piece.every)
+            }
+            for piece in one.pieces()
+        ]
+
+    few, many = cut(1), cut(20)
+    assert set().union(*few) == set().union(*many)
+    assert sum(map(len, many)) == len(asked.loads) * 401  # none twice
+    assert max(map(len, many)) * 20 <= max(map(len, few)) * 1.2

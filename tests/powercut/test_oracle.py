@@ -111,6 +111,25 @@ def test_a_file_that_was_synced_has_a_name_though_its_folder_was_not() -> None:
     assert not wrong(of, {**there, "A/n": b""}, 2)
 
 
+@pytest.mark.parametrize(
+    ("classes", "wrong", "unread", "agree"),
+    [
+        ([], [], "", True),
+        (["lost"], ["x: is not there"], "", True),
+        (["lost"], [], "", False),
+        ([], ["x: is not there"], "", False),
+        (["not writable"], [], "", None),
+        (["not writable"], ["x: is not there"], "", True),
+        ([], [], "torn", None),
+    ],
+)
+def test_a_host_that_reads_files_does_not_contradict_what_no_file_shows(
+    classes: list[str], wrong: list[str], unread: str, agree: bool | None
+) -> None:
+    told = second.Verdicts([{"class": each} for each in classes], wrong, "", unread)
+    assert told.agree is agree
+
+
 def test_marks_of_another_load_are_told() -> None:
     with pytest.raises(NandlabError, match="call 5 was played, and the load has 5 calls"):
         oracle("sync\n", (0, 1), (1, 2))

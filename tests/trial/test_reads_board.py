@@ -86,9 +86,12 @@ def test_each_call_of_each_step_is_as_foretold_and_its_pages_the_chip_s(
             assert told[f"{of}.calls"] == PAGES[step.split("_")[0]]
         assert told[f"{of}.least_ns"] <= told[f"{of}.mean_ns"] <= told[f"{of}.most_ns"]
         assert told[f"{of}.median_off"] < 0.005
-        # the tick and other threads take half of a call's time; a step has as few as eight, so this
-        # bounds no model: that files of a megabyte are within 0.3 % is in docs/model.md
-        assert told[f"{of}.total_off"] < 0.1
+        # of what the tick and other threads take, 100 us each or so, a step has two at most; so a
+        # step of eight calls is 9 % off, one of 32 calls 3 %
+        beside = told[f"{of}.total_off"] * told[f"{of}.calls"] * told[f"{of}.mean_ns"]
+        assert beside < 250_000
+    # and of nine steps there is one with none of that
+    assert min(v for k, v in told.items() if k.endswith(".total_off")) < 0.0015
     both = [told[f"step.{name}.overhead_ns"] for name in ("whole_in_order", "pieces_in_order")]
     assert told["overhead_ns.paper"] == pytest.approx(sum(both) / 2, abs=1)
     assert told["step.whole_in_order.paper_mean_ns"] - told["step.whole_in_order.mean_ns"] == (

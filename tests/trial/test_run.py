@@ -181,8 +181,8 @@ def test_what_is_only_told_of_a_board_is_with_the_trial_and_not_in_its_key(
     bare = one.model_copy(update={"board": one.board.model_copy(update={"controller": None})})
     (told,) = execute(tmp_path / "told", fake(), [one])
     (older,) = execute(tmp_path / "older", fake(), [bare])
-    assert one.board.controller is not None
-    assert told.about("controller") == one.board.controller.model_dump()
+    assert one.virtual.controller is not None
+    assert told.about("controller") == one.virtual.controller.model_dump()
     assert older.about("controller") == {}
     assert runner.key(one, fake()) == runner.key(bare, fake())
 

@@ -37,7 +37,7 @@ def first(spec: TrialSpec) -> bytes:
     """What the board gets of a trial before its state is saved."""
     job = steps.job(spec)
     assert job.setup is not None
-    return staged.first(job, job.setup, spec.board).archive({}, {})
+    return staged.first(job, job.setup, spec.virtual).archive({}, {})
 
 
 def test_members_and_their_parameters_share_what_leads_to_the_state(tmp_path: Path) -> None:

@@ -19,7 +19,7 @@ from nandlab.analysis.ranking import Entry, Finding, Ranking
 from nandlab.analysis.spread import Spread, quotient
 from nandlab.analysis.totals import chip_total
 from nandlab.base import units
-from nandlab.results.record import WARNINGS, Run, Trial
+from nandlab.results.record import MEMBERS_MIN, WARNINGS, Run, Trial
 
 ASSUMED = "Assumed:"
 """How the catalog begins the source of a figure that no data sheet gives."""
@@ -76,14 +76,23 @@ def state_answers(setting: Setting) -> list[Answer]:
     return found
 
 
+def _few(trials: Sequence[Trial]) -> int:
+    """Configurations with less trials than a board that does not repeat asks for."""
+    each = Counter(trial.configuration() for trial in trials if trial.ok)
+    return sum(n < MEMBERS_MIN for n in each.values())
+
+
 def caveats(run: Run, trials: Sequence[Trial], missing: Sequence[str]) -> list[str]:
     """What limits the answer, the gravest first; empty when nothing does."""
     lines = _absences(run, trials, missing)
     if not run.deterministic:
         lines.append(
-            "The board's clock was not deterministic in this run: its times carry noise of the "
-            f"host and do not repeat. {WARNINGS['not_deterministic']}"
+            "The board's clock was not deterministic in this run: its times carry noise "
+            f"and do not repeat. {WARNINGS['not_deterministic']}"
         )
+        if few := _few(trials):
+            has = _verb(few, "configuration has", "configurations have")
+            lines.append(f"{few} {has} less than {MEMBERS_MIN} trials: their spread is in doubt.")
     single = singles(trials)
     if single:
         has = _verb(single, "configuration has", "configurations have")

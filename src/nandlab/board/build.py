@@ -90,7 +90,7 @@ def program(
     inputs: dict[str, Any] = {
         "name": folder.name,
         "own": tree_digest(folder),
-        **{f"of {name}": tree_digest(ours / name) for name in _taken_from(folder)},
+        **{f"of {name}": tree_digest(ours / name) for name in taken_from(folder)},
         "lib": tree_digest(ours / "lib"),
         "rules": file_digest(ours / "Makefile"),
         "stripped": True,
@@ -102,7 +102,7 @@ def program(
     return entry("program", {**inputs, **_stood(arch)}, make) / folder.name
 
 
-def _taken_from(folder: Path) -> list[str]:
+def taken_from(folder: Path) -> list[str]:
     """Our programs whose sources a program includes."""
     text = "".join(source.read_text(errors="replace") for source in folder.glob("*.[ch]"))
     return sorted(set(BESIDE.findall(text)))

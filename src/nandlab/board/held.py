@@ -36,6 +36,13 @@ async def take(on: Transport, who: str, lock: str = LOCK) -> None:
         )
 
 
+async def keep(on: Transport, who: str, lock: str = LOCK) -> None:
+    """Takes the board again if a boot has lost the lock; UsageError if it is another's now."""
+    at = shlex.quote(lock)
+    if (await on.call(f'[ "$(cat {at}/owner 2>/dev/null)" = {shlex.quote(who)} ]')).rc:
+        await take(on, who, lock)
+
+
 async def leave(on: Transport, who: str, lock: str = LOCK) -> None:
     """Gives the board back, if it still is this owner's."""
     at = shlex.quote(lock)

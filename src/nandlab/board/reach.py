@@ -58,6 +58,9 @@ class Transport(Protocol):
     async def stream(self, command: str, take: Callable[[bytes], None]) -> None:
         """Runs a command that says ALIVE now and then, and gives what it prints to ``take``."""
 
+    def forget(self) -> None:
+        """Forgets what the board had of the transport's own: it may have booted."""
+
     async def close(self) -> None:
         """Leaves the board."""
 
@@ -121,6 +124,9 @@ class Shell:
         finally:
             telling.cancel()
             await self._end(process)
+
+    def forget(self) -> None:
+        """See Transport.forget."""
 
     async def close(self) -> None:
         """See Transport.close."""

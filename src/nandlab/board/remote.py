@@ -41,6 +41,11 @@ async def nothing() -> None:
     """Refuses no job."""
 
 
+def _lost(reader: ChannelReader, why: str) -> BoardLost:
+    step = f" in step {reader.running}" if reader.running else ""
+    return BoardLost(reader.trouble or f"{why}{step}", [])
+
+
 @dataclass
 class RemoteBoard:
     """A board that is reached by a transport, one job at a time."""
@@ -52,6 +57,8 @@ class RemoteBoard:
     """Builds a program for the board from its folder of sources."""
     before: Callable[[], Awaitable[None]] = nothing
     """Called before each job; it raises an error to refuse it."""
+    again: Callable[[], Awaitable[None]] = nothing
+    """Called before the job that follows a loss, to have the board answer again."""
     environment: Mapping[str, str] = field(default_factory=dict)
     """What the steps find in their environment."""
     folder: str = FOLDER
@@ -62,6 +69,7 @@ class RemoteBoard:
     moved: tuple[str, ...] = ()
     _there: dict[str, str] = field(default_factory=dict)
     """The digests of our files on the board, by their paths."""
+    _is_lost: bool = False
 
     @property
     def identity(self) -> dict[str, Any]:
@@ -85,19 +93,30 @@ class RemoteBoard:
         """Runs a job to its end: see Board.run."""
         if job.cargo is not None:
             raise NandlabError(f"{self.on.where}: no chip image can be carried to such a board")
+        try:
+            reader = await self._ran(_waiting(job, self.folder), on_step or (lambda step: None))
+        except BoardLost:
+            self._is_lost = True
+            self._there.clear()  # the board may boot, and our folder is in its RAM
+            raise
+        steps = tuple(step for step in reader.steps if step.step != AWAIT)
+        return JobRecord(steps, available=reader.available)
+
+    async def _ran(self, job: Job, told: Callable[[str], None]) -> ChannelReader:
+        """Brings a job and has it run: what its records tell; BoardLost if it was not done."""
+        if self._is_lost:
+            await self.again()
+            self._is_lost = False
         await self.before()
-        given = _waiting(job, self.folder)
-        await self._bring(given)
-        told = on_step or (lambda step: None)
+        await self._bring(job)
         reader = ChannelReader(lambda step: told(step) if step != AWAIT else None)
         try:
             await self.on.stream(self._command(), reader.feed)
         except BoardLost as lost:
-            raise self._lost(reader, lost.reason) from None
+            raise _lost(reader, lost.reason) from None
         if reader.trouble or not reader.done:
-            raise self._lost(reader, "the agent ended before its job was done")
-        steps = tuple(step for step in reader.steps if step.step != AWAIT)
-        return JobRecord(steps, available=reader.available)
+            raise _lost(reader, "the agent ended before its job was done")
+        return reader
 
     async def close(self) -> None:
         """Takes our folder away and leaves the board."""
@@ -109,11 +128,6 @@ class RemoteBoard:
         words = [f"{name}={shlex.quote(value)}" for name, value in self.environment.items()]
         at = shlex.quote(self.folder)
         return " ".join([*words, f"{at}/agent", at])
-
-    def _lost(self, reader: ChannelReader, why: str) -> BoardLost:
-        self._there.clear()  # the board may boot, and our folder is in its RAM
-        step = f" in step {reader.running}" if reader.running else ""
-        return BoardLost(reader.trouble or f"{why}{step}", [])
 
     async def _bring(self, job: Job) -> None:
         """Brings the agent, the job's programs and its files, whatever is not there already."""

@@ -68,6 +68,8 @@ ANSWER_S, ANSWER_MAX_S = 0.2, 0.8
 that takes long an eighth of its time."""
 GIVEN_MAX = 24 << 10
 """Bytes of standard input in a message: the board looks through all its parts each time."""
+PATIENCE_MAX_S = 3.0
+"""The longest that the time of the answer before makes of the first wait."""
 LINES_AT_ONCE, FEW = 64, 6
 """Lines that are asked for at once; and how many of them at the most by number."""
 WIDE, NARROW = "1024", "38"
@@ -106,6 +108,9 @@ class SerialLine:
     _number: int = 0
     _tag: int = 0
     _part: int = PART_MAX
+    _usual_s: float = 0.0
+    """How long the last answer took: a slow board that is asked too often falls ever more behind,
+    for it answers each question."""
 
     @property
     def where(self) -> str:
@@ -147,6 +152,12 @@ class SerialLine:
             if not said:
                 await asyncio.sleep(POLL_S)
 
+    def forget(self) -> None:
+        """See Transport.forget."""
+        if self._fd >= 0:
+            os.close(self._fd)
+        self._fd, self._heard, self._part = -1, b"", PART_MAX
+
     async def close(self) -> None:
         """See Transport.close."""
         if self._fd < 0:
@@ -186,6 +197,11 @@ class SerialLine:
                 return None
 
     @property
+    def _patience(self) -> float:
+        """How long an answer is waited for before it is asked again, at first."""
+        return min(max(ANSWER_S, 2 * self._usual_s), PATIENCE_MAX_S)
+
+    @property
     def _lossy(self) -> bool:
         return self._part < PART_MAX
 
@@ -219,7 +235,7 @@ class SerialLine:
             word = f"{first} {len(window)} {self._tag}"
             ask = _line("g", self._number, words, word)
             os.write(self._fd, ask * (self._times if words != "all" else 1))
-            while told := await self._answer(ANSWER_S):
+            while told := await self._answer(self._patience):
                 until = time.monotonic() + QUIET_S
                 if told == ["z", str(self._number), str(self._tag)]:
                     break
@@ -233,15 +249,16 @@ class SerialLine:
         """The answer to "r"; BoardLost if none comes."""
         self._tag += 1  # an answer to what was asked before is none to this
         ask = _line("r", self._number, str(parts), f"{width}/{self._tag}")
-        begun, patience = time.monotonic(), ANSWER_S
+        begun, patience = time.monotonic(), self._patience
         while (took := time.monotonic() - begun) < limit_s:
             os.write(self._fd, ask * self._times)
             again = time.monotonic() + patience
             while (left := again - time.monotonic()) > 0:
                 told = await self._answer(left)
                 if told[1:3] == [str(self._number), str(self._tag)]:
+                    self._usual_s = time.monotonic() - begun
                     return told
-            patience = min(1.5 * patience, max(ANSWER_MAX_S, took / 8))
+            patience = max(patience, min(1.5 * patience, max(ANSWER_MAX_S, took / 8)))
         raise self._lost()
 
     async def _answer(self, limit_s: float) -> list[str]:

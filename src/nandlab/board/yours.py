@@ -1,17 +1,38 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""A user's own board, opened from its file."""
+"""A user's own board, opened from its file, held, and left as nandlab found it."""
 
 from __future__ import annotations
 
+import asyncio
+import contextlib
+import shlex
+import sys
+import time
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
 from pathlib import Path
 
 from nandlab.base.errors import UsageError
-from nandlab.board.guard import Mtd, Partition
-from nandlab.board.held import erasable, leave, owner, take, unlock
-from nandlab.board.reach import Transport, ssh
+from nandlab.board.crossbuild import Compiler
+from nandlab.board.flash import Flash, erase, flash, is_erased
+from nandlab.board.guard import Doubt, Mtd, Partition
+from nandlab.board.held import erasable, keep, leave, owner, take, unlock
+from nandlab.board.job import BoardLost
+from nandlab.board.reach import QUIET_S, Transport, ssh
+from nandlab.board.remote import FOLDER, RemoteBoard
 from nandlab.board.serialline import SerialLine
 from nandlab.catalog.files import parse
 from nandlab.catalog.remote import RemoteModel
+
+BOOT_S = 180.0
+"""How long a board may take to answer after its power was switched."""
+ENDS_S = QUIET_S + 10
+"""The agent ends by itself when it has heard nothing of the host for QUIET_S."""
+ERASE_S = 3600
+MOUNTPOINT = "/mnt"
+"""Where jobs mount; plan/medium.py has it too."""
+AGENTS = f"for p in /proc/[0-9]*; do readlink $p/exe; done 2>/dev/null | grep -cx {FOLDER}/agent"
 
 
 def transport(model: RemoteModel) -> Transport:
@@ -24,21 +45,93 @@ def transport(model: RemoteModel) -> Transport:
     return ssh(reach.ssh)
 
 
-async def look(path: Path, erase: str | None) -> Mtd:
-    """The partition that may be erased, by the board's file and tables; Doubt if none may.
+@dataclass
+class Held:
+    """A board that is this process's for now, and the partition that may be erased."""
 
-    The board is held meanwhile; UsageError if it is another's. Nothing is written to flash.
-    """
+    on: Transport
+    model: RemoteModel
+    who: str
+    erase: str | None
+    mtd: Mtd
+    was_switched: bool = False
+    """Whether its power was switched since it last answered."""
+
+    async def before(self) -> None:
+        """Asks the guard again; Doubt if anything is in doubt now."""
+        await keep(self.on, self.who)
+        now = await erasable(self.on, wanted(self.model), self.erase)
+        if now != self.mtd:
+            raise Doubt(f"{now.name!r} is mtd{now.number} now, and was mtd{self.mtd.number}")
+
+    async def again(self) -> None:
+        """Has a board that was lost answer again, with its partition unused; else BoardLost."""
+        self.on.forget()
+        power = self.model.reach.power
+        if power and not self.was_switched:
+            self.was_switched = True
+            switching = await asyncio.create_subprocess_shell(power, stdout=sys.stderr)
+            await switching.wait()
+        await self._answered(BOOT_S if self.was_switched else 0)
+        self.was_switched = False
+        await self.tidy()
+
+    async def _answered(self, limit_s: float) -> None:
+        """Waits until the board answers; BoardLost if it does not."""
+        until = time.monotonic() + limit_s
+        while True:
+            try:
+                await self.on.call("true")
+                return
+            except BoardLost:
+                if time.monotonic() > until:
+                    raise
+                self.on.forget()
+                await asyncio.sleep(1)
+
+    async def tidy(self) -> None:
+        """Waits until no agent runs there, and takes away what a job has left mounted."""
+        until = time.monotonic() + ENDS_S
+        while (await self.on.call(AGENTS)).text != "0" and time.monotonic() < until:
+            await asyncio.sleep(1)
+        await self.on.call(f"umount {MOUNTPOINT}; ubidetach -m {self.mtd.number}")
+
+    async def erased(self) -> None:
+        """Erases the partition, if the guard lets it."""
+        await self.before()
+        blocks = self.mtd.size // self.mtd.erasesize
+        await self.on.call(erase(self.mtd.number, blocks), limit_s=ERASE_S)
+
+
+def wanted(model: RemoteModel) -> Partition:
+    """What the board's file says of its partition."""
+    return Partition(**model.partition.model_dump(exclude={"part"}))
+
+
+@asynccontextmanager
+async def held(path: Path, erase: str | None) -> AsyncIterator[Held]:
+    """The board of a file, held, with the partition that may be erased; Doubt if none may."""
     model = parse(path, RemoteModel)
     on, who = transport(model), owner()
     try:
         await take(on, who)
         try:
-            return await erasable(on, Partition(**model.partition.model_dump()), erase)
+            yield Held(on, model, who, erase, await erasable(on, wanted(model), erase))
         finally:
-            await leave(on, who)
+            with contextlib.suppress(BoardLost):
+                await leave(on, who)
     finally:
-        await on.close()
+        with contextlib.suppress(BoardLost):
+            await on.close()
+
+
+async def look(path: Path, erase: str | None) -> Mtd:
+    """The partition that may be erased, by the board's file and tables; Doubt if none may.
+
+    The board is held meanwhile; UsageError if it is another's. Nothing is written to flash.
+    """
+    async with held(path, erase) as board:
+        return board.mtd
 
 
 async def freed(path: Path) -> str | None:
@@ -48,3 +141,46 @@ async def freed(path: Path) -> str | None:
         return await unlock(on)
     finally:
         await on.close()
+
+
+@asynccontextmanager
+async def ready(board: Held, *, discard: bool) -> AsyncIterator[tuple[RemoteBoard, Flash]]:
+    """A held board that runs jobs on its partition, and what it tells of its flash.
+
+    discard: what the partition holds may be lost; else UsageError unless it is erased. At the end
+    it is erased, so that the next use finds nothing that is not ours.
+    """
+    on, number = board.on, board.mtd.number
+    await _refuse_mountpoint(on)
+    told = await flash(on, number)
+    compiler = Compiler(board.model.programs.cross)
+    compiler.refuse_another(told.machine)
+    if not discard and not await is_erased(on, number):
+        raise UsageError(
+            f"{board.mtd.name!r} is not erased: nandlab board save FILE --out COPY keeps what it "
+            "has; --discard has it lost"
+        )
+    remote = RemoteBoard(
+        on,
+        compiler.agent(),
+        compiler.program,
+        before=board.before,
+        again=board.again,
+        told={"name": board.model.name, **told.identity()},
+    )
+    try:
+        yield remote, told
+    finally:
+        try:
+            await board.tidy()
+            await board.erased()
+            await on.call(f"rm -rf {shlex.quote(remote.folder)}")
+        except BoardLost as lost:
+            print(f"the board could not be left erased: {lost.reason}", file=sys.stderr)
+
+
+async def _refuse_mountpoint(on: Transport) -> None:
+    """UsageError unless jobs can mount where they do."""
+    free = await on.call(f"[ -d {MOUNTPOINT} ] && ! grep -q ' {MOUNTPOINT}[ /]' /proc/mounts")
+    if free.rc:
+        raise UsageError(f"{on.where}: {MOUNTPOINT} is no folder there, or something is mounted")

@@ -213,6 +213,17 @@ class ChipModel(Noun):
             "partition_per_1024": partition_blocks * 1024 // g.blocks,
         }
 
+    def forbids(self) -> dict[str, str]:
+        """What its data sheet forbids a controller to do, by the figure of the geometry; a chip
+        file's source for that figure says where it is read, or that it is assumed."""
+        g, times = self.geometry, "once" if self.geometry.nop == 1 else f"{self.geometry.nop} times"
+        found = {"nop": f"programming a page more than {times} between two erases"}
+        if g.nop == 1:
+            found["nop"] += ", so also its spare area apart from its data"
+        if g.in_order:
+            found["in_order"] = "programming a page after a later page of its block"
+        return found
+
     def optional_parameters(self) -> dict[str, int]:
         """simnand's parameters for the figures that a chip file may leave out."""
         found: dict[str, int] = {}

@@ -39,6 +39,12 @@ class Settle(Strict):
 
     quiet_ms: int = Field(ge=1, description="how long the chip must have done nothing, ms")
     limit_s: int = Field(ge=1, description="stop waiting after this, board seconds, and say so")
+    threads: list[str] = Field(
+        default=[],
+        exclude=True,  # of a user's own board alone: entries keep their hashes
+        description="names of the kernel threads that do this work, for a chip that counts "
+        "nothing: templates as the commands are",
+    )
 
 
 FileOperation = Literal[
@@ -146,8 +152,18 @@ class Power(Strict):
     source: str = Field(min_length=1, description="who says so: document and section")
     checks: tuple[str, ...] = Field(
         default=(),
-        description="files of the kernel that switch its own checks on; `nandlab powercut` does at "
-        "the second mount after a cut",
+        description="files of the kernel that switch its own checks on, by 1, or FILE=VALUE; "
+        "`nandlab powercut` does at the second mount after a cut",
+    )
+    check_says: tuple[str, ...] = Field(
+        default=(),
+        description="words of the kernel's log by which a check says that it failed, if it keeps "
+        "nothing from mounting",
+    )
+    host_check: Literal["", "fsck.vfat"] = Field(
+        default="",
+        description="its own check that this machine runs on what `nandlab powercut --sample` and "
+        "`--point` leave; empty: none",
     )
 
 
@@ -337,7 +353,8 @@ class FilesystemModel(Noun):
         if clash:
             raise ValueError(f"an option cannot be named {sorted(clash)}")
         files = [option.number.file for option in self.options.values() if option.number]
-        for command in (*self.format, self.mount, *self.unmount, *files, self.counters or ""):
+        told = (*self.unmount, *files, self.counters or "", *self.settle.threads)
+        for command in (*self.format, self.mount, *told):
             used = {name for _, name, _, _ in Formatter().parse(command) if name is not None}
             if used - known:
                 raise ValueError(f"{command!r} uses {sorted(used - known)}: no such option")

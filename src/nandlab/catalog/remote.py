@@ -24,6 +24,12 @@ class Reach(Strict):
         default=None, pattern="^/dev/", description="a serial device that you have logged in on"
     )
     baud: int = Field(default=115200, description="speed of the serial line")
+    power: str | None = Field(
+        default=None,
+        min_length=1,
+        description="command of this machine that switches the board off and on again: it is run "
+        "once when the board is lost; absent: there is none",
+    )
 
     @model_validator(mode="after")
     def _is_one_way(self) -> Reach:
@@ -40,6 +46,22 @@ class ErasedPartition(Strict):
     name: str = Field(min_length=1, description="its name, to the letter")
     size: int = Field(ge=1, description="bytes")
     erasesize: int = Field(ge=1, description="bytes of an erase block")
+    part: str | None = Field(
+        default=None,
+        description="the chip's name in the catalog, for latencies and endurance; its geometry "
+        "must be the board's. Studies need it; absent: only look, save, restore and calibrate",
+    )
+
+
+class Programs(Strict):
+    """How programs are built for the board, on this machine."""
+
+    cross: str = Field(
+        default="",
+        pattern=r"^([\w./-]+-)?$",
+        description="what a compiler's name begins with: arm-linux-gnueabihf-; absent: gcc is one "
+        "for the board",
+    )
 
 
 class RemoteModel(Noun):
@@ -48,3 +70,4 @@ class RemoteModel(Noun):
     kind: Literal["remote"] = Field(description="remote: a board on your desk")
     reach: Reach = Field(description="how it is reached")
     partition: ErasedPartition = Field(description="the partition that may be erased")
+    programs: Programs = Field(default=Programs(), description="absent: gcc builds for the board")

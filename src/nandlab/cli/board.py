@@ -42,6 +42,14 @@ Yaffs2Option = Annotated[
     ),
 ]
 
+EraseOption = Annotated[
+    str | None,
+    typer.Option(metavar="NAME", help="of your own board: the partition's name once more"),
+]
+DiscardOption = Annotated[
+    bool, typer.Option("--discard", help="what your own board's partition holds may be lost")
+]
+
 BoardOption = Annotated[
     str, typer.Option(help="a board of the catalog", autocompletion=named("boards"))
 ]
@@ -140,9 +148,7 @@ OwnArgument = Annotated[Path, typer.Argument(metavar="FILE", help="your board's 
 @board_app.command()
 def look(
     file: OwnArgument,
-    erase: Annotated[
-        str | None, typer.Option(metavar="NAME", help="the partition's name once more")
-    ] = None,
+    erase: EraseOption = None,
 ) -> None:
     """Tell whether your own board's partition may be erased, and if not, why; nothing is erased.
 

@@ -8,7 +8,7 @@ import inspect
 import re
 import sys
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from functools import wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
@@ -17,7 +17,7 @@ import typer
 
 from nandlab.base.errors import UsageError
 from nandlab.cli.run import CORES, JobsOption
-from nandlab.cli.words import named, pairs
+from nandlab.cli.words import listed, named, pairs
 
 if TYPE_CHECKING:
     from nandlab.board.qemu import QemuBoard
@@ -75,6 +75,14 @@ class Common:
         int, typer.Option(min=1, help="seeds of each way to tear, or of where bits flip")
     ] = 1
     points: Annotated[int, typer.Option(min=1, metavar="N", help="at each N-th operation only")] = 1
+    bad_blocks: Annotated[
+        str,
+        typer.Option(
+            metavar="BLOCKS",
+            help="blocks of the partition that the maker marked bad, such as 1,2,63; worst: the "
+            "first two that may be, and the last two",
+        ),
+    ] = ""
     title: Annotated[str | None, typer.Option(help="only the load of this title")] = None
     point: Annotated[
         str | None, typer.Option(metavar="K:WHAT:SEED", help="only this point, on a fresh board")
@@ -96,6 +104,15 @@ class Common:
             partition_mib=self.partition_mib,
             board=self.board,
         )
+
+    def how(self, points: Points, wanted: Asked, *, sample: int = 0, faulty: bool = False) -> How:
+        """Campaigns of these points, with the options that both commands have."""
+        from nandlab.powercut.job import bad_blocks
+
+        fewest = min(on.partition_blocks for on in wanted.media)
+        words = listed(self.bad_blocks) if self.bad_blocks else ()
+        more = replace(points, seeds=self.seeds, every=self.points, bad=bad_blocks(words, fewest))
+        return How(more, self.title, self.jobs, sample, faulty)
 
     def run(self, hows: Sequence[How], wanted: Asked, *, alone: bool) -> None:
         """The point that is named, or all campaigns, each in ``hows``' ways; exit status 1 if
@@ -212,7 +229,7 @@ def opened(on: Medium) -> QemuBoard:
     from nandlab.board.qemu import open_board
 
     print("preparing the board", file=sys.stderr, flush=True)
-    return open_board(on.board)
+    return open_board(on.virtual)
 
 
 @dataclass(frozen=True)
@@ -279,7 +296,7 @@ async def _sampled(
     same = sum(each.same_recording for each in every)
     print(f"sample: {alone}/{len(every)} points say the same alone on a fresh board")
     print(f"recordings: the same there for {same} of them")
-    unread = f", {host.count(None)} chips it cannot read" if None in host else ""
+    unread = f", of {host.count(None)} it cannot say" if None in host else ""
     print(f"host: agrees on {host.count(True)} of them{unread}")
 
 
@@ -316,9 +333,10 @@ def one(how: How, wanted: Asked, point: str) -> None:
 def _by_host(campaign: Campaign, only: Points, board: QemuBoard) -> list[dict[str, str]]:
     """Whether the host's checker disagrees on a point, as findings; tells why it cannot say."""
     from nandlab.powercut import second
-    from nandlab.powercut.judged import CHECKERS
+    from nandlab.powercut.judged import CHECK, CHECKERS
 
     told = asyncio.run(second.tried(campaign, only, board))
     host = told.unread or "; ".join(told.wrong) or "holds"
     print(f"host: {host}", file=sys.stderr)
-    return [] if told.agree is not False else [{"class": CHECKERS, "what": f"host: {host}"}]
+    found = [] if told.agree is not False else [{"class": CHECKERS, "what": f"host: {host}"}]
+    return found + ([{"class": CHECK, "what": told.check}] if told.check else [])

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from nandlab.base.errors import UsageError
-from nandlab.cli.cutting import Common, How, with_common
+from nandlab.cli.cutting import Common, with_common
 from nandlab.cli.words import listed
 
 
@@ -40,6 +40,6 @@ def faults(
         raise UsageError(f"--kinds {kinds}: known are {', '.join(KINDS)}")
     # a disk that is full is so for a whole campaign
     groups = [tuple(k for k in chosen if k != FULL), tuple(k for k in chosen if k == FULL)]
-    every = [Points(variants=g, seeds=common.seeds, every=common.points) for g in groups if g]
-    hows = [How(points, common.title, common.jobs, faulty=True) for points in every]
-    common.run(hows, common.asked("rewrite"), alone=False)
+    wanted = common.asked("rewrite")
+    hows = [common.how(Points(variants=g), wanted, faulty=True) for g in groups if g]
+    common.run(hows, wanted, alone=False)

@@ -165,7 +165,7 @@ def _open(on: Medium) -> Board:
     from nandlab.trial.run import refuse_what_the_kernel_lacks
 
     print("preparing the board", file=sys.stderr, flush=True)
-    board = open_board(on.board)
+    board = open_board(on.virtual)
     refuse_what_the_kernel_lacks([on], board.kernel_config, "image")
     return board
 

@@ -66,7 +66,7 @@ def plan(study: StudyArgument, board: BoardOption = None) -> None:
 
     read_study = read(find(study), board)
     specs = expand(read_study)
-    kernel = kernel_here(specs[0].board)
+    kernel = kernel_here(specs[0].virtual)
     if kernel is not None:
         refuse_what_the_kernel_lacks(specs, kernel.config, read_study.name)
     for spec in specs:

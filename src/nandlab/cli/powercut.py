@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from nandlab.base.errors import UsageError
-from nandlab.cli.cutting import Common, How, with_common
+from nandlab.cli.cutting import Common, with_common
 from nandlab.cli.words import listed
 
 
@@ -53,12 +53,6 @@ def powercut(
     if unknown or not chosen:
         raise UsageError(f"--variants {variants}: known are {', '.join(ALL_VARIANTS)}")
     wanted = common.asked("ace1")
-    points = Points(
-        variants=chosen,
-        seeds=common.seeds,
-        every=common.points,
-        repeat=repeat,
-        recovery=recovery,
-    )
-    how = How(points, common.title, common.jobs, sample)
+    points = Points(variants=chosen, repeat=repeat, recovery=recovery)
+    how = common.how(points, wanted, sample=sample)
     common.run([how], wanted, alone=common.study is None and len(wanted.loads) == 1)

@@ -9,12 +9,14 @@ import os
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from nandlab.cli.board import Accel, AccelOption, Yaffs2Option
+from nandlab.cli.board import Accel, AccelOption, DiscardOption, EraseOption, Yaffs2Option
+from nandlab.cli.ownrun import OwnRun, is_own
 from nandlab.cli.words import BoardOption, StudyArgument, Style
 
 if TYPE_CHECKING:
@@ -93,7 +95,9 @@ class How:
             runner.refuse_another_study(study, self.out)
         specs = brought(plan(study), strictly=self.locked)
         print("preparing the board", file=sys.stderr, flush=True)
-        there = open_board(specs[0].board, self.accel.value, self.yaffs2_source, locked=self.locked)
+        there = open_board(
+            specs[0].virtual, self.accel.value, self.yaffs2_source, locked=self.locked
+        )
         runner.refuse_what_the_kernel_lacks(specs, there.kernel_config, study.name)
         head = runner.head(study, specs, there)
         refuse(head)
@@ -123,7 +127,7 @@ class How:
         from nandlab.trial.run import execute
 
         async with connected(on) as client:
-            there = await engine(client, board, wanted[0].board, folder.head().packages)
+            there = await engine(client, board, wanted[0].virtual, folder.head().packages)
             await execute(folder, wanted, board, there, watch, store)
 
 
@@ -175,6 +179,8 @@ def run(  # noqa: PLR0913 - the command line's own options
     insecure: Annotated[
         bool, typer.Option("--insecure", help="with --on: trust a scheduler without certificates")
     ] = False,
+    erase: EraseOption = None,
+    discard: DiscardOption = False,
 ) -> None:
     """Run the trials that a study's run still lacks.
 
@@ -189,19 +195,35 @@ def run(  # noqa: PLR0913 - the command line's own options
     --on has the trials run by workers on other machines (docs/campaigns.md); --jobs is theirs then.
     The board is made of the packages that boards.lock names. Where these are not to be had, the
     newest are taken, and every result says so; --locked refuses instead.
+    --board with a file runs on your own board, on the partition that --erase names once more
+    (docs/boards.md): one trial at a time, and none is taken from the store.
     """
     from nandlab.base.errors import UsageError
     from nandlab.plan.shard import Shard
     from nandlab.plan.study import find, read
     from nandlab.trial.run import order
 
-    read_study = read(find(study), board)
+    own = board is not None and is_own(board)
+    read_study = read(find(study), None if own else board)
     only = Shard.read(shard) if shard else Shard(1, 1)
+
+    def part(of: Study, specs: Sequence[TrialSpec]) -> Sequence[TrialSpec]:
+        return only.part(order(specs, of.members(members)))
+
+    if board is not None and own:
+        if on is not None or accel is not Accel.tcg:
+            raise UsageError("--board FILE: its trials run on that board: leave --on, --accel out")
+        _ended(OwnRun(Path(board), erase, discard, out, progress).run(read_study, part))
+        return
     where = away(on, insecure, yaffs2_source)
     if anew and store is not None:
         raise UsageError("--anew and --store: --anew uses no store; leave one of them out")
     how = How(out, jobs, progress, yaffs2_source, anew, locked, accel, where, store)
-    folder = how.run(read_study, lambda s: only.part(order(s, read_study.members(members))))
+    _ended(how.run(read_study, partial(part, read_study)))
+
+
+def _ended(folder: RunFolder) -> None:
+    """Tells where a run is and which trials failed; exit status 1 if any did."""
     failed = [t for t in folder.trials() if not t.ok]
     for trial in failed:
         print(f"{trial.id}: {trial.status}: {trial.error}", file=sys.stderr)

@@ -203,7 +203,7 @@ def run(  # noqa: PLR0913, PLR0917 - the command line's own options
     )
     line = None if workload else job.shell_line(command)
     asked = (listed(tracers), listed(functions), records, before, with_mount, at_once)
-    brought = taken(copy, spec.board, records)
+    brought = taken(copy, spec.virtual, records)
     _begin(job.Request(spec, line, *asked, brought), out, image=image)
 
 
@@ -272,7 +272,7 @@ def _trace(request: Request, path: Path, *, image: bool) -> bool:
 
     traced = job.job(request)  # refuses what does not fit before the board is prepared
     print("preparing the board", file=sys.stderr, flush=True)
-    there = open_board(request.spec.board)
+    there = open_board(request.spec.virtual)
     refuse_what_the_kernel_lacks([request.spec], there.kernel_config, "--set")
     try:
         record = asyncio.run(there.run(traced))

@@ -45,7 +45,7 @@ BoardOption = Annotated[
     typer.Option(
         "--board",
         metavar="NAME",
-        help="a board of the catalog instead of the study's",
+        help="a board of the catalog instead of the study's, or the file of your own",
         autocompletion=named("boards"),
     ),
 ]

@@ -101,7 +101,7 @@ class Maker:
         if known is None:
             folder = entry("images", inputs, lambda work: self._make(spec, work / FILE))
             head = chipfile.head(folder / FILE)
-            wrong = cannot_begin(head, spec.chip, spec.partition_blocks, 0, spec.board)
+            wrong = cannot_begin(head, spec.chip, spec.partition_blocks, 0, spec.virtual)
             if wrong:
                 raise UsageError("\n".join(wrong))
             start = Start(name=spec.image.name, path=head.path, sha256=head.digest())
@@ -115,7 +115,7 @@ class Maker:
             "medium": spec.recipe(),
             "chip": spec.chip.model_dump(),
             "board": self._board.identity,
-            "makers": dict(makers(spec.board, spec.filesystem.image.package)),
+            "makers": dict(makers(spec.virtual, spec.filesystem.image.package)),
             "tools": file_digest(STEADY),
             "form": FORM,
         }
@@ -138,8 +138,8 @@ class Maker:
     def _refuse_other_tools(self, spec: TrialSpec) -> None:
         """UsageError if a run that is done again had other tools than the catalog locks."""
         lock = self._board.identity.get("lock", {})
-        of_run = lock.get(tool_set(spec.board).name)
-        if of_run is not None and dict(of_run) != dict(tools_of(spec.board)[1]):
+        of_run = lock.get(tool_set(spec.virtual).name)
+        if of_run is not None and dict(of_run) != dict(tools_of(spec.virtual)[1]):
             raise UsageError(
                 f"{_called(spec)}: the tools that boards.lock names are not the run's, so the "
                 "image would be another: check out the run's commit"

@@ -52,7 +52,7 @@ def medium(made: Made, board: BoardModel) -> Medium:
 
 def beside(on: Medium, content: bytes, back_bytes: int) -> Cargo:
     """Cargo in the board's memory after the chip's cells."""
-    return cargo(on.board, on.cells_bytes, content, back_bytes=back_bytes)
+    return cargo(on.virtual, on.cells_bytes, content, back_bytes=back_bytes)
 
 
 def loaded(on: Medium, image: str | None = None) -> list[Step]:
@@ -101,7 +101,7 @@ def _tools_make(on: Medium, folder: Path, identity: str, board: Board) -> tuple[
     words = on.words() | on.filesystem.tool_words(on.options) | _probed(on, board)
     with scratch() as work:
         see = {"/tree": folder.resolve(), "/made": work}
-        tools = HostTools(on.board, see, identity)
+        tools = HostTools(on.virtual, see, identity)
         out = work / "out"
         words |= {"tree": "/tree", "work": "/made", "out": "/made/out"}
         for name, template in recipe.files.items():

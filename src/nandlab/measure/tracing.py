@@ -58,7 +58,7 @@ def board(spec: TrialSpec, record: JobRecord, end: str) -> dict[str, Any]:
     return {
         "kernel": kernel[1] if kernel else "?",
         "accel": "tcg",
-        "board": {"icount_shift": spec.board.icount_shift},
+        "board": {"icount_shift": spec.virtual.icount_shift},
     }
 
 

@@ -57,6 +57,14 @@ def decode(partition: Partition) -> Layout:
     )  # fmt: skip
 
 
+def volume(partition: Partition) -> bytes:
+    """The virtual device, sector after sector; UsageError says what is wrong with its chains."""
+    walk = Walk()
+    units = _units(partition, walk)
+    read = _Reader(partition, _sectors(partition, units, walk))
+    return b"".join(map(read, range(units.formatted_sectors)))
+
+
 class _Reader:
     """Reads sectors of the virtual device; one that was never written is all zeros."""
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from itertools import product
 
 from nandlab.catalog.board import BoardModel
+from nandlab.catalog.remote import RemoteModel
 from nandlab.plan import readonly
 from nandlab.plan.fit import refused, without_room
 from nandlab.plan.lookup import Lookup, Place, System
@@ -26,7 +27,7 @@ class Measured:
 
 
 def expand(
-    c: Lookup, m: Matrix, board: BoardModel | None, measured: Measured, at: str
+    c: Lookup, m: Matrix, board: BoardModel | RemoteModel | None, measured: Measured, at: str
 ) -> list[TrialSpec]:
     """The trials of one matrix, which is at this place; the lookup keeps its mistakes."""
     workloads = [c.workload(w, f"{at}.workloads.{i}") for i, w in enumerate(m.workloads)]
@@ -78,7 +79,7 @@ def _pairs(
     m: Matrix,
     systems: list[System | None],
     places: list[Place | None],
-    board: BoardModel | None,
+    board: BoardModel | RemoteModel | None,
     at: str,
 ) -> list[tuple[System, Place]]:
     """Each file system on each of its chips; the lookup keeps the pairs that do not fit."""
@@ -97,7 +98,8 @@ def _pairs(
             unfit = system.model.unfit(system.options, chip.figures(blocks))
             c.refuse(where, *(f"{choice.name} cannot live on {chip.name}: {u}" for u in unfit))
             if system.image:
-                wrong = cannot_begin(system.image.head, chip, blocks, bad_blocks, board)
+                virtual = board if isinstance(board, BoardModel) else None
+                wrong = cannot_begin(system.image.head, chip, blocks, bad_blocks, virtual)
                 c.refuse(where, *(f"image: {w}" for w in wrong))
             if system.tree:
                 wrong = tree_cannot_begin(

@@ -14,6 +14,7 @@ from nandlab.catalog.chip import MIB, ChipModel
 from nandlab.catalog.files import load, names
 from nandlab.catalog.filesystem import FilesystemModel
 from nandlab.catalog.noun import Noun
+from nandlab.catalog.remote import RemoteModel
 from nandlab.catalog.workload import WorkloadModel
 from nandlab.kit.lock import Lock
 from nandlab.plan.matrix import ChipChoice, FilesystemChoice, WithChoices, WorkloadChoice
@@ -132,7 +133,9 @@ class Lookup:
             self.refuse(place, *(f"tree: {line}" for line in str(e).splitlines()))
             return None
 
-    def chip(self, choice: ChipChoice, board: BoardModel | None, place: str) -> Place | None:
+    def chip(
+        self, choice: ChipChoice, board: BoardModel | RemoteModel | None, place: str
+    ) -> Place | None:
         """A chip, the blocks of its partition and its choice; None if there are mistakes."""
         chip = self.load("chips", choice.part, ChipModel, place)
         if chip is None:
@@ -143,7 +146,7 @@ class Lookup:
             self.refuse(place, str(e))
             return None
         store_mib = chip.cells_bytes(blocks) / MIB
-        if board is not None and store_mib > board.chip_store_mib:
+        if isinstance(board, BoardModel) and store_mib > board.chip_store_mib:
             self.refuse(
                 place,
                 f"{chip.name} needs {store_mib:.0f} MiB of chip_store_mib for it; "

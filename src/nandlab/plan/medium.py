@@ -5,10 +5,12 @@ from __future__ import annotations
 
 from pydantic import Field
 
+from nandlab.base.errors import UsageError
 from nandlab.catalog.board import BoardModel
 from nandlab.catalog.chip import MIB, ChipModel, Latency
 from nandlab.catalog.filesystem import FilesystemModel
 from nandlab.catalog.noun import Strict
+from nandlab.catalog.remote import RemoteModel
 from nandlab.chip import image
 from nandlab.plan.matrix import Faults
 
@@ -19,7 +21,7 @@ MOUNTPOINT = "/mnt"
 class Medium(Strict):
     """A file system with its options, on a partition of a chip with its faults, in a board."""
 
-    board: BoardModel
+    board: BoardModel | RemoteModel
     chip: ChipModel
     partition_blocks: int
     filesystem: FilesystemModel
@@ -27,6 +29,19 @@ class Medium(Strict):
     latency: Latency = "typical"
     faults: Faults = Field(default=Faults())
     seed: int = Field(default=1, description="seed of the faults and of a trial's load")
+    mtd: int = Field(default=0, description="number of the partition's MTD device")
+
+    @property
+    def own(self) -> bool:
+        """Whether the board is the user's own, and the chip is real."""
+        return isinstance(self.board, RemoteModel)
+
+    @property
+    def virtual(self) -> BoardModel:
+        """The virtual board; UsageError on a user's own, which has no simulated chip."""
+        if isinstance(self.board, RemoteModel):
+            raise UsageError(f"board {self.board.name}: this takes the virtual board's chip")
+        return self.board
 
     @property
     def where(self) -> str:
@@ -69,7 +84,9 @@ class Medium(Strict):
     def words(self) -> dict[str, str]:
         """The values of the placeholders in the catalog's commands."""
         figures = {k: str(v) for k, v in self.figures().items()}
-        return figures | self.filesystem.words(self.options, mtd="0", mountpoint=MOUNTPOINT)
+        return figures | self.filesystem.words(
+            self.options, mtd=str(self.mtd), mountpoint=MOUNTPOINT
+        )
 
     def commands(self, *templates: str) -> str:
         """Joins commands of the file system's catalog file, with their placeholders filled in."""

@@ -28,8 +28,9 @@ from nandlab.base.paths import STUDIES
 from nandlab.catalog.board import BoardModel
 from nandlab.catalog.files import beside, names, read_toml, validate
 from nandlab.catalog.noun import Strict
+from nandlab.catalog.remote import RemoteModel
 from nandlab.kit.lock import Lock
-from nandlab.plan import curves, traced
+from nandlab.plan import curves, own, traced
 from nandlab.plan.expand import Measured, expand
 from nandlab.plan.lookup import Lookup
 from nandlab.plan.matrix import Beside, Matrix, Member
@@ -163,7 +164,7 @@ def again(spec: Any, folder: Path, where: str) -> Study:
 def plan(
     study: Study,
     where: str | None = None,
-    board: BoardModel | None = None,
+    board: BoardModel | RemoteModel | None = None,
     lock: Lock | None = None,
 ) -> list[TrialSpec]:
     """Every trial of a study, in order; UsageError lists every mistake.
@@ -175,14 +176,18 @@ def plan(
         return _planned(study, Lookup(where or study.name, study._folder, lock), board)
 
 
-def _planned(study: Study, c: Lookup, board: BoardModel | None) -> list[TrialSpec]:
+def _planned(study: Study, c: Lookup, board: BoardModel | RemoteModel | None) -> list[TrialSpec]:
     board = board or c.load("boards", study.board, BoardModel, "board")
     if study.paper and study.paper not in names("papers"):
         there = ", ".join(names("papers"))
         c.refuse("paper", f"no {study.paper!r} in the catalog's papers ({there})")
     matrices = {"matrix": study.matrix}
     matrices |= {f"beside.{i}": b.within(study.matrix) for i, b in enumerate(study.beside)}
-    if study.product and board and (wrong := study.product.too_large(board)):
+    if (
+        study.product
+        and isinstance(board, BoardModel)
+        and (wrong := study.product.too_large(board))
+    ):
         c.refuse("product", wrong)
     asked_for = sum(matrix.size() for matrix in matrices.values())
     if asked_for > TRIALS_MAX:
@@ -192,6 +197,7 @@ def _planned(study: Study, c: Lookup, board: BoardModel | None) -> list[TrialSpe
     for at, matrix in matrices.items():
         trials += expand(c, matrix, board, study.measured, at)
     c.refuse("measure", *dict.fromkeys(text for t in trials for text in traced.refused(t)))
+    c.wrong += [f"{c.where}: {text}" for t in trials for text in own.refused(t)]
     _check_limits(c, study, trials)
     if not c.wrong:
         c.wrong += [f"{c.where}: {text}" for text in curves.mistakes(study.curves, trials)]

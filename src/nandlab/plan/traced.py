@@ -13,6 +13,8 @@ from nandlab.traced.setup import records_max, room
 
 def refused(spec: TrialSpec) -> Iterator[str]:
     """Why a trial's parts, or its reads, cannot be had, each in a sentence; nothing: they can."""
+    if spec.own:
+        return
     if spec.parts is not None:
         yield from _no_room(spec, "parts", spec.parts, 0)
         yield from _parts(spec)
@@ -23,14 +25,14 @@ def refused(spec: TrialSpec) -> Iterator[str]:
 
 def _no_room(spec: TrialSpec, what: str, asked: PartsTrace, beside: int) -> Iterator[str]:
     """beside: bytes that come back with the records."""
-    records, most = asked.records, records_max(spec.board)
+    records, most = asked.records, records_max(spec.virtual)
     if records > most:
         yield (
             f"{what}: records = {records}: must be 1 to {most} on board {spec.board.name}, whose "
             "RAM holds them; take apf27-trace or apf27-trace-8m, or fewer records"
         )
     try:
-        cargo(spec.board, spec.cells_bytes, back_bytes=room(records) + beside)
+        cargo(spec.virtual, spec.cells_bytes, back_bytes=room(records) + beside)
     except UsageError as e:
         yield f"{what}: {e}"
     steps, name = spec.workload.steps, spec.workload.name

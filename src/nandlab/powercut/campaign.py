@@ -28,7 +28,10 @@ from nandlab.powercut.loads import Loads
 FORMAT = 1
 LOADS_A_PIECE = 64
 STRIDE = 4
-"""A load that is alone is cut in so many pieces, each every so many operations."""
+"""A load that is alone is cut in so many pieces, each every so many operations.
+
+Both are for one seed: with more, a piece has fewer loads or operations, so that an interruption
+costs little and a board has done its piece before its deadline."""
 CRASH, HANG = "kernel crash", "hang"
 NO_ANSWER = "the board gave no answer"
 POINT = re.compile(r"^cut (?P<load>.+): (?P<at>(?P<k>\d+):\w+:\d+.*)$")
@@ -57,15 +60,17 @@ class Campaign:
         count = len(self.loads.loads)
         last = count - 1 if self.points.last_load is None else self.points.last_load
         first = self.points.first_load
+        seeds = self.points.seeds
         if first == last and self.points.every == 1 and self.points.last is None:
-            at = self.points.first
+            at, stride = self.points.first, STRIDE * seeds
             return [
-                replace(self.points, last_load=last, first=at + i, every=STRIDE)
-                for i in range(STRIDE)
+                replace(self.points, last_load=last, first=at + i, every=stride)
+                for i in range(stride)
             ]
+        most = max(1, LOADS_A_PIECE // seeds)
         return [
-            replace(self.points, first_load=i, last_load=min(i + LOADS_A_PIECE - 1, last))
-            for i in range(first, last + 1, LOADS_A_PIECE)
+            replace(self.points, first_load=i, last_load=min(i + most - 1, last))
+            for i in range(first, last + 1, most)
         ]
 
 
@@ -142,6 +147,8 @@ def head_of(campaign: Campaign, board: QemuBoard) -> dict[str, Any]:
         "changed": on.filesystem.changed(on.options),
         "options": dict(on.options),
         "chip": on.chip.name,
+        "forbids": on.chip.forbids(),
+        "nop": on.chip.geometry.nop,
         "partition_mib": on.partition_mib,
         "board": on.board.name,
         "kernel": board.identity["kernel"],

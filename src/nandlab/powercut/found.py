@@ -86,6 +86,8 @@ class Found:
         words += ["--board", head["board"]]
         for option in head["changed"].items():
             words += ["--set", "=".join(option)]
+        if bad := head.get("points", {}).get("bad"):
+            words += ["--bad-blocks", ",".join(map(str, bad))]
         words += ["--title", one.load]
         return shlex.join([*words, "--point", one.point.split()[0]])
 
@@ -185,6 +187,19 @@ def _name(told: dict[str, Any]) -> str:
     return f"{told['class']}{UNSTABLE}" if unstable else str(told["class"])
 
 
+def _not_physical(found: Found) -> Iterator[str]:
+    """What the part's data sheet forbids, and the cuts that stand for nothing on such a part."""
+    forbids = found.head.get("forbids", {})
+    if forbids:
+        yield f"{found.head['chip']}'s data sheet forbids: {'; '.join(forbids.values())}"
+    apart = sum(kinds.count("o") for kinds in found.kinds.values())
+    if found.head.get("nop") == 1 and apart:
+        yield (
+            f"not physical: cuts at {apart} programs of spare areas apart, which the part forbids; "
+            "on another part they are"
+        )
+
+
 def lines(found: Found) -> Iterator[str]:
     """What was found, in lines for people."""
     head = found.head
@@ -193,6 +208,8 @@ def lines(found: Found) -> Iterator[str]:
     if not found.whole:
         yield f"incomplete: {found.done} of {head['pieces']} pieces are done; run it again"
     cut, recorded = sum(found.cut.values()), sum(found.recorded.values())
+    if bad := head.get("points", {}).get("bad"):
+        yield f"bad from the maker: blocks {', '.join(map(str, bad))}"
     if found.faulty:
         kinds = ", ".join(head["points"]["variants"])
         yield f"points: {found.points}, in {len(found.recorded)} loads ({kinds})"
@@ -204,6 +221,7 @@ def lines(found: Found) -> Iterator[str]:
     same = sum(len(each) == 1 for each in found.recordings.values())
     yield f"recordings: the same in all pieces for {same} of {len(found.recordings)} loads"
     yield "the chip, spare area included: after all points of a load as before them"
+    yield from _not_physical(found)
     if found.refused:
         why = ", ".join(sorted(set(found.refused.values())))
         yield f"loads that it does not take: {len(found.refused)} ({why})"

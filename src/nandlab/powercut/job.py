@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import re
 import shlex
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from nandlab.base.errors import UsageError
@@ -30,6 +31,7 @@ VARIANTS = ("before", "prefix", "subset", "unstable")
 """Ways to tear an operation that make a state of their own; torn.h of the module tells what each
 is. "done" is the state "before" of the operation after it."""
 SECOND_EVERY = 64
+WORST, BAD_MAX = "worst", 64
 ALL_VARIANTS = (*VARIANTS, "done")
 UBIATTACH = re.compile(r"ubiattach +-m \d+ -d 0")
 
@@ -53,6 +55,8 @@ class Points:
     """Whether each operation of the mount after a cut is cut too."""
     second: int = SECOND_EVERY
     """Of the operations of the mount after such a cut, one of so many is cut as well; 0: none."""
+    bad: tuple[int, ...] = ()
+    """Blocks of the partition that the maker marked bad."""
     leave: bool = False
     """Whether the chip is left as the last point's check left it, for the host to read."""
     plant: tuple[str, ...] = ()
@@ -72,6 +76,25 @@ class Points:
         found += ["--second", f"{self.second}"]
         flags = {"--recovery": self.recovery, "--leave": self.leave}
         return [*found, *(flag for flag, on in flags.items() if on), *self.plant]
+
+
+def bad_blocks(words: Sequence[str], blocks: int) -> tuple[int, ...]:
+    """Block numbers from words: a number, or ``worst``, the first two that may be bad and the last
+    two of the partition. UsageError for a block that cannot be bad."""
+    found: set[int] = set()
+    for word in words:
+        if word == WORST:
+            found |= {1, 2, blocks - 2, blocks - 1}
+        elif word.isdigit() and 0 < int(word) < blocks:
+            found.add(int(word))
+        else:
+            raise UsageError(
+                f"--bad-blocks {word}: expected {WORST}, or a block from 1 to {blocks - 1}: the "
+                "maker promises that block 0 is good"
+            )
+    if len(found) > BAD_MAX:
+        raise UsageError(f"--bad-blocks: at most {BAD_MAX}")
+    return tuple(sorted(found))
 
 
 def subject(on: Medium) -> list[str]:
@@ -95,8 +118,11 @@ def subject(on: Medium) -> list[str]:
     found = ["--type", kind, "--source", source, "--options", words]
     found += ["--ubi", "0"] if ubi else []
     found += ["--module", module] if module else []
-    for each in on.filesystem.power.checks if on.filesystem.power else ():
+    power = on.filesystem.power
+    for each in power.checks if power else ():
         found += ["--own-check", each]
+    for words in power.check_says if power else ():
+        found += ["--check-says", words]
     return found
 
 
@@ -108,12 +134,13 @@ def chip_module(board: QemuBoard) -> dict[str, bytes]:
     return {module.name: module.read_bytes()}
 
 
-def load_chip(on: Medium, module: dict[str, bytes]) -> Step:
-    """Loads the chip, erased, with its journal behind its cells."""
+def load_chip(on: Medium, module: dict[str, bytes], bad: Sequence[int] = ()) -> Step:
+    """Loads the chip, erased but for the maker's marks of bad blocks, with its journal behind its
+    cells."""
     ((name, content),) = module.items()
-    start = on.board.store_start
+    start = on.virtual.store_start
     journal = start + -(-on.cells_bytes // MIB) * MIB
-    room = (on.board.store_end - journal) // MIB
+    room = (on.virtual.store_end - journal) // MIB
     if room < JOURNAL_MIB:
         raise UsageError(
             f"board {on.board.name} has {room} MiB beside this partition, and a journal takes "
@@ -122,6 +149,8 @@ def load_chip(on: Medium, module: dict[str, bytes]) -> Step:
     parameters = chip_parameters(on.chip, on.partition_blocks, start)
     parameters |= {str(key): value for key, value in on.filesystem.chip_parameters.items()}
     parameters |= {"journal_phys": journal, "journal_mib": JOURNAL_MIB}
+    if bad:
+        parameters["bad"] = ",".join(map(str, bad))
     words = " ".join(f"{key}={value}" for key, value in parameters.items())
     needs = " && ".join(f"modprobe {each}" for each in depends(content))
     return Step("load", f"{needs} && insmod ./{name} {words}")
@@ -130,7 +159,7 @@ def load_chip(on: Medium, module: dict[str, bytes]) -> Step:
 def job(on: Medium, loads: Loads, points: Points, module: dict[str, bytes]) -> Job:
     """Makes the file system, lets it come to rest, and cuts."""
     words = [loads.program, *subject(on), *points.words(), "./loads"]
-    steps = [load_chip(on, module), modules(on), *formats(on)]
+    steps = [load_chip(on, module, points.bad), modules(on), *formats(on)]
     steps += [mount(on), rest(on), unmount(on)]
     steps.append(Step(CUT, shlex.join(words), DEADLINE_S))
     return Job(tuple(steps), {**module, "loads": loads.text().encode()})

@@ -12,8 +12,10 @@ FILES = "sample-*.jsonl"
 """In a campaign's folder."""
 ALONE = "another verdict alone"
 CHECKERS = "checkers disagree"
-"""Classes of finding: alone a point says another thing than among others, or the board's program
-another than the host's decoders. One of them is wrong, so no verdict of the campaign is sure."""
+CHECK = "check fails on this machine"
+"""Classes of finding: alone a point says another thing than among others; the board's program says
+another thing than the host's decoders; so one of them is wrong, and no verdict of the campaign is
+sure. Or the file system's own check fails, which only this machine can run."""
 
 
 @dataclass(frozen=True)
@@ -32,6 +34,9 @@ class Again:
     """Whether the load was recorded alone as in the campaign. UBIFS has the time of day to the ns
     in its nodes, which is another after other loads."""
 
+    check: str = ""
+    """What the file system's own check on this machine says is wrong."""
+
     @property
     def agreed(self) -> bool:
         return not self.findings()
@@ -43,6 +48,8 @@ class Again:
             found.append((ALONE, f"alone it {_held(self.alone_held)}"))
         if self.host_agrees is False:
             found.append((CHECKERS, f"board: it {_held(self.alone_held)}; host: {self.host}"))
+        if self.check:
+            found.append((CHECK, self.check))
         return found
 
 

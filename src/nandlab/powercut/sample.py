@@ -49,9 +49,8 @@ async def again(
             told = await second.tried(campaign, replace(one, recovery=False), board)
             host = "; ".join(told.wrong) or "holds"
             same = told.recording in found.recordings[title]
-            kept.add(
-                Again(title, point, letter == ".", told.held, told.unread or host, told.agree, same)
-            )
+            said = (told.held, told.unread or host, told.agree, same, told.check)
+            kept.add(Again(title, point, letter == ".", *said))
         yield kept.every[title, point]
 
 

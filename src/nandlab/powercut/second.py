@@ -15,7 +15,7 @@ from typing import Any
 
 from nandlab.base.errors import NandlabError
 from nandlab.board.cargo import cargo
-from nandlab.board.job import Step
+from nandlab.board.job import JobRecord, Step
 from nandlab.board.qemu import QemuBoard
 from nandlab.catalog.chip import MIB
 from nandlab.chip import image as chipimage
@@ -24,7 +24,7 @@ from nandlab.chip.simulated import FOLDER, save
 from nandlab.onflash import every, jffs2
 from nandlab.onflash.cells import Partition
 from nandlab.onflash.layout import HOLE, NO_OWNER, Layout, Piece
-from nandlab.powercut import sql
+from nandlab.powercut import fsck, sql
 from nandlab.powercut.campaign import Campaign
 from nandlab.powercut.job import CUT, JOURNAL_MIB, Points, chip_module, job
 from nandlab.powercut.oracle import FOLDER as A_FOLDER
@@ -33,6 +33,15 @@ from nandlab.powercut.oracle import Oracle
 PAGE_GARBLED = 0x100
 """The bit of a page's state that target/modules/simnand/chip.h has."""
 MARKS = "marks"
+UNSEEN = (
+    "unmountable",
+    "not writable",
+    "two names after a rename",
+    "kernel warning",
+    "check fails",
+    "another verdict again",
+)
+"""Classes of the board's that are not of what files and names there are."""
 OWN = ("lost+found", "unlinked", "written-after")
 """Names that a load does not make: the file system's, and the check's own."""
 
@@ -49,6 +58,8 @@ class Verdicts:
     """The board's digest of the recording."""
     unread: str = ""
     """Why the host cannot read it."""
+    check: str = ""
+    """What the file system's own check on this machine says is wrong."""
 
     @property
     def held(self) -> bool:
@@ -57,36 +68,52 @@ class Verdicts:
 
     @property
     def agree(self) -> bool | None:
-        """None: the host cannot read it."""
-        return None if self.unread else self.held == (not self.wrong)
+        """None: the host cannot read it, or the board tells of what no reader of files sees."""
+        if self.unread:
+            return None
+        unseen = all(each["class"] in UNSEEN for each in self.findings)
+        if not self.held and not self.wrong and unseen:
+            return None
+        return self.held == (not self.wrong)
 
 
 async def tried(campaign: Campaign, point: Points, board: QemuBoard) -> Verdicts:
     """Tries one point on a fresh board, and reads the chip that it leaves."""
     on = campaign.on
-    hold = cargo(on.board, on.cells_bytes + JOURNAL_MIB * MIB + MIB, back_bytes=on.image_bytes)
+    hold = cargo(on.virtual, on.cells_bytes + JOURNAL_MIB * MIB + MIB, back_bytes=on.image_bytes)
     one = job(on, campaign.loads, replace(point, leave=True), chip_module(board))
     more = (Step(MARKS, f"cat {FOLDER}/journal_marks"), Step("save", save(hold.put())))
     record = await board.run(replace(one, steps=(*one.steps, *more), cargo=hold))
     failed = record.failed()
     if failed is not None or record.cargo is None:
         raise NandlabError(f"powercut: {on.where}: {failed.failure() if failed else 'no image'}")
-    load = campaign.loads.loads[point.first_load]
-    oracle_of = sql.Oracle if campaign.loads.program == sql.PROGRAM else Oracle
-    oracle = oracle_of(campaign.loads, load, record[MARKS].stdout)
     chip = _bare(chipimage.decode(record.cargo), erased=on.filesystem.name == "yaffs2")
     ecc = on.chip.ecc
     partition = Partition(chip, on.partition_blocks, ecc.strength, ecc.step)
+    return _judged(campaign, point, board, record, partition)
+
+
+def _judged(
+    campaign: Campaign, point: Points, board: QemuBoard, record: JobRecord, partition: Partition
+) -> Verdicts:
+    on, load = campaign.on, campaign.loads.loads[point.first_load]
+    oracle_of = sql.Oracle if campaign.loads.program == sql.PROGRAM else Oracle
+    oracle = oracle_of(campaign.loads, load, record[MARKS].stdout)
     (told,) = map(json.loads, record[CUT].stdout.splitlines())
     findings, recording = told["findings"], told["recording"]
     if point.variants == ("unstable",):
         return Verdicts(findings, [], recording, "an image has unstable cells as they were meant")
+    check = ""
     try:
+        if on.filesystem.power and on.filesystem.power.host_check:
+            own = fsck.CHECKS[on.filesystem.power.host_check]
+            check = own(partition, board.machine.kit.kernel.root)
         tree = read(partition, on.filesystem.name)
     except NandlabError as e:
-        return Verdicts(findings, [], recording, str(e))
+        return Verdicts(findings, [], recording, str(e), check)
     in_next = point.variants != ("before",)
-    return Verdicts(findings, oracle.wrong(tree, point.first, in_next=in_next), recording)
+    wrong = oracle.wrong(tree, point.first, in_next=in_next)
+    return Verdicts(findings, wrong, recording, check=check)
 
 
 def _bare(chip: ChipImage, *, erased: bool) -> ChipImage:

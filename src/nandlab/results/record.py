@@ -30,6 +30,9 @@ FORMAT: Literal[2] = 2
 Count = Annotated[int, Field(ge=0, lt=1 << 63)]
 """A count, or a time in ns."""
 
+MEMBERS_MIN = 5
+"""Trials of a configuration, below which its spread is in doubt where times do not repeat."""
+
 HASH_LETTERS = 20
 """How many letters of a hash serve as a name."""
 
@@ -43,7 +46,7 @@ Status = Literal["ok", "trial_failed", "not_measured", "board_lost"]
 """How a trial ended: not_measured is by the workload's own fault, and says nothing of others."""
 
 WARNINGS: dict[str, str] = {
-    "not_deterministic": "Run without --accel kvm if the figures are to be compared.",
+    "not_deterministic": "Its times do not repeat: compare spreads, of five members or more.",
     "not_locked": "Its figures are of another board than the one that boards.lock names.",
     "state_missed": "See state.obtained; try mix = 1, ask for less, or give the chip more room.",
     "kernel_log": "Read kernel_log in the trial file: the kernel complained during this trial.",

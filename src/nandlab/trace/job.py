@@ -77,7 +77,7 @@ class Request:
                 f"{self.spec.workload.name} is a list of steps, and a trace is of one command: "
                 "give the line of the step that you mean"
             )
-        board, most = self.spec.board, records_max(self.spec.board)
+        board, most = self.spec.virtual, records_max(self.spec.virtual)
         if not 1 <= self.records <= most:
             raise UsageError(
                 f"--records {self.records}: must be 1 to {most} on board {board.name}, whose "
@@ -192,7 +192,7 @@ def _hold(request: Request, back_bytes: int) -> Cargo:
     if spec.image is not None:
         _, begun = chipfile.read(spec.image.head().path)
         contents.insert(0, chipimage.encode(begun))
-    return cargo(spec.board, spec.cells_bytes, *contents, back_bytes=back_bytes)
+    return cargo(spec.virtual, spec.cells_bytes, *contents, back_bytes=back_bytes)
 
 
 def _command(request: Request) -> Step:

@@ -3,28 +3,34 @@
 
 from __future__ import annotations
 
+from nandlab.board.flash import MODULE_THERE, erase
 from nandlab.board.job import Step
 from nandlab.chip.simulated import chip_parameters, load_step
-from nandlab.plan.medium import Medium
+from nandlab.plan.medium import MOUNTPOINT, Medium
 
 FORMAT_DEADLINE_S = 3600
 
 
 def load(on: Medium, image: str | None = None) -> Step:
-    """Loads the chip.
+    """Loads the chip; a user's own is there, and its partition is erased.
 
     image: the board's command that writes the chip's image to stdout; None: the chip is erased.
     """
-    parameters = chip_parameters(on.chip, on.partition_blocks, on.board.store_start, on.latency)
+    if on.own:
+        return Step("load", erase(on.mtd, on.partition_blocks), FORMAT_DEADLINE_S)
+    parameters = chip_parameters(on.chip, on.partition_blocks, on.virtual.store_start, on.latency)
     parameters |= on.faults.parameters(on.seed)
     parameters |= {str(key): value for key, value in on.filesystem.chip_parameters.items()}
-    parameters["wait"] = on.board.wait
+    parameters["wait"] = on.virtual.wait
     return load_step(parameters, image)
 
 
 def modules(on: Medium) -> Step:
     """Loads the file system's modules."""
-    return Step("modules", " && ".join(f"modprobe {m}" for m in on.filesystem.modules))
+    loads = (f"modprobe {m}" for m in on.filesystem.modules)
+    if on.own:
+        loads = (f"{{ {MODULE_THERE.format(m)} || modprobe {m}; }}" for m in on.filesystem.modules)
+    return Step("modules", " && ".join(loads))
 
 
 def formats(on: Medium, deadline_s: int = FORMAT_DEADLINE_S) -> list[Step]:
@@ -43,10 +49,20 @@ def unmount(on: Medium, name: str = "unmount") -> Step:
     return Step(name, on.commands(*on.filesystem.unmount))
 
 
+def put_away(on: Medium) -> Step:
+    """Leaves a user's own partition unused, wherever a trial ended."""
+    command = f"umount {MOUNTPOINT}; ubidetach -m {on.mtd}"
+    return Step("put-away", f"{{ {command}; }} 2>/dev/null; true", always=True, beside=True)
+
+
 def rest(on: Medium, name: str = "settle", limit_s: int = 0) -> Step:
     """Waits until background work has ended, for so long at the most; 0: as its catalog file has
     it."""
     settle = on.filesystem.settle
     most_s = limit_s or settle.limit_s
     command = f"settle --quiet-ms {settle.quiet_ms} --limit-s {most_s}"
+    if on.own:
+        words = on.words()
+        threads = " ".join(f"--thread {name.format(**words)}" for name in settle.threads)
+        command = f"threadrest {threads} --quiet-ms {settle.quiet_ms} --limit-s {most_s}"
     return Step(name, command, deadline_s=most_s + 60)

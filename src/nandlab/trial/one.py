@@ -46,7 +46,10 @@ async def run(
         brought = _kept(record.cargo, found)
     doubts = list(found.pop("warnings", []))
     if not board.deterministic:
-        doubts.insert(0, Doubt(code="not_deterministic", text="ran under KVM, on host time"))
+        clock = (
+            "on a board of the user's own, on its clock" if spec.own else "under KVM, on host time"
+        )
+        doubts.insert(0, Doubt(code="not_deterministic", text=f"ran {clock}"))
     doubts = with_lock(doubts, board, packages(spec, board))
     seconds = round(time.monotonic() - began, 3)
     host = Host(seconds=seconds, board=board.key, memory=list(memory))
@@ -89,7 +92,7 @@ def sources(spec: TrialSpec, board: Board) -> dict[str, dict[str, Any]]:
     told = {
         key: said.model_dump()
         for key in ("controller", "power")
-        if (said := getattr(spec.board, key)) is not None
+        if (said := getattr(spec.board, key, None)) is not None
     }
     if lock := packages(spec, board).lock:
         told["packages"] = {name: dict(files) for name, files in lock.items()}

@@ -91,7 +91,7 @@ def key(spec: TrialSpec, board: Board) -> str:
     """The hash of all that the result depends on; names and titles are no part of it."""
     image: object = spec.image.sha256 if spec.image else None
     if isinstance(spec.image, TreeStart):
-        by = makers(spec.board, spec.filesystem.image.package)
+        by = makers(spec.virtual, spec.filesystem.image.package)
         image = [image, spec.recipe(), dict(by), known_digest(STEADY)]
     how = [spec.phase_offset_ms, spec.filesystem.harmless_log]
     return digest([board.identity, image, how, *_asked(spec, board)])

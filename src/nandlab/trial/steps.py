@@ -21,7 +21,7 @@ from nandlab.measure.instrument import Moment
 from nandlab.plan.medium import MOUNTPOINT
 from nandlab.plan.trialspec import TrialSpec
 from nandlab.trial import filesteps
-from nandlab.trial.medium import formats, load, modules, mount, rest, unmount
+from nandlab.trial.medium import formats, load, modules, mount, put_away, rest, unmount
 
 NS_PER_MS = 1_000_000
 MS_PER_S = 1000
@@ -44,7 +44,8 @@ def job(spec: TrialSpec) -> Job:
     """The job that runs a trial."""
     hold = _cargo(spec)
     before = _setup(spec.at_setup(), hold.get() if hold and spec.image is not None else None)
-    steps = [*before, *_load(spec, hold), Step("kernel-log", "dmesg -r", always=True)]
+    last = [put_away(spec)] if spec.own else []
+    steps = [*before, *_load(spec, hold), *last, Step("kernel-log", "dmesg -r", always=True)]
     offset = round(spec.phase_offset_ms * NS_PER_MS)
     files, home = _files(spec), spec.workload.home
     if spec.setup_seed is None:
@@ -76,7 +77,7 @@ def _cargo(spec: TrialSpec) -> Cargo | None:
     back_bytes = max([back_bytes, *(i.room(spec) for i in wanted(spec))])
     if not contents and not back_bytes:
         return None
-    return cargo(spec.board, spec.cells_bytes, *contents, back_bytes=back_bytes)
+    return cargo(spec.virtual, spec.cells_bytes, *contents, back_bytes=back_bytes)
 
 
 def _saves(spec: TrialSpec) -> bool:

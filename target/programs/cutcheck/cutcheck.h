@@ -115,17 +115,26 @@ int module_read(struct module *module);
 int module_load(const struct module *module);
 int module_unload(const struct module *module);
 
-#define KNOBS_MAX 8
+#define KNOBS_MAX  8
+#define KNOB_BYTES 32
+#define SAYS_MAX   24
 
-/* Files of the kernel that take 1 and 0: a file system's own checks. */
+/* Files of the kernel that switch a file system's own checks on: what they take
+ * then, and what they had; and words of the kernel's log by which a check that
+ * keeps nothing from mounting says that it failed. */
 struct knobs {
 	const char *path[KNOBS_MAX];
+	const char *on[KNOBS_MAX];
+	char before[KNOBS_MAX][KNOB_BYTES];
 	int count;
+	const char *says[SAYS_MAX];
+	int said;
 };
 
 /* knobs.c: each says what failed, and returns -1. */
-int knobs_take(struct knobs *knobs, const char *path);
-int knobs_set(const struct knobs *knobs, bool on);
+int knobs_take(struct knobs *knobs, char *path_and_value);
+int knobs_take_words(struct knobs *knobs, const char *words);
+int knobs_set(struct knobs *knobs, bool on);
 
 /* The file system under test. */
 struct subject {
@@ -134,7 +143,7 @@ struct subject {
 	const char *options;
 	int ubi;	      /* MTD device to attach first, NONE: no UBI */
 	struct module module; /* loaded before a mount, unloaded after it */
-	struct knobs checks;  /* on at the second mount */
+	struct knobs *checks; /* on at the second mount */
 };
 
 /* subject.c. Both are quiet: errno says why not. */
@@ -195,8 +204,8 @@ void judge(const struct load *load, uint32_t operations, bool in_next,
  * and what never was is found. */
 void look(const struct load *load, struct finding *finding, uint64_t *seen);
 
-/* kernel.c: what the kernel says of itself. */
-int kernel_open(void);
+/* kernel.c: what the kernel says of itself, and a file system's own checks. */
+int kernel_open(const struct knobs *checks);
 void kernel_judge(struct finding *finding);
 
 #endif

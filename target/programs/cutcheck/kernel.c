@@ -15,29 +15,41 @@
 
 static const char *const signs[] = {"WARNING: ", "BUG: ", "UBSAN: ",
 				    "INFO: task ", "------------[ cut here"};
+static const struct knobs *own;
 static int fd = -1;
 
-int kernel_open(void)
+int kernel_open(const struct knobs *checks)
 {
+	own = checks;
 	fd = open(LOG, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
 	if (fd < 0 || lseek(fd, 0, SEEK_END) < 0)
 		return fail_errno("open", LOG);
 	return 0;
 }
 
+static void judge_line(struct finding *finding, const char *said)
+{
+	int length = (int)strcspn(said, "\n"), w;
+	size_t i;
+
+	for (i = 0; i < sizeof(signs) / sizeof(*signs); i++)
+		if (strstr(said, signs[i]))
+			found(finding, KERNEL, "%.*s", length, said);
+	for (w = 0; w < own->said; w++)
+		if (strstr(said, own->says[w]))
+			found(finding, CHECK, "%.*s", length, said);
+}
+
 void kernel_judge(struct finding *finding)
 {
 	char record[2048], *said;
-	size_t i;
 	ssize_t got;
 
 	while ((got = read(fd, record, sizeof(record) - 1)) > 0 ||
 	       (got < 0 && errno == EPIPE)) { /* some were overwritten */
 		record[got > 0 ? got : 0] = '\0';
 		said = strchr(record, ';');
-		for (i = 0; said && i < sizeof(signs) / sizeof(*signs); i++)
-			if (strstr(said, signs[i]))
-				found(finding, KERNEL, "%.*s",
-				      (int)strcspn(said + 1, "\n"), said + 1);
+		if (said)
+			judge_line(finding, said + 1);
 	}
 }

@@ -62,7 +62,14 @@ TAKE(repeat, take_number, repeat)
 
 static int take_own_check(void *context, const char *value)
 {
-	return knobs_take(&((struct request *)context)->subject.checks, value);
+	return knobs_take(((struct request *)context)->subject.checks,
+			  (char *)value); /* of argv */
+}
+
+static int take_check_says(void *context, const char *value)
+{
+	return knobs_take_words(((struct request *)context)->subject.checks,
+				value);
 }
 
 static int take_ubi(void *context, const char *value)
@@ -123,8 +130,12 @@ static const struct option_decl options[] = {
 	 take_ubi},
 	{"module", "NAME", "loaded before each mount, unloaded after it (none)",
 	 take_module},
-	{"own-check", "FILE",
-	 "takes 1 at the second mount; may be repeated (none)", take_own_check},
+	{"own-check", "FILE[=VALUE]",
+	 "takes 1 or VALUE at the second mount; may be repeated (none)",
+	 take_own_check},
+	{"check-says", "WORDS",
+	 "in the kernel's log: a check failed; may be repeated (none)",
+	 take_check_says},
 	{"first-load", "N", "of the file, from 0 (0)", take_first_load},
 	{"last-load", "N", "of the file (the last)", take_last_load},
 	{"from", "K", "first operation to cut after, from 0 (0)", take_from},
@@ -167,8 +178,9 @@ static int check_loads(const struct request *request)
 
 int main(int argc, char **argv)
 {
+	struct knobs checks = {0};
 	struct request request = {
-		.subject = {.options = "", .ubi = NONE},
+		.subject = {.options = "", .ubi = NONE, .checks = &checks},
 		.last_load = INT32_MAX,
 		.to = UINT32_MAX,
 		.every = 1,

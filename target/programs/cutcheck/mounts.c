@@ -42,13 +42,13 @@ static int mount_checked(const struct subject *subject, struct finding *finding)
 {
 	int why;
 
-	if (knobs_set(&subject->checks, true))
+	if (knobs_set(subject->checks, true))
 		return -1;
 	if (!subject_mount(subject))
 		return 0;
 	why = errno;
-	knobs_set(&subject->checks, false);
-	if (!subject->checks.count || subject_mount(subject)) {
+	knobs_set(subject->checks, false);
+	if (!subject->checks->count || subject_mount(subject)) {
 		errno = why;
 		return -1;
 	}
@@ -69,6 +69,7 @@ static void judge_again(const struct subject *subject, const struct load *load,
 		found(finding, NOT_AFTER, "second mount: %s", strerror(errno));
 		return;
 	}
+	kernel_judge(finding); /* its checks, before what they may explain */
 	if (!after_is_there())
 		found(finding, NOT_AFTER, "a file written and synced is lost");
 	unlink(AFTER);
@@ -80,7 +81,7 @@ static void judge_again(const struct subject *subject, const struct load *load,
 	if (subject_unmount(subject))
 		found(finding, NOT_AFTER, "second unmount: %s",
 		      strerror(errno));
-	knobs_set(&subject->checks, false);
+	knobs_set(subject->checks, false);
 }
 
 void judge_mounts(const struct subject *subject, const struct load *load,

@@ -35,7 +35,10 @@ int campaign_begins(struct request *request, int *console)
 	*console = open("/dev/console", O_WRONLY | O_CLOEXEC);
 	klogctl(CONSOLE_LEVEL, NULL, ALERTS);
 	hurry_grace_periods();
-	return (module->name && module_read(module)) || kernel_open() ? -1 : 0;
+	return (module->name && module_read(module)) ||
+			       kernel_open(request->subject.checks)
+		       ? -1
+		       : 0;
 }
 
 static bool keeps(enum what what)

@@ -1,0 +1,163 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Files with random histories, read on a board: whether every call's flash pages are as foretold.
+
+Measures: a seed's files, each written, then overwritten, updated in pieces, appended to, cut and
+synced by turns; the caches are dropped once the collector rests, and all files are read in order
+and in part at random. Each call's N and the order of its pages are set beside what is foretold
+from the chip as it was before. Seeds decide the compressor too, and the sizes.
+Needs: a board (the virtual one of catalog/boards).
+Costs: a boot if the board is not in the cache, then two runs a seed.
+
+A line a seed goes to --out, and seeds that are there are not run again: so interrupt it, and run it
+again. The last line is one JSON object: the sums. The exit status is 1 if a call differs.
+"""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import json
+import random
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+from nandlab.model import walk
+from nandlab.model.reads import Call
+from nandlab.trace.folder import TraceFolder
+from nandlab.trace.reads import traced
+
+COMPRESSIONS = {"jffs2": ("none", "lzo", "zlib"), "ubifs": ("none", "lzo", "zlib"), "yaffs2": ("",)}
+OPTIONS = {"ubifs": ["--set", "reserve=1"]}
+"""UBI keeps a share of the whole chip, which leaves little of a small partition."""
+SOURCES = ("/dev/urandom", "/dev/zero", "/bin/busybox")
+EVENTS = (5, 40)
+"""Of a file's history, least and most."""
+DROP = "echo 3 > /proc/sys/vm/drop_caches"
+COLD = f"sync; settle --quiet-ms 1500 --limit-s 120; sync; {DROP}; {DROP}"
+"""Once the collector rests, for it fills the page cache; twice, since an inode whose pages are
+dropped is kept the first time."""
+
+
+class Found(NamedTuple):
+    """What a seed's reads came to."""
+
+    filesystem: str
+    compression: str
+    board: str
+    seed: int
+    files: int
+    kib: int
+    """Of all files as they were first written."""
+    calls: int
+    """That read a page of a file."""
+    unknown: int
+    """Calls of which nothing is foretold, for a node is not on the flash yet."""
+    differ: int
+    """Of the other calls, those whose flash pages or their order were not as foretold."""
+    opens: int
+    """First opens that are known, of each file in order and again at random."""
+    opens_differ: int
+    """Of these, those whose N was not as foretold."""
+    opens_order: int
+    """Of these, those whose order of pages was not: JFFS2's collector moved the file's nodes."""
+
+
+def history(chance: random.Random, name: str, kib: int) -> Iterator[str]:
+    """What happens to a file, which begins with so many KiB."""
+    yield f"dd if={chance.choice(SOURCES[::2])} of={name} bs=1k count={kib}"
+    for _ in range(chance.randint(*EVENTS)):
+        yield _event(chance, name, kib)
+
+
+def _event(chance: random.Random, name: str, kib: int) -> str:
+    size = chance.choice((chance.randint(1, 300), chance.randint(300, 9000), 4096))
+    count, place = chance.randint(1, 20), chance.randint(0, kib * 1024 // size)
+    source = chance.choice(SOURCES)
+    return chance.choice(
+        (
+            f"dd if={source} of={name} bs={size} count={count} seek={place} conv=notrunc",
+            f"dd if={source} bs={size} count={count} >> {name}",
+            f"fileload update {name} --count {5 * count} --bytes {size} --seed {place} || true",
+            f"truncate -s {chance.randint(kib * 512, kib * 1024)} {name}",
+            "sync",
+        )
+    )
+
+
+def run(filesystem: str, board: str, seed: int, files: int, kib: int, to: Path) -> Found:
+    """Makes a seed's files, reads them, and scores that."""
+    chance = random.Random(f"{filesystem} {board} {seed}")
+    compression = chance.choice(COMPRESSIONS[filesystem])
+    sizes = [chance.randint(kib // 4, kib) for _ in range(files)]
+    made = [do for i, size in enumerate(sizes) for do in history(chance, f"h{i}", size)]
+    pages = ((f"h{i}", chance.randrange(size // 8)) for i, size in enumerate(sizes) for _ in "1234")
+    at_random = "; ".join(f"dd if={f} of=/dev/null bs=4k count=1 skip={p}" for f, p in pages)
+    words = ["--fs", filesystem, *OPTIONS.get(filesystem, []), "--board", board, "--image"]
+    words += ["--set", f"compression={compression}"] if compression else []
+    words += ["--partition-mib", str(max(8, -(-sum(sizes) * 3 // 1024))), "-o", str(to)]
+    words += ["--chip", board]
+    words += ["--before", f"{{ {'; '.join((*made, COLD))}; }} > /dev/null 2>&1"]
+    argv = [sys.executable, "-m", "nandlab", "trace", *words, "--"]
+    read = f"{{ cat h* > /dev/null; {DROP}; {at_random}; }} 2> /dev/null"
+    subprocess.run([*argv, read], check=True, stdout=subprocess.DEVNULL)
+    every = walk.calls(traced(TraceFolder(to)))
+    calls = [c for c in every if isinstance(c.call, Call)]
+    opens = [c for c in every if not isinstance(c.call, Call) and c.known]
+    known = [c for c in calls if c.known]
+    return Found(
+        *(filesystem, compression, board, seed, files, sum(sizes), len(calls)),
+        unknown=len(calls) - len(known),
+        differ=sum(not c.same for c in known),
+        opens=len(opens),
+        opens_differ=sum(len(c.told) != len(c.call.flash) for c in opens),
+        opens_order=sum(not c.same for c in opens),
+    )
+
+
+def kept(out: Path) -> list[Found]:
+    """The lines that are there."""
+    if not out.exists():
+        return []
+    with out.open(newline="") as file:
+        return [
+            Found(*(row[k] if k in TEXTS else int(row[k]) for k in Found._fields))  # type: ignore[arg-type]
+            for row in csv.DictReader(file)
+        ]
+
+
+TEXTS = ("filesystem", "compression", "board")
+
+
+def keep(found: Found, out: Path) -> None:
+    new = not out.exists()
+    with out.open("a", newline="") as file:
+        csv.writer(file).writerows([Found._fields, found] if new else [found])
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--fs", default="jffs2", choices=COMPRESSIONS, help="the file system")
+    parser.add_argument("--board", default="apf27", help="a board of the catalog, and its chip")
+    parser.add_argument("--seeds", type=int, default=50, help="how many, from 1 on")
+    parser.add_argument("--files", type=int, default=4, help="of each seed")
+    parser.add_argument("--kib", type=int, default=1024, help="of a file at first, at most")
+    parser.add_argument("--out", type=Path, required=True, help="CSV, a line a seed")
+    given = parser.parse_args()
+    done = [f for f in kept(given.out) if (f.filesystem, f.board) == (given.fs, given.board)]
+    for seed in sorted({*range(1, given.seeds + 1)} - {f.seed for f in done}):
+        with tempfile.TemporaryDirectory(prefix="nandlab-") as scratch:
+            of = given.fs, given.board, seed, given.files, given.kib
+            done.append(run(*of, Path(scratch) / "trace"))
+        keep(done[-1], given.out)
+    sums = {k: sum(getattr(f, k) for f in done) for k in Found._fields[4:]}
+    print(json.dumps({"filesystem": given.fs, "board": given.board, "seeds": len(done)} | sums))
+    sys.exit(1 if sums["differ"] else 0)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,92 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Builds the agent and programs for a user's own board, by the user's own compiler.
+
+What is built is in the cache, by the hash of the sources and of what the compiler says of itself.
+"""
+
+from __future__ import annotations
+
+import subprocess
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+from nandlab.base.cache import entry
+from nandlab.base.digest import file_digest, tree_digest
+from nandlab.base.errors import NandlabError, UsageError
+from nandlab.base.paths import TARGET
+from nandlab.board.build import taken_from
+from nandlab.kit.needs import FILE
+
+LETTERS = 3
+"""How many letters a machine's name has in common, as compilers and as kernels call it."""
+
+
+@dataclass(frozen=True)
+class Compiler:
+    """A compiler for a board, by what its programs' names begin with."""
+
+    prefix: str
+
+    def refuse_another(self, machine: str) -> None:
+        """UsageError unless it builds for a machine, as ``uname -m`` has it."""
+        builds_for = self._said("-dumpmachine")
+        if builds_for[:LETTERS] != machine[:LETTERS]:
+            raise UsageError(
+                f"{self.prefix}gcc builds for {builds_for.strip()}, and the board is {machine}: "
+                "name its compiler under [programs] cross"
+            )
+
+    def agent(self) -> Path:
+        """The agent, static."""
+        sources = {name: tree_digest(TARGET / name) for name in ("agent", "init")}
+
+        def make(work: Path) -> None:
+            words = ["-C", str(TARGET / "agent"), f"OUT={work}", f"CROSS={self.prefix}"]
+            self._run(["make", "-s", *words])
+            self._run([f"{self.prefix}strip", str(work / "agent")])
+
+        return entry("own-agent", {**sources, "compiler": self._told}, make) / "agent"
+
+    def program(self, folder: Path) -> Path:
+        """The static program built from a folder of C sources and our ``programs/lib``."""
+        if (folder / FILE).exists():
+            raise UsageError(
+                f"{folder.name}: it is built with packages of Debian's: on the virtual board only"
+            )
+        ours = TARGET / "programs"
+
+        def make(work: Path) -> None:
+            words = [f"OUT={work}", f"FROM={folder.parent}", f"CROSS_COMPILE={self.prefix}"]
+            self._run(["make", "-s", "-C", str(ours), *words, str(work / folder.name)])
+            self._run([f"{self.prefix}strip", str(work / folder.name)])
+
+        inputs = {
+            "name": folder.name,
+            "own": tree_digest(folder),
+            **{f"of {name}": tree_digest(ours / name) for name in taken_from(folder)},
+            "lib": tree_digest(ours / "lib"),
+            "rules": file_digest(ours / "Makefile"),
+            "compiler": self._told,
+        }
+        return entry("own-program", inputs, make) / folder.name
+
+    @cached_property
+    def _told(self) -> list[str]:
+        """What the compiler says of itself."""
+        return [self._said("-dumpmachine"), self._said("--version")]
+
+    def _said(self, option: str) -> str:
+        return self._run([f"{self.prefix}gcc", option])
+
+    def _run(self, argv: list[str]) -> str:
+        try:
+            done = subprocess.run(argv, capture_output=True, text=True, check=False)
+        except FileNotFoundError:
+            raise UsageError(
+                f"no {argv[0]} in PATH: install a compiler for the board and name it under "
+                "[programs] cross"
+            ) from None
+        if done.returncode:
+            raise NandlabError(f"{' '.join(argv)} failed:\n{done.stdout}{done.stderr}".rstrip())
+        return done.stdout

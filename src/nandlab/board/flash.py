@@ -1,0 +1,104 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""What a board tells of a partition's flash: shape, ECC, bad blocks; by sysfs."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from nandlab.base.errors import NandlabError, UsageError
+from nandlab.board.guard import Mtd
+from nandlab.board.reach import Transport
+from nandlab.catalog.chip import ChipModel
+
+SHAPE = ("writesize", "oobsize", "ecc_strength", "ecc_step_size")
+"""Of its shape, as sysfs names them; they are the same as long as the chip is."""
+HEALTH = ("bad_blocks", "bbt_blocks", "corrected_bits", "ecc_failures")
+"""Of its health."""
+MODULE_THERE = "[ -d /sys/module/{0} ] || grep -qw {0} /proc/filesystems"
+"""The test whether a kernel has a module already, loaded or built in."""
+BLANK_S = 3600
+"""The most that reading a whole partition takes."""
+
+
+def health(number: int) -> str:
+    """The board's command that prints the health of a partition, ``name value`` a line."""
+    names = " ".join(HEALTH)
+    return f"cd /sys/class/mtd/mtd{number} && for f in {names}; do echo $f $(cat $f); done"
+
+
+@dataclass(frozen=True)
+class Flash:
+    """A partition's flash, as the board tells it."""
+
+    machine: str
+    """The processor, as ``uname -m`` has it."""
+    kernel: str
+    shape: dict[str, int]
+    """By SHAPE's names; what the board does not tell is missing."""
+    ubi_taken: bool
+    """Whether the board has a UBI device 0."""
+
+    def identity(self) -> dict[str, object]:
+        """What of it decides figures."""
+        return {"machine": self.machine, "kernel": self.kernel, "flash": self.shape}
+
+
+def erase(number: int, blocks: int) -> str:
+    """The board's command that erases a partition's good blocks.
+
+    In two pieces: asked for all at once, flash_erase tries the whole device first, in vain where a
+    block is bad, and the kernel complains.
+    """
+    device = f"flash_erase -q /dev/mtd{number}"
+    size = f"$(cat /sys/class/mtd/mtd{number}/erasesize)"
+    return f"{device} 0 1 && {device} {size} {blocks - 1}"
+
+
+async def flash(on: Transport, number: int) -> Flash:
+    """What the board tells of a partition."""
+    names = " ".join(SHAPE)
+    reply = await on.call(
+        f"uname -m; uname -sr; ls -d /sys/class/ubi/ubi0 2>/dev/null || echo; "
+        f"cd /sys/class/mtd/mtd{number} && for f in {names}; do echo $f $(cat $f); done 2>/dev/null"
+    )
+    machine, kernel, ubi, *rest = [*reply.text.split("\n"), "", "", ""]
+    rows = [line.split() for line in rest]
+    shape = {r[0]: int(r[1]) for r in rows if len(r) == len("kv") and r[1].isdigit()}
+    if not {"writesize", "oobsize"} <= shape.keys():
+        raise NandlabError(f"{on.where}: the board does not tell the flash's shape: {reply.text}")
+    return Flash(machine, kernel, shape, bool(ubi))
+
+
+def refuse_another_chip(chip: ChipModel, told: Flash, mtd: Mtd) -> None:
+    """UsageError if the chip that the board's file names has another shape than the board's."""
+    g = chip.geometry
+    pairs = {
+        "writesize": (g.writesize, told.shape["writesize"]),
+        "oobsize": (g.oobsize, told.shape["oobsize"]),
+        "erasesize": (g.erasesize, mtd.erasesize),
+    }
+    wrong = [
+        f"{k} {has} there, {said} of the part" for k, (said, has) in pairs.items() if said != has
+    ]
+    if mtd.size > g.blocks * g.erasesize:
+        wrong.append(f"{mtd.size} bytes of {mtd.name!r}, {g.blocks * g.erasesize} of the part")
+    if wrong:
+        raise UsageError(f"{chip.name} is not the board's chip: {'; '.join(wrong)}")
+
+
+async def lacking(on: Transport, modules: Iterable[str]) -> list[str]:
+    """Which of these modules the board neither has loaded or built in, nor can load."""
+    tests = (
+        f"{{ {MODULE_THERE.format(m)} || modprobe -n {m} >/dev/null 2>&1; }} || echo {m}"
+        for m in map(shlex.quote, modules)
+    )
+    return (await on.call("; ".join(tests) or ":")).text.split()
+
+
+async def is_erased(on: Transport, number: int) -> bool:
+    """Whether all data bytes of a partition's good blocks are erased; OOB is not looked at."""
+    read = f"nanddump -q --bb=skipbad /dev/mtd{number} 2>/dev/null || echo unreadable"
+    found = await on.call(f"{{ {read}; }} | LC_ALL=C tr -d '\\377' | wc -c", limit_s=BLANK_S)
+    return found.rc == 0 and found.text == "0"

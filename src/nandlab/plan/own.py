@@ -1,0 +1,28 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""What a trial cannot ask of a user's own board, whose chip is real."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from nandlab.plan.matrix import Faults
+from nandlab.plan.trialspec import TrialSpec
+
+OF_THE_CHIP = ("cut", "save")
+"""Steps that only the simulated chip can do."""
+
+
+def refused(spec: TrialSpec) -> Iterator[str]:
+    """Why a trial cannot be on a user's own board, each in a sentence; nothing: it can."""
+    if not spec.own:
+        return
+    if spec.measure:
+        yield f"measure: {', '.join(spec.measure)}: on the virtual board only"
+    if spec.faults != Faults():
+        yield "faults: a real chip has its own: leave them out"
+    if spec.latency != "typical":
+        yield f'latency = "{spec.latency}": a real chip has its own: leave it out'
+    if spec.image is not None:
+        yield f"{spec.filesystem.name} begins from an image: on the virtual board only"
+    for step in (s for s in spec.workload.steps if s.do in OF_THE_CHIP):
+        yield f"{spec.workload.name}: step {step.phase}: {step.do}: on the virtual board only"

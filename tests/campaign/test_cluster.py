@@ -196,7 +196,9 @@ def test_a_connection_that_is_lost_and_back_loses_no_trial(
         told = await threads(self)
         if self._took.within(1e9) > 1 and not lost:  # a trial has ended
             lost.append(self._client)
-            self._client.scheduler_comm.comm.abort()
+            there = self._client.scheduler_comm
+            assert there is not None
+            there.comm.abort()
         return told
 
     async def waiting(self: cluster.Cluster) -> None:

@@ -181,6 +181,37 @@ def test_a_run_that_no_worker_can_do_ends_with_every_reason(
     assert str(raised.value).endswith("run again to go on: what has ended is kept")
 
 
+def test_a_connection_that_is_lost_and_back_loses_no_trial(
+    tmp_path: Path,
+    specs: list[TrialSpec],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    board = fake()
+    monkeypatch.setattr(worker, "_board", lambda asked: board)
+    lost: list[Client] = []
+    back: list[str] = []
+    threads, waits = cluster.Cluster._threads, cluster.Cluster._back
+
+    async def losing(self: cluster.Cluster) -> int:
+        told = await threads(self)
+        if self._took.within(1e9) > 1 and not lost:  # a trial has ended
+            lost.append(self._client)
+            there = self._client.scheduler_comm
+            assert there is not None
+            there.comm.abort()
+        return told
+
+    async def waiting(self: cluster.Cluster) -> None:
+        back.append(self._client.status)
+        await waits(self)
+
+    monkeypatch.setattr(cluster.Cluster, "_threads", losing)
+    monkeypatch.setattr(cluster.Cluster, "_back", waiting)
+    assert compare(spread(tmp_path, specs), plain(tmp_path, specs)) == []
+    assert lost
+    assert back
+
+
 def test_workers_with_another_nandlab_board_or_program_run_nothing(
     tmp_path: Path,
     specs: list[TrialSpec],

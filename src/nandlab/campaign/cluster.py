@@ -122,7 +122,7 @@ class Cluster:
     async def _threads(self) -> int:
         """How many trials the workers that there are now run at once."""
         now = time.monotonic()
-        if now - self._counted[0] >= PACE_S:
+        if now - self._counted[0] >= PACE_S and self._client.status == "running":
             there = await self._client.nthreads()
             threads = sum(n for by, n in there.items() if by not in self._unfit)
             if not threads and self._unfit:
@@ -167,24 +167,39 @@ class Cluster:
         return result.knowing({w: self._sources[name] for w, name in result.provenance.items()})
 
     async def _answered(self, text: str, specs: Sequence[TrialSpec]) -> tuple[Answer, Brought]:
-        """A worker's answer. Dask gives the batch to others while workers go, then KilledWorker."""
+        """A worker's answer. Dask gives the batch to others while workers go, then KilledWorker.
+
+        A connection that was lost and is back has dropped all that was under way: it is sent again.
+        """
         try:
-            future = self._client.submit(self._work, text, pure=False)
-            told, brought = await future
+            while True:
+                future = self._client.submit(self._work, text, pure=False)
+                try:
+                    told, brought = await future
+                    break
+                except FutureCancelledError:
+                    await self._back()
             future.release()
+        except UsageError:
+            raise
         except KilledWorker:
             names = ", ".join(spec.id for spec in specs)
             raise UsageError(
                 f"worker after worker was lost with these trials: {names}; to see why, run them on "
                 "one machine, by the same command without --on"
             ) from None
-        except FutureCancelledError:
-            raise UsageError(f"the scheduler is gone; {GO_ON}") from None
         except Exception as e:  # whatever a worker could not do, such as import nandlab
             line = " ".join(str(e).split())
             why = f"{type(e).__name__}: {line}"
             raise UsageError(f"a worker could not take trials: {why}; {GO_ON}") from e
         return Answer.model_validate_json(told), brought
+
+    async def _back(self) -> None:
+        """Waits until the client has its scheduler again; UsageError if that does not come back."""
+        while self._client.status == "connecting":
+            await asyncio.sleep(PACE_S / 5)
+        if self._client.status != "running":
+            raise UsageError(f"the scheduler is gone; {GO_ON}")
 
     async def _send_board(self) -> None:
         """Sends the board's packages to all workers, and to all that will come; once."""

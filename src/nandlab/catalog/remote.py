@@ -49,7 +49,7 @@ class ErasedPartition(Strict):
     part: str | None = Field(
         default=None,
         description="the chip's name in the catalog, for latencies and endurance; its geometry "
-        "must be the board's. Studies need it; absent: only look, save, restore and calibrate",
+        "must be the board's. Studies need it; absent: only look and unlock",
     )
 
 

@@ -78,7 +78,7 @@ def part_of(there: Held) -> ChipModel:
     if name is None:
         raise UsageError(
             f"board {there.model.name}: partition.part: name a chip of the catalog, for latencies "
-            "and endurance; nandlab board calibrate prints the file of one that it has not"
+            "and endurance (docs/own/chip.md: one that it has not)"
         )
     return load("chips", name, ChipModel)
 

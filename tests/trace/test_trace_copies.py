@@ -16,19 +16,25 @@ from nandlab.cli.trace import trace_app
 from nandlab.trace.copies import taken
 
 BOARD = load("boards", "apf27", BoardModel)
+ARM = load("boards", "apf27-arm", BoardModel)
 INTERP = 3
 
 
 def elf(machine: int, wide: bool = True, end: str = "<", loader: str = "") -> bytes:
     """The head of a program for a machine; loader: that it asks for."""
     ident = b"\x7fELF" + bytes([1 + wide, 1 if end == "<" else 2, 1]) + bytes(9)
-    if not wide:
-        return ident + struct.pack(f"{end}HH", 2, machine) + bytes(32)
-    name = loader.encode() + b"\0"
-    head = struct.pack(
-        f"{end}HHIQQQIHHHHHH", *(2, machine, 1, 0, 64, 0, 0, 64, 56, int(bool(loader)), 0, 0, 0)
+    name, some, form = (
+        loader.encode() + b"\0",
+        int(bool(loader)),
+        f"{end}HHI{'QQQ' if wide else 'III'}IHHHHHH",
     )
-    entry = struct.pack(f"{end}IIQQQQQQ", *(INTERP, 4, 120, 0, 0, len(name), len(name), 1))
+    at, size = (64, 56) if wide else (52, 32)
+    head = struct.pack(form, 2, machine, 1, 0, at, 0, 0, at, size, some, 0, 0, 0)
+    length, where = len(name), at + size
+    if wide:
+        entry = struct.pack(f"{end}IIQQQQQQ", INTERP, 4, where, 0, 0, length, length, 1)
+    else:
+        entry = struct.pack(f"{end}IIIIIIII", INTERP, where, 0, 0, length, length, 4, 1)
     return ident + head + entry + name
 
 
@@ -98,6 +104,17 @@ def test_programs_that_it_can_run_and_their_modes(tmp_path: Path) -> None:
     (tmp_path / "ld").write_bytes(b"")
     words = [f"{path}:/opt/app", f"{tmp_path / 'ld'}:/lib/ld-musl-x86_64.so.1"]
     assert len(taken(words, BOARD, 1)) == len(words)
+
+
+def test_a_board_of_another_processor_runs_its_programs_alone(tmp_path: Path) -> None:
+    word = f"{program(tmp_path, elf(40, wide=False, loader='/lib/ld-linux-armhf.so.3'))}:/opt/app"
+    assert taken([word], ARM, 1)
+    program(tmp_path, elf(40, wide=False, loader="/lib/ld-linux.so.3"))
+    with pytest.raises(UsageError, match=r"needs the loader /lib/ld-linux\.so\.3"):
+        taken([word], ARM, 1)
+    program(tmp_path, elf(62))
+    with pytest.raises(UsageError, match="for x86-64, and board apf27-arm runs ARM"):
+        taken([word], ARM, 1)
 
 
 def test_files_that_are_none_and_too_many_bytes(tmp_path: Path) -> None:

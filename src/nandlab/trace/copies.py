@@ -34,15 +34,11 @@ FOLDERS = (
     *("/usr", "/usr/bin", "/usr/lib", "/usr/sbin"),
 )
 """Folders that the board has."""
-LOADER = "/lib64/ld-linux-x86-64.so.2"
-"""The board's loader of shared libraries; it has the C library beside."""
 MACHINES = {
     **{2: "SPARC", 3: "i386", 8: "MIPS", 20: "PowerPC", 21: "PowerPC64", 22: "S/390", 40: "ARM"},
     **{62: "x86-64", 183: "AArch64", 243: "RISC-V", 258: "LoongArch"},
 }
 """Machines of programs (e_machine of their ELF header) by number."""
-RUNS = {"amd64": 62}
-"""What a board's processor runs, by Debian's name of its architecture."""
 INTERPRETER = 3
 """PT_INTERP: the entry of an ELF file's table of segments that names its loader."""
 
@@ -137,25 +133,27 @@ def _cannot_run(copy: Copy, board: BoardModel, paths: Sequence[str]) -> str | No
         machine, loader = _elf(copy.content)
     except (struct.error, IndexError):
         return "its ELF header is damaged"
-    if machine != RUNS[board.arch]:
+    arch = board.of_arch
+    if machine != arch.elf:
         of = MACHINES.get(machine, f"machine {machine}")
-        runs = MACHINES[RUNS[board.arch]]
+        runs = MACHINES[arch.elf]
         return f"a program for {of}, and board {board.name} runs {runs}: build it for that, static"
-    if loader and loader not in (LOADER, *paths):
+    if loader and loader not in (arch.loader, *paths):
         return f"it needs the loader {loader}, which the board lacks: build it static"
     return None
 
 
 def _elf(content: bytes) -> tuple[int, str]:
-    """The machine that an ELF file is for, and the loader of a 64-bit one; empty: it needs none."""
-    wide, end = content[4] == 2, "<" if content[5] == 1 else ">"
+    """The machine that an ELF file is for, and its loader; empty: it needs none."""
+    end = "<" if content[5] == 1 else ">"
     (machine,) = struct.unpack_from(f"{end}H", content, 18)
-    if not wide:
-        return machine, ""
-    (at,) = struct.unpack_from(f"{end}Q", content, 32)
-    size, count = struct.unpack_from(f"{end}HH", content, 54)
+    # where the table of segments is, the size and number of its entries; and in an entry the kind
+    # of the segment, where it begins and its bytes
+    table, sizes, entry = (32, 54, "I4xQ16xQ") if content[4] == 2 else (28, 42, "II8xI")
+    (at,) = struct.unpack_from(f"{end}Q" if content[4] == 2 else f"{end}I", content, table)
+    size, count = struct.unpack_from(f"{end}HH", content, sizes)
     for i in range(count):
-        kind, _, where, _, _, length = struct.unpack_from(f"{end}IIQQQQ", content, at + i * size)
+        kind, where, length = struct.unpack_from(f"{end}{entry}", content, at + i * size)
         if kind == INTERPRETER:
             return machine, content[where : where + length].rstrip(b"\0").decode(errors="replace")
     return machine, ""

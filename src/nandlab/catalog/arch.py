@@ -36,6 +36,8 @@ class Arch:
     """Machine of its programs: e_machine of their ELF header."""
     ram_start: int
     """Physical address of the first byte of memory."""
+    memory_max: int
+    """The most memory of a machine, in bytes: more of it would not lie in one piece."""
     boot_bytes: int
     """The least memory before the store: QEMU leaves there what the kernel boots from."""
     initrd_offset: int | None
@@ -63,6 +65,8 @@ AMD64 = Arch(
     loader="/lib64/ld-linux-x86-64.so.2",
     elf=62,
     ram_start=0,
+    # QEMU's pc has less than 3.5 GiB below its devices, or has the rest above 4 GiB
+    memory_max=3583 * MIB,
     boot_bytes=0,
     initrd_offset=None,
     clock="",
@@ -85,6 +89,8 @@ ARMHF = Arch(
     loader="/lib/ld-linux-armhf.so.3",
     elf=40,
     ram_start=0x40000000,
+    # up to the end of what 32 bits address; QEMU counts whole GiB
+    memory_max=3072 * MIB,
     # the device tree is put at 128 MiB where there are 256 or more; the kernel reads it in place
     boot_bytes=192 * MIB,
     # QEMU would put it at 128 MiB too, past the RAM of a kernel of 128 MiB. Past the 24 MiB or so

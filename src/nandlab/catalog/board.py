@@ -29,8 +29,6 @@ JOB_BYTES = 16 * MIB
 """Room for a job: its files and its programs."""
 FIRMWARE_BYTES = 2 * MIB
 """At the end of the memory, where firmware keeps the tables that it tells the kernel of."""
-IN_ONE_PIECE_MAX = 3583 * MIB
-"""QEMU's pc has less than 3.5 GiB below its devices, or has the rest above 4 GiB."""
 TOLD = {"summary", "controller", "power"}
 """Keys of a board that are only told: they change no nanosecond, and are not in its identity."""
 
@@ -216,11 +214,12 @@ class BoardModel(Noun):
 
     @model_validator(mode="after")
     def _memory_is_in_one_piece(self) -> BoardModel:
-        over_mib = (self.memory_bytes - IN_ONE_PIECE_MAX) // MIB
+        most = self.of_arch.memory_max
+        over_mib = (self.memory_bytes - most) // MIB
         asked = "ram_mib" if self.ram_mib else "available_mib"
         if over_mib > 0:
             raise ValueError(
                 f"{asked} and chip_store_mib are {over_mib} MiB too much: a machine of more than "
-                f"{IN_ONE_PIECE_MAX // MIB} MiB in all has a hole in its memory"
+                f"{most // MIB} MiB in all has a hole in its memory"
             )
         return self

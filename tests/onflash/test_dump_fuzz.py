@@ -108,9 +108,10 @@ def sample(path: Path, seed: int) -> bool:
 
 @pytest.fixture
 def little_memory() -> Iterator[None]:
-    """What takes more fails at once, with its seed."""
+    """What takes 4 GiB more than tests before it have mapped fails at once, with its seed."""
     had = resource.getrlimit(resource.RLIMIT_AS)
-    resource.setrlimit(resource.RLIMIT_AS, (4 * MEMORY_MAX_KIB << 10, had[1]))
+    mapped = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
+    resource.setrlimit(resource.RLIMIT_AS, (mapped + (4 * MEMORY_MAX_KIB << 10), had[1]))
     yield
     resource.setrlimit(resource.RLIMIT_AS, had)
 

@@ -107,7 +107,7 @@ HOST = "standin"
 BOOT_S = 120
 APPLETS = """
 sh mount umount insmod cat chmod mkdir rm rmdir mv ls echo seq sleep setsid stty dmesg uname sync
-md5sum sha256sum base64 fold head tail tr wc mkfifo readlink ip grep modprobe sort dd rmmod
+md5sum sha256sum base64 fold gunzip head tail tr wc mkfifo readlink ip grep modprobe sort dd rmmod
 """
 
 

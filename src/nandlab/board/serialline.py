@@ -251,8 +251,12 @@ class SerialLine:
 
     @property
     def _patience(self) -> float:
-        """How long an answer is waited for before it is asked again, at first."""
-        return min(max(ANSWER_S, 2 * self._usual_s), PATIENCE_MAX_S)
+        """How long an answer is waited for before it is asked again, at first.
+
+        Where nothing is lost the board is only slow, and each question again is more work for it.
+        """
+        usual = 2 * self._usual_s if self._lossy else 8 * self._usual_s
+        return min(max(ANSWER_S if self._lossy else ANSWER_MAX_S, usual), PATIENCE_MAX_S)
 
     @property
     def _lossy(self) -> bool:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The verbs of `nandlab board`: shell, list, update, export, import; of one's own: look, save, restore, unlock."""
+"""The verbs of `nandlab board`: of the virtual boards, and of one on the desk."""
 
 from __future__ import annotations
 

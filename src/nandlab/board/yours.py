@@ -166,7 +166,7 @@ async def ready(board: Held, *, discard: bool) -> AsyncIterator[tuple[RemoteBoar
         compiler.program,
         before=board.before,
         again=board.again,
-        told={"name": board.model.name, **told.identity()},
+        told={"name": board.model.name, "kind": board.model.kind, **told.identity()},
     )
     try:
         yield remote, told

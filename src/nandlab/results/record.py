@@ -513,6 +513,18 @@ class Run(_Model):
         return {k: v for k, v in told.items() if v or k != "packages"}
 
     @property
+    def own_board(self) -> bool:
+        """Whether its board was the user's own, whose clock and chip are real."""
+        return self.provenance.get("kind") == "remote"
+
+    @property
+    def why_not_repeated(self) -> str:
+        """Of a run that is not deterministic: whose time it was on."""
+        if self.own_board:
+            return "run on a board of the user's own, on its clock"
+        return "run on the host's time (--accel kvm)"
+
+    @property
     def board_id(self) -> str:
         """A name for the very board that the run had, down to each package, program and module."""
         return digest(self.provenance)[:12]

@@ -30,6 +30,9 @@
  *     fail program N           the N-th program from now on fails, and so does
  *                              its block ever after; likewise erase; 0: none
  *
+ *     replug                   the partition goes and comes again, so that what
+ *                              looks for its medium once, as NFTL, looks anew
+ *
  * No command costs flash time. Whoever changes the chip under a kernel must
  * have unmounted first; what the NAND core knows of the chip is set right here.
  *
@@ -42,6 +45,7 @@
 #include <linux/io.h>
 #include <linux/ktime.h>
 #include <linux/module.h>
+#include <linux/mtd/partitions.h>
 #include <linux/seq_file.h>
 #include <linux/uaccess.h>
 
@@ -173,11 +177,27 @@ static int command(struct simnand *sim, const char *words)
 	return move(sim, words);
 }
 
+/* MTD's users read the chip as it comes, so not under sim->lock. */
+static int replug(struct simnand *sim)
+{
+	struct mtd_info *master = nand_to_mtd(&sim->nand), *mtd;
+	u64 bytes = (u64)sim->params.partition_blocks *
+		    sim->params.chip.erasesize;
+	int err;
+
+	mtd = list_first_entry_or_null(&master->partitions, struct mtd_info,
+				       part.node);
+	err = mtd ? mtd_del_partition(master, mtd->index) : -ENODEV;
+	return err ? err
+		   : mtd_add_partition(master, sim->params.partition_name, 0,
+				       bytes);
+}
+
 static ssize_t journal_write(struct file *file, const char __user *buf,
 			     size_t bytes, loff_t *pos)
 {
 	struct simnand *sim = file_inode(file)->i_private;
-	char words[COMMAND_MAX];
+	char words[COMMAND_MAX], *said;
 	int err;
 
 	if (bytes >= sizeof(words))
@@ -187,8 +207,13 @@ static ssize_t journal_write(struct file *file, const char __user *buf,
 	words[bytes] = '\0';
 	if (!journal.memory)
 		return -ENXIO; /* journal_mib=0 */
+	said = strim(words);
+	if (!strcmp(said, "replug")) {
+		err = replug(sim);
+		return err ? err : bytes;
+	}
 	mutex_lock(&sim->lock);
-	err = command(sim, strim(words));
+	err = command(sim, said);
 	mutex_unlock(&sim->lock);
 	return err ? err : bytes;
 }

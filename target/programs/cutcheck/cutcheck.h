@@ -133,8 +133,8 @@ struct subject {
 	const char *type;
 	const char *source;
 	const char *options;
-	int ubi;	      /* MTD device to attach first, NONE: no UBI */
-	const char *module;   /* to look for its medium at each mount, or NULL */
+	int ubi;	    /* MTD device to attach first, NONE: no UBI */
+	const char *module; /* to look for its medium at each mount, or NULL */
 	struct knobs *checks; /* on at the second mount */
 };
 

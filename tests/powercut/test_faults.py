@@ -115,7 +115,7 @@ def test_blocks_that_the_maker_marked_bad_are_left_alone(board: QemuBoard) -> No
 def test_reads_since_the_erase_make_bits_wrong_up_to_what_the_ecc_corrects_and_past_it(
     board: QemuBoard,
 ) -> None:
-    """The more reads the more wrong bits: a level that cannot be mounted is above those that can."""
+    """The more reads, the more wrong bits: what can be mounted was read less."""
     told = tried(board, "ubifs", "disturb", every=4)
     letters = told["outcomes"]["disturb"].replace(" ", "")
     assert letters.startswith("..")

@@ -157,8 +157,8 @@ async def ready(board: Held, *, discard: bool) -> AsyncIterator[tuple[RemoteBoar
     compiler.refuse_another(told.machine)
     if not discard and not await is_erased(on, number):
         raise UsageError(
-            f"{board.mtd.name!r} is not erased: keep a copy of what it has (nanddump --oob on the "
-            "board), then give --discard, which has it lost"
+            f"{board.mtd.name!r} is not erased: keep what it has by nandlab board save, then give "
+            "--discard, which has it lost there; nandlab board restore brings it back"
         )
     remote = RemoteBoard(
         on,

@@ -1,17 +1,20 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The verbs of `nandlab board`: shell, list, update, export, import."""
+"""The verbs of `nandlab board`: of the virtual boards, and of one on the desk."""
 
 from __future__ import annotations
 
 import sys
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from nandlab.base.errors import UsageError
 from nandlab.cli.words import named
+
+if TYPE_CHECKING:
+    from nandlab.board.saved import Told
 
 board_app = typer.Typer(
     no_args_is_help=True,
@@ -161,6 +164,72 @@ def look(
     mtd = asyncio.run(look_at(file, erase))
     blocks = mtd.size // mtd.erasesize
     print(f"mtd{mtd.number} {mtd.name!r} may be erased: {blocks} blocks of {mtd.erasesize} bytes")
+
+
+@board_app.command()
+def save(
+    file: OwnArgument,
+    erase: EraseOption = None,
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", metavar="DUMP", help="the file to write")
+    ] = None,
+) -> None:
+    """Keep what your own board's partition has in a file: pages, spare areas, bad blocks.
+
+    It is a dump without error correction, bit by bit, which `nandlab space` and any NAND tool read.
+    `nandlab board restore` writes it back. The board needs mtd-utils.
+    """
+    import asyncio
+
+    from nandlab.board import saved, yours
+
+    if output is None:
+        raise UsageError("board save: name the file to write by -o")
+    if output.exists() or not output.parent.is_dir():
+        raise UsageError(f"{output}: it is there already, or its folder is not")
+
+    async def saving() -> saved.Told:
+        async with yours.held(file, erase) as board:
+            return await saved.save(await saved.cells(board.on, board.mtd), output)
+
+    told = asyncio.run(saving())
+    _tell(told)
+    print(f"{told.sha256}  {output}")
+
+
+@board_app.command()
+def restore(
+    file: OwnArgument,
+    dump: Annotated[Path, typer.Argument(metavar="DUMP", help="what board save wrote")],
+    erase: EraseOption = None,
+) -> None:
+    """Erase your own board's partition, write back what board save kept, and read it to compare.
+
+    Spare areas are written as they were, with their ECC; bad blocks stay as they are, and no other
+    block takes their content. The guard is asked first, as before a run.
+    """
+    import asyncio
+
+    from nandlab.board import saved, yours
+
+    async def restoring() -> saved.Told:
+        async with yours.held(file, erase) as board:
+            part = await saved.cells(board.on, board.mtd)
+            return await saved.restore(part, dump, board.erased)
+
+    told = asyncio.run(restoring())
+    _tell(told)
+    print(f"{told.sha256}  {dump}: the partition has it, bit by bit")
+
+
+def _tell(told: Told) -> None:
+    """Tells what a partition holds, on standard error."""
+    bad = ", ".join(map(str, told.bad))
+    print(
+        f"{told.blocks} blocks, {told.pages} pages written; "
+        + (f"bad blocks: {bad}" if bad else "no bad block"),
+        file=sys.stderr,
+    )
 
 
 @board_app.command()

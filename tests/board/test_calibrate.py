@@ -64,6 +64,12 @@ def test_a_driver_that_reads_whole_pages_tells_no_cycle(part: ChipModel) -> None
     assert made.sources["timing.t_rc_ns"].startswith("Of S34ML01G1")
 
 
+def test_a_bus_is_no_slower_than_what_was_measured_in_all(part: ChipModel) -> None:
+    made = calibrate.chip(part, measured(read_ns=38_000, spare_read_ns=42_000)).timing
+    assert made.t_rc_ns == 17
+    assert made.t_r_ns + made.t_rc_ns * PAGE == 38_000
+
+
 @pytest.mark.parametrize(
     ("machine", "arch", "loop_ps", "shift"),
     [

@@ -74,10 +74,14 @@ def chip(part: ChipModel, of: Measured) -> ChipModel:
     moved_ns = (told["read_ns"] - told["spare_read_ns"]) / g.writesize
     # a driver that reads the whole page for its spare area does not tell what moving it takes
     known = moved_ns >= 1
-    cycle = round(moved_ns) if known else part.timing.t_rc_ns
+    whole = told["read_ns"] // page
+    cycle = round(moved_ns) if known else min(part.timing.t_rc_ns, whole)
     how = f"{of.source}: a page's read less its spare area's, by byte: bus, driver and ECC."
     if not known:
-        how = f"Of {part.name}: a spare area took as long as its page, so it is not told apart."
+        how = (
+            f"Of {part.name}, at most a page's read by byte: a spare area took as long as it, "
+            "so what moving takes is not told apart."
+        )
     reads = f"{of.source}: a page's read ({told['read_ns']} ns) less what moving it takes."
     writes = f"{of.source}: a page's program ({told['program_ns']} ns) less what moving it takes."
     timing = {

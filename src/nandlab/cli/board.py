@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 board_app = typer.Typer(
     no_args_is_help=True,
-    help="The virtual board by itself, and the packages that it is made of.",
+    help="The virtual boards and their packages; and a board of your own (docs/boards.md).",
 )
 
 

@@ -11,7 +11,7 @@ import duckdb
 from nandlab.catalog.chip import ChipModel
 from nandlab.catalog.files import load
 from nandlab.model import walk
-from nandlab.onflash.jffs2 import Dropped
+from nandlab.onflash.jffs2nodes import Dropped
 from nandlab.onflash.layout import Extent, Kind, Layout, Piece
 
 FILE, FLASH, HEADER = 2, 2048, 68

@@ -23,7 +23,7 @@ from functools import cached_property
 
 from nandlab.model.reader import Reader
 from nandlab.model.reads import Pieces, Read
-from nandlab.onflash.jffs2 import DIRENT_NODE, INODE_NODE
+from nandlab.onflash.jffs2nodes import DIRENT_NODE, INODE_NODE
 
 LEAST = DIRENT_NODE.size
 """JFFS2_MIN_NODE_HEADER: bytes that are read of a node whose kind is not known yet."""

@@ -21,7 +21,7 @@ from nandlab.model import times
 from nandlab.model.every import State, reader_of
 from nandlab.model.reads import PAGE, Call, FirstOpen, Pieces, Read
 from nandlab.model.ticks import TICK_NS, Timer
-from nandlab.onflash.jffs2 import Dropped
+from nandlab.onflash.jffs2nodes import Dropped
 from nandlab.onflash.layout import Layout
 from nandlab.traced import cost, tables
 

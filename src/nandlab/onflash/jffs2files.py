@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from nandlab.base.errors import UsageError
 from nandlab.onflash.covered import Covered
+from nandlab.onflash.jffs2copies import settled
 from nandlab.onflash.jffs2nodes import (
     DIRENT_NODE,
     INODE_NODE,
@@ -35,6 +36,7 @@ def assembled(found: Found, shape: Shaped, *, strict: bool = True) -> Layout:
     lost = next((n for n in reached if n != ROOT and n not in found.pieces), None)
     if lost is not None and (strict or not found.dropped):
         raise UsageError(f"{reached[lost]}: no node of inode {lost} is there. Nothing is summed")
+    copies = settled(found.pieces, reached, shape.erasesize)
     for number, pieces in found.pieces.items():
         _inode(walk, number, pieces, number in reached)
     _attributes(walk, found, reached)
@@ -43,10 +45,12 @@ def assembled(found: Found, shape: Shaped, *, strict: bool = True) -> Layout:
         # the file may have been as long; a number that is damaged itself may say anything
         if size is not None and size < end <= size + shape.bytes:
             walk.sizes[node.number] = end
+    found.dropped += copies.doubtful
     return Layout(
         "jffs2", shape.bytes, shape.erasesize, shape.writesize,
         walk.done(shape.bytes), reached, walk.sizes, walk.pieces, found.counts,
         walk.nodes, walk.dead, shape.bytes_at, names=every_path(names, reached),
+        moved=frozenset(n for n in walk.nodes if _moved(found.pieces[n])), last_copy=copies.last,
     )  # fmt: skip
 
 
@@ -93,6 +97,12 @@ def _inode(walk: Walk, number: int, pieces: list[Data], reached: bool) -> None:
     walk.nodes[number] = [
         piece.at for piece in order if _piece(walk, number, piece, covered, piece is latest)
     ]
+
+
+def _moved(pieces: list[Data]) -> bool:
+    """Whether the collector may have moved nodes: there is one twice, or a version is nowhere, so a
+    block that had it was erased. A file's versions are counted from 1."""
+    return not len(pieces) == len({p.version for p in pieces}) == max(p.version for p in pieces)
 
 
 def _special(walk: Walk, number: int, piece: Data, latest: bool) -> None:

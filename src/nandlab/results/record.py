@@ -60,6 +60,7 @@ WARNINGS: dict[str, str] = {
     "not_locked": "Its figures are of another board than the one that boards.lock names.",
     "state_missed": "See state.obtained; try mix = 1, ask for less, or give the chip more room.",
     "kernel_log": "Read kernel_log in the trial file: the kernel complained during this trial.",
+    "counts_missed": "The chip did more than is counted: the kernel's probes missed some of it.",
     "not_settled": "Background work outlasted settle; the early phases share the chip with it.",
     "output_cut": "Figures read from that output may be incomplete; let the step print less.",
     "memory_measured": "Its times include measuring memory; take times from another study.",
@@ -192,6 +193,11 @@ class Trial(Part):
         title: str = self.about("filesystem").get("title", self.filesystem)
         return title
 
+    @property
+    def own_board(self) -> bool:
+        """Whether its board was the user's own, whose clock and chip are real."""
+        return self.about("board").get("kind") == "remote"
+
     def about(self, what: str) -> dict[str, Any]:
         """The content of what the trial ran with: its board, chip, filesystem or workload."""
         return self._sources.get(what, {})
@@ -284,6 +290,18 @@ class Run(Part):
         """Without packages of its own a run is written as before there were any."""
         told: dict[str, Any] = dump(self)
         return {k: v for k, v in told.items() if v or k != "packages"}
+
+    @property
+    def own_board(self) -> bool:
+        """Whether its board was the user's own, whose clock and chip are real."""
+        return self.provenance.get("kind") == "remote"
+
+    @property
+    def why_not_repeated(self) -> str:
+        """Of a run that is not deterministic: whose time it was on."""
+        if self.own_board:
+            return "run on a board of the user's own, on its clock"
+        return "run on the host's time (--accel kvm)"
 
     @property
     def board_id(self) -> str:

@@ -15,7 +15,8 @@ from typer.testing import CliRunner
 from nandlab.base.errors import UsageError
 from nandlab.cli.main import app
 from nandlab.results.folder import RunFolder
-from nandlab.results.record import Doubt, Trial
+from nandlab.results.measures import Doubt
+from nandlab.results.record import Trial
 
 BOARD = {"board": "ssh mine", "name": "mine", "kind": "remote", "agent": "0" * 64}
 NOT_THERE = re.compile(

@@ -280,6 +280,7 @@ class TracedOpen(Strict):
     path: str
     n: int
     same: bool
+    ordered: bool = Field(description="false: the flash does not tell in which order it reads")
     measured_ns: int
     error: float | None = Field(description="null: times are not known")
 

@@ -304,50 +304,55 @@ class Watch(Silent):
             self.changes += 1
 
 
-async def fleet(trials: int, nap_s: float) -> dict[str, float]:
+def fleet(trials: int, nap_s: float) -> dict[str, float]:
     """A fleet of sleepers: how much of its time was used, and by how much its memory grew, MiB."""
     with tempfile.TemporaryDirectory(prefix="nandlab-") as scratch, dask.config.set(QUIET):
-        home = Path(scratch)
-        read, specs = planned(home, trials // 2)
-        board = open_board(specs[0].virtual)
-        result = await one.run(specs[0], board, "campaign")
-        assert result.host is not None
-        host = result.host.model_copy(update={"seconds": nap_s})
-        result = result.model_copy(update={"host": host})
-        head = runner.head(read, specs[:1], board).model_copy(
-            update={"trials": [spec.id for spec in specs]}
-        )
-        folder = RunFolder.create(home / "fleet", head)
-        async with (
-            LocalCluster(
-                n_workers=FLEET,
-                threads_per_worker=1,
-                processes=False,
-                memory_limit=0,
-                dashboard_address=None,
-                asynchronous=True,
-            ) as there,
-            Client(there, asynchronous=True) as client,
-        ):
-            asked = batch.asked(board, specs[0].virtual, {})
-            engine = cluster.Cluster(client, board, asked, FLEET, sleeping(result, nap_s))
-            watch, used, began = Watch(there, trials), time.process_time(), time.monotonic()
-            beside = [asyncio.create_task(watch.count()), asyncio.create_task(watch.come_and_go())]
-            await runner.execute(folder, specs, board, engine, watch)
-            watch.ends()
-            wall, used = time.monotonic() - began, time.process_time() - used
-            for task in beside:
-                task.cancel()
-        assert not folder.missing()
-        return {
-            "fleet_trials": len(specs),
-            "fleet_share_of_ideal": round(len(specs) * nap_s / watch.worker_s, 3),
-            "fleet_s": round(wall, 1),
-            "fleet_workers": round(watch.worker_s / wall, 1),
-            "fleet_changes": watch.changes,
-            "fleet_grown_mib": round(watch.grown_mib, 1),
-            "fleet_cpu_ms_a_trial": round(1000 * used / len(specs), 1),
-        }
+        read, specs = planned(Path(scratch), trials // 2)
+        board = open_board(specs[0].virtual)  # boots it where the cache lacks it
+        return asyncio.run(_fleet(Path(scratch), read, specs, board, nap_s))
+
+
+async def _fleet(
+    home: Path, read: study.Study, specs: list[TrialSpec], board: Board, nap_s: float
+) -> dict[str, float]:
+    result = await one.run(specs[0], board, "campaign")
+    assert result.host is not None
+    host = result.host.model_copy(update={"seconds": nap_s})
+    result = result.model_copy(update={"host": host})
+    head = runner.head(read, specs[:1], board).model_copy(
+        update={"trials": [spec.id for spec in specs]}
+    )
+    folder = RunFolder.create(home / "fleet", head)
+    async with (
+        LocalCluster(
+            n_workers=FLEET,
+            threads_per_worker=1,
+            processes=False,
+            memory_limit=0,
+            dashboard_address=None,
+            asynchronous=True,
+        ) as there,
+        Client(there, asynchronous=True) as client,
+    ):
+        asked = batch.asked(board, specs[0].virtual, {})
+        engine = cluster.Cluster(client, board, asked, FLEET, sleeping(result, nap_s))
+        watch, used, began = Watch(there, len(specs)), time.process_time(), time.monotonic()
+        beside = [asyncio.create_task(watch.count()), asyncio.create_task(watch.come_and_go())]
+        await runner.execute(folder, specs, board, engine, watch)
+        watch.ends()
+        wall, used = time.monotonic() - began, time.process_time() - used
+        for task in beside:
+            task.cancel()
+    assert not folder.missing()
+    return {
+        "fleet_trials": len(specs),
+        "fleet_share_of_ideal": round(len(specs) * nap_s / watch.worker_s, 3),
+        "fleet_s": round(wall, 1),
+        "fleet_workers": round(watch.worker_s / wall, 1),
+        "fleet_changes": watch.changes,
+        "fleet_grown_mib": round(watch.grown_mib, 1),
+        "fleet_cpu_ms_a_trial": round(1000 * used / len(specs), 1),
+    }
 
 
 def _processor_s() -> float:
@@ -379,7 +384,7 @@ def main() -> None:
     if options.members:
         told = {**speed(options.members, options.turns), **setup_state()}
     if options.fleet:
-        told |= asyncio.run(fleet(options.fleet, options.nap))
+        told |= fleet(options.fleet, options.nap)
     json.dump(told, sys.stdout)
     print()
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What tests share: the boards."""
+"""What tests share: the boards, an empty place, a good run."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+import samples
 from hypothesis import settings
 from remotes import lossy_line, remotely
 
@@ -90,3 +91,16 @@ def any_board(request: pytest.FixtureRequest) -> Board:
     name = {"qemu": "board"}.get(request.param, request.param)
     found: Board = FakeBoard() if name == "fake" else request.getfixturevalue(name)
     return found
+
+
+@pytest.fixture
+def away(monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFactory) -> None:
+    """Works in an empty folder, with an empty cache."""
+    monkeypatch.chdir(tmp_path_factory.mktemp("here"))
+    monkeypatch.setenv("NANDLAB_CACHE", str(tmp_path_factory.mktemp("cache")))
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of a good run, which nobody changes."""
+    return samples.folder(tmp_path_factory.mktemp("whole") / "run", samples.study(2)).path

@@ -24,7 +24,10 @@ from nandlab.board.job import BoardLost, Job, JobRecord, Step
 from nandlab.board.kvm import QEMU, boots
 from nandlab.board.qemu import QemuBoard, open_board
 from nandlab.catalog import files as catalog
-from nandlab.catalog.chip import ChipModel
+from nandlab.catalog.arch import HOST
+from nandlab.catalog.board import BoardModel
+from nandlab.catalog.chip import MIB, ChipModel
+from nandlab.catalog.files import validate
 from nandlab.catalog.filesystem import FilesystemModel
 from nandlab.chip.simulated import between, chip_parameters, load_step
 from nandlab.trial import one
@@ -97,6 +100,8 @@ def test_a_step_that_is_killed_at_its_deadline_is_no_longer_waited_for(board: Qe
 
 NO_LIMIT = "mount -o remount,size=100% /tmp"
 """Else the RAM disk may be full first, as on Linux 5.10."""
+CHANNEL = "$(ls -l /proc/1/fd | grep -o /dev/ttyS.)"
+"""The status channel: the serial port that init has open."""
 PLANTED = {
     "a malformed step": (
         Job(files={"steps": b'no tabs, and a "quote"\n'}),
@@ -131,28 +136,34 @@ PLANTED = {
         "the board's kernel panicked: not syncing: Attempted to kill init! exitcode=0x0000000b",
     ),
     "an unknown record format": (
-        Job((Step("it", 'echo \'{"event":"ready","format":99}\' > /dev/ttyS1; sleep 1d'),)),
+        Job((Step("it", f'echo \'{{"event":"ready","format":99}}\' > {CHANNEL}; sleep 1d'),)),
         "board_lost",
         "the board speaks record format 99, this nandlab 3",
     ),
     "a record that is none": (
-        Job((Step("it", "echo Oops > /dev/ttyS1; sleep 1d"),)),
+        Job((Step("it", f"echo Oops > {CHANNEL}; sleep 1d"),)),
         "board_lost",
         "the status channel holds a line that is no record: b'Oops'",
     ),
 }
+ON_ARM = {
+    "a RAM disk that takes all memory": ("board_lost", "the board ran out of memory in step fill")
+}
+"""Debian's kernel keeps 16 MiB there for movable pages alone (CMA), where no page table may lie. So
+it panics where an x86 goes on; with cma=0 it goes on too."""
 
 
 @pytest.mark.parametrize("cause", PLANTED)
 def test_why_a_job_came_to_nothing_is_named(
     board: QemuBoard, cause: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    planted, status, error = PLANTED[cause]
+    planted, *told = PLANTED[cause]
+    if board.machine.model.arch == "armhf":
+        told = list(ON_ARM.get(cause, told))
     monkeypatch.setattr(trial, "job", lambda spec: planted)
-    began = time.monotonic()
+    # a board that is waited for in vain is lost after an hour: the test's own limit comes before
     result = asyncio.run(one.run(smalltrial.planned(board, "jffs2"), board, "t"))
-    assert (result.status, result.error) == (status, error)
-    assert time.monotonic() - began < 30
+    assert [result.status, result.error] == told
     assert not children()
 
 
@@ -252,7 +263,8 @@ def test_a_shell_has_all_modules(board: QemuBoard) -> None:
     index = {"modules"}
     assert names - index == ({*board.machine.modules.needs} | beside) - {"doorbell", "nopidle"}
     assert {"squashfs", "erofs"} <= names
-    assert {"jffs2", "ubifs", "yaffs2", "vfat", "nftl", "simnand", "tracers", "nandsim"} <= names
+    assert {"jffs2", "ubifs", "yaffs2", "vfat", "simnand", "tracers", "nandsim"} <= names
+    assert ("nftl" in names) == ("CONFIG_NFTL" in board.kernel_config)  # the ARM kernel has none
 
 
 def test_each_step_s_chip_counts_are_in_its_record(board: QemuBoard) -> None:
@@ -281,10 +293,16 @@ def test_the_kernel_has_the_ram_that_the_board_says(board: QemuBoard) -> None:
     assert ram_mib and total_kib < ram_mib * 1024
 
 
-@pytest.mark.parametrize("ram_mib", [113, 160, 2880])
-def test_a_board_may_have_any_ram(board: QemuBoard, ram_mib: int) -> None:
-    """The chip's cells lie past what the kernel keeps for itself behind its RAM."""
-    model = board.machine.model.model_copy(update={"ram_mib": ram_mib})
+@pytest.mark.parametrize("ram_mib", [113, 160, None])
+def test_a_board_may_have_any_ram(board: QemuBoard, ram_mib: int | None) -> None:
+    """The chip's cells lie past what the kernel keeps for itself behind its RAM.
+
+    None: the most that the board's architecture has room for.
+    """
+    given = board.machine.model
+    beside = given.memory_bytes - given.kernel_bytes
+    ram_mib = ram_mib or (given.of_arch.memory_max - beside) // (64 * MIB) * 64
+    model = validate(given.model_dump() | {"ram_mib": ram_mib}, BoardModel, "here")
     odd = open_board(model)
     chip = catalog.load("chips", "apf27", ChipModel)
     words = chip_parameters(chip, 64, model.store_start)
@@ -296,8 +314,10 @@ def test_a_board_may_have_any_ram(board: QemuBoard, ram_mib: int) -> None:
 
 
 def test_the_kvm_probe_knows_a_guest_that_boots_and_one_that_hangs(
-    board: QemuBoard, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    board: QemuBoard, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    if board.machine.model.arch != HOST:
+        pytest.skip("KVM runs a host's own kind of processor alone: such a board refuses it")
     kit = board.machine.kit
     assert boots("tcg", kit.tools, kit.kernel.vmlinuz)
     monkeypatch.setattr(kvm, "DEADLINE_S", 1)
@@ -306,7 +326,8 @@ def test_the_kvm_probe_knows_a_guest_that_boots_and_one_that_hangs(
 
 
 def test_the_shell_takes_commands_and_leaves(board: QemuBoard) -> None:
-    argv = [sys.executable, "-m", "nandlab", "board", "shell"]
+    name = board.machine.model.name
+    argv = [sys.executable, "-m", "nandlab", "board", "shell", "--board", name]
     talk = "\necho $((6*7)); cat /proc/version\n"  # the end of input leaves
     done = subprocess.run(argv, input=talk, capture_output=True, text=True, timeout=60, check=False)
     assert "42" in done.stdout
@@ -323,7 +344,9 @@ def test_ctrl_c_leaves_no_qemu_and_whole_results_only(board: QemuBoard, tmp_path
         "-m",
         "nandlab",
         "run",
-        "quickstart",
+        "ffsmark-2015",  # every board's kernel has its file systems
+        "--board",
+        board.machine.model.name,
         "--out",
         str(out),
         "--progress",

@@ -18,8 +18,8 @@ LATER = "bookworm-backports"
 """A release whose kernel boots in less RAM."""
 
 
-def board(**ram: int | str) -> BoardModel:
-    told = load("boards", "apf27", BoardModel).model_dump()
+def board(of: str = "apf27", /, **ram: int | str) -> BoardModel:
+    told = load("boards", of, BoardModel).model_dump()
     return validate(told | {"ram_mib": None} | ram, BoardModel, "here")
 
 
@@ -65,6 +65,12 @@ def test_a_board_that_cannot_boot_is_refused_as_it_is_read() -> None:
         with pytest.raises(UsageError, match=f"boots with less than {least}; raise it, or leave"):
             board(**ram)
         assert board(**ram, cmdline="cryptomgr.notests")
+    for ram, least in (({"ram_mib": 56}, 57), ({"available_mib": 26}, 27)):
+        with pytest.raises(UsageError, match=f"{least}$"):
+            board("apf27-arm", **ram, cmdline="cryptomgr.notests")
+        assert board("apf27-arm", **dict.fromkeys(ram, least))
+    with pytest.raises(UsageError, match="no kernel for amd64 boots with less than 74"):
+        board(ram_mib=73, cmdline="cryptomgr.notests")
 
 
 def test_what_is_too_little_is_told_with_what_to_do() -> None:

@@ -112,6 +112,20 @@ def test_blocks_that_the_maker_marked_bad_are_left_alone(board: QemuBoard) -> No
 
 
 @pytest.mark.board
+def test_reads_since_the_erase_make_bits_wrong_up_to_what_the_ecc_corrects_and_past_it(
+    board: QemuBoard,
+) -> None:
+    """The more reads, the more wrong bits: what can be mounted was read less."""
+    told = tried(board, "ubifs", "disturb", every=4)
+    letters = told["outcomes"]["disturb"].replace(" ", "")
+    assert letters.startswith("..")
+    assert letters.strip(".") == "M" * letters.count("M") != ""
+    result = found.Found({"program": faults.PROGRAM})
+    found._count(result, "grow", told["findings"][0])
+    assert result.faults == []  # an error is told
+
+
+@pytest.mark.board
 def test_a_full_disk_is_tried_until_the_load_passes(board: QemuBoard) -> None:
     told = tried(board, "ubifs", "full")
     letters = told["outcomes"]["full"].rstrip()

@@ -97,6 +97,19 @@ async def lacking(on: Transport, modules: Iterable[str]) -> list[str]:
     return (await on.call("; ".join(tests) or ":")).text.split()
 
 
+async def refuse_without(on: Transport, tools: Iterable[str]) -> None:
+    """UsageError if the board lacks tools of mtd-utils; busybox's of the same names are others."""
+    tests = (
+        f"{{ command -v {t} >/dev/null && ! {t} --help 2>&1 | grep -q BusyBox; }} || echo {t}"
+        for t in tools
+    )
+    if gone := (await on.call("; ".join(tests))).text.split():
+        raise UsageError(
+            f"{on.where}: the board has no {', '.join(gone)} of mtd-utils: install mtd-utils there "
+            "(busybox's applets of the same names lack what is needed)"
+        )
+
+
 async def is_erased(on: Transport, number: int) -> bool:
     """Whether all data bytes of a partition's good blocks are erased; OOB is not looked at."""
     read = f"nanddump -q --bb=skipbad /dev/mtd{number} 2>/dev/null || echo unreadable"

@@ -36,6 +36,12 @@ class Arch:
     """Machine of its programs: e_machine of their ELF header."""
     ram_start: int
     """Physical address of the first byte of memory."""
+    kernel_mib: int
+    """RAM that every kernel keeps for itself, MiB."""
+    least_ram_mib: int
+    """With less RAM no kernel of the catalog's boards boots, MiB."""
+    least_available_mib: int
+    """What is then available, MiB."""
     memory_max: int
     """The most memory of a machine, in bytes: more of it would not lie in one piece."""
     boot_bytes: int
@@ -65,6 +71,10 @@ AMD64 = Arch(
     loader="/lib64/ld-linux-x86-64.so.2",
     elf=62,
     ram_start=0,
+    kernel_mib=64,
+    # Linux 6.12's, with its tests of ciphers left out; others need more
+    least_ram_mib=74,
+    least_available_mib=9,
     # QEMU's pc has less than 3.5 GiB below its devices, or has the rest above 4 GiB
     memory_max=3583 * MIB,
     boot_bytes=0,
@@ -89,6 +99,10 @@ ARMHF = Arch(
     loader="/lib/ld-linux-armhf.so.3",
     elf=40,
     ram_start=0x40000000,
+    kernel_mib=30,
+    # with 54 to 56 it runs out of memory, since it keeps 16 for movable pages alone
+    least_ram_mib=57,
+    least_available_mib=27,
     # up to the end of what 32 bits address; QEMU counts whole GiB
     memory_max=3072 * MIB,
     # the device tree is put at 128 MiB where there are 256 or more; the kernel reads it in place

@@ -11,10 +11,6 @@ from nandlab.catalog.arch import ARCHS, Arch
 from nandlab.catalog.chip import MIB
 from nandlab.catalog.noun import Noun, Strict
 
-LEAST_RAM_MIB = 74
-"""With less no kernel of the catalog's boards boots; this is Linux 6.12's, others need more."""
-LEAST_AVAILABLE_MIB = 9
-"""What Linux 6.12 then has available."""
 UNTESTED = "cryptomgr.notests"
 """A word of the command line: the kernel leaves its tests of ciphers out, and needs less RAM."""
 BOOTS_WITH = {
@@ -22,9 +18,7 @@ BOOTS_WITH = {
     "bookworm": {"ram_mib": 88, "available_mib": 17},
     "bookworm-backports": {"ram_mib": 74},
 }
-"""The least with which the kernels of these releases were seen to boot, their tests included."""
-KERNEL_MIB = 64
-"""RAM that every kernel keeps for itself."""
+"""The least with which amd64 kernels of these releases were seen to boot, their tests included."""
 JOB_BYTES = 16 * MIB
 """Room for a job: its files and its programs."""
 FIRMWARE_BYTES = 2 * MIB
@@ -121,13 +115,13 @@ class BoardModel(Noun):
     cpu: str = Field(description="QEMU's CPU model; one without rdrand, or runs do not repeat")
     ram_mib: int | None = Field(
         default=None,
-        ge=LEAST_RAM_MIB,
+        ge=min(a.least_ram_mib for a in ARCHS.values()),
         le=3072,
         description="RAM that the kernel uses, MiB; absent: available_mib says how much",
     )
     available_mib: int | None = Field(
         default=None,
-        ge=LEAST_AVAILABLE_MIB,
+        ge=min(a.least_available_mib for a in ARCHS.values()),
         le=2048,
         description="RAM that is available (MemAvailable) when the board is ready, before a job, "
         "MiB: the kernel has as much more as it keeps for itself. Absent: ram_mib says how much",
@@ -172,7 +166,7 @@ class BoardModel(Noun):
     @property
     def usable_mib(self) -> int:
         """RAM that a job may count on having for itself at the most, MiB."""
-        return self.available_mib or max(0, (self.ram_mib or 0) - KERNEL_MIB)
+        return self.available_mib or max(0, (self.ram_mib or 0) - self.of_arch.kernel_mib)
 
     @property
     def job_start(self) -> int:
@@ -202,7 +196,15 @@ class BoardModel(Noun):
 
     @model_validator(mode="after")
     def _can_boot(self) -> BoardModel:
-        for name, least in BOOTS_WITH.get(self.release, {}).items():
+        arch = self.of_arch
+        for name in ("ram_mib", "available_mib"):
+            given, least = getattr(self, name), getattr(arch, f"least_{name}")
+            if given is not None and given < least:
+                raise ValueError(
+                    f"{name} is {given}: no kernel for {self.arch} boots with less than {least}"
+                )
+        seen = BOOTS_WITH.get(self.release, {}) if self.arch == "amd64" else {}
+        for name, least in seen.items():
             given = getattr(self, name)
             if given is not None and given < least and UNTESTED not in self.cmdline:
                 raise ValueError(

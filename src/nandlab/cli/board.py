@@ -1,21 +1,25 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The verbs of `nandlab board`: shell, list, update, export, import."""
+"""The verbs of `nandlab board`: of the virtual boards, and of one on the desk."""
 
 from __future__ import annotations
 
 import sys
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from nandlab.base.errors import UsageError
 from nandlab.cli.words import named
 
+if TYPE_CHECKING:
+    from nandlab.board.saved import Told
+    from nandlab.catalog.chip import ChipModel
+
 board_app = typer.Typer(
     no_args_is_help=True,
-    help="The virtual board by itself, and the packages that it is made of.",
+    help="The virtual boards and their packages; and a board of your own (docs/boards.md).",
 )
 
 
@@ -161,6 +165,113 @@ def look(
     mtd = asyncio.run(look_at(file, erase))
     blocks = mtd.size // mtd.erasesize
     print(f"mtd{mtd.number} {mtd.name!r} may be erased: {blocks} blocks of {mtd.erasesize} bytes")
+
+
+@board_app.command()
+def save(
+    file: OwnArgument,
+    erase: EraseOption = None,
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", metavar="DUMP", help="the file to write")
+    ] = None,
+) -> None:
+    """Keep what your own board's partition has in a file: pages, spare areas, bad blocks.
+
+    It is a dump without error correction, bit by bit, which `nandlab space` and any NAND tool read.
+    `nandlab board restore` writes it back. The board needs mtd-utils.
+    """
+    import asyncio
+
+    from nandlab.board import saved, yours
+
+    if output is None:
+        raise UsageError("board save: name the file to write by -o")
+    if output.exists() or not output.parent.is_dir():
+        raise UsageError(f"{output}: it is there already, or its folder is not")
+
+    async def saving() -> saved.Told:
+        async with yours.held(file, erase) as board:
+            return await saved.save(await saved.cells(board.on, board.mtd), output)
+
+    told = asyncio.run(saving())
+    _tell(told)
+    print(f"{told.sha256}  {output}")
+
+
+@board_app.command()
+def restore(
+    file: OwnArgument,
+    dump: Annotated[Path, typer.Argument(metavar="DUMP", help="what board save wrote")],
+    erase: EraseOption = None,
+) -> None:
+    """Erase your own board's partition, write back what board save kept, and read it to compare.
+
+    Spare areas are written as they were, with their ECC; bad blocks stay as they are, and no other
+    block takes their content. The guard is asked first, as before a run.
+    """
+    import asyncio
+
+    from nandlab.board import saved, yours
+
+    async def restoring() -> saved.Told:
+        async with yours.held(file, erase) as board:
+            part = await saved.cells(board.on, board.mtd)
+            return await saved.restore(part, dump, board.erased)
+
+    told = asyncio.run(restoring())
+    _tell(told)
+    print(f"{told.sha256}  {dump}: the partition has it, bit by bit")
+
+
+@board_app.command()
+def calibrate(
+    file: OwnArgument,
+    erase: EraseOption = None,
+    discard: DiscardOption = False,
+    output: Annotated[
+        Path, typer.Option("--output", "-o", metavar="FOLDER", help="the catalog to write into")
+    ] = Path("catalog"),
+) -> None:
+    """Measure your own board, and write a chip and a virtual board that are like it.
+
+    Reads, programs and erases of the raw partition are timed, a loop, checksums and copies beside
+    them. Both files go into ./catalog, where studies find them, and each figure says where it is
+    from. A study on them repeats to the nanosecond; `nandlab compare` has it beside the run on your
+    own board. The partition is erased.
+    """
+    import asyncio
+
+    from nandlab.board import calibrate as calibrating
+    from nandlab.board import yours
+    from nandlab.board.flash import refuse_another_chip
+    from nandlab.cli.ownrun import part_of
+
+    async def measuring() -> tuple[ChipModel, calibrating.Measured]:
+        async with yours.held(file, erase) as there:
+            part = part_of(there)
+            async with yours.ready(there, discard=discard) as (board, told):
+                refuse_another_chip(part, told, there.mtd)
+                await there.erased()
+                name, number = there.model.name, there.mtd.number
+                return part, await calibrating.measure(
+                    board, name, told.machine, told.kernel, number
+                )
+
+    part, of = asyncio.run(measuring())
+    for name, value in of.told.items():
+        print(f"{name} {value}", file=sys.stderr)
+    for path in calibrating.written(part, of, output):
+        print(path)
+
+
+def _tell(told: Told) -> None:
+    """Tells what a partition holds, on standard error."""
+    bad = ", ".join(map(str, told.bad))
+    print(
+        f"{told.blocks} blocks, {told.pages} pages written; "
+        + (f"bad blocks: {bad}" if bad else "no bad block"),
+        file=sys.stderr,
+    )
 
 
 @board_app.command()

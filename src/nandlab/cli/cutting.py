@@ -74,6 +74,7 @@ class Common:
     seeds: Annotated[
         int, typer.Option(min=1, help="seeds of each way to tear, or of where bits flip")
     ] = 1
+    seed: Annotated[int, typer.Option(min=1, help="the first of these seeds")] = 1
     points: Annotated[int, typer.Option(min=1, metavar="N", help="at each N-th operation only")] = 1
     bad_blocks: Annotated[
         str,
@@ -111,7 +112,8 @@ class Common:
 
         fewest = min(on.partition_blocks for on in wanted.media)
         words = listed(self.bad_blocks) if self.bad_blocks else ()
-        more = replace(points, seeds=self.seeds, every=self.points, bad=bad_blocks(words, fewest))
+        bad = bad_blocks(words, fewest)
+        more = replace(points, seed=self.seed, seeds=self.seeds, every=self.points, bad=bad)
         return How(more, self.title, self.jobs, sample, faulty)
 
     def run(self, hows: Sequence[How], wanted: Asked, *, alone: bool) -> None:
@@ -272,7 +274,7 @@ class How:
             asyncio.run(_sampled(one, found.read(folder), board, folder, self.sample))
         result = found.read(folder)
         (folder / "outcomes.svg").write_text(powercuts.chart(result).svg())
-        if (folder.parent.parent / RUN_HEAD).exists():
+        if not alone:
             cuts.write(folder.parent, found.summary(folder.parent))
         print("\n".join(found.lines(result)))
         return not result.faults

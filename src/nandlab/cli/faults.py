@@ -17,16 +17,17 @@ def faults(
     common: Common,
     *,
     kinds: Annotated[
-        str, typer.Option(help="what fails: program,erase,flips,beyond,full")
-    ] = "program,erase,flips,beyond,full",
+        str, typer.Option(help="what fails: program,erase,flips,beyond,disturb,full")
+    ] = "program,erase,flips,beyond,disturb,full",
 ) -> None:
     """Let a chip fail at every flash operation of loads, and check what is there then.
 
     A fault at a time: that program or erase fails, and its block with it; as many bits of a page
-    are wrong as its ECC corrects, or one more; so much room is free, and no more. The load is
-    played up to the first call that fails. What was told to be done must be there, before and
-    after a second mount, and the file system must take writes. A page that cannot be read may
-    make an error, but no wrong bytes: errors of it are told apart.
+    are wrong as its ECC corrects, or one more; all blocks were read so often that bits read wrong;
+    so much room is free, and no more. The load is played up to the first call that fails. What was
+    told to be done must be there, before and after a second mount, and the file system must take
+    writes. A page that cannot be read may make an error, but no wrong bytes: errors of it are told
+    apart.
 
     Campaigns are kept, go on, and repeat a point as those of nandlab powercut. The exit status is 1
     if anything did not hold.

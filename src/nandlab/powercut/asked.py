@@ -29,7 +29,8 @@ class Asked:
     loads: Sequence[str]
 
     def pairs(self) -> Iterator[tuple[Medium, str]]:
-        return ((on, name) for on in self.media for name in self.loads)
+        """A load on each medium, then the next load: who is interrupted has something of each."""
+        return ((on, name) for name in self.loads for on in self.media)
 
 
 def of_study(study: Study, named: Sequence[str], partition_mib: float | None = None) -> Asked:

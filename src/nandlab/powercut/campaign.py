@@ -26,7 +26,7 @@ from nandlab.powercut.job import CUT, Points, chip_module, job
 from nandlab.powercut.loads import Loads
 
 FORMAT = 1
-LOADS_A_PIECE = 64
+LOADS_A_PIECE = 16
 STRIDE = 4
 """A load that is alone is cut in so many pieces, each every so many operations.
 

@@ -11,7 +11,7 @@ from nandlab.powercut.loads import Load, Loads
 
 PROGRAM = "faultcheck"
 FULL = "full"
-KINDS = ("program", "erase", "flips", "beyond", FULL)
+KINDS = ("program", "erase", "flips", "beyond", "disturb", FULL)
 """What fails; target/programs/faultcheck/faults.h tells what each is."""
 
 

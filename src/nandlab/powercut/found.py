@@ -117,15 +117,22 @@ def summary(folder: Path) -> list[Cuts]:
 
 def _numbers(found: Found) -> Cuts:
     head = found.head
+    points = head.get("points", {})
+    seed = points.get("seed", 1)
     grave = {each.name for each in found.faults if not each.name.endswith(UNSTABLE)}
     return Cuts(
         **{name: head[name] for name in ("filesystem", "options", "chip", "kernel", "load")},
         faulty=found.faulty,
+        variants=list(points.get("variants", ())),
+        seeds=list(range(seed, seed + points.get("seeds", 1))),
+        pieces=head.get("pieces", 0),
+        done=found.done,
         operations=sum(found.recorded.values()),
         cut=sum(found.cut.values()),
         points=found.points,
         excused={n: c.count for n, c in found.classes.items() if n not in grave},
         lost={n: c.count for n, c in found.classes.items() if n in grave},
+        first={n: f"{c.load}: {c.point}" for n, c in found.classes.items()},
     )
 
 
@@ -181,7 +188,8 @@ def _count(found: Found, title: str, told: dict[str, Any]) -> None:
 def _name(told: dict[str, Any]) -> str:
     """The class, and whether only a chip whose cells are unstable shows it, or an error was told
     of a page that cannot be read."""
-    if ":beyond:" in told["first"] and told["class"] in ERRORS:
+    unread = ":beyond:" in told["first"] or ":disturb:" in told["first"]
+    if unread and told["class"] in ERRORS:
         return f"{told['class']}{TOLD}"
     unstable = ":unstable:" in told["first"]
     return f"{told['class']}{UNSTABLE}" if unstable else str(told["class"])

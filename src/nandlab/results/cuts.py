@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What a run's folder has of power cuts beside its trials: a summary of each campaign.
+"""A summary of each campaign of power cuts in a folder, such as that beside a run's trials.
 
-``nandlab powercut RUN`` writes it after each campaign, from the campaign's own folder, which has
-all of it. A trial knows the campaigns of its file system, options and chip.
+``nandlab powercut`` writes it after each campaign, from the campaign's own folder, which has all of
+it. A trial knows the campaigns of its file system, options and chip.
 """
 
 from __future__ import annotations
@@ -31,6 +31,12 @@ class Cuts(BaseModel):
     load: str
     faulty: bool
     """Whether the chip failed, instead of its power."""
+    variants: list[str] = []
+    """Ways to tear an operation, or faults."""
+    seeds: list[int] = []
+    pieces: int = 0
+    done: int = 0
+    """Pieces of the campaign that are done."""
     operations: int
     """Flash operations of the loads."""
     cut: int
@@ -40,6 +46,9 @@ class Cuts(BaseModel):
     """Points that did not hold by class: of unstable cells, or pages that cannot be read."""
     lost: dict[str, int]
     """Points that did not hold by class, and nothing excuses."""
+
+    first: dict[str, str] = {}
+    """Where a class was first seen: its load and its point."""
 
     @property
     def held(self) -> bool:

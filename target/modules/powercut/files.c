@@ -30,6 +30,12 @@
  *     fail program N           the N-th program from now on fails, and so does
  *                              its block ever after; likewise erase; 0: none
  *
+ *     disturb READS SEED       every block has been read so often since its
+ *                              erase, and bits read wrong by that; 0: none do
+ *
+ *     replug                   the partition goes and comes again, so that what
+ *                              looks for its medium once, as NFTL, looks anew
+ *
  * No command costs flash time. Whoever changes the chip under a kernel must
  * have unmounted first; what the NAND core knows of the chip is set right here.
  *
@@ -42,6 +48,7 @@
 #include <linux/io.h>
 #include <linux/ktime.h>
 #include <linux/module.h>
+#include <linux/mtd/partitions.h>
 #include <linux/seq_file.h>
 #include <linux/uaccess.h>
 
@@ -52,6 +59,10 @@
 #include "wait.h"
 
 #define COMMAND_MAX 64
+
+/* Of 10^12 bits so many more read wrong after each read of their block: some
+ * hundred thousand reads then bring a step of 512 bytes to a wrong bit. */
+#define DISTURB_PPT 100
 
 static unsigned long long journal_phys;
 module_param(journal_phys, ullong, 0444);
@@ -153,8 +164,21 @@ static int fail_later(struct chip *chip, const char *what, unsigned int n)
 	return 0;
 }
 
+/* Blocks that are erased later begin from none again. */
+static int disturb(struct chip *chip, u32 reads, u64 seed)
+{
+	u32 block;
+
+	chip->params.faults.flip_read_ppt = reads ? DISTURB_PPT : 0;
+	chip->params.faults.seed = seed;
+	for (block = 0; block < chip->params.blocks; block++)
+		chip->block[block].disturb = reads;
+	return 0;
+}
+
 static int command(struct simnand *sim, const char *words)
 {
+	unsigned long long seed;
 	unsigned int mark;
 	char what[8];
 	int err;
@@ -168,16 +192,34 @@ static int command(struct simnand *sim, const char *words)
 		return journal_stop(&journal);
 	if (sscanf(words, "fail %7s %u", what, &mark) == 2)
 		return fail_later(&sim->chip, what, mark);
+	if (sscanf(words, "disturb %u %llu", &mark, &seed) == 2)
+		return disturb(&sim->chip, mark, seed);
 	if (sscanf(words, "mark %u", &mark) == 1)
 		return journal_mark(&journal, mark);
 	return move(sim, words);
+}
+
+/* MTD's users read the chip as it comes, so not under sim->lock. */
+static int replug(struct simnand *sim)
+{
+	struct mtd_info *master = nand_to_mtd(&sim->nand), *mtd;
+	u64 bytes =
+		(u64)sim->params.partition_blocks * sim->params.chip.erasesize;
+	int err;
+
+	mtd = list_first_entry_or_null(&master->partitions, struct mtd_info,
+				       part.node);
+	err = mtd ? mtd_del_partition(master, mtd->index) : -ENODEV;
+	return err ? err
+		   : mtd_add_partition(master, sim->params.partition_name, 0,
+				       bytes);
 }
 
 static ssize_t journal_write(struct file *file, const char __user *buf,
 			     size_t bytes, loff_t *pos)
 {
 	struct simnand *sim = file_inode(file)->i_private;
-	char words[COMMAND_MAX];
+	char words[COMMAND_MAX], *said;
 	int err;
 
 	if (bytes >= sizeof(words))
@@ -187,8 +229,13 @@ static ssize_t journal_write(struct file *file, const char __user *buf,
 	words[bytes] = '\0';
 	if (!journal.memory)
 		return -ENXIO; /* journal_mib=0 */
+	said = strim(words);
+	if (!strcmp(said, "replug")) {
+		err = replug(sim);
+		return err ? err : bytes;
+	}
 	mutex_lock(&sim->lock);
-	err = command(sim, strim(words));
+	err = command(sim, said);
 	mutex_unlock(&sim->lock);
 	return err ? err : bytes;
 }

@@ -104,16 +104,8 @@ const uint8_t *load_bytes(const struct load *load, int op);
 int play(const struct load *load, int op);
 void play_end(void);
 
-struct module {
-	const char *name; /* NULL: none */
-	const uint8_t *file;
-	size_t bytes;
-};
-
-/* module.c: its file, once; then load and unload, quiet as the subject. */
-int module_read(struct module *module);
-int module_load(const struct module *module);
-int module_unload(const struct module *module);
+/* module.c: load a module of the kernel; -1 after a message. */
+int module_load(const char *name);
 
 #define KNOBS_MAX  8
 #define KNOB_BYTES 32
@@ -141,8 +133,8 @@ struct subject {
 	const char *type;
 	const char *source;
 	const char *options;
-	int ubi;	      /* MTD device to attach first, NONE: no UBI */
-	struct module module; /* loaded before a mount, unloaded after it */
+	int ubi;	    /* MTD device to attach first, NONE: no UBI */
+	const char *module; /* to look for its medium at each mount, or NULL */
 	struct knobs *checks; /* on at the second mount */
 };
 

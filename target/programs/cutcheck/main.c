@@ -48,7 +48,7 @@ static int take_number(void *context, const char *value, size_t offset)
 TAKE(type, take_text, subject.type)
 TAKE(source, take_text, subject.source)
 TAKE(options, take_text, subject.options)
-TAKE(module, take_text, subject.module.name)
+TAKE(module, take_text, subject.module)
 TAKE(loads, take_text, loads)
 TAKE(first_load, take_number, first_load)
 TAKE(last_load, take_number, last_load)
@@ -128,7 +128,8 @@ static const struct option_decl options[] = {
 	{"options", "WORDS", "of the mount (none)", take_options},
 	{"ubi", "MTD", "attach this MTD device to UBI first (no UBI)",
 	 take_ubi},
-	{"module", "NAME", "loaded before each mount, unloaded after it (none)",
+	{"module", "NAME",
+	 "loaded first; the chip is put in anew before each mount (none)",
 	 take_module},
 	{"own-check", "FILE[=VALUE]",
 	 "takes 1 or VALUE at the second mount; may be repeated (none)",

@@ -30,15 +30,10 @@ static void hurry_grace_periods(void)
 
 int campaign_begins(struct request *request, int *console)
 {
-	struct module *module = &request->subject.module;
-
 	*console = open("/dev/console", O_WRONLY | O_CLOEXEC);
 	klogctl(CONSOLE_LEVEL, NULL, ALERTS);
 	hurry_grace_periods();
-	return (module->name && module_read(module)) ||
-			       kernel_open(request->subject.checks)
-		       ? -1
-		       : 0;
+	return kernel_open(request->subject.checks);
 }
 
 static bool keeps(enum what what)

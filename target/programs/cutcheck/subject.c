@@ -39,11 +39,23 @@ static int attach(int mtd)
 	return ubi(UBI_IOCATT, &request);
 }
 
+/* The module looks for its medium when it is loaded, and then when the chip is
+ * put in again. */
+static int look_anew(const char *module)
+{
+	static bool loaded;
+
+	if (loaded)
+		return journal_say("replug");
+	loaded = !module_load(module);
+	return loaded ? 0 : -1;
+}
+
 int subject_mount(const struct subject *s)
 {
 	int error;
 
-	if (module_load(&s->module))
+	if (s->module && look_anew(s->module))
 		return -1;
 	if (s->ubi != NONE && attach(s->ubi))
 		return -1;
@@ -52,14 +64,11 @@ int subject_mount(const struct subject *s)
 	error = errno;
 	if (s->ubi != NONE)
 		detach();
-	module_unload(&s->module);
 	errno = error;
 	return -1;
 }
 
 int subject_unmount(const struct subject *s)
 {
-	if (umount(MOUNTPOINT) || (s->ubi != NONE && detach()))
-		return -1;
-	return module_unload(&s->module);
+	return umount(MOUNTPOINT) || (s->ubi != NONE && detach()) ? -1 : 0;
 }

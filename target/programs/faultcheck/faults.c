@@ -13,8 +13,8 @@
 
 #define ALL_DONE (NEVER - 1)
 
-static const char *const names[FAULTS] = {"program", "erase", "flips", "beyond",
-					  "full"};
+static const char *const names[FAULTS] = {"program", "erase",	"flips",
+					  "beyond",  "disturb", "full"};
 static int console = -1;
 
 enum fault fault_of(const char *name)
@@ -44,12 +44,23 @@ static bool flips(const struct point *p)
 	return p->fault == FAULT_FLIPS || p->fault == FAULT_BEYOND;
 }
 
+/* Whether a program or an erase is told to fail by its number. */
+static bool by_number(const struct point *p)
+{
+	return p->fault == FAULT_PROGRAM || p->fault == FAULT_ERASE;
+}
+
 static int damage(struct point *p)
 {
-	int error =
-		flips(p) && !p->struck
-			? damage_page(p->k, p->fault == FAULT_BEYOND, p->seed)
-			: 1;
+	int error = 1;
+
+	if (p->struck)
+		return 0;
+	if (p->fault == FAULT_DISTURB)
+		error = journal_say("disturb %u %lu",
+				    (p->k + 1) * DISTURB_READS, p->seed);
+	else if (flips(p))
+		error = damage_page(p->k, p->fault == FAULT_BEYOND, p->seed);
 
 	p->struck = p->struck || !error;
 	return error < 0 ? -1 : 0;
@@ -131,7 +142,7 @@ static int play_faulty(struct point *p)
 
 	forget(p->load);
 	load_begins();
-	if (journal_say("record") || arm(p))
+	if (journal_say("disturb 0 0") || journal_say("record") || arm(p))
 		return -1;
 	if (subject_mount(subject)) {
 		p->failed = true;
@@ -165,7 +176,7 @@ static int try_point(struct point *p, struct tally *tally, char *letter)
 	dprintf(console, "cut %s: %s\n", p->load->title, where);
 	if (play_faulty(p))
 		return -1;
-	if (p->fault == FAULT_PROGRAM || p->fault == FAULT_ERASE)
+	if (by_number(p))
 		p->struck = worn();
 	if (!p->struck && p->fault != FAULT_FULL)
 		return 0;
@@ -209,7 +220,7 @@ static int try_fault(const struct request *request, struct load *load,
 					  .seed = s};
 
 			p.nth = full ? 0 : nth(tally->kinds, p.k, fault);
-			if (!full && !flips(&p) && !p.nth)
+			if (by_number(&p) && !p.nth)
 				continue;
 			if (flips(&p) && tally->kinds[k] != 'p')
 				continue;

@@ -10,12 +10,13 @@
  *   erase    that erase fails, likewise
  *   flips    as many bits as the ECC corrects are wrong in the page it wrote
  *   beyond   one more, so that the page cannot be read
+ *   disturb  every block was read (K + 1) x DISTURB_READS times since its erase
  *   full     K files of 4 KiB are deleted of a file system that is full
  *
  * The load is played, up to the first call that fails: that one may have
  * happened in part, those before it must have happened, those after it have
  * not. After an unmount the file system is judged by two mounts as after a cut.
- * Bits are flipped in the midst of a load that says "damage", between two
+ * Bits go wrong in the midst of a load that says "damage", between two
  * mounts; else once it is over. Each fault is tried at K = 0, 1, 2 ... until
  * the load passes without it.
  */
@@ -24,6 +25,7 @@
 
 #include "../cutcheck/cut.h"
 
+#define DISTURB_READS	20000u
 #define FREE_STEP_BYTES 4096
 #define FREE_MOST	64 /* steps of free room that are tried at the most */
 
@@ -32,6 +34,7 @@ enum fault {
 	FAULT_ERASE,
 	FAULT_FLIPS,
 	FAULT_BEYOND,
+	FAULT_DISTURB,
 	FAULT_FULL,
 	FAULTS,
 	FAULT_UNKNOWN = FAULTS,

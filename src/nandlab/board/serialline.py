@@ -283,18 +283,19 @@ class SerialLine:
         have: dict[int, bytes] = {}
         until, since = time.monotonic() + QUIET_S, self._tag
         while len(have) < lines:
-            asked, came = await self._lines(have, lines, since)
-            until = time.monotonic() + QUIET_S if came else until
-            if not self._lossy and 2 * came < asked:
+            lost, heard = await self._lines(have, lines, since)
+            if not self._lossy and lost > len(have):
                 self._part //= 4  # shorter lines arrive
                 lines, have = int((await self._ended(QUIET_S, 0, "-"))[4]), {}
-                since = self._tag
+                since, heard = self._tag, True
+            until = time.monotonic() + QUIET_S if heard else until
             if time.monotonic() > until:
                 raise self._lost()
         return [have[i] for i in range(lines)]
 
-    async def _lines(self, have: dict[int, bytes], lines: int, since: int) -> tuple[int, int]:
-        """Asks for the next lines that are lacking: how many were asked for, and how many came.
+    async def _lines(self, have: dict[int, bytes], lines: int, since: int) -> tuple[int, bool]:
+        """Asks for the next lines that are lacking: how many the board sent in vain, and whether
+        anything was heard of it.
 
         Answers to questions up to ``since`` are of lines of another width.
         """
@@ -305,13 +306,14 @@ class SerialLine:
         self._tag += 1
         ask = _line("g", self._number, words, f"{first} {len(window)} {self._tag}")
         await self._send(ask * (self._times if words != "all" else 1))
-        before = len(have)
+        heard = False
         while told := await self._answer(self._patience):
-            if told == ["z", str(self._number), str(self._tag)]:
-                break
+            heard = True
             if told[:2] == ["d", str(self._number)] and int(told[2]) > since:
                 have[int(told[3])] = told[4].encode()
-        return len(lacking), len(have) - before
+            if told == ["z", str(self._number), str(self._tag)]:
+                return sum(i not in have for i in lacking), heard
+        return 0, heard
 
     async def _ended(self, limit_s: float, parts: int, whole: str) -> list[str]:
         """The answer to "r"; BoardLost if the board says nothing for so long."""

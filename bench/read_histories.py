@@ -27,7 +27,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from nandlab.model import walk
-from nandlab.model.reads import Call
+from nandlab.model.reads import Call, FirstOpen
 from nandlab.trace.folder import TraceFolder
 from nandlab.trace.reads import traced
 
@@ -64,7 +64,10 @@ class Found(NamedTuple):
     opens_differ: int
     """Of these, those whose N was not as foretold."""
     opens_order: int
-    """Of these, those whose order of pages was not: JFFS2's collector moved the file's nodes."""
+    """Of these, those whose pages were not, or their order where that is told."""
+    opens_unordered: int
+    """Of the first opens that are known, those whose order the flash does not tell: JFFS2's
+    collector may have moved the file's nodes."""
 
 
 def history(chance: random.Random, name: str, kib: int) -> Iterator[str]:
@@ -116,6 +119,7 @@ def run(filesystem: str, board: str, seed: int, files: int, kib: int, to: Path) 
         opens=len(opens),
         opens_differ=sum(len(c.told) != len(c.call.flash) for c in opens),
         opens_order=sum(not c.same for c in opens),
+        opens_unordered=sum(isinstance(c.call, FirstOpen) and not c.call.ordered for c in opens),
     )
 
 

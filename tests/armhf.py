@@ -71,14 +71,30 @@ def _roots() -> tuple[Root, Root]:
 
 
 def module(folder: Path) -> None:
-    """Builds the modules of a folder's Kbuild, there; NandlabError tells what is wrong."""
+    """Builds the modules of a folder's Kbuild, there, with the folders beside it in sight;
+    NandlabError tells what is wrong."""
     compiler, headers = _roots()
     sources = headers.path / "usr/src"
     at = next(sources.glob(f"linux-headers-*-{FLAVOUR}")).name
     words = ("ARCH=arm", f"CROSS_COMPILE={CROSS}", f"CC={CROSS}gcc", "KCFLAGS=-g0 -Werror")
-    see = {"/build": folder, "/usr/src": sources}
-    argv = ["make", "-s", "-j2", "-C", f"/usr/src/{at}", "M=/build", *words, NO_BTF, "modules"]
+    see = {"/build": folder.parent, "/usr/src": sources}
+    place = f"M=/build/{folder.name}"
+    argv = ["make", "-s", "-j2", "-C", f"/usr/src/{at}", place, *words, NO_BTF, "modules"]
     compiler.checked(argv, see=see)
+
+
+def kernel() -> Path:
+    """The build folder of the kernel, unpacked; only kernel_make() can use it."""
+    sources = _roots()[1].path / "usr/src"
+    return next(sources.glob(f"linux-headers-*-{FLAVOUR}"))
+
+
+def kernel_make(*seen: Path) -> str:
+    """The shell's words that are make for kernel(), with what is in ``seen`` of the host."""
+    sources = kernel().parent
+    see = {str(path.resolve()): path.resolve() for path in seen}
+    words = shlex.join(tools().command(["make"], see={**see, "/usr/src": sources}))
+    return f'{words} $(echo "$@" | sed "s:{sources}:/usr/src:g")'
 
 
 def on_path(folder: Path, *seen: Path) -> Path:

@@ -18,7 +18,7 @@ from pathlib import Path
 
 from nandlab.chip import image as chipimage
 from nandlab.chip.image import FACTORY_BAD, Block, ChipImage
-from nandlab.onflash import jffs2, ubi, ubifs
+from nandlab.onflash import jffs2nodes, ubi, ubifs
 from nandlab.onflash.cells import GARBLED
 
 FOLDER = Path(__file__).parent / "flashes"
@@ -151,16 +151,22 @@ def _found(plain: bytearray, mark: bytes) -> list[int]:
 
 def _seal_jffs2(data: bytearray, at: int) -> None:
     """The checksums of a JFFS2 node: head, node, and what follows it."""
-    if at + jffs2.INODE_NODE.size > len(data):
+    if at + jffs2nodes.INODE_NODE.size > len(data):
         return
     kind, size = struct.unpack_from("<HI", data, at + 2)
-    struct.pack_into("<I", data, at + 8, jffs2.crc(bytes(data[at : at + 8])))
-    ends = {jffs2.INODE: (68, 60, 64), jffs2.DIRENT: (40, 36, 32), jffs2.XATTR: (32, 24, 28)}
+    struct.pack_into("<I", data, at + 8, jffs2nodes.crc(bytes(data[at : at + 8])))
+    ends = {
+        jffs2nodes.INODE: (68, 60, 64),
+        jffs2nodes.DIRENT: (40, 36, 32),
+        jffs2nodes.XATTR: (32, 24, 28),
+    }
     if kind in ends:
         start, of_data, of_node = ends[kind]
-        struct.pack_into("<I", data, at + of_data, jffs2.crc(bytes(data[at + start : at + size])))
-        covered = 60 if kind == jffs2.INODE else of_node
-        struct.pack_into("<I", data, at + of_node, jffs2.crc(bytes(data[at : at + covered])))
+        struct.pack_into(
+            "<I", data, at + of_data, jffs2nodes.crc(bytes(data[at + start : at + size]))
+        )
+        covered = 60 if kind == jffs2nodes.INODE else of_node
+        struct.pack_into("<I", data, at + of_node, jffs2nodes.crc(bytes(data[at : at + covered])))
 
 
 def _seal_ubifs(data: bytearray, at: int) -> None:
@@ -175,7 +181,7 @@ def _seal_ubi(data: bytearray, at: int) -> None:
 
 
 SEALS: dict[bytes, Callable[[bytearray, int], None]] = {
-    struct.pack("<H", jffs2.MAGIC): _seal_jffs2,
+    struct.pack("<H", jffs2nodes.MAGIC): _seal_jffs2,
     struct.pack("<I", ubifs.MAGIC): _seal_ubifs,
     b"UBI#": _seal_ubi,
     b"UBI!": _seal_ubi,

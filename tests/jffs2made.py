@@ -7,7 +7,7 @@ import random
 import struct
 from dataclasses import dataclass, field
 
-from nandlab.onflash import jffs2
+from nandlab.onflash import jffs2nodes
 from nandlab.onflash.dump import Shape
 
 REGULAR = 0o100644
@@ -30,16 +30,16 @@ class Made:
         left = -len(self.data) % self.shape.erase_block
         if left and left < size + 3 & ~3:
             self.data += b"\xff" * left
-        head = struct.pack(self.order + "HHI", jffs2.MAGIC, kind, size)
-        head += struct.pack(self.order + "I", jffs2.crc(head))
-        own = (jffs2.crc(data), jffs2.crc(head + body))
+        head = struct.pack(self.order + "HHI", jffs2nodes.MAGIC, kind, size)
+        head += struct.pack(self.order + "I", jffs2nodes.crc(head))
+        own = (jffs2nodes.crc(data), jffs2nodes.crc(head + body))
         self.data += head + body + struct.pack(self.order + "II", *own[:: -1 if sums else 1])
         self.data += data + b"\xff" * (-size % 4)
         assert len(self.data) <= self.blocks * self.shape.erase_block
 
     def name(self, number: int, name: bytes) -> None:
         body = struct.pack(self.order + "IIIIBBH", 1, number, number, 0, len(name), 8, 0)
-        self._node(jffs2.DIRENT, body, 1, name)
+        self._node(jffs2nodes.DIRENT, body, 1, name)
         self.files[number] = bytearray()
 
     def write(self, number: int, offset: int, data: bytes) -> None:
@@ -52,14 +52,14 @@ class Made:
             *(number, self.versions[number], REGULAR, 0, 0, len(held), 0, 0, 0),
             *(offset, len(data), len(data), 0, 0, 0),
         )
-        self._node(jffs2.INODE, body, 0, data)
+        self._node(jffs2nodes.INODE, body, 0, data)
 
     def sync(self) -> None:
         """Fills the page, as the kernel does when its write buffer is written early."""
         left = -len(self.data) % self.shape.page
         if left >= 12:
-            head = struct.pack(self.order + "HHI", jffs2.MAGIC, jffs2.PADDING, left)
-            self.data += head + struct.pack(self.order + "I", jffs2.crc(head))
+            head = struct.pack(self.order + "HHI", jffs2nodes.MAGIC, jffs2nodes.PADDING, left)
+            self.data += head + struct.pack(self.order + "I", jffs2nodes.crc(head))
             self.data += b"\xff" * (left - 12)
         else:
             self.data += bytes(left)

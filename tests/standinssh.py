@@ -23,7 +23,7 @@ SLOW_S = 180
 
 
 def board_file(folder: Path, part: str = "S34ML01G1", more: str = "") -> Path:
-    """The file of a stand-in that is reached by ssh."""
+    """The file of a stand-in that is reached by ssh; more: of ``[programs]``."""
     path = folder / "my.toml"
     path.write_text(
         f'name = "mine"\nsummary = "a stand-in"\nkind = "remote"\n'
@@ -54,16 +54,27 @@ class There:
         return self.says(f"{dump} 2>/dev/null | sha256sum")
 
 
+def _kernel_make(folder: Path) -> None:
+    """Has ``make`` of a folder of PATH build modules for the stand-in's kernel."""
+    script = folder / "make"
+    words = armhf.kernel_make(cache_dir())
+    script.write_text(
+        f'#!/bin/sh\ncase "$*" in *" M="*) exec {words};; esac\nexec {shutil.which("make")} "$@"\n'
+    )
+    script.chmod(0o755)
+
+
 @contextmanager
-def reached(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[There]:
+def reached(folder: Path, monkeypatch: pytest.MonkeyPatch, more: str = "") -> Iterator[There]:
     """A stand-in that has booted, which ``ssh`` of PATH reaches, as it finds the compiler."""
     programs = folder / "programs"
     programs.mkdir()
     armhf.on_path(programs, TARGET, cache_dir())
+    _kernel_make(programs)
     real = shutil.which("ssh")
     monkeypatch.setenv("PATH", f"{programs}:{os.environ['PATH']}")
     with standin.board(folder) as board:
         script = programs / "ssh"
         script.write_text(f'#!/bin/sh\nexec {real} -F {board.config} "$@"\n')
         script.chmod(0o755)
-        yield There(board_file(folder))
+        yield There(board_file(folder, more=more))

@@ -20,10 +20,13 @@ from nandlab.analysis.forecast import Forecast
 from nandlab.analysis.limits import Limits
 from nandlab.analysis.views import view
 from nandlab.base import units
-from nandlab.results.record import Counts, Doubt, EraseSpread, State, Trial
+from nandlab.results.measures import Counts, Doubt, EraseSpread, State
+from nandlab.results.record import Trial
 
 S = 1_000_000_000
 MIB = 1 << 20
+
+UNCUT = f" What they kept here is {power.NOT_CUT}."
 
 
 def trial(filesystem: str, seconds: float, seed: int = 1, **change: Any) -> Trial:
@@ -113,7 +116,7 @@ def test_the_fastest_in_its_worst_state_comes_first() -> None:
     assert found.sentences == [
         "Take JFFS2: transactions take 30.0 s at worst (aged). "
         "Next: UBIFS, transactions take 40.0 s at worst (aged).",
-        f"{power.CUTS}JFFS2 and UBIFS: {samples.POWER['promises']}.{power.UNCUT}",
+        f"{power.CUTS}JFFS2 and UBIFS: {samples.POWER['promises']}.{UNCUT}",
     ]
 
 
@@ -241,7 +244,7 @@ def test_a_single_trial_or_a_doubt_is_not_enough_to_say() -> None:
         "Not enough to say which to take. The first to look into is JFFS2: transactions take "
         "10.0 s at worst (fresh); open: fresh: 2 of 2 trials carry the doubt state_missed: See "
         "state.obtained; try mix = 1, ask for less, or give the chip more room.",
-        f"{power.CUTS}JFFS2: {samples.POWER['promises']}.{power.UNCUT}",
+        f"{power.CUTS}JFFS2: {samples.POWER['promises']}.{UNCUT}",
     ]
 
 

@@ -11,9 +11,11 @@ import samples
 from nandlab.analysis import advice, groups, power
 from nandlab.analysis.views import view
 from nandlab.results.cuts import Cuts
-from nandlab.results.record import Counts, Trial
+from nandlab.results.measures import Counts
+from nandlab.results.record import Trial
 
 LINE = power.CUTS
+UNCUT = f" What they kept here is {power.NOT_CUT}."
 NOTHING = "(it promises nothing after a power cut)"
 UNKNOWN = "(what it keeps after a power cut is not told)"
 
@@ -48,7 +50,7 @@ def older(filesystem: str, seconds: float) -> list[Trial]:
 def test_the_first_and_the_next_are_told_with_their_promises() -> None:
     found = advised(pair("jffs2", 10), pair("ubifs", 20), pair("yaffs2", 25))
     assert found.sentences[0].startswith("Take JFFS2: ")
-    assert found.sentences[1] == f"{LINE}JFFS2 and UBIFS: {samples.POWER['promises']}.{power.UNCUT}"
+    assert found.sentences[1] == f"{LINE}JFFS2 and UBIFS: {samples.POWER['promises']}.{UNCUT}"
 
 
 def test_what_promises_nothing_is_not_taken_without_these_words() -> None:

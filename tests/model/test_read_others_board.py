@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from readtraces import AT_RANDOM, IN_ORDER, PAGES, histories, packed, pieces, traced
+from readtraces import AT_RANDOM, DROP, IN_ORDER, PAGES, histories, packed, pieces, traced
 
 from nandlab.board.qemu import QemuBoard
 from nandlab.model import walk
@@ -55,6 +55,16 @@ def test_ubifs_reads_nodes_of_its_index_on_the_way(
     data = sum(len(c.call.pieces) for c in pages if isinstance(c.call, Call))
     asked = sum(c.events.get("MTD_READ", 0) for c in pages)
     assert asked > data  # nodes of the index were among them
+
+
+def test_ubifs_reads_its_index_again_after_caches_are_dropped(
+    board: QemuBoard, tmp_path: Path
+) -> None:
+    """In the trace, so that the first open after it tells of it by its reads alone."""
+    again = f"{IN_ORDER}; {DROP}; cat p512 > /dev/null"
+    _, opens = foretold(traced(board, tmp_path / "t", pieces(*SIZES), again, **ubifs("none")))
+    assert [c.path for c in opens].count("/p512") == 2
+    assert len(opens[-1].told) > 2
 
 
 @pytest.mark.parametrize(

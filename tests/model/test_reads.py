@@ -11,7 +11,7 @@ from nandlab.base.errors import UsageError
 from nandlab.model import reads
 from nandlab.model.fragments import Pages, calls, file_map
 from nandlab.model.reads import PageBuffer, Pieces, Read
-from nandlab.onflash.jffs2 import Dropped
+from nandlab.onflash.jffs2nodes import Dropped
 from nandlab.onflash.layout import Layout, Piece
 
 FILE, PAGE = 5, 2048

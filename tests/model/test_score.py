@@ -11,7 +11,7 @@ import duckdb
 from nandlab.catalog.chip import ChipModel
 from nandlab.catalog.files import load
 from nandlab.model import walk
-from nandlab.onflash.jffs2 import Dropped
+from nandlab.onflash.jffs2nodes import Dropped
 from nandlab.onflash.layout import Extent, Kind, Layout, Piece
 
 FILE, FLASH, HEADER = 2, 2048, 68
@@ -23,8 +23,9 @@ def table(path: Path, rows: Sequence[tuple[int | str, ...]]) -> Path:
     """A trace's table with these rows of COLUMNS."""
     con = duckdb.connect()
     kinds = ", ".join(f'"{c}" {"varchar" if c == "event" else "bigint"}' for c in COLUMNS)
-    con.execute(f"create table events ({kinds})")
-    con.executemany(f"insert into events values ({', '.join('?' * len(COLUMNS))})", rows)
+    con.execute(f"create table events ({kinds}, path varchar default '')")
+    names = ", ".join(f'"{c}"' for c in COLUMNS)
+    con.executemany(f"insert into events ({names}) values ({', '.join('?' * len(COLUMNS))})", rows)
     con.execute(f"copy events to '{path}' (format parquet)")
     return path
 

@@ -18,7 +18,7 @@ from nandlab.base.errors import UsageError
 from nandlab.chip.image import FACTORY_BAD
 from nandlab.model.fragments import file_map
 from nandlab.model.reads import PAGE, Pieces
-from nandlab.onflash import dump, jffs2
+from nandlab.onflash import dump, jffs2nodes
 from nandlab.onflash.cells import Partition
 from nandlab.onflash.dump import Shape
 from nandlab.onflash.every import decode, found
@@ -290,11 +290,11 @@ def summed(of: Made, block: int) -> bytes:
     cells, size = bytearray(of.dump(oob=False)), of.shape.erase_block
     used = cells[block * size : (block + 1) * size].rstrip(b"\xff")
     at = len(used) + 3 & ~3
-    data = b"\xff" * (size - at - jffs2.SUMMARY_NODE.size - 8)
-    data += struct.pack("<II", at, jffs2.SUMMARY_MARK)
-    head = struct.pack("<HHI", jffs2.MAGIC, jffs2.SUMMARY, size - at)
-    head += struct.pack("<IIII", jffs2.crc(head), 0, 0, 0)
-    node = struct.pack("<II", jffs2.crc(data), jffs2.crc(head)) + data
+    data = b"\xff" * (size - at - jffs2nodes.SUMMARY_NODE.size - 8)
+    data += struct.pack("<II", at, jffs2nodes.SUMMARY_MARK)
+    head = struct.pack("<HHI", jffs2nodes.MAGIC, jffs2nodes.SUMMARY, size - at)
+    head += struct.pack("<IIII", jffs2nodes.crc(head), 0, 0, 0)
+    node = struct.pack("<II", jffs2nodes.crc(data), jffs2nodes.crc(head)) + data
     cells[block * size + at : (block + 1) * size] = head + node
     return bytes(cells)
 

@@ -14,12 +14,14 @@ from test_space import chip as chip_of
 from nandlab.base.errors import UsageError
 from nandlab.chip.image import ChipImage
 from nandlab.model.fragments import file_map
-from nandlab.onflash import jffs2
+from nandlab.onflash import jffs2, jffs2nodes
 from nandlab.onflash.cells import Partition
 from nandlab.onflash.layout import Layout, Piece
 
 
-def salvaged(image: ChipImage, blocks: int | None = None) -> tuple[Layout, list[jffs2.Dropped]]:
+def salvaged(
+    image: ChipImage, blocks: int | None = None
+) -> tuple[Layout, list[jffs2nodes.Dropped]]:
     partition = Partition(image, blocks)
     layout, dropped = jffs2.salvage(partition)
     assert sum(layout.sums().values()) == partition.bytes
@@ -46,7 +48,7 @@ def test_a_node_that_was_torn_tells_its_file_as_far_as_it_was_written() -> None:
     assert len(whole) == PAGE
     _, (lost,) = salvaged(chip_of({0: whole}))
     # number and version were written, the offset was not
-    assert (lost.number, lost.offset, lost.plain) == (3, 0, jffs2.ANY)
+    assert (lost.number, lost.offset, lost.plain) == (3, 0, jffs2nodes.ANY)
 
 
 def test_what_is_no_node_may_have_been_of_any_file() -> None:

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from nandlab.base.errors import UsageError
 from nandlab.chip.image import FACTORY_BAD, Block, ChipImage, Geometry
-from nandlab.onflash import jffs2, nftl, yaffs1, yaffs2
+from nandlab.onflash import jffs2, jffs2nodes, nftl, yaffs1, yaffs2
 from nandlab.onflash.cells import GARBLED, Partition
 from nandlab.onflash.covered import Covered
 from nandlab.onflash.every import DECODERS, decode, found
@@ -26,18 +26,18 @@ SMALL = Geometry(512, 16, 4096, 8)
 def node(kind: int, rest: bytes, data: bytes = b"", sums: bytes = b"") -> bytes:
     """A JFFS2 node, padded to four bytes: its body without checksums, then checksums, data."""
     size = 12 + len(rest) + len(sums) + len(data)
-    head = struct.pack("<HHI", jffs2.MAGIC, kind, size)
-    head += struct.pack("<I", jffs2.crc(head))
+    head = struct.pack("<HHI", jffs2nodes.MAGIC, kind, size)
+    head += struct.pack("<I", jffs2nodes.crc(head))
     return head + rest + sums + data + b"\xff" * (-size % 4)
 
 
 def dirent(version: int, number: int, name: bytes) -> bytes:
     rest = struct.pack("<IIIIBBH", 1, version, number, 0, len(name), 8, 0)
     whole = 12 + len(rest) + 8 + len(name)
-    head = struct.pack("<HHI", jffs2.MAGIC, jffs2.DIRENT, whole)
-    head += struct.pack("<I", jffs2.crc(head))
-    sums = struct.pack("<II", jffs2.crc(head + rest), jffs2.crc(name))
-    return node(jffs2.DIRENT, rest, name, sums)
+    head = struct.pack("<HHI", jffs2nodes.MAGIC, jffs2nodes.DIRENT, whole)
+    head += struct.pack("<I", jffs2nodes.crc(head))
+    sums = struct.pack("<II", jffs2nodes.crc(head + rest), jffs2nodes.crc(name))
+    return node(jffs2nodes.DIRENT, rest, name, sums)
 
 
 def inode(
@@ -55,10 +55,10 @@ def inode(
         "<IIIHHIIIIIIIBBH",
         number, version, 0o100644, 0, 0, isize, 0, 0, 0, offset, len(data), size, compr, 0, 0,
     )  # fmt: skip
-    head = struct.pack("<HHI", jffs2.MAGIC, jffs2.INODE, 12 + len(rest) + 8 + len(data))
-    head += struct.pack("<I", jffs2.crc(head))
-    sums = struct.pack("<II", jffs2.crc(data), jffs2.crc(head + rest))
-    return node(jffs2.INODE, rest, data, sums)
+    head = struct.pack("<HHI", jffs2nodes.MAGIC, jffs2nodes.INODE, 12 + len(rest) + 8 + len(data))
+    head += struct.pack("<I", jffs2nodes.crc(head))
+    sums = struct.pack("<II", jffs2nodes.crc(data), jffs2nodes.crc(head + rest))
+    return node(jffs2nodes.INODE, rest, data, sums)
 
 
 def chip(data: dict[int, bytes], flags: int = 0, states: int = 0x81) -> ChipImage:

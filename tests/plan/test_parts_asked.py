@@ -50,7 +50,7 @@ def test_a_study_without_parts_is_written_as_before() -> None:
 
 
 def test_more_records_than_the_board_has_ram_are_refused() -> None:
-    assert "must be 1 to 1048576 on board apf27" in refused(load=LOAD, parts={"records": 1 << 21})
+    assert "must be 1 to 524288 on board apf27" in refused(load=LOAD, parts={"records": 1 << 21})
 
 
 @pytest.mark.parametrize(

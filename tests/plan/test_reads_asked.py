@@ -65,7 +65,7 @@ def test_what_cannot_be_together_is_refused(more: dict[str, Any], said: str) -> 
             {"system": "nftl-fat32", "part": "nandsim-small"},
             "NFTL+FAT32: how it reads is not modelled: each sector takes a walk",
         ),
-        ({"reads": {"records": 1 << 21}}, "must be 1 to 1048576 on board apf27"),
+        ({"reads": {"records": 1 << 21}}, "must be 1 to 524288 on board apf27"),
         ({"reads": {"calibrate": {"a": ["nothing"]}}}, "readpages has no step nothing; it has"),
         ({"load": {"name": "config"}}, "config has no step drop"),
     ],

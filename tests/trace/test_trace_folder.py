@@ -374,6 +374,7 @@ def test_a_trace_may_begin_as_soon_as_the_flash_has_its_state() -> None:
 def test_all_records_that_may_be_asked_for_have_room_or_are_refused() -> None:
     small = request().spec
     most = setup.records_max(small.virtual)
+    assert most == 1 << 19  # twice as many take 64 MiB, of 128: programs were killed
     hold = job.job(request(records=most)).cargo
     assert hold is not None
     assert hold.room >= (most + 1) * RECORD_BYTES

@@ -194,7 +194,7 @@ Change = Callable[[dict[str, Any]], object]
             "figures of another board: board.board.ram_mib is 128 here and 64 there",
         ),
         (lambda t: t["run"]["provenance"].update(accel="kvm"), "figures of another board: "),
-        (lambda t: t["run"].update(deterministic=False), "was on the host's time"),
+        (lambda t: t["run"].update(deterministic=False), "run on the host's time"),
         (lambda t: t.pop("kind"), "not a figures file of nandlab"),
         (lambda t: t["trials"].clear(), "trials: must have at least 1 item"),
     ],

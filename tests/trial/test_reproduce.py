@@ -198,7 +198,7 @@ Change = Callable[[dict[str, Any]], object]
 @pytest.mark.parametrize(
     ("change", "said"),
     [
-        (lambda t: t["run"].update(deterministic=False), "was on the host's time"),
+        (lambda t: t["run"].update(deterministic=False), "run on the host's time"),
         (lambda t: t["run"]["provenance"].pop("lock"), "older than boards' locks"),
         (lambda t: t["run"]["provenance"].update(lock={"guest": 1}), "provenance.lock: guest: "),
         (lambda t: t["run"]["provenance"].update(board="pdp11"), "names no board"),
@@ -307,7 +307,7 @@ def test_a_run_on_the_hosts_time_is_neither_published_nor_repeated(place: Place)
     board.deterministic = False
     place.ran(board)
     for argv in (("publish", place.run.path, "-o", "file"), ("reproduce", place.run.path)):
-        assert "was on the host's time" in refused(place.nandlab(board, *argv))
+        assert "run on the host's time" in refused(place.nandlab(board, *argv))
     assert not Path("file").exists()
 
 

@@ -192,7 +192,7 @@ def _lacks(ensemble: Ensemble) -> list[str]:
 def carried(ensemble: Ensemble, *kinds: Kind) -> list[str]:
     """The doubts that concern figures of these kinds, each with what to do."""
     found = []
-    codes = Counter(code for t in ensemble.ok for code in doubts.codes(t, *kinds))
+    codes = Counter(code for of in doubts.of_ensemble(ensemble, *kinds) for code in of)
     for code, n in sorted(codes.items()):
         what = WARNINGS.get(code, "see the trial files").rstrip(".")
         found.append(

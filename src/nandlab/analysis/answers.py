@@ -82,14 +82,27 @@ def _few(trials: Sequence[Trial]) -> int:
     return sum(n < MEMBERS_MIN for n in each.values())
 
 
+def _of_times(run: Run, trials: Sequence[Trial]) -> str:
+    """What is to be known of times that do not repeat."""
+    if not run.own_board:
+        return (
+            "The board's clock was not deterministic in this run: its times carry noise "
+            f"and do not repeat. {WARNINGS['not_deterministic']}"
+        )
+    line = "On a board of your own no time repeats: each is told with the range of its trials."
+    n = min(Counter(trial.configuration() for trial in trials if trial.ok).values(), default=0)
+    if n < MEMBERS_MIN:
+        return line
+    # each trial is above the median or below it, as a coin falls
+    chance = 1 - 2 ** (1 - n)
+    return f"{line} Of {n} trials it holds the true median with {chance:.0%} confidence."
+
+
 def caveats(run: Run, trials: Sequence[Trial], missing: Sequence[str]) -> list[str]:
     """What limits the answer, the gravest first; empty when nothing does."""
     lines = _absences(run, trials, missing)
     if not run.deterministic:
-        lines.append(
-            "The board's clock was not deterministic in this run: its times carry noise "
-            f"and do not repeat. {WARNINGS['not_deterministic']}"
-        )
+        lines.append(_of_times(run, trials))
         if few := _few(trials):
             has = _verb(few, "configuration has", "configurations have")
             lines.append(f"{few} {has} less than {MEMBERS_MIN} trials: their spread is in doubt.")

@@ -28,7 +28,7 @@ def refuse_another(baseline: Expected, run: Run) -> None:
     if head.study != run.study:
         raise UsageError(f"{path}: figures of the study {head.study}; this one is {run.study}")
     if not run.deterministic:
-        raise UsageError(f"{run.study}: run on the host's time (--accel kvm): nothing repeats it")
+        raise UsageError(f"{run.study}: {run.why_not_repeated}: nothing repeats it")
     other = next(_board_differences(head, run, of_model=True), None)
     if other is not None:
         was, here = ("nothing" if side is ABSENT else repr(side) for side in (other.a, other.b))

@@ -14,7 +14,7 @@ from typing import Literal
 from nandlab.analysis.figures import Figure
 from nandlab.analysis.groups import Ensemble
 from nandlab.analysis.ranking import Finding
-from nandlab.results.record import Trial
+from nandlab.results.record import MEMBERS_MIN, Trial
 
 Kind = Literal["times", "counts", "memory"]
 """What a figure is of: the board's clock; what was counted or written; RAM that was held."""
@@ -52,6 +52,19 @@ def codes(trial: Trial, *kinds: Kind) -> list[str]:
     return [code for code in carried if touches(code, *kinds)]
 
 
+def answered(e: Ensemble) -> frozenset[str]:
+    """The doubts that an ensemble's size answers: on a board of the user's own no time repeats, and
+    how far times spread is what its trials are for."""
+    enough = len(e.ok) >= MEMBERS_MIN and e.first.own_board
+    return frozenset({"not_deterministic"}) if enough else frozenset()
+
+
+def of_ensemble(e: Ensemble, *kinds: Kind) -> list[list[str]]:
+    """For each trial that ended well, its doubts that concern figures of these kinds."""
+    drop = answered(e)
+    return [[code for code in codes(t, *kinds) if code not in drop] for t in e.ok]
+
+
 Used = tuple[Ensemble, Figure]
 """An ensemble and the figure that a sentence takes of it."""
 
@@ -63,7 +76,8 @@ def carried(used: Iterable[Used]) -> str:
     """
     by_subject: dict[str, list[list[str]]] = {}
     for e, figure in used:
-        found = [codes(t, kind(figure)) for t in e.ok if figure(t) is not None]
+        pairs = zip(e.ok, of_ensemble(e, kind(figure)), strict=True)
+        found = [codes_here for trial, codes_here in pairs if figure(trial) is not None]
         by_subject.setdefault(e.subject, []).extend(found)
     who: dict[str, list[str]] = {}
     for subject, each in by_subject.items():

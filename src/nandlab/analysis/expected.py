@@ -171,4 +171,4 @@ def trial_digest(trial: Trial) -> str:
 
 def _refuse_what_does_not_repeat(path: Path, run: Run) -> None:
     if not run.deterministic:
-        raise UsageError(f"{path}: this run was on the host's time (--accel kvm): none repeats it")
+        raise UsageError(f"{path}: {run.why_not_repeated}: nothing repeats it")

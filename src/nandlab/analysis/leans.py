@@ -24,7 +24,8 @@ from nandlab.analysis.spread import Spread, spread
 from nandlab.base import units
 from nandlab.base.units import QUANTITIES
 from nandlab.catalog.board import Controller
-from nandlab.results.record import Counts, Trial
+from nandlab.results.measures import Counts
+from nandlab.results.record import Trial
 
 TOPIC = "What the model flatters"
 LITTLE = 1.01
@@ -198,8 +199,9 @@ def blurred(found: Sequence[Leaning]) -> list[Pair]:
 
 
 def findings(setting: Setting, ensembles: Sequence[Ensemble]) -> list[Finding]:
-    """The finding of one flash state; none where the run does not know its chip's latencies."""
-    if all(chiptime.costs(e.first) is None for e in ensembles):
+    """The finding of one flash state; none where the run does not know its chip's latencies, nor
+    where its chip is real."""
+    if all(e.first.own_board or chiptime.costs(e.first) is None for e in ensembles):
         return []
     found = leanings(setting, ensembles)
     parts = [_of_controller(setting, ensembles, found), _of_hits(ensembles)]

@@ -24,7 +24,8 @@ from nandlab.results.record import Trial
 
 CUTS = "After a power cut, as promised: "
 NOT_CUT = "not known; nandlab powercut with this run's folder tells"
-UNCUT = f" What they kept here is {NOT_CUT}."
+NOT_CUT_THERE = "not known; power is cut on the virtual board only"
+"""The same of a run on a board of the user's own."""
 
 
 @dataclass(frozen=True)
@@ -40,6 +41,8 @@ class Promise:
     source: str = ""
     cuts: tuple[Cuts, ...] = ()
     """Campaigns of power cuts beside the run."""
+    not_cut: str = NOT_CUT
+    """What is told where there are none."""
 
     @property
     def kept(self) -> str:
@@ -80,7 +83,7 @@ class Promise:
     def lines(self) -> list[str]:
         """All that is told of it: the promise, what was tested, who says so."""
         told = [self.text, self.tested, f"source: {self.source}" if self.source else ""]
-        return [*filter(None, told), f"cut here: {self.kept or NOT_CUT}"]
+        return [*filter(None, told), f"cut here: {self.kept or self.not_cut}"]
 
 
 NOT_TOLD = Promise("unknown")
@@ -96,7 +99,8 @@ def of_trial(trial: Trial) -> Promise:
         power = Power.model_validate(told)
     except ValidationError:
         return NOT_TOLD  # of another nandlab, whose words are not ours
-    return Promise(power.keeps, power.promises, power.tested, power.source, trial.cuts)
+    not_cut = NOT_CUT_THERE if trial.own_board else NOT_CUT
+    return Promise(power.keeps, power.promises, power.tested, power.source, trial.cuts, not_cut)
 
 
 def of_subject(setting: Setting, name: str) -> Promise:
@@ -140,5 +144,6 @@ def sentence(promises: Sequence[tuple[str, Promise]]) -> str:
         return f"After a power cut: {NOT_TOLD.text}." if by_text else ""
     each = [f"{joined(names)}: {text}" for text, names in by_text.items()]
     kept = [f"{name}: {promise.kept}" for name, promise in promises if promise.kept]
-    cut = f" Cut here: {'. '.join(kept)}." if kept else UNCUT
+    uncut = f" What they kept here is {promises[0][1].not_cut}."
+    cut = f" Cut here: {'. '.join(kept)}." if kept else uncut
     return f"{CUTS}{'. '.join(each)}.{cut}"

@@ -43,10 +43,10 @@ class Compiler:
 
         def make(work: Path) -> None:
             words = ["-C", str(TARGET / "agent"), f"OUT={work}", f"CROSS={self.prefix}"]
-            self._run(["make", "-s", *words])
+            self.make(*words)
             self._run([f"{self.prefix}strip", str(work / "agent")])
 
-        return entry("own-agent", {**sources, "compiler": self._told}, make) / "agent"
+        return entry("own-agent", {**sources, "compiler": self.told}, make) / "agent"
 
     def program(self, folder: Path) -> Path:
         """The static program built from a folder of C sources and our ``programs/lib``."""
@@ -58,7 +58,7 @@ class Compiler:
 
         def make(work: Path) -> None:
             words = [f"OUT={work}", f"FROM={folder.parent}", f"CROSS_COMPILE={self.prefix}"]
-            self._run(["make", "-s", "-C", str(ours), *words, str(work / folder.name)])
+            self.make("-C", str(ours), *words, str(work / folder.name))
             self._run([f"{self.prefix}strip", str(work / folder.name)])
 
         inputs = {
@@ -67,12 +67,16 @@ class Compiler:
             **{f"of {name}": tree_digest(ours / name) for name in taken_from(folder)},
             "lib": tree_digest(ours / "lib"),
             "rules": file_digest(ours / "Makefile"),
-            "compiler": self._told,
+            "compiler": self.told,
         }
         return entry("own-program", inputs, make) / folder.name
 
+    def make(self, *words: str) -> None:
+        """Runs make; NandlabError tells what it says where it fails."""
+        self._run(["make", "-s", *words])
+
     @cached_property
-    def _told(self) -> list[str]:
+    def told(self) -> list[str]:
         """What the compiler says of itself."""
         return [self._said("-dumpmachine"), self._said("--version")]
 

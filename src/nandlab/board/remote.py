@@ -8,7 +8,7 @@ steps as the virtual board's init does (target/agent), and the job. Nothing is i
 from __future__ import annotations
 
 import shlex
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -59,6 +59,8 @@ class RemoteBoard:
     """Called before each job; it raises an error to refuse it."""
     again: Callable[[], Awaitable[None]] = nothing
     """Called before the job that follows a loss, to have the board answer again."""
+    modules: Sequence[Path] = ()
+    """Modules of its kernel that its jobs load, from ``modules`` beside the job."""
     environment: Mapping[str, str] = field(default_factory=dict)
     """What the steps find in their environment."""
     folder: str = FOLDER
@@ -74,7 +76,8 @@ class RemoteBoard:
     @property
     def identity(self) -> dict[str, Any]:
         """What runs the jobs: see Board.identity."""
-        return {"board": self.on.where, "agent": file_digest(self.agent), **self.told}
+        modules = {"modules": [file_digest(p) for p in self.modules]} if self.modules else {}
+        return {"board": self.on.where, "agent": file_digest(self.agent), **self.told, **modules}
 
     @property
     def key(self) -> str:
@@ -132,11 +135,12 @@ class RemoteBoard:
     async def _bring(self, job: Job) -> None:
         """Brings the agent, the job's programs and its files, whatever is not there already."""
         at = shlex.quote(self.folder)
-        made = await self.on.call(f"rm -rf {at}/job; mkdir -p {at}/job {at}/bin")
+        made = await self.on.call(f"rm -rf {at}/job; mkdir -p {at}/job {at}/bin {at}/modules")
         if made.rc:
             raise NandlabError(f"{self.on.where}: {made.text}")
         kept = {"agent": self.agent}
         kept |= {f"bin/{name}": path for name, path in self.programs(job).items()}
+        kept |= {f"modules/{path.name}": path for path in self.modules}
         for name, path in kept.items():
             await self._put_once(name, path.read_bytes())
         for name, content in {**job.files, **job.texts()}.items():

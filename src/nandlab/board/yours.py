@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from nandlab.base.errors import UsageError
+from nandlab.board import flashcounts
 from nandlab.board.crossbuild import Compiler
 from nandlab.board.flash import Flash, erase, flash, is_erased
 from nandlab.board.guard import Doubt, Mtd, Partition
@@ -94,7 +95,10 @@ class Held:
         until = time.monotonic() + ENDS_S
         while (await self.on.call(AGENTS)).text != "0" and time.monotonic() < until:
             await asyncio.sleep(1)
-        await self.on.call(f"umount {MOUNTPOINT}; ubidetach -m {self.mtd.number}")
+        put_away = f"umount {MOUNTPOINT}; ubidetach -m {self.mtd.number}"
+        if self.model.programs.kdir is not None:
+            put_away += f"; {flashcounts.END}"
+        await self.on.call(put_away)
 
     async def erased(self) -> None:
         """Erases the partition, if the guard lets it."""
@@ -155,6 +159,8 @@ async def ready(board: Held, *, discard: bool) -> AsyncIterator[tuple[RemoteBoar
     told = await flash(on, number)
     compiler = Compiler(board.model.programs.cross)
     compiler.refuse_another(told.machine)
+    kdir = board.model.programs.kdir
+    modules = flashcounts.built(compiler, Path(kdir), told.machine) if kdir else ()
     if not discard and not await is_erased(on, number):
         raise UsageError(
             f"{board.mtd.name!r} is not erased: keep what it has by nandlab board save, then give "
@@ -166,7 +172,8 @@ async def ready(board: Held, *, discard: bool) -> AsyncIterator[tuple[RemoteBoar
         compiler.program,
         before=board.before,
         again=board.again,
-        told={"name": board.model.name, **told.identity()},
+        modules=modules,
+        told={"name": board.model.name, "kind": board.model.kind, **told.identity()},
     )
     try:
         yield remote, told

@@ -62,6 +62,13 @@ class Programs(Strict):
         description="what a compiler's name begins with: arm-linux-gnueabihf-; absent: gcc is one "
         "for the board",
     )
+    kdir: str | None = Field(
+        default=None,
+        pattern="^/",
+        description="the build folder of the board's own kernel, on this machine: three modules "
+        "built with it are loaded for each trial and count what the flash does; absent: its counts "
+        "are not known",
+    )
 
 
 class RemoteModel(Noun):

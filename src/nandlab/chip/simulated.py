@@ -86,6 +86,11 @@ def erased(printed: str) -> int | None:
     return _rows(printed, ("blocks_erased",)).get("blocks_erased")
 
 
+def missed(printed: str) -> int:
+    """Operations that a real chip's counts lack at the least; a simulated one misses none."""
+    return _rows(printed, ("missed",)).get("missed", 0)
+
+
 def hits_between(before: str, after: str) -> int | None:
     """Reads that the page register answered between two moments; None as :func:`between`."""
     had, has = (_rows(printed, (HITS,)).get(HITS) for printed in (before, after))

@@ -28,7 +28,7 @@ from nandlab.cli.flashfile import (
 if TYPE_CHECKING:
     from nandlab.model.fragments import FileMap
     from nandlab.model.reads import Call, FirstOpen, Pieces
-    from nandlab.onflash.jffs2 import Dropped
+    from nandlab.onflash.jffs2nodes import Dropped
     from nandlab.onflash.layout import Layout
 
 model_app = typer.Typer(

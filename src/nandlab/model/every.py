@@ -4,7 +4,8 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from types import MappingProxyType
 
 from nandlab.base.errors import UsageError
@@ -32,6 +33,12 @@ def reader_of(filesystem: str, where: object = None) -> type[Reader]:
     return READERS[filesystem]
 
 
+def _flash(reads: Iterable[Read], buffer: PageBuffer) -> list[int]:
+    """The pages that the chip reads, sorted."""
+    every = (access for read in reads for access in buffer.read(read))
+    return sorted(access.page for access in every if not access.hit)
+
+
 class State:
     """What the kernel holds between reads: the NAND core's page, and what the file system keeps."""
 
@@ -52,8 +59,15 @@ class State:
     def first_open(self, owner: int, folder: int | None = None) -> FirstOpen:
         """Looks up a file that is not in memory, in that folder if it has names in several."""
         asked = self.reader.open(owner, folder)
+        before = copy.copy(self.buffer)
         found = [access for read in asked for access in self.buffer.read(read)]
-        return FirstOpen(found, self.reader.nodes(owner))
+        opened = FirstOpen(found, self.reader.nodes(owner))
+        others = self.reader.open_otherwise(owner)
+        if not others:
+            return opened
+        reads = [_flash(order, copy.copy(before)) for order in others]
+        same = all(pages == sorted(opened.flash) for pages in reads)
+        return replace(opened, ordered=False, counted=same)
 
     def saw(self, read: Read) -> None:
         """Notes another read of the MTD device."""

@@ -12,7 +12,7 @@ from typing import NamedTuple
 from nandlab.model import rewritten
 from nandlab.model.every import State, reader_of
 from nandlab.model.reads import PAGE, Call, Pieces
-from nandlab.onflash.jffs2 import Dropped
+from nandlab.onflash.jffs2nodes import Dropped
 from nandlab.onflash.layout import Layout
 
 

@@ -10,7 +10,10 @@ The kernel goes through the nodes from the one that it met last. That is the one
 last, or of a file system that was mounted since, the last on the flash, for the scan goes through
 the blocks in order (scan.c). A node that the collector moves keeps its version and is written anew.
 One block after the other is filled. So within a block the later node lies behind, and of two blocks
-the later has the newer version, unless the collector alone wrote to it.
+the later has the newer version, unless the collector alone wrote to it. A node does not tell that
+it was moved, and the list by which the kernel goes (jffs2_link_node_ref()) is in memory alone. So
+the order of blocks is not told of a file whose nodes the collector may have moved. N is: a node
+lies in one block, so the first read and the last alone may find another page in the buffer.
 
 Until a thread has checked all nodes after a mount, those that newer ones cover are read too; they
 are not foretold.
@@ -23,7 +26,7 @@ from functools import cached_property
 
 from nandlab.model.reader import Reader
 from nandlab.model.reads import Pieces, Read
-from nandlab.onflash.jffs2 import DIRENT_NODE, INODE_NODE
+from nandlab.onflash.jffs2nodes import DIRENT_NODE, INODE_NODE
 
 LEAST = DIRENT_NODE.size
 """JFFS2_MIN_NODE_HEADER: bytes that are read of a node whose kind is not known yet."""
@@ -42,16 +45,41 @@ class Jffs2(Reader):
         A node that stands for zeroes has a header alone.
         """
         for piece in file.of(page):
-            yield Read(piece.at - INODE_NODE.size, INODE_NODE.size)
+            at = self._read_of(piece.at - INODE_NODE.size)
+            yield Read(at, INODE_NODE.size)
             if piece.stored:
-                yield Read(piece.at, piece.stored)
+                yield Read(at + INODE_NODE.size, piece.stored)
 
     def open(self, owner: int, folder: int | None = None) -> list[Read]:
         """The header of each node; a name is in memory already."""
-        nodes, of = self.layout.nodes.get(owner, []), self.layout
-        if not nodes:
+        nodes = self._nodes(owner)
+        order = met(nodes, self.layout.erasesize, mounted=self.mounted)
+        return self._opening(order, nodes)
+
+    def open_otherwise(self, owner: int) -> list[list[Read]]:
+        """With each block first, and with each last; none after a mount, nor where nothing was
+        moved."""
+        nodes, size = self._nodes(owner), self.layout.erasesize
+        blocks = {at // size for at in nodes}
+        if self.mounted or owner not in self.layout.moved or len(blocks) < 2:
             return []
-        return list(headers(met(nodes, of.erasesize, mounted=self.mounted), nodes[0], of.writesize))
+        order, found = met(nodes, size, mounted=False), []
+        for block in blocks:
+            within = [at for at in order if at // size == block]
+            others = [at for at in order if at // size != block]
+            found += [self._opening(each, nodes) for each in (within + others, others + within)]
+        return found
+
+    def _opening(self, order: Sequence[int], nodes: Sequence[int]) -> list[Read]:
+        return list(headers(order, nodes[0], self.layout.writesize)) if nodes else []
+
+    def _nodes(self, owner: int) -> list[int]:
+        """First bytes of a file's nodes, from the newest version on."""
+        return [self._read_of(at) for at in self.layout.nodes.get(owner, [])]
+
+    def _read_of(self, at: int) -> int:
+        """Where a node is read: a mount keeps the last of its copies."""
+        return self.layout.last_copy.get(at, at) if self.mounted else at
 
     def nodes(self, owner: int) -> int:
         return len(self.layout.nodes.get(owner, []))
@@ -61,7 +89,7 @@ class Jffs2(Reader):
 
     @cached_property
     def _owners(self) -> dict[int, int]:
-        return {at: owner for owner, places in self.layout.nodes.items() for at in places}
+        return {at: owner for owner in self.layout.nodes for at in self._nodes(owner)}
 
 
 def met(nodes: Sequence[int], erasesize: int, *, mounted: bool) -> list[int]:

@@ -39,6 +39,11 @@ class Reader(ABC):
         None are foretold of one that takes none.
         """
 
+    def open_otherwise(self, owner: int) -> list[list[Read]]:
+        """Other orders of a first look-up's reads, where the layout does not tell which it takes:
+        those at whose begin or end another page may be in the NAND core's buffer."""
+        return []
+
     @abstractmethod
     def nodes(self, owner: int) -> int:
         """Nodes of a file that its first look-up reads."""

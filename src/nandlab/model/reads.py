@@ -171,6 +171,10 @@ class FirstOpen(Reading):
 
     nodes: int
     """Of the file that are read."""
+    ordered: bool = True
+    """Whether the layout tells in which order; else this is one that is as good as others."""
+    counted: bool = True
+    """Whether the same flash pages are read in all of these orders."""
 
 
 def owner_of(layout: Layout, path: str) -> int:

@@ -10,7 +10,7 @@ from typing import Any
 
 from nandlab.base.errors import UsageError
 from nandlab.model import times
-from nandlab.model.reads import Call
+from nandlab.model.reads import Call, FirstOpen
 from nandlab.model.walk import PRICED, Scored, Traced
 from nandlab.traced import cost
 
@@ -136,6 +136,7 @@ def _opened(of: Times, by: times.Instructions | None) -> dict[str, Any]:
         "path": of.scored.path,
         "n": len(of.scored.told),
         "same": of.scored.same,
+        "ordered": isinstance(of.scored.call, FirstOpen) and of.scored.call.ordered,
         "measured_ns": round(of.ns),
         "error": round(of.foretold_ns(by) / of.ns - 1, 6) if by else None,
     }
@@ -166,6 +167,8 @@ def lines(found: dict[str, Any]) -> Iterator[str]:
     yield f"something else ran before the end of {ran}; the timer's tick may have in {ticked}"
     for one in found["opens"]:
         same = "as foretold" if one["same"] else "other flash pages than foretold"
+        if one["same"] and not one["ordered"]:
+            same = "as foretold, but the flash does not tell the order"
         took, off = one["measured_ns"] / 1e6, one["error"]
         error = "" if off is None else f", {off:+.3%}"
         yield f"first open of {one['path']}: N {one['n']}, {same}; {took:.3f} ms{error}"

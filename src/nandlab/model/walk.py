@@ -21,11 +21,11 @@ from nandlab.model import times
 from nandlab.model.every import State, reader_of
 from nandlab.model.reads import PAGE, Call, FirstOpen, Pieces, Read
 from nandlab.model.ticks import TICK_NS, Timer
-from nandlab.onflash.jffs2 import Dropped
+from nandlab.onflash.jffs2nodes import Dropped
 from nandlab.onflash.layout import Layout
 from nandlab.traced import cost, tables
 
-READ_PAGE, LOOK_UP = "FS_READ_PAGE", "FS_LOOK_UP"
+READ_PAGE, LOOK_UP, EVICT = "FS_READ_PAGE", "FS_LOOK_UP", "VFS_EVICT"
 PRICED = ("MTD_READ", "FLASH_READ", "FLASH_HIT")
 """What a call does that tracing makes longer."""
 CHIPS = ("FLASH_READ", "FLASH_PROGRAM", "FLASH_ERASE")
@@ -33,6 +33,7 @@ CHIPS = ("FLASH_READ", "FLASH_PROGRAM", "FLASH_ERASE")
 EVENTS = (
     'SELECT seq, parent, event, start_ns, latency_ns, pid, object, "offset", size FROM events '
     f"WHERE event IN {(READ_PAGE, LOOK_UP, *PRICED, *CHIPS)} "
+    f"OR event = '{EVICT}' AND path <> '' "
     "ORDER BY start_ns, seq"
 )
 SLACK = 100
@@ -120,7 +121,10 @@ class Scored:
 
     @property
     def same(self) -> bool:
-        """Whether N and the order of pages are as foretold."""
+        """Whether N and the order of pages are as foretold; where the image does not tell the
+        order, N and the pages."""
+        if isinstance(self.call, FirstOpen) and not self.call.ordered:
+            return sorted(self.told) == sorted(self.call.flash)
         return self.told == self.call.flash
 
 
@@ -182,6 +186,9 @@ class _Walk:
                 self.timer.ran(row.start_ns)
             if row.event == READ_PAGE and row.object in self.layout.sizes:
                 yield self._page(i)
+            elif row.event == EVICT and row.object in self.layout.sizes:
+                # a file that is still there left memory, as when caches are dropped
+                state.reader.drop()
             elif row.event == LOOK_UP:
                 yield from self._open(i)
             elif row.event == "MTD_READ" and row.seq not in within:
@@ -225,7 +232,8 @@ class _Walk:
         if owner is not None:
             opened = before.first_open(owner, row.object)
             held = self._held(i, owner, 0, max(1, self.layout.sizes[owner]))
-            yield self._scored(i, self.layout.paths[owner], opened, known=held)
+            known = held and opened.counted
+            yield self._scored(i, self.layout.paths[owner], opened, known=known)
 
     def _asked(self, i: int) -> list[Read]:
         """The reads of MTD of a call."""

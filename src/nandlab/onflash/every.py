@@ -9,9 +9,9 @@ from types import MappingProxyType
 from typing import TypeVar
 
 from nandlab.base.errors import UsageError
-from nandlab.onflash import jffs2, nftl, ubifs, yaffs2
+from nandlab.onflash import jffs2, jffs2nodes, nftl, ubifs, yaffs2
 from nandlab.onflash.cells import Partition
-from nandlab.onflash.jffs2 import Dropped
+from nandlab.onflash.jffs2nodes import Dropped
 from nandlab.onflash.layout import Layout
 
 T = TypeVar("T")
@@ -92,4 +92,4 @@ def _mark(begin: bytes) -> str:
         return "ubifs"
     if begin == nftl.MARK:
         return "nftl-fat32"
-    return "jffs2" if begin[:2] in jffs2.MARKS else "yaffs2"
+    return "jffs2" if begin[:2] in jffs2nodes.MARKS else "yaffs2"

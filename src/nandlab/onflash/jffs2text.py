@@ -15,7 +15,7 @@ from pathlib import Path
 
 from nandlab.base.errors import UsageError
 from nandlab.onflash.dump import HOW, Shape
-from nandlab.onflash.jffs2 import (
+from nandlab.onflash.jffs2nodes import (
     DIRECTORY,
     DIRENT_NODE,
     INODE_NODE,

@@ -111,6 +111,11 @@ class Layout:
     names: dict[str, int] = field(default_factory=dict, repr=False)
     """Each path -> the owner that it leads to: a file has one for each of its hard links; NO_OWNER:
     an empty file of which nothing is stored."""
+    moved: frozenset[int] = frozenset()
+    """Owners of files whose nodes JFFS2's collector may have moved: some lie twice, or some that
+    are not needed any more were erased."""
+    last_copy: dict[int, int] = field(default_factory=dict, repr=False)
+    """First byte of a node of JFFS2 that lies more than once -> that of the copy that lies last."""
     page_seen: bool = True
     """False where the chip's pages may be larger than was told: how many are read is not known."""
 

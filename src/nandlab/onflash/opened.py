@@ -13,10 +13,10 @@ from nandlab.base.errors import NandlabError, UsageError
 from nandlab.chip import file as chipfile
 from nandlab.chip import image as chipimage
 from nandlab.chip.image import ChipImage, Geometry
-from nandlab.onflash import dump, every, jffs2, jffs2text
+from nandlab.onflash import dump, every, jffs2, jffs2nodes, jffs2scan, jffs2text
 from nandlab.onflash.cells import Partition
 from nandlab.onflash.dump import Shape
-from nandlab.onflash.jffs2 import Dropped
+from nandlab.onflash.jffs2nodes import Dropped
 from nandlab.onflash.layout import Layout
 from nandlab.onflash.othershape import refuse_other
 from nandlab.results.folder import RunFolder
@@ -67,10 +67,10 @@ def read(path: Path, asked: Asked, *, tolerant: bool = False) -> tuple[Layout, l
             return every.decode(partition, name), []
         if name != "jffs2":
             return every.salvage(partition, name)
-        found = jffs2.scanned(partition)
+        found = jffs2scan.scanned(partition)
         if asked.shape and found.dropped:
             refuse_other(path, asked.shape, found.dropped, found.order)
-        layout, dropped = jffs2.salvaged(found, jffs2.Shaped.of(partition))
+        layout, dropped = jffs2.salvaged(found, jffs2nodes.Shaped.of(partition))
         if not asked.shape:
             return layout, dropped
         seen = bool(asked.shape.oob) or jffs2.page_seen(found, asked.shape.page)

@@ -14,7 +14,7 @@ from itertools import islice
 from pathlib import Path
 
 from nandlab.base.errors import UsageError
-from nandlab.onflash import jffs2
+from nandlab.onflash import jffs2nodes
 from nandlab.onflash.dump import USUAL_OOB, Shape
 
 PAGES = (512, 1024, 2048, 4096, 8192, 16384)
@@ -22,7 +22,9 @@ TRIED_MAX = 100
 """Nodes that are tried: enough, for most that cross a page have the fault."""
 
 
-def refuse_other(path: Path, shape: Shape, dropped: Sequence[jffs2.Dropped], order: str) -> None:
+def refuse_other(
+    path: Path, shape: Shape, dropped: Sequence[jffs2nodes.Dropped], order: str
+) -> None:
     """UsageError if a node that was dropped is sound with other pages."""
     nodes = [d for d in dropped if d.kind == "inode" and d.plain]
     with path.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as cells:
@@ -56,13 +58,13 @@ def _others(shape: Shape) -> Iterator[Shape]:
 
 def _sound(cells: mmap.mmap, at: int, shape: Shape, order: str) -> bool:
     """Whether the data of the node at a byte of the file have their checksum."""
-    form = jffs2.form(jffs2.INODE_NODE, order)
+    form = jffs2nodes.form(jffs2nodes.INODE_NODE, order)
     head = _data(cells, at, form.size, shape)
-    if len(head) < form.size or jffs2.MARKS.get(head[:2]) != order:
+    if len(head) < form.size or jffs2nodes.MARKS.get(head[:2]) != order:
         return False
     node = form.unpack(head)
     stored = _data(cells, at, form.size + node[14], shape)[form.size :]
-    return bool(stored) and len(stored) == node[14] and bool(jffs2.crc(stored) == node[19])
+    return bool(stored) and len(stored) == node[14] and bool(jffs2nodes.crc(stored) == node[19])
 
 
 def _data(cells: mmap.mmap, at: int, count: int, shape: Shape) -> bytes:

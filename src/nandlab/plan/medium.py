@@ -37,6 +37,11 @@ class Medium(Strict):
         return isinstance(self.board, RemoteModel)
 
     @property
+    def counted(self) -> bool:
+        """Whether the chip tells what it does: a real one by our modules in its board's kernel."""
+        return not isinstance(self.board, RemoteModel) or self.board.programs.kdir is not None
+
+    @property
     def virtual(self) -> BoardModel:
         """The virtual board; UsageError on a user's own, which has no simulated chip."""
         if isinstance(self.board, RemoteModel):

@@ -10,14 +10,19 @@ from nandlab.plan.trialspec import TrialSpec
 
 OF_THE_CHIP = ("cut", "save")
 """Steps that only the simulated chip can do."""
+BY_COUNTS = ("wear",)
+"""What is measured by the chip's counts alone."""
 
 
 def refused(spec: TrialSpec) -> Iterator[str]:
     """Why a trial cannot be on a user's own board, each in a sentence; nothing: it can."""
     if not spec.own:
         return
-    if spec.measure:
-        yield f"measure: {', '.join(spec.measure)}: on the virtual board only"
+    if others := [name for name in spec.measure if name not in BY_COUNTS]:
+        yield f"measure: {', '.join(others)}: on the virtual board only"
+    elif spec.measure and not spec.counted:
+        told = "the board's file names no build folder of its kernel (programs.kdir)"
+        yield f"measure: {', '.join(spec.measure)}: {told}"
     if spec.faults != Faults():
         yield "faults: a real chip has its own: leave them out"
     if spec.latency != "typical":

@@ -21,7 +21,7 @@ from nandlab.catalog.chip import MIB
 from nandlab.chip import image as chipimage
 from nandlab.chip.image import Block, ChipImage
 from nandlab.chip.simulated import FOLDER, save
-from nandlab.onflash import every, jffs2
+from nandlab.onflash import every, jffs2, jffs2nodes, jffs2scan
 from nandlab.onflash.cells import Partition
 from nandlab.onflash.layout import HOLE, NO_OWNER, Layout, Piece
 from nandlab.powercut import fsck, sql
@@ -144,7 +144,7 @@ def read(partition: Partition, filesystem: str) -> dict[str, bytes | None]:
     """Files with their bytes, folders with None, by path; UsageError if it cannot be decoded."""
     if filesystem == "jffs2":
         # torn nodes are left out, as by a mount
-        layout, _ = jffs2.salvaged(jffs2.scanned(partition), jffs2.Shaped.of(partition))
+        layout, _ = jffs2.salvaged(jffs2scan.scanned(partition), jffs2nodes.Shaped.of(partition))
     else:
         layout = every.decode(partition, filesystem)
     found: dict[str, bytes | None] = {}

@@ -81,7 +81,8 @@ class Request:
         if not 1 <= self.records <= most:
             raise UsageError(
                 f"--records {self.records}: must be 1 to {most} on board {board.name}, whose "
-                f"RAM holds them; for more name another with --board"
+                f"RAM holds them beside what runs; for more take --board apf27-trace or "
+                f"apf27-trace-8m, or another with more RAM"
             )
 
 

@@ -18,6 +18,8 @@ FOLDER = "/proc/tracers"
 MODULES = {"vfs": "vfsmon", "flash": "flashmon", "func": "funcmon"}
 """Word of the command line -> module and file."""
 RECORD_BYTES = 64
+BESIDE_MIB = 16
+"""RAM that is left to programs and the page cache beside the records, MiB."""
 
 
 def _vfsmon(fs: FilesystemModel, mountpoint: str | None) -> list[str]:
@@ -89,8 +91,10 @@ def start_lines(
 
 
 def records_max(board: BoardModel) -> int:
-    """The most records that a trace may ask for; whether they fit shows when they are allocated."""
-    return board.usable_mib * MIB // RECORD_BYTES
+    """The most records that a trace may ask for. The tracers take a power of two at once; with more
+    the kernel's OOM killer would run before the trace begins."""
+    fit = max(0, board.usable_mib - BESIDE_MIB) * MIB // RECORD_BYTES
+    return 1 << (fit.bit_length() - 1) if fit else 0
 
 
 def room(records: int) -> int:

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from nandlab.board import flashcounts
 from nandlab.board.flash import MODULE_THERE, erase
 from nandlab.board.job import Step
 from nandlab.chip.simulated import chip_parameters, load_step
@@ -17,7 +18,8 @@ def load(on: Medium, image: str | None = None) -> Step:
     image: the board's command that writes the chip's image to stdout; None: the chip is erased.
     """
     if on.own:
-        return Step("load", erase(on.mtd, on.partition_blocks), FORMAT_DEADLINE_S)
+        counts = f" && {flashcounts.begin(on.mtd)}" if on.counted else ""
+        return Step("load", erase(on.mtd, on.partition_blocks) + counts, FORMAT_DEADLINE_S)
     parameters = chip_parameters(on.chip, on.partition_blocks, on.virtual.store_start, on.latency)
     parameters |= on.faults.parameters(on.seed)
     parameters |= {str(key): value for key, value in on.filesystem.chip_parameters.items()}
@@ -52,6 +54,8 @@ def unmount(on: Medium, name: str = "unmount") -> Step:
 def put_away(on: Medium) -> Step:
     """Leaves a user's own partition unused, wherever a trial ended."""
     command = f"umount {MOUNTPOINT}; ubidetach -m {on.mtd}"
+    if on.counted:
+        command += f"; {flashcounts.END}"
     return Step("put-away", f"{{ {command}; }} 2>/dev/null; true", always=True, beside=True)
 
 
@@ -61,7 +65,7 @@ def rest(on: Medium, name: str = "settle", limit_s: int = 0) -> Step:
     settle = on.filesystem.settle
     most_s = limit_s or settle.limit_s
     command = f"settle --quiet-ms {settle.quiet_ms} --limit-s {most_s}"
-    if on.own:
+    if not on.counted:
         words = on.words()
         threads = " ".join(f"--thread {name.format(**words)}" for name in settle.threads)
         command = f"threadrest {threads} --quiet-ms {settle.quiet_ms} --limit-s {most_s}"

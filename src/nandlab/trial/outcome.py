@@ -16,16 +16,7 @@ from nandlab.measure.every import wanted
 from nandlab.measure.instrument import NotKnown, Unreadable
 from nandlab.measure.wear import kept as wear_kept
 from nandlab.plan.trialspec import TrialSpec
-from nandlab.results.record import (
-    Artefact,
-    Counts,
-    Doubt,
-    Phase,
-    Shares,
-    State,
-    StepTaken,
-    Usage,
-)
+from nandlab.results.measures import Artefact, Counts, Doubt, Phase, Shares, State, StepTaken, Usage
 from nandlab.trial import liststeps, measured
 from nandlab.trial.measured import Measured
 from nandlab.trial.steps import of_fill, rests, state_fills
@@ -72,6 +63,9 @@ def outcome(spec: TrialSpec, job: Job, record: JobRecord) -> dict[str, Any]:
     if log:
         text = f"{len(log)} lines, the first: {log[0]}"
         found["warnings"].append(Doubt(code="kernel_log", text=text))
+    if missed := max((simulated.missed(s.counts) for s in record.steps), default=0):
+        text = f"probes missed {missed} events"
+        found["warnings"].append(Doubt(code="counts_missed", text=text))
     failed = record.failed()
     if failed is not None:
         status = "not_measured" if _own_fault(spec, failed) else "trial_failed"

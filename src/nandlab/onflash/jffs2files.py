@@ -1,0 +1,180 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""JFFS2: files put together from their nodes, replayed in the order of their versions.
+
+Source: Linux, fs/jffs2/readinode.c.
+"""
+
+from __future__ import annotations
+
+from nandlab.base.errors import UsageError
+from nandlab.onflash.covered import Covered
+from nandlab.onflash.jffs2copies import settled
+from nandlab.onflash.jffs2nodes import (
+    DIRENT_NODE,
+    INODE_NODE,
+    NO_COMPRESSION,
+    PACKINGS,
+    REGULAR,
+    ROOT,
+    XREF_NODE,
+    ZEROES,
+    Attribute,
+    Data,
+    Dirent,
+    Found,
+    Reference,
+    Shaped,
+)
+from nandlab.onflash.layout import Kind, Layout, Piece, Walk, every_path, paths, text
+
+
+def assembled(found: Found, shape: Shaped, *, strict: bool = True) -> Layout:
+    """Files put together from their nodes; strict: UsageError for a name that leads nowhere."""
+    walk = found.walk
+    names = [(d.parent, d.number, text(d.name)) for d in _dirents(walk, found)]
+    reached = paths(names, ROOT)
+    lost = next((n for n in reached if n != ROOT and n not in found.pieces), None)
+    if lost is not None and (strict or not found.dropped):
+        raise UsageError(f"{reached[lost]}: no node of inode {lost} is there. Nothing is summed")
+    copies = settled(found.pieces, reached, shape.erasesize)
+    for number, pieces in found.pieces.items():
+        _inode(walk, number, pieces, number in reached)
+    _attributes(walk, found, reached)
+    for node in found.dropped:
+        size, end = walk.sizes.get(node.number), node.offset + node.plain
+        # the file may have been as long; a number that is damaged itself may say anything
+        if size is not None and size < end <= size + shape.bytes:
+            walk.sizes[node.number] = end
+    found.dropped += copies.doubtful
+    return Layout(
+        "jffs2", shape.bytes, shape.erasesize, shape.writesize,
+        walk.done(shape.bytes), reached, walk.sizes, walk.pieces, found.counts,
+        walk.nodes, walk.dead, shape.bytes_at, names=every_path(names, reached),
+        moved=frozenset(n for n in walk.nodes if _moved(found.pieces[n])), last_copy=copies.last,
+    )  # fmt: skip
+
+
+def _dirents(walk: Walk, found: Found) -> list[Dirent]:
+    """Tells names that hold from those that do not; gives those of files that are there."""
+    latest: dict[tuple[int, bytes], Dirent] = {}
+    for d in found.dirents:
+        held = latest.get((d.parent, d.name))
+        if held is None or d.version > held.version:
+            latest[d.parent, d.name] = d
+    holding = [d for d in latest.values() if d.number]
+    reached = paths(((d.parent, d.number, "") for d in holding), ROOT)
+    for d in found.dirents:
+        size = DIRENT_NODE.size + len(d.name)
+        if latest[d.parent, d.name] is not d or d.parent not in reached:
+            walk.add(d.at, size, Kind.OBSOLETE, "names")
+        elif not d.number:
+            walk.add(d.at, size, Kind.METADATA, "deletion names")
+        else:
+            walk.add(d.at, DIRENT_NODE.size, Kind.METADATA, "node headers", d.number)
+            walk.add(d.at + DIRENT_NODE.size, len(d.name), Kind.METADATA, "names", d.number)
+    return [d for d in holding if d.parent in reached]
+
+
+def _inode(walk: Walk, number: int, pieces: list[Data], reached: bool) -> None:
+    """Accounts for an inode's nodes."""
+    by_version: dict[int, Data] = {}
+    for piece in pieces:
+        held = by_version.setdefault(piece.version, piece)
+        if held is not piece or not reached:
+            part = "older copies of nodes" if reached else "nodes of deleted files"
+            walk.add(piece.at, INODE_NODE.size + piece.stored, Kind.OBSOLETE, part)
+            walk.dead[number] += INODE_NODE.size + piece.stored
+    if not reached:
+        return
+    order = sorted(by_version.values(), reverse=True)
+    latest = order[0]
+    if latest.mode & 0o170000 != REGULAR:
+        for piece in order:
+            _special(walk, number, piece, piece is latest)
+        return
+    walk.sizes[number] = latest.isize
+    covered = Covered(latest.isize)
+    walk.nodes[number] = [
+        piece.at for piece in order if _piece(walk, number, piece, covered, piece is latest)
+    ]
+
+
+def _moved(pieces: list[Data]) -> bool:
+    """Whether the collector may have moved nodes: there is one twice, or a version is nowhere, so a
+    block that had it was erased. A file's versions are counted from 1."""
+    return not len(pieces) == len({p.version for p in pieces}) == max(p.version for p in pieces)
+
+
+def _special(walk: Walk, number: int, piece: Data, latest: bool) -> None:
+    if not latest:
+        walk.add(piece.at, INODE_NODE.size + piece.stored, Kind.OBSOLETE, "covered nodes")
+        return
+    walk.add(piece.at, INODE_NODE.size, Kind.METADATA, "node headers", number)
+    walk.add(piece.at + INODE_NODE.size, piece.stored, Kind.METADATA, "link targets", number)
+
+
+def _piece(walk: Walk, number: int, piece: Data, covered: Covered, latest: bool) -> bool:
+    """One node of a regular file, of which newer nodes cover parts; False if they cover it all."""
+    seen = covered.take(piece.offset, piece.offset + piece.plain)
+    visible = sum(to - start for start, to in seen)
+    walk.dead[number] += _dead(piece, visible, latest=latest)
+    start = piece.at + INODE_NODE.size
+    if not seen and not latest:
+        walk.add(piece.at, INODE_NODE.size + piece.stored, Kind.OBSOLETE, "covered nodes")
+        return False
+    walk.add(piece.at, INODE_NODE.size, Kind.METADATA, "node headers", number)
+    stored = 0 if piece.compressor == ZEROES else piece.stored
+    packing = PACKINGS.get(piece.compressor, f"compressor {piece.compressor}")
+    walk.pieces += [
+        Piece(number, at, to - at, start, stored, at - piece.offset, packing, piece.plain)
+        for at, to in seen
+    ]
+    if piece.compressor == ZEROES:
+        walk.add(start, piece.stored, Kind.OBSOLETE, "covered data")
+    elif piece.compressor != NO_COMPRESSION:
+        kind, part = (Kind.USER, "data") if seen else (Kind.OBSOLETE, "covered data")
+        walk.add(start, piece.stored, kind, part, number)
+    else:
+        _uncompressed(walk, number, piece, seen)
+    return True
+
+
+def _uncompressed(walk: Walk, number: int, piece: Data, seen: list[tuple[int, int]]) -> None:
+    """The data of a node byte for byte: what is seen of it, and what newer nodes cover."""
+    start = piece.at + INODE_NODE.size
+    done = piece.offset
+    for at, to in seen:
+        walk.add(start + done - piece.offset, at - done, Kind.OBSOLETE, "covered data", number)
+        walk.add(start + at - piece.offset, to - at, Kind.USER, "data", number)
+        done = to
+    rest = piece.offset + piece.plain - done
+    walk.add(start + done - piece.offset, rest, Kind.OBSOLETE, "covered data", number)
+
+
+def _dead(piece: Data, visible: int, *, latest: bool) -> int:
+    """Bytes of a node that newer ones cover: a node that is compressed is kept whole."""
+    if not visible:
+        return piece.stored if latest else INODE_NODE.size + piece.stored
+    return piece.plain - visible if piece.compressor == NO_COMPRESSION else 0
+
+
+def _attributes(walk: Walk, found: Found, reached: dict[int, str]) -> None:
+    newest: dict[tuple[int, int], Reference] = {}
+    for r in found.references:
+        held = newest.get((r.inode, r.attribute))
+        if held is None or r.version > held.version:
+            newest[r.inode, r.attribute] = r
+    live = {r.attribute for r in newest.values() if r.inode in reached and not r.version & 1}
+    for r in found.references:
+        holds = newest[r.inode, r.attribute] is r and r.inode in reached
+        kind = Kind.METADATA if holds else Kind.OBSOLETE
+        walk.add(r.at, XREF_NODE.size, kind, "extended attributes", r.inode)
+    latest: dict[int, Attribute] = {}
+    for a in found.attributes:
+        old = latest.get(a.number)
+        if old is None or a.version > old.version:
+            latest[a.number] = a
+    for a in found.attributes:
+        holds = latest[a.number] is a and a.number in live
+        kind = Kind.METADATA if holds else Kind.OBSOLETE
+        walk.add(a.at, a.bytes, kind, "extended attributes")

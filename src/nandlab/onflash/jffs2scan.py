@@ -1,0 +1,308 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""JFFS2: the nodes of each block, found by their headers as a mount finds them.
+
+Source: Linux, fs/jffs2/scan.c, nodelist.c and wbuf.c.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Callable
+
+from nandlab.base.errors import UsageError
+from nandlab.onflash.cells import Partition
+from nandlab.onflash.jffs2nodes import (
+    ACCURATE,
+    ANY,
+    CLEANMARKER,
+    DIRENT,
+    DIRENT_NODE,
+    ENDING,
+    HEAD,
+    INODE,
+    INODE_NODE,
+    KIND_OF,
+    LEAST,
+    LITTLE,
+    MAGIC,
+    MARKS,
+    NAMES,
+    NO_COMPRESSION,
+    NOT_ERASED,
+    PADDING,
+    SEALED,
+    SUMMARY,
+    SUMMARY_MARK,
+    SUMMARY_NODE,
+    SUMMED,
+    XATTR,
+    XATTR_NODE,
+    XREF,
+    XREF_NODE,
+    Attribute,
+    Data,
+    Dirent,
+    Dropped,
+    Found,
+    Reference,
+    crc,
+    form,
+)
+from nandlab.onflash.layout import Kind, damaged
+
+
+def order_of(partition: Partition) -> str | None:
+    """The byte order of the first node that a block begins with; None if no block begins so."""
+    for block in range(partition.blocks):
+        if block not in partition.bad and not partition.erased(block):
+            order = MARKS.get(partition.begin(block, 2))
+            if order is not None:
+                return order
+    return None
+
+
+def scanned(partition: Partition, *, strict: bool = False) -> Found:
+    """All nodes of a partition; strict: UsageError for what cannot be read, else it is dropped."""
+    found = Found(order=order_of(partition) or LITTLE)
+    for block in range(partition.blocks):
+        at = block * partition.erasesize
+        if block in partition.bad:
+            found.walk.add(at, partition.erasesize, Kind.BAD, "bad blocks")
+        elif partition.erased(block):
+            found.walk.add(at, partition.erasesize, Kind.FREE, "erased")
+        else:
+            Scan(partition, block, found, strict=strict).run()
+    return found
+
+
+class Scan:
+    """Finds the nodes of a block."""
+
+    def __init__(self, partition: Partition, block: int, found: Found, *, strict: bool) -> None:
+        self.data = partition.data(block)
+        self.page = partition.writesize
+        self.block, self.base = block, block * partition.erasesize
+        self.walk, self.found, self.strict = found.walk, found, strict
+        self.last = len(self.data.rstrip(b"\xff"))
+
+    def _take(self, little: struct.Struct, at: int) -> tuple[int, ...]:
+        """The numbers of a form, in the byte order of the chip's nodes."""
+        return form(little, self.found.order).unpack_from(self.data, at)
+
+    def _head_sum(self, kind: int, size: int) -> int:
+        return crc(form(SEALED, self.found.order).pack(MAGIC, kind | ACCURATE, size))
+
+    def run(self) -> None:
+        end, at = len(self.data), 0
+        if self.last:
+            self.found.written += 1
+            self.found.headless += not self._is_head(0)
+        while at < end:
+            if end - at < HEAD.size:
+                at = self._trying(at, end - at, lambda at: self._filled(at, end))
+            else:
+                at = self._trying(at, 4, self._next)
+
+    def _trying(self, at: int, least: int, part: Callable[[int], int]) -> int:
+        """A part that cannot be read is an error, or is dropped up to the next node."""
+        try:
+            return part(at)
+        except UsageError as e:
+            if self.strict:
+                raise
+            return self._drop(at, at + least, str(e).partition(";")[0])
+
+    def _drop(self, at: int, to: int, why: str) -> int:
+        """Gives what cannot be read up: to its own end if its header tells it, or to a header."""
+        end = len(self.data)
+        if self._is_head(at):
+            size = self._take(HEAD, at)[2]
+            to = max(to, min(at + (size + 3 & ~3), end))
+        last = min(self.last + 3 & ~3, end)
+        while to < last and not self._is_head(to):
+            to += 4
+        self.walk.add(self.base + at, to - at, Kind.OBSOLETE, "dropped")
+        self.found.dropped.append(Dropped(self.base + at, to - at, why, *self._was(at)))
+        return to
+
+    def _is_head(self, at: int) -> bool:
+        """Whether a node begins here, by its header's checksum."""
+        if at + HEAD.size > len(self.data):
+            return False
+        magic, kind, size, head_crc = self._take(HEAD, at)
+        return magic == MAGIC and head_crc == self._head_sum(kind, size)
+
+    def _was(self, at: int) -> tuple[str, int, int, int]:
+        """Kind, file, offset and bytes of a node, as far as they are sure.
+
+        They are where the header's checksum is right, or where the node was torn: what comes after
+        it in the page of its end was never written, so what comes before is as it was.
+        """
+        if not self._is_head(at):
+            return "", 0, 0, 0
+        _, kind, size, _ = self._take(HEAD, at)
+        name = NAMES.get(kind | ACCURATE, "")
+        if name != "inode" or at + INODE_NODE.size > len(self.data):
+            return name, 0, 0, 0
+        node = self._take(INODE_NODE, at)
+        if crc(self.data[at : at + 60]) == node[20]:
+            return name, node[4], node[13], node[15]
+        written = self._written_to(at, at + size)
+        if written >= at + 56:
+            return name, node[4], node[13], node[15]
+        return (name, node[4], 0, ANY) if written >= at + 16 else (name, 0, 0, 0)
+
+    def _written_to(self, at: int, end: int) -> int:
+        """The begin of the first page after ``at`` that was never written; at if there is none."""
+        for page in range(-(-at // self.page) * self.page, min(end, len(self.data)), self.page):
+            if not self.data[page : page + self.page].strip(b"\xff"):
+                return page
+        return at
+
+    def _next(self, at: int) -> int:
+        magic, kind, size, head_crc = self._take(HEAD, at)
+        if magic == 0xFFFF:
+            return self._erased(at)
+        if magic == 0:
+            return self._zeroes(at)
+        if bytes(self.data[at : at + 2]) in MARKS and magic != MAGIC:
+            damaged("a JFFS2 of the other byte order", self.block, at)
+        if magic != MAGIC:
+            damaged("no JFFS2 node where one should be", self.block, at)
+        return self._node(at, kind, size, head_crc)
+
+    def _filled(self, at: int, end: int) -> int:
+        if self.data[at:end].strip(b"\xff") and self.data[at:end].strip(b"\0"):
+            damaged("no JFFS2 node where one should be", self.block, at)
+        self.walk.add(self.base + at, end - at, Kind.SLACK, "block ends")
+        return end
+
+    def _erased(self, at: int) -> int:
+        """To the next node, or the end of the block, which is free from its next page on."""
+        following = NOT_ERASED.search(self.data, at)
+        if following is None:
+            page = -(-at // self.page) * self.page
+            self.walk.add(self.base + at, page - at, Kind.SLACK, "padding")
+            self.walk.add(self.base + page, len(self.data) - page, Kind.FREE, "erased")
+            return len(self.data)
+        to = following.start() & ~3
+        if to == at:
+            damaged("no JFFS2 node where one should be", self.block, at)
+        self.walk.add(self.base + at, to - at, Kind.SLACK, "gaps")
+        return to
+
+    def _zeroes(self, at: int) -> int:
+        """The rest of a page that was too short for a padding node."""
+        to = min(-(-(at + 1) // self.page) * self.page, len(self.data))
+        if to - at >= HEAD.size or self.data[at:to].strip(b"\0"):
+            damaged("no JFFS2 node where one should be", self.block, at)
+        self.walk.add(self.base + at, to - at, Kind.SLACK, "padding")
+        return to
+
+    def _node(self, at: int, kind: int, size: int, head_crc: int) -> int:
+        true_kind = kind | ACCURATE
+        if self._head_sum(kind, size) != head_crc:
+            damaged("a node's header has a wrong checksum", self.block, at)
+        if true_kind not in NAMES:
+            damaged(f"a node of unknown kind 0x{kind:04x}", self.block, at)
+        self.found.crossing += at + size > len(self.data)
+        if size < LEAST[true_kind] or at + size > len(self.data):
+            damaged("a node of impossible length", self.block, at)
+        to = min(at + (size + 3 & ~3), len(self.data))
+        if kind != true_kind and not self.strict:
+            damaged("a node is marked obsolete, which JFFS2 does not do on NAND", self.block, at)
+        if kind != true_kind:
+            self.walk.add(self.base + at, to - at, Kind.OBSOLETE, "marked obsolete")
+        elif true_kind == PADDING:
+            self.walk.add(self.base + at, to - at, Kind.SLACK, "padding")
+            self.found.pad(at, to)
+        else:
+            if true_kind == CLEANMARKER:
+                self.walk.add(self.base + at, size, Kind.METADATA, "clean markers")
+            else:
+                READ[true_kind](self, at, size)
+            self.walk.add(self.base + at + size, to - at - size, Kind.SLACK, "alignment")
+        self.found.counts[NAMES[true_kind]] += 1
+        self.found.sound += to - at
+        return to
+
+    def _sums(self, at: int, covered: int, node_crc: int) -> None:
+        if crc(self.data[at : at + covered]) != node_crc:
+            damaged("a node has a wrong checksum", self.block, at)
+
+    def _stored(self, start: int, count: int, size: int, at: int, data_crc: int) -> None:
+        if start + count != at + size:
+            damaged("a node of impossible length", self.block, at)
+        if crc(self.data[start : start + count]) != data_crc:
+            damaged("a node's data have a wrong checksum", self.block, at)
+
+    def dirent(self, at: int, size: int) -> None:
+        node = self._take(DIRENT_NODE, at)
+        parent, version, number, _, name_bytes, _, _, node_crc, name_crc = node[4:]
+        self._sums(at, 32, node_crc)
+        start = at + DIRENT_NODE.size
+        self._stored(start, name_bytes, size, at, name_crc)
+        name = self.data[start : start + name_bytes]
+        self.found.dirents.append(Dirent(self.base + at, parent, version, number, name))
+
+    def inode(self, at: int, size: int) -> None:
+        node = self._take(INODE_NODE, at)
+        number, version, mode, _, _, isize, _, _, _, offset, stored, plain = node[4:16]
+        self._sums(at, 60, node[20])
+        self._stored(at + INODE_NODE.size, stored, size, at, node[19])
+        compressor = node[16]
+        if compressor == NO_COMPRESSION and stored != plain:
+            damaged("a node of impossible length", self.block, at)
+        self.found.pieces[number].append(
+            Data(version, self.base + at, offset, stored, plain, isize, compressor, mode)
+        )
+
+    def xattr(self, at: int, size: int) -> None:
+        node = self._take(XATTR_NODE, at)
+        number, version, _, name_bytes, value_bytes, data_crc, node_crc = node[4:]
+        self._sums(at, 28, node_crc)
+        held = XATTR_NODE.size + name_bytes + 1 + value_bytes
+        if held + 3 & ~3 != size:
+            damaged("a node of impossible length", self.block, at)
+        self._stored(at + XATTR_NODE.size, held - XATTR_NODE.size, held, at, data_crc)
+        self.walk.add(self.base + at + held, size - held, Kind.SLACK, "alignment")
+        self.found.attributes.append(Attribute(self.base + at, number, version, held))
+
+    def xref(self, at: int, size: int) -> None:
+        inode, attribute, version, node_crc = self._take(XREF_NODE, at)[4:]
+        self._sums(at, 24, node_crc)
+        if size != XREF_NODE.size:
+            damaged("a node of impossible length", self.block, at)
+        self.found.references.append(Reference(self.base + at, inode, attribute, version))
+
+    def summary(self, at: int, size: int) -> None:
+        entries, _, _, sum_crc, node_crc = self._take(SUMMARY_NODE, at)[4:]
+        self._sums(at, 24, node_crc)
+        start, end = at + SUMMARY_NODE.size, at + size
+        if crc(self.data[start:end]) != sum_crc:
+            damaged("a summary has a wrong checksum", self.block, at)
+        place, mark = self._take(ENDING, end - 8)
+        self.found.elsewhere += mark == SUMMARY_MARK and place != at
+        if (place, mark) != (at, SUMMARY_MARK):
+            damaged("a summary without its mark", self.block, at)
+        for _ in range(entries):
+            if start + 24 > end:
+                damaged("a summary of more entries than it has room for", self.block, at)
+            (kind,) = self._take(KIND_OF, start)
+            if kind not in SUMMED:
+                damaged("a summary's entry of unknown kind", self.block, start)
+            start += SUMMED[kind] + (self.data[start + 22] if kind == DIRENT else 0)
+        if start > end - 8:
+            damaged("a summary of more entries than it has room for", self.block, at)
+        self.walk.add(self.base + at, start - at, Kind.METADATA, "summaries")
+        self.walk.add(self.base + start, end - 8 - start, Kind.SLACK, "padding of summaries")
+        self.walk.add(self.base + end - 8, 8, Kind.METADATA, "summaries")
+
+
+READ = {
+    DIRENT: Scan.dirent,
+    INODE: Scan.inode,
+    SUMMARY: Scan.summary,
+    XATTR: Scan.xattr,
+    XREF: Scan.xref,
+}

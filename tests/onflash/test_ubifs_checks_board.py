@@ -20,6 +20,7 @@ from nandlab.chip import image as chipimage
 from nandlab.chip.image import ChipImage
 from nandlab.chip.simulated import CHIP_FIFO
 from nandlab.onflash import ubi, ubifs
+from nandlab.onflash.cells import Partition
 from nandlab.plan.medium import MOUNTPOINT
 from nandlab.trial import medium
 
@@ -43,7 +44,7 @@ class Chip:
     def __init__(self, image: bytes) -> None:
         self.image = chipimage.decode(image)
         self.cells = {block.index: bytearray(block.cells) for block in self.image.blocks}
-        self.on = after_partition(self.image)
+        self.on = partition_of(self.image)
         self.volume = ubifs._volume(self.on)
         self.areas = self.volume._areas()
         self.reached = self.volume._reached(self.volume._master(self.areas), self.areas)
@@ -88,9 +89,9 @@ class Chip:
         return chipimage.encode(replace(self.image, blocks=blocks))
 
 
-def after_partition(chip: ChipImage) -> ubifs.Partition:
+def partition_of(chip: ChipImage) -> Partition:
     ecc = PLACE.spec.chip.ecc
-    return ubifs.Partition(chip, PLACE.spec.partition_blocks, ecc.strength, ecc.step)
+    return Partition(chip, PLACE.spec.partition_blocks, ecc.strength, ecc.step)
 
 
 def master_field(at: int, change: int) -> Callable[[Chip], None]:

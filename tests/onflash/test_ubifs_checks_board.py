@@ -77,7 +77,7 @@ class Chip:
         struct.pack_into("<I", node, 4, ubi.crc(bytes(node[8:])))
         self._put(logical, at, node)
 
-    def _put(self, logical: int, at: int, node: bytes) -> None:
+    def _put(self, logical: int, at: int, node: bytes | bytearray) -> None:
         page = self.on.writesize
         whole = page + self.image.geometry.oobsize
         cells = self.cells[self.volume.blocks[logical]]

@@ -118,8 +118,9 @@ def board_file(folder: Path, reach: str) -> Path:
 
 @pytest.mark.long
 @pytest.mark.timeout(1500)
-def test_a_study_runs_over_ssh_and_is_read_as_any_other(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("way", ["ssh", "serial"])
+def test_a_study_runs_and_is_read_as_any_other(
+    way: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """JFFS2 and UBIFS end well; the system's partition is the same before and after."""
     programs = tmp_path / "programs"
@@ -127,8 +128,10 @@ def test_a_study_runs_over_ssh_and_is_read_as_any_other(
     armhf.on_path(programs, TARGET, cache_dir())
     monkeypatch.setenv("PATH", f"{programs}:{os.environ['PATH']}")
     (tmp_path / "study.toml").write_text(STUDY)
-    mine, run = board_file(tmp_path, f'ssh = "{standin.HOST}"'), tmp_path / "run"
+    run = tmp_path / "run"
     with standin.board(tmp_path) as there:
+        reach = f'ssh = "{standin.HOST}"' if way == "ssh" else f'serial = "{there.tty}"'
+        mine = board_file(tmp_path, reach)
         ssh = programs / "ssh"
         ssh.write_text(f'#!/bin/sh\nexec {shutil.which("ssh")} -F {there.config} "$@"\n')
         ssh.chmod(0o755)

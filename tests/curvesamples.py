@@ -12,7 +12,8 @@ from typing import Any
 import samples
 
 from nandlab.base.digest import digest
-from nandlab.results.record import Chip, Counts, Latency, Phase, StepTaken, Trial
+from nandlab.results.measures import Chip, Counts, Latency, Phase, StepTaken
+from nandlab.results.record import Trial
 
 MS = 1_000_000
 COUNTS = (8, 64, 256, 1024)

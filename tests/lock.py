@@ -13,7 +13,7 @@ from nandlab.catalog.board import BoardModel
 from nandlab.catalog.files import load
 from nandlab.catalog.tree import TreeModel
 from nandlab.kit import trees
-from nandlab.results.record import Doubt
+from nandlab.results.measures import Doubt
 
 
 def doubts(found: Iterable[Doubt]) -> list[str]:

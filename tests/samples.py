@@ -15,19 +15,17 @@ from typing import Any
 
 from nandlab.results import format1
 from nandlab.results.folder import RunFolder
-from nandlab.results.record import (
+from nandlab.results.measures import (
     Chip,
     Counts,
     Doubt,
     EraseSpread,
-    Host,
     Latency,
     PerBlock,
-    Run,
     Shares,
     State,
-    Trial,
 )
+from nandlab.results.record import Host, Run, Trial
 from nandlab.results.sealed import opened, sealed
 
 PHASES = ("fill", "creation", "transactions", "deletion")

@@ -20,7 +20,8 @@ from nandlab.analysis.forecast import Forecast
 from nandlab.analysis.limits import Limits
 from nandlab.analysis.views import view
 from nandlab.base import units
-from nandlab.results.record import Counts, Doubt, EraseSpread, State, Trial
+from nandlab.results.measures import Counts, Doubt, EraseSpread, State
+from nandlab.results.record import Trial
 
 S = 1_000_000_000
 MIB = 1 << 20

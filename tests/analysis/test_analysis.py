@@ -17,7 +17,8 @@ from nandlab.analysis.views import view
 from nandlab.analysis.words import of as words_of
 from nandlab.base import units
 from nandlab.base.errors import UsageError
-from nandlab.results.record import Counts, Trial
+from nandlab.results.measures import Counts
+from nandlab.results.record import Trial
 
 VALUES = st.lists(st.floats(min_value=0, max_value=1e15), min_size=1, max_size=12)
 POSITIVE = st.lists(st.floats(min_value=1e-3, max_value=1e12), min_size=1, max_size=8)

@@ -17,7 +17,8 @@ from nandlab.analysis.spread import spread
 from nandlab.catalog.files import load, names
 from nandlab.catalog.paper import PaperModel, Part, Selector
 from nandlab.catalog.workload import WorkloadModel
-from nandlab.results.record import Counts, State, Trial
+from nandlab.results.measures import Counts, State
+from nandlab.results.record import Trial
 
 FRESH = Selector(filesystem="jffs2", state="fresh")
 AGED = Selector(filesystem="jffs2", state="aged")

@@ -12,8 +12,9 @@ from hypothesis import strategies as st
 
 from nandlab.analysis.compare import ABSENT, Difference, compare, differences, gave
 from nandlab.analysis.expected import trial_digest
+from nandlab.results.measures import Usage
 from nandlab.results.published import figures_of
-from nandlab.results.record import Host, Trial, Usage
+from nandlab.results.record import Host, Trial
 
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(max_size=3),

@@ -12,7 +12,8 @@ from nandlab.analysis import advice, asked, doubts, groups
 from nandlab.analysis.limits import Limits
 from nandlab.analysis.ranking import Finding
 from nandlab.analysis.views import view
-from nandlab.results.record import WARNINGS, Doubt, State, Trial
+from nandlab.results.measures import Doubt, State
+from nandlab.results.record import WARNINGS, Trial
 
 MIB = 1 << 20
 RAM = Limits((asked.parse("ram <= 2M"),))

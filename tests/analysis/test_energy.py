@@ -17,7 +17,8 @@ from nandlab.analysis.timeparts import Span
 from nandlab.base.errors import UsageError
 from nandlab.catalog import files as catalog
 from nandlab.catalog.profile import EnergyProfile
-from nandlab.results.record import Counts, Phase, StepTaken, Trial, Usage
+from nandlab.results.measures import Counts, Phase, StepTaken, Usage
+from nandlab.results.record import Trial
 
 PART = samples.CHIP.part
 MS, S = 1_000_000, 1_000_000_000

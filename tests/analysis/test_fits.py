@@ -13,7 +13,8 @@ import samples
 from nandlab.analysis import claims, fits, parts, words
 from nandlab.base.errors import UsageError
 from nandlab.catalog.paper import PaperModel, Part
-from nandlab.results.record import Image, Phase, Trial
+from nandlab.results.measures import Image, Phase
+from nandlab.results.record import Trial
 
 FILES = (62, 124, 248, 496, 992, 1984)
 MS = 1_000_000

@@ -13,7 +13,8 @@ from nandlab.analysis import forecast, groups
 from nandlab.analysis.forecast import Forecast, Score
 from nandlab.analysis.steady import Steadiness
 from nandlab.analysis.views import view
-from nandlab.results.record import PerBlock, Series, Shares, Trial
+from nandlab.results.measures import PerBlock, Series, Shares
+from nandlab.results.record import Trial
 
 TURNS = {"next_block": "chance", "kept": 10, "why": "Made up.", "source": "None."}
 RESERVE = {

@@ -8,7 +8,8 @@ import samples
 
 from nandlab.analysis import figures, words
 from nandlab.base.errors import UsageError
-from nandlab.results.record import Image, Trial
+from nandlab.results.measures import Image
+from nandlab.results.record import Trial
 
 
 def told(name: str, trial: Trial) -> float | None:

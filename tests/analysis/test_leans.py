@@ -14,7 +14,8 @@ from nandlab.analysis.views import view
 from nandlab.catalog.board import BoardModel, Controller
 from nandlab.catalog.chip import ChipModel
 from nandlab.catalog.files import load, names
-from nandlab.results.record import Counts, Doubt, StepTaken, Trial
+from nandlab.results.measures import Counts, Doubt, StepTaken
+from nandlab.results.record import Trial
 
 US = 1_000
 READ = 182_660 - 62_205

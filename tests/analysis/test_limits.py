@@ -15,7 +15,8 @@ from nandlab.analysis import asked, groups, limits
 from nandlab.analysis.groups import Setting
 from nandlab.analysis.limits import Judgement, Limits
 from nandlab.base.errors import UsageError
-from nandlab.results.record import Counts, Latency, Trial
+from nandlab.results.measures import Counts, Latency
+from nandlab.results.record import Trial
 
 MS = 1_000_000
 LOGGER = {

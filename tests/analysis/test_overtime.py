@@ -6,7 +6,8 @@ from __future__ import annotations
 import samples
 
 from nandlab.analysis import overtime
-from nandlab.results.record import Series, Trial
+from nandlab.results.measures import Series
+from nandlab.results.record import Trial
 
 
 def told(begin: int, *samples_: tuple[int, int, int | None], **memory: int) -> Trial:

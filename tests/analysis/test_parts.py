@@ -13,7 +13,8 @@ from nandlab.analysis.figures import find
 from nandlab.analysis.spread import Spread
 from nandlab.base.errors import UsageError
 from nandlab.catalog.paper import Claim, PaperModel, Part, Selector
-from nandlab.results.record import Phase, Trial
+from nandlab.results.measures import Phase
+from nandlab.results.record import Trial
 
 OFF = Selector(filesystem="jffs2", state="fresh", options={"read_ahead": "0"})
 ON = Selector(filesystem="jffs2", state="fresh", options={"read_ahead": "128"})

@@ -11,7 +11,8 @@ import samples
 from nandlab.analysis import advice, groups, power
 from nandlab.analysis.views import view
 from nandlab.results.cuts import Cuts
-from nandlab.results.record import Counts, Trial
+from nandlab.results.measures import Counts
+from nandlab.results.record import Trial
 
 LINE = power.CUTS
 UNCUT = f" What they kept here is {power.NOT_CUT}."

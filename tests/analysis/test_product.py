@@ -17,7 +17,8 @@ from test_limits import LOGGER, OPTIONS, logged
 from nandlab.analysis import advice, groups, shipping
 from nandlab.analysis.limits import Limits, of_study
 from nandlab.analysis.shipping import Shipping
-from nandlab.results.record import Counts, Doubt, EraseSpread, Trial
+from nandlab.results.measures import Counts, Doubt, EraseSpread
+from nandlab.results.record import Trial
 
 MIB = 1 << 20
 CHIP = {"part": samples.CHIP.part}

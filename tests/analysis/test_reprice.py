@@ -21,7 +21,8 @@ from nandlab.catalog.chip import ChipModel
 from nandlab.catalog.files import load
 from nandlab.cli.main import main
 from nandlab.report import repriced
-from nandlab.results.record import Counts, Phase, StepTaken, Trial, Usage
+from nandlab.results.measures import Counts, Phase, StepTaken, Usage
+from nandlab.results.record import Trial
 
 CHIP = load("chips", "apf27", ChipModel)
 COUNTS = Counts(reads=1000, programs=100, erases=10)

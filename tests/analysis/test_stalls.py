@@ -11,7 +11,8 @@ import samples
 from nandlab.analysis import groups
 from nandlab.analysis.ranking import Finding
 from nandlab.analysis.views import view
-from nandlab.results.record import Doubt, Latency, Trial
+from nandlab.results.measures import Doubt, Latency
+from nandlab.results.record import Trial
 
 MS = 1_000_000
 

@@ -17,7 +17,8 @@ from nandlab.analysis.life import Point
 from nandlab.analysis.steady import FEW, RATE_TOLERANCE, Steadiness
 from nandlab.analysis.views import view
 from nandlab.base.paths import TARGET
-from nandlab.results.record import Chip, Counts, PerBlock, Trial
+from nandlab.results.measures import Chip, Counts, PerBlock
+from nandlab.results.record import Trial
 
 CYCLES = 100_000
 ROUND = 64 * 2048

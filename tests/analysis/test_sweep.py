@@ -10,7 +10,8 @@ import samples
 from nandlab import report
 from nandlab.analysis import groups, sweep
 from nandlab.analysis.views import view
-from nandlab.results.record import State, Trial
+from nandlab.results.measures import State
+from nandlab.results.record import Trial
 
 S = 1_000_000_000
 

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nandlab.analysis import wear
-from nandlab.results.record import Wear, WearReading
+from nandlab.results.measures import Wear, WearReading
 
 ERASES = st.lists(st.integers(0, 10_000), min_size=1, max_size=300)
 WORN = ERASES.filter(any)

@@ -78,10 +78,12 @@ def test_a_real_chips_counts_are_those_of_flashmon(
     (tmp_path / "study.toml").write_text(STUDY)
     assert cache_dir().is_dir()
     with reached(tmp_path, monkeypatch, f'kdir = "{armhf.kernel()}"\n') as there:
+        system = there.cells(0)
         known_amounts(there)
         asked = ["run", str(tmp_path / "study.toml"), "--board", str(there.mine), "--out", str(run)]
         ran = CliRunner().invoke(app, [*asked, "--erase", standin.DATA, "--discard"])
         assert ran.exit_code == 0, (ran.output, ran.exception)
+        assert there.cells(0) == system
         assert there.says("ls /tmp; ! grep -q tracers /proc/modules") == ""
     for trial in RunFolder(run).trials():
         assert {d.code for d in trial.warnings} <= {"not_deterministic", "state_missed"}

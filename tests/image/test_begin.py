@@ -15,7 +15,7 @@ from nandlab.plan import study
 from nandlab.plan.start import TreeStart
 from nandlab.plan.trialspec import TrialSpec
 from nandlab.results.folder import RunFolder
-from nandlab.results.record import Image
+from nandlab.results.measures import Image
 from nandlab.trial import one
 from nandlab.trial import run as runner
 

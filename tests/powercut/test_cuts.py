@@ -173,6 +173,15 @@ def test_a_load_that_cannot_be_played_is_told(board: QemuBoard) -> None:
         asyncio.run(campaign.once(gone, BEFORE, board))
 
 
+def test_a_journal_that_is_full_is_told_and_nothing_counts(
+    board: QemuBoard, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("nandlab.powercut.job.JOURNAL_MIB", 1)
+    large = loads.read("large", "load l\ncreate a\nwrite a 0 900000\nsync\n")
+    with pytest.raises(NandlabError, match=r"journal is full after .* give it more MiB"):
+        asyncio.run(campaign.once(Campaign(on(board, "yaffs2"), large, BEFORE), BEFORE, board))
+
+
 def test_jffs2_without_a_node_is_unmountable_after_its_first_write_is_torn(
     board: QemuBoard,
 ) -> None:

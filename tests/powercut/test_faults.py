@@ -19,10 +19,7 @@ from nandlab.powercut import campaign, faults, found, loads, sql
 from nandlab.powercut.campaign import Campaign
 from nandlab.powercut.job import CUT, Points, bad_blocks, chip_module, job
 
-SHORT = faults.of(
-    loads.read(
-        "short",
-        """
+GROW = """
 mkdir A
 create A/x
 load grow
@@ -33,9 +30,9 @@ write A/x 3000 2000
 create A/y
 write A/y 0 5000
 unlink A/y
-""",
-    )
-)
+"""
+TWO = f"{GROW}load small\ncreate A/z\n"
+SHORT = faults.of(loads.read("short", GROW))
 
 
 def tried(board: QemuBoard, name: str, *kinds: str, **more: Any) -> dict[str, Any]:
@@ -116,7 +113,11 @@ def test_reads_since_the_erase_make_bits_wrong_up_to_what_the_ecc_corrects_and_p
     board: QemuBoard,
 ) -> None:
     """The more reads, the more wrong bits: what can be mounted was read less."""
-    told = tried(board, "ubifs", "disturb", every=4)
+    points = Points(variants=("disturb",), every=4)
+    both = loads.read("two", TWO)
+    one = Campaign(on(board, "ubifs"), faults.of(both), points)
+    told, after = asyncio.run(campaign.once(one, points, board))
+    assert after["operations"] > 0  # the next load finds a chip that nobody read
     letters = told["outcomes"]["disturb"].replace(" ", "")
     assert letters.startswith("..")
     assert letters.strip(".") == "M" * letters.count("M") != ""

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from pathlib import Path
 from typing import Any, cast
@@ -186,8 +187,6 @@ FEW = loads.read("few", "load a\ncreate x\nload b: c\ncreate x\nload d\ncreate x
 
 
 def test_a_dead_kernel_is_a_finding_and_the_rest_goes_on(monkeypatch: pytest.MonkeyPatch) -> None:
-    import asyncio
-
     board = Dying((1, 7))
 
     class Record:
@@ -214,6 +213,33 @@ def test_a_dead_kernel_is_a_finding_and_the_rest_goes_on(monkeypatch: pytest.Mon
         *((0, 2, 0, None), (0, 0, 0, None), (1, 1, 0, 6)),
         *((1, 1, 8, None), (2, 2, 0, None)),
     ]
+
+
+def test_a_campaign_that_is_killed_in_a_piece_goes_on_with_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What is done stays; the piece that was under way is done anew, whatever it left."""
+    begun: list[int] = []
+    dies = [True]
+
+    async def once(one: Any, points: Points, board: Any) -> list[dict[str, Any]]:
+        begun.append(points.first)
+        if dies[0] and len(begun) == 3:
+            (tmp_path / "00002.part").write_text('{"loads": [{"lo')
+            raise KeyboardInterrupt
+        return [told("a", ".", " ")]
+
+    monkeypatch.setattr(campaign, "once", once)
+    monkeypatch.setattr(campaign, "head_of", lambda one, board: {**HEAD, "pieces": 4})
+    one = campaign.Campaign(cast(Any, None), FEW, Points(last_load=0))
+    with pytest.raises(KeyboardInterrupt):
+        asyncio.run(campaign.run(one, cast(Any, None), tmp_path, 1, lambda *told: None))
+    assert (found.read(tmp_path).done, found.read(tmp_path).whole) == (2, False)
+    dies[0] = False
+    ready: list[int] = []
+    asyncio.run(campaign.run(one, cast(Any, None), tmp_path, 1, lambda *t: ready.append(t[0])))
+    assert begun == [0, 1, 2, 2, 3]
+    assert (ready, found.read(tmp_path).whole) == ([3, 4], True)
 
 
 def test_a_board_that_is_lost_before_a_cut_is_an_error() -> None:

@@ -15,7 +15,8 @@ from nandlab.catalog.files import load, names
 from nandlab.catalog.paper import Drawn, PaperModel
 from nandlab.catalog.workload import WorkloadModel
 from nandlab.report.beside import Beside, beside
-from nandlab.results.record import Phase, Trial
+from nandlab.results.measures import Phase
+from nandlab.results.record import Trial
 
 MS = 1_000_000
 CHIP = samples.CHIP.model_copy(update={"part": "apf27"})

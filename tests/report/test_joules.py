@@ -12,7 +12,8 @@ from nandlab.analysis import energy, groups
 from nandlab.analysis.energy import CONSUMERS
 from nandlab.report import joules
 from nandlab.report.charts import png
-from nandlab.results.record import Counts, Phase, Trial, Usage
+from nandlab.results.measures import Counts, Phase, Usage
+from nandlab.results.record import Trial
 
 MS = 1_000_000
 CHIP = {

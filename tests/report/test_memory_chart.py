@@ -8,7 +8,8 @@ import samples
 from nandlab.analysis import groups
 from nandlab.analysis.groups import Setting
 from nandlab.report import memorycurves, readings
-from nandlab.results.record import Series, Trial
+from nandlab.results.measures import Series
+from nandlab.results.record import Trial
 
 MIB = 1 << 20
 S = 1_000_000_000

@@ -3,16 +3,20 @@
 
 from __future__ import annotations
 
+import json
 import re
 from pathlib import Path
 
 import pytest
 import samples
+from fitting import fits
 from typer.testing import CliRunner
 
+from nandlab.base.errors import UsageError
 from nandlab.cli.main import app
 from nandlab.results.folder import RunFolder
-from nandlab.results.record import Doubt, Trial
+from nandlab.results.measures import Doubt
+from nandlab.results.record import Trial
 
 BOARD = {"board": "ssh mine", "name": "mine", "kind": "remote", "agent": "0" * 64}
 NOT_THERE = re.compile(
@@ -88,3 +92,31 @@ def test_such_a_run_is_held_against_nothing_to_the_nanosecond(folder: RunFolder)
         done = CliRunner().invoke(app, [*map(str, words)])
         assert done.exit_code != 0
         assert "on a board of the user's own" in str(done.exception), done.exception
+
+
+def test_a_run_beside_one_on_a_virtual_board_is_told_by_ratios(
+    folder: RunFolder, tmp_path: Path
+) -> None:
+    of = [samples.trial(fs, seed=s, options={}) for fs in ("jffs2", "ubifs") for s in (1, 2)]
+    virtual = samples.folder(tmp_path / "virtual", of)
+    told = CliRunner().invoke(
+        app, ["compare", str(virtual.path), str(folder.path), "--format", "json"]
+    )
+    assert told.exit_code == 0, told.exception
+    fits("compare-own", told.stdout)
+    rows = {(r["configuration"], r["figure"]): r for r in json.loads(told.stdout)}
+    one = next(r for (_, name), r in rows.items() if name == "phase.transactions")
+    assert one["ratio"] == pytest.approx(one["simulated"] / one["real"])
+    assert one["ratio_min"] <= one["ratio"] <= one["ratio_max"] and one["in_range"]
+    assert not [name for _, name in rows if "erases" in name]  # the real one counted nothing
+    text = said("compare", folder.path, virtual.path)
+    assert "figure real simulated ratio range of ratio in range" in text
+
+
+def test_runs_without_a_configuration_in_common_are_refused(
+    folder: RunFolder, tmp_path: Path
+) -> None:
+    other = samples.folder(tmp_path / "virtual", [samples.trial("yaffs2")])
+    done = CliRunner().invoke(app, ["compare", str(folder.path), str(other.path)])
+    assert isinstance(done.exception, UsageError)
+    assert "no configuration ended well in both runs" in str(done.exception)

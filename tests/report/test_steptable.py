@@ -16,7 +16,8 @@ from nandlab.catalog.words import OperationWords, PhaseWords
 from nandlab.catalog.workload import WorkloadModel
 from nandlab.report import html, latency, specs, steptable
 from nandlab.report import terminal as show
-from nandlab.results.record import Counts, Latency, Phase, Trial
+from nandlab.results.measures import Counts, Latency, Phase
+from nandlab.results.record import Trial
 
 NAME = "fs-benchmarking-2012-s2"
 MS = 1_000_000

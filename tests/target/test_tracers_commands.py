@@ -161,6 +161,7 @@ def test_each_page_and_block_of_raw_flash_is_seen(board: QemuBoard) -> None:
         Step("read", f"{dd} if=/dev/mtd0 of=/dev/null bs=512 count=11"),
         Step("hits", f"{dd} if=/dev/mtd0 of=/dev/null bs=64 count=8 skip=160"),
         Step("spare", "nanddump -q -n -o -l 1536 /dev/mtd0 > /dev/null"),
+        Step("dump", f"nanddump -q --bb=dumpbad -s {4 * size} -l {23 * 512} /dev/mtd0 > /dev/null"),
         Step("totals", read("status")),
         Step("log", read("flashmon")),
         Step("chip", "cat /sys/kernel/debug/simnand/counters"),
@@ -182,6 +183,9 @@ def test_each_page_and_block_of_raw_flash_is_seen(board: QemuBoard) -> None:
     assert said["flashmon.programs"] == "13"
     data = [int(r[2]) for r in log if r[1] == "R" and r[3] == "dd"]
     assert data == [*range(11), 20]
+    dumped = [int(r[2]) for r in log if r[1] == "R" and r[3] == "nanddump"]
+    # with -o a page's data and its spare bytes are read apart
+    assert dumped == [0, 0, 1, 1, 2, 2, *(4 * chip.pages_per_block() + n for n in range(23))]
     hits = [int(r[2]) for r in log if r[1] == "H" and r[3] == "dd"]
     assert hits == [20] * 7
     mine = {key: int(said[f"flashmon.{key}"]) for key in TOTALS}

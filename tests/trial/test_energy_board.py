@@ -15,7 +15,7 @@ from nandlab.catalog.chip import ChipModel
 from nandlab.chip import simulated
 from nandlab.measure.cpu import IDLE, NS_PER_US, READ
 from nandlab.measure.instrument import numbers
-from nandlab.results.record import Usage
+from nandlab.results.measures import Usage
 
 pytestmark = pytest.mark.board
 

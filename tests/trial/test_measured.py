@@ -18,7 +18,8 @@ from nandlab.board.fake import Answer
 from nandlab.plan import study
 from nandlab.plan.study import Study
 from nandlab.plan.trialspec import TrialSpec
-from nandlab.results.record import Latency, Trial
+from nandlab.results.measures import Latency
+from nandlab.results.record import Trial
 from nandlab.trial import one
 
 COUNTS = {"reads": 1, "programs": 2, "erases": 3}

@@ -15,7 +15,8 @@ from nandlab.catalog.files import validate
 from nandlab.plan import study
 from nandlab.plan.study import Study
 from nandlab.plan.trialspec import MemorySeries, TrialSpec
-from nandlab.results.record import Series, Trial
+from nandlab.results.measures import Series
+from nandlab.results.record import Trial
 from nandlab.trial import one
 from nandlab.trial.steps import job
 

@@ -14,7 +14,8 @@ from nandlab.board.qemu import QemuBoard
 from nandlab.chip import simulated
 from nandlab.plan import study
 from nandlab.plan.trialspec import TrialSpec
-from nandlab.results.record import Counts, Phase, Trial
+from nandlab.results.measures import Counts, Phase
+from nandlab.results.record import Trial
 from nandlab.trial import one, steps
 
 pytestmark = pytest.mark.board

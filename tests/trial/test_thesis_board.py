@@ -16,7 +16,8 @@ from native import native
 from nandlab.board.qemu import QemuBoard
 from nandlab.plan import study
 from nandlab.plan.trialspec import TrialSpec
-from nandlab.results.record import Phase, Trial
+from nandlab.results.measures import Phase
+from nandlab.results.record import Trial
 from nandlab.trial import one
 
 pytestmark = pytest.mark.board

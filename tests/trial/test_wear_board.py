@@ -15,7 +15,8 @@ from nandlab.chip import simulated
 from nandlab.measure.wear import WEAR, kept
 from nandlab.plan import study
 from nandlab.plan.trialspec import TrialSpec
-from nandlab.results.record import Trial, Wear
+from nandlab.results.measures import Wear
+from nandlab.results.record import Trial
 from nandlab.trial import one
 from nandlab.trial.steps import job
 

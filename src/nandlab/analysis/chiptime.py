@@ -12,7 +12,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from nandlab.analysis import totals
-from nandlab.results.record import Counts, Trial
+from nandlab.results.measures import Counts
+from nandlab.results.record import Trial
 
 
 @dataclass(frozen=True)

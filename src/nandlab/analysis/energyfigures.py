@@ -25,7 +25,8 @@ from nandlab.analysis.words import Words
 from nandlab.base.errors import UsageError
 from nandlab.catalog.chip import MIB
 from nandlab.catalog.profile import EnergyProfile
-from nandlab.results.record import Phase, Trial
+from nandlab.results.measures import Phase
+from nandlab.results.record import Trial
 
 Read = Callable[[Trial], float | None]
 TITLES = {"total": "energy", "chip": "energy: chip"} | {

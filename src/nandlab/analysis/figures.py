@@ -45,7 +45,8 @@ from nandlab.analysis.words import PERCENTILES, Words
 from nandlab.base.errors import UsageError
 from nandlab.base.units import QUANTITIES, Quantity
 from nandlab.catalog.words import WorkloadWords
-from nandlab.results.record import EraseSpread, Trial
+from nandlab.results.measures import EraseSpread
+from nandlab.results.record import Trial
 
 Read = Callable[[Trial], float | None]
 CHIP_OPERATIONS = {"reads": "page reads", "programs": "page programs", "erases": "block erases"}

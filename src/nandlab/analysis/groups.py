@@ -16,7 +16,8 @@ from nandlab.analysis import words
 from nandlab.analysis.figures import Figure, find
 from nandlab.analysis.spread import Spread, spread, unended
 from nandlab.analysis.words import Words
-from nandlab.results.record import Chip, State, Trial
+from nandlab.results.measures import Chip, State
+from nandlab.results.record import Trial
 
 LONGEST = 48
 """Letters of a parameter in a title."""

@@ -24,7 +24,8 @@ from nandlab.analysis.spread import Spread, spread
 from nandlab.base import units
 from nandlab.base.units import QUANTITIES
 from nandlab.catalog.board import Controller
-from nandlab.results.record import Counts, Trial
+from nandlab.results.measures import Counts
+from nandlab.results.record import Trial
 
 TOPIC = "What the model flatters"
 LITTLE = 1.01

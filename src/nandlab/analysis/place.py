@@ -23,7 +23,8 @@ from nandlab.analysis import totals, words
 from nandlab.analysis.figures import CHIP_OPERATIONS
 from nandlab.analysis.words import PERCENTILES
 from nandlab.base.units import QUANTITIES, Quantity
-from nandlab.results.record import Phase, Trial
+from nandlab.results.measures import Phase
+from nandlab.results.record import Trial
 
 Scalar = bool | int | float | str
 OF_PHASES = ("at.", "point.", "phase")

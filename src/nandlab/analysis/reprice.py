@@ -25,7 +25,8 @@ from nandlab.base.errors import UsageError
 from nandlab.catalog.chip import ChipModel, Geometry, Timing
 from nandlab.catalog.files import load
 from nandlab.catalog.filesystem import FilesystemModel, Repriced
-from nandlab.results.record import Counts, StepTaken, Trial, Usage
+from nandlab.results.measures import Counts, StepTaken, Usage
+from nandlab.results.record import Trial
 
 ALIKE = tuple(name for name in Geometry.model_fields if name != "bus_bits")
 """Of the geometry, what must be the same: else the file system would write other pages."""

@@ -17,7 +17,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from nandlab.analysis import words
-from nandlab.results.record import Counts, Phase, Trial, Usage
+from nandlab.results.measures import Counts, Phase, Usage
+from nandlab.results.record import Trial
 
 LOAD = "workload"
 """The step of a load that is one command; each step of a list is named after its phase."""

@@ -9,7 +9,8 @@ from __future__ import annotations
 import statistics
 
 from nandlab.analysis import wear, words
-from nandlab.results.record import EraseSpread, Trial
+from nandlab.results.measures import EraseSpread
+from nandlab.results.record import Trial
 
 
 def total_ns(trial: Trial, phase: str) -> int | None:

@@ -11,7 +11,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import accumulate, chain, repeat
 
-from nandlab.results.record import EraseSpread, Trial, Wear, WearReading
+from nandlab.results.measures import EraseSpread, Wear, WearReading
+from nandlab.results.record import Trial
 
 
 @dataclass(frozen=True)

@@ -18,7 +18,7 @@ from nandlab.base.digest import file_digest
 from nandlab.base.errors import NandlabError, UsageError
 from nandlab.base.paths import TARGET
 from nandlab.catalog.board import BoardModel
-from nandlab.catalog.filesystem import MTD_UTILS
+from nandlab.catalog.imagetools import MTD_UTILS
 from nandlab.kit.kit import image_tools_of, tools_of
 from nandlab.kit.root import Root
 

@@ -20,6 +20,7 @@ from pydantic import Field, SerializerFunctionWrapHandler, model_serializer, mod
 
 from nandlab.base.errors import UsageError
 from nandlab.base.nearest import nearest
+from nandlab.catalog.imagetools import IMAGE_WORDS, ImageTools
 from nandlab.catalog.noun import Noun, Strict
 from nandlab.catalog.option import ChipBound, ChipNeed, Figure, Option, Value
 
@@ -71,68 +72,6 @@ CAUSES: tuple[str, ...] = get_args(Cause)
 """What a file system does by itself, or for a call before vfsmon sees the call. funcmon times it;
 it is the cause of the flash operations inside."""
 Symbol = Annotated[str, Field(pattern=r"^[A-Za-z_][A-Za-z0-9_.:]*$", max_length=63)]
-
-
-MTD_UTILS = "mtd-utils"
-IMAGE_WORDS = ("tree", "work", "out", "out_bytes")
-"""Words of an image's commands: the tree's folder, one for the tools' files, their output."""
-
-
-Loss = Literal["root", "folder_times"]
-"""root: owner, permissions and time of the top folder."""
-
-
-class ImageTools(Strict):
-    """How an image is made by tools of the host; without ``make`` the board writes the files."""
-
-    package: str = Field(
-        default=MTD_UTILS, description="Debian package of the tool that writes the files"
-    )
-    prepare: str = Field(
-        default="", description="board command that runs on an erased chip before those of probe"
-    )
-    probe: dict[str, str] = Field(
-        default={}, description="words for make: for each the board command that prints it"
-    )
-    files: dict[str, str] = Field(
-        default={}, description="files that the tools read in {work}: templates, by name"
-    )
-    make: list[str] = Field(
-        default=[], description="commands of the host that make {out} of the folder {tree}"
-    )
-    also: dict[str, list[str]] = Field(
-        default={},
-        description="further commands after make, by the option: where its value says what its "
-        "name stands for in them",
-    )
-    flash: str = Field(
-        default="", description="board command that puts {out}, its input, on an erased /dev/mtd"
-    )
-    too_large: list[str] = Field(
-        default=[], description="patterns of what a tool says when the tree does not fit"
-    )
-    loses: dict[Loss, str] = Field(
-        default={}, description="what an image loses beside what differs says, in a sentence"
-    )
-
-    @model_serializer(mode="wrap")
-    def _without_what_is_usual(self, dump: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        """A file that has neither is written as before it could: entries keep their hashes."""
-        told: dict[str, Any] = dump(self)
-        usual = {"package": MTD_UTILS, "also": {}}
-        return {k: v for k, v in told.items() if k not in usual or v != usual[k]}
-
-    def commands(self, words: Mapping[str, str]) -> list[str]:
-        """The commands that make the image, filled in; words: what their templates name."""
-        also = [line for option, lines in self.also.items() if words[option] for line in lines]
-        return [line.format(**words) for line in (*self.make, *also)]
-
-    @model_validator(mode="after")
-    def _what_is_made_is_flashed(self) -> ImageTools:
-        if bool(self.make) != bool(self.flash):
-            raise ValueError("make and flash belong together")
-        return self
-
 
 Keeps = Literal["synced", "nothing"]
 """What is there after a power cut; synced: what sync or fsync has returned from."""

@@ -15,10 +15,11 @@ from nandlab.cli.words import named
 
 if TYPE_CHECKING:
     from nandlab.board.saved import Told
+    from nandlab.catalog.chip import ChipModel
 
 board_app = typer.Typer(
     no_args_is_help=True,
-    help="The virtual board by itself, and the packages that it is made of.",
+    help="The virtual boards and their packages; and a board of your own (docs/boards.md).",
 )
 
 
@@ -220,6 +221,48 @@ def restore(
     told = asyncio.run(restoring())
     _tell(told)
     print(f"{told.sha256}  {dump}: the partition has it, bit by bit")
+
+
+@board_app.command()
+def calibrate(
+    file: OwnArgument,
+    erase: EraseOption = None,
+    discard: DiscardOption = False,
+    output: Annotated[
+        Path, typer.Option("--output", "-o", metavar="FOLDER", help="the catalog to write into")
+    ] = Path("catalog"),
+) -> None:
+    """Measure your own board, and write a chip and a virtual board that are like it.
+
+    Reads, programs and erases of the raw partition are timed, a loop, checksums and copies beside
+    them. Both files go into ./catalog, where studies find them, and each figure says where it is
+    from. A study on them repeats to the nanosecond; `nandlab compare` has it beside the run on your
+    own board. The partition is erased.
+    """
+    import asyncio
+
+    from nandlab.board import calibrate as calibrating
+    from nandlab.board import yours
+    from nandlab.board.flash import refuse_another_chip
+    from nandlab.cli.ownrun import part_of
+
+    async def measuring() -> tuple[ChipModel, calibrating.Measured]:
+        async with yours.held(file, erase) as there:
+            part = part_of(there)
+            calibrating.places(part, there.model.name, output)
+            async with yours.ready(there, discard=discard) as (board, told):
+                refuse_another_chip(part, told, there.mtd)
+                await there.erased()
+                name, number = there.model.name, there.mtd.number
+                return part, await calibrating.measure(
+                    board, name, told.machine, told.kernel, number
+                )
+
+    part, of = asyncio.run(measuring())
+    for name, value in of.told.items():
+        print(f"{name} {value}", file=sys.stderr)
+    for path in calibrating.written(part, of, output):
+        print(path)
 
 
 def _tell(told: Told) -> None:

@@ -5,11 +5,14 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from nandlab.cli.words import FormatOption
+
+if TYPE_CHECKING:
+    from nandlab.results.folder import RunFolder
 
 
 def compare(
@@ -23,6 +26,8 @@ def compare(
     range" tells whether these touch. A figure is in it if a single trial differs in the last digit.
     Below it, text lists every value that differs, to the nanosecond; the other formats have the
     table alone. The exit status is 1 if anything differs.
+    If one run is of a board of your own and the other is not, no two times are the same. The table
+    then has every figure that both have: real, simulated, ratio, and the exit status is 0.
     """
     from nandlab.analysis.compare import compare as differences
     from nandlab.analysis.compare import taken
@@ -31,6 +36,10 @@ def compare(
     from nandlab.results.folder import RunFolder
 
     folders = RunFolder(run_a), RunFolder(run_b)
+    own = [folder.head().own_board for folder in folders]
+    if own[0] != own[1]:
+        _tell_likeness(*(folders if own[0] else folders[::-1]), form)
+        return
     found = differences(*folders)
     held = of_runs(*folders)
     if not held:
@@ -45,3 +54,17 @@ def compare(
     if found:
         raise typer.Exit(1)
     print("no difference", file=sys.stderr)
+
+
+def _tell_likeness(real: RunFolder, simulated: RunFolder, form: str) -> None:
+    """Tells how like a run on a board of the user's own one on a virtual board is."""
+    from nandlab.analysis.likeness import both
+    from nandlab.base.errors import UsageError
+    from nandlab.report import likeness
+
+    if not (found := both(list(real.trials()), list(simulated.trials()))):
+        raise UsageError(
+            "no configuration ended well in both runs: the chip's name and the partition must be "
+            "the same (nandlab board calibrate makes a chip for both)"
+        )
+    print(likeness.told(found, form), end="")

@@ -68,6 +68,25 @@ class MovedRecord(Strict):
     trials: int
 
 
+class LikeRecord(Strict):
+    """A figure of a board of one's own and of a virtual one: medians and ranges."""
+
+    setting: str
+    configuration: str
+    figure: str
+    unit: str
+    real: Number
+    real_min: Number
+    real_max: Number
+    simulated: Number
+    simulated_min: Number
+    simulated_max: Number
+    ratio: Number | None = Field(description="of the medians, simulated over real; null: real is 0")
+    ratio_min: Number | None = Field(description="the least that both ranges allow")
+    ratio_max: Number | None
+    in_range: bool = Field(description="whether both ranges touch")
+
+
 class Subject(Strict):
     """A file system with its options, judged."""
 

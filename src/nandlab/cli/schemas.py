@@ -52,6 +52,9 @@ SCHEMAS = {
     "show": Told("nandlab show --json", outputs.SHOWN),
     "show-figures": Told("nandlab show --figure NAME --format json", list[outputs.FigureRecord]),
     "compare": Told("nandlab compare and check --format json", list[outputs.MovedRecord]),
+    "compare-own": Told(
+        "nandlab compare --format json of a run on a board of one's own", list[outputs.LikeRecord]
+    ),
     "advice": Told(
         "nandlab advise --json",
         list[outputs.Shipped | outputs.Advised | outputs.OnBattery],

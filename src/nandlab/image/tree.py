@@ -23,7 +23,8 @@ from pathlib import Path, PurePosixPath
 
 from nandlab.base.digest import digest
 from nandlab.base.errors import NandlabError, UsageError
-from nandlab.catalog.filesystem import Difference, FilesystemModel, Loss
+from nandlab.catalog.filesystem import Difference, FilesystemModel
+from nandlab.catalog.imagetools import Loss
 
 TOLD = 5
 """An error message lists this many cases and counts the rest."""

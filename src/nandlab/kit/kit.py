@@ -14,7 +14,7 @@ from nandlab.base.paths import CATALOG, INSTALLED, cache_dir
 from nandlab.catalog.arch import HOST
 from nandlab.catalog.board import BoardModel
 from nandlab.catalog.files import PROJECT, place
-from nandlab.catalog.filesystem import MTD_UTILS
+from nandlab.catalog.imagetools import MTD_UTILS
 from nandlab.kit import lock as locks
 from nandlab.kit import packages
 from nandlab.kit.apt import NotToBeHad, Suite

@@ -15,7 +15,7 @@ from typing import Literal
 from nandlab.base.errors import NandlabError
 from nandlab.board.job import JobRecord, Step, printable
 from nandlab.plan.trialspec import TrialSpec
-from nandlab.results.record import Doubt, Phase, Series
+from nandlab.results.measures import Doubt, Phase, Series
 
 Moment = Literal["loaded", "formatted", "mounted", "ready", "worked", "unmounted"]
 """The chip is loaded; the file system is made; it is mounted and at rest; the flash is filled and

@@ -17,7 +17,7 @@ from nandlab.measure.instrument import (
     numbers,
 )
 from nandlab.plan.trialspec import MemorySeries, TrialSpec
-from nandlab.results.record import Doubt, Series
+from nandlab.results.measures import Doubt, Series
 
 USAGE, FUNCTIONS, SERIES = (
     f"/sys/kernel/debug/fsram/{name}" for name in ("usage", "functions", "series")

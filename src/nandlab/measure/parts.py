@@ -23,7 +23,7 @@ from nandlab.measure import tracing
 from nandlab.measure.instrument import Instrument, Moment, NotKnown, Unreadable
 from nandlab.plan.medium import MOUNTPOINT
 from nandlab.plan.trialspec import TrialSpec
-from nandlab.results.record import Doubt, Phase
+from nandlab.results.measures import Doubt, Phase
 from nandlab.traced.setup import FOLDER, room, start_lines
 
 if TYPE_CHECKING:

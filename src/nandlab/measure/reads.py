@@ -23,7 +23,7 @@ from nandlab.onflash.cells import Partition
 from nandlab.onflash.every import salvage
 from nandlab.plan.medium import MOUNTPOINT
 from nandlab.plan.trialspec import TrialSpec
-from nandlab.results.record import Doubt
+from nandlab.results.measures import Doubt
 from nandlab.traced.setup import FOLDER, room, start_lines
 
 if TYPE_CHECKING:

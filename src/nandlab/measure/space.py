@@ -18,7 +18,7 @@ from nandlab.onflash.cells import Partition
 from nandlab.onflash.every import DECODERS, decode
 from nandlab.onflash.layout import Layout
 from nandlab.plan.trialspec import TrialSpec
-from nandlab.results.record import Doubt
+from nandlab.results.measures import Doubt
 
 NAME = "space"
 NO_LETTER = re.compile(r"[^a-z0-9]+")

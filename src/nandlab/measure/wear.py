@@ -18,7 +18,7 @@ from nandlab.board.job import JobRecord, Step, StepRecord, printable
 from nandlab.chip import simulated
 from nandlab.measure.instrument import Instrument, Moment, Unreadable
 from nandlab.plan.trialspec import TrialSpec
-from nandlab.results.record import Wear, WearReading
+from nandlab.results.measures import Wear, WearReading
 
 NAME = "wear"
 MOMENTS: tuple[Moment, ...] = ("loaded", "formatted", "mounted", "ready", "worked", "unmounted")

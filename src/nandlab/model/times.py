@@ -23,7 +23,7 @@ from nandlab.catalog.files import read_toml, validate
 from nandlab.catalog.noun import Strict
 from nandlab.model.reads import PAGE, Call, FirstOpen
 from nandlab.onflash.layout import HOLE, Piece
-from nandlab.results.record import Counts
+from nandlab.results.measures import Counts
 
 SOURCE = CATALOG / "read-model.toml"
 

@@ -19,7 +19,8 @@ from nandlab.report.charts import Chart, Spec
 from nandlab.report.layout import NARROW, WIDE, Data
 from nandlab.report.looks import Look
 from nandlab.report.specs import Drawn
-from nandlab.results.record import Trial, Wear
+from nandlab.results.measures import Wear
+from nandlab.results.record import Trial
 
 AXIS_ROOM = 70
 """Px left of the panel for the axis and its title."""

@@ -20,7 +20,8 @@ from nandlab.base.errors import UsageError
 from nandlab.base.files import write_whole
 from nandlab.catalog.mistakes import mistakes
 from nandlab.catalog.noun import Strict
-from nandlab.results.record import Count, Counts, EraseSpread, Latency, Phase, Run, Trial
+from nandlab.results.measures import Count, Counts, EraseSpread, Latency, Phase
+from nandlab.results.record import Run, Trial
 
 KIND: Literal["nandlab figures"] = "nandlab figures"
 FORMAT: Literal[1] = 1

@@ -11,7 +11,7 @@ from nandlab.catalog.step import Run, StepWords
 from nandlab.catalog.steptitles import by_filetree
 from nandlab.measure.instrument import Unreadable
 from nandlab.plan.trialspec import TrialSpec
-from nandlab.results.record import Counts, Phase
+from nandlab.results.measures import Counts, Phase
 from nandlab.trial.filesteps import SYNC_AFTER, caches
 from nandlab.trial.measured import Measured
 

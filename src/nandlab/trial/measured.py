@@ -14,15 +14,7 @@ from pydantic_core import from_json, to_json
 
 from nandlab.catalog.mistakes import mistakes
 from nandlab.measure.instrument import Unreadable
-from nandlab.results.record import (
-    Count,
-    EraseSpread,
-    Latency,
-    PerBlock,
-    Phase,
-    Series,
-    Shares,
-)
+from nandlab.results.measures import Count, EraseSpread, Latency, PerBlock, Phase, Series, Shares
 
 T = TypeVar("T")
 MISTAKES_TOLD = 3

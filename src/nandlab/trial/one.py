@@ -14,7 +14,8 @@ from nandlab.kit.needs import Brought
 from nandlab.plan.start import TreeStart
 from nandlab.plan.trialspec import TrialSpec
 from nandlab.results import record as results
-from nandlab.results.record import Chip, Doubt, Host, State
+from nandlab.results.measures import Chip, Doubt, Image, State
+from nandlab.results.record import Host
 from nandlab.trial import steps
 from nandlab.trial.outcome import outcome
 
@@ -132,11 +133,11 @@ def _common(spec: TrialSpec, study: str, todo: Job) -> dict[str, Any]:
     }
 
 
-def _image(spec: TrialSpec) -> results.Image | None:
+def _image(spec: TrialSpec) -> Image | None:
     """What the chip held when the trial began."""
     tree = spec.image.sha256 if isinstance(spec.image, TreeStart) else None
     start = spec.image.made if isinstance(spec.image, TreeStart) else spec.image
     if start is None:
         return None
     takes = start.takes.model_dump() if start.takes else {}
-    return results.Image(name=start.name, sha256=start.sha256, tree=tree, **takes)
+    return Image(name=start.name, sha256=start.sha256, tree=tree, **takes)

@@ -16,16 +16,7 @@ from nandlab.measure.every import wanted
 from nandlab.measure.instrument import NotKnown, Unreadable
 from nandlab.measure.wear import kept as wear_kept
 from nandlab.plan.trialspec import TrialSpec
-from nandlab.results.record import (
-    Artefact,
-    Counts,
-    Doubt,
-    Phase,
-    Shares,
-    State,
-    StepTaken,
-    Usage,
-)
+from nandlab.results.measures import Artefact, Counts, Doubt, Phase, Shares, State, StepTaken, Usage
 from nandlab.trial import liststeps, measured
 from nandlab.trial.measured import Measured
 from nandlab.trial.steps import of_fill, rests, state_fills

@@ -1,0 +1,213 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""A chip's and a board's file of the catalog from what a user's own board was measured to take.
+
+With them a study runs on a virtual board that is like the one on the desk, and repeats to the
+nanosecond there. What is measured is what programs see at the MTD device; the parts of a latency
+are worked out from it: a page and its spare area alone differ by what moving the page takes.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, TypeVar
+
+from nandlab.base.errors import NandlabError, UsageError
+from nandlab.board.job import Job, Step
+from nandlab.board.remote import RemoteBoard
+from nandlab.catalog.board import BoardModel, Controller
+from nandlab.catalog.chip import ChipModel
+from nandlab.catalog.files import load, validate
+from nandlab.catalog.noun import Noun
+
+PROBE = "probe"
+PROBE_S = 1800
+LOOP_INSTRUCTIONS = 4
+"""Of a turn of flashprobe's loop."""
+LIKE = {"arm": "apf27-arm"}
+"""The virtual board that a machine is like, by how ``uname -m`` begins; else OTHERS."""
+OTHERS = "apf27"
+RAM_MIN_MIB, RAM_MAX_MIB = 96, 1024
+SHIFT_MAX = 10
+M = TypeVar("M", ChipModel, BoardModel)
+
+
+@dataclass(frozen=True)
+class Measured:
+    """What flashprobe told of a board."""
+
+    board: str
+    machine: str
+    kernel: str
+    ram_mib: int
+    told: Mapping[str, int]
+    day: str
+
+    @property
+    def source(self) -> str:
+        """Where a figure is from, in words."""
+        return f"Measured on {self.board}, {self.kernel}, on {self.day}, by flashprobe"
+
+
+async def measure(board: RemoteBoard, name: str, machine: str, kernel: str, mtd: int) -> Measured:
+    """Measures a board by its erased partition; NandlabError where the probe fails."""
+    steps = (
+        Step(PROBE, f"flashprobe --device /dev/mtd{mtd}", PROBE_S),
+        Step("ram", "grep MemTotal: /proc/meminfo"),
+    )
+    record = await board.run(Job(steps))
+    if failed := record.failed():
+        raise NandlabError(f"{name}: {failed.failure()}: {failed.stderr.strip()}")
+    told = {k: v for k, v in json.loads(record[PROBE].stdout).items() if isinstance(v, int)}
+    ram_mib = int(record["ram"].stdout.split()[1]) // 1024
+    day = datetime.now(UTC).date().isoformat()
+    return Measured(name, machine, kernel, ram_mib, told, day)
+
+
+def chip(part: ChipModel, of: Measured) -> ChipModel:
+    """The part with the latencies that were measured."""
+    g, told = part.geometry, of.told
+    page = g.writesize + g.oobsize
+    moved_ns = (told["read_ns"] - told["spare_read_ns"]) / g.writesize
+    # a driver that reads the whole page for its spare area does not tell what moving it takes
+    known = moved_ns >= 1
+    whole = told["read_ns"] // page
+    cycle = round(moved_ns) if known else min(part.timing.t_rc_ns, whole)
+    how = f"{of.source}: a page's read less its spare area's, by byte: bus, driver and ECC."
+    if not known:
+        how = (
+            f"Of {part.name}, at most a page's read by byte: a spare area took as long as it, "
+            "so what moving takes is not told apart."
+        )
+    reads = f"{of.source}: a page's read ({told['read_ns']} ns) less what moving it takes."
+    writes = f"{of.source}: a page's program ({told['program_ns']} ns) less what moving it takes."
+    timing = {
+        "t_r_ns": max(0, told["read_ns"] - page * cycle),
+        "t_prog_ns": max(0, told["program_ns"] - page * cycle),
+        "t_bers_ns": told["erase_ns"],
+        "t_rc_ns": cycle,
+        "t_wc_ns": cycle,
+    }
+    left = "Left out: the longest that was measured is told, not the most that it can take: "
+    sources = {
+        "t_r_ns": reads,
+        "t_prog_ns": writes,
+        "t_bers_ns": f"{of.source}: the erase of a written block, median.",
+        "t_rc_ns": how,
+        "t_wc_ns": "Assumed: equal to t_rc_ns.",
+        "t_r_max_ns": f"{left}{told['read_max_ns']} ns with the bus.",
+        "t_prog_max_ns": f"{left}{told['program_max_ns']} ns with the bus.",
+        "t_bers_max_ns": f"{left}{told['erase_max_ns']} ns.",
+    }
+    return _changed(
+        part,
+        name=_chip_name(part, of.board),
+        summary=f"{part.name} as it was measured on the board {of.board}, {of.day}.",
+        timing=timing,
+        sources={**part.sources, **{f"timing.{k}": v for k, v in sources.items()}},
+    )
+
+
+def instruction_ns(of: Measured) -> float:
+    """What an instruction takes, by the loop."""
+    return of.told["loop_ps"] / 1000 / LOOP_INSTRUCTIONS
+
+
+def board(part: ChipModel, of: Measured) -> BoardModel:
+    """A virtual board that is like the one that was measured."""
+    like = load("boards", _like(of.machine), BoardModel)
+    ns = instruction_ns(of)
+    shift = min(SHIFT_MAX, max(0, round(math.log2(ns)))) if ns > 0 else 0
+    told, t = of.told, part.timing
+    figures = {
+        "read_ns": told["read_ns"],
+        "program_ns": told["program_ns"],
+        "t_r_ns": min(t.t_r_ns, told["read_ns"]),
+        "t_prog_ns": min(t.t_prog_ns, told["program_ns"]),
+        "page_bytes": part.geometry.writesize + part.geometry.oobsize,
+    }
+    sources = {
+        "read_ns": f"{of.source}: median of pages.",
+        "program_ns": f"{of.source}: median of pages.",
+        "t_r_ns": f"Of {part.name}; at most what was measured in all.",
+        "t_prog_ns": f"Of {part.name}; at most what was measured in all.",
+        "page_bytes": f"Of {part.name}.",
+    }
+    controller = Controller(measured=of.board, sources=sources, **figures)
+    return _changed(
+        like,
+        name=_board_name(of.board),
+        summary=f"{like.name} with the pace and the RAM of {of.board}: {_pace(of, ns)}",
+        ram_mib=min(RAM_MAX_MIB, max(RAM_MIN_MIB, of.ram_mib)),
+        icount_shift=shift,
+        controller=controller.model_dump(),
+        power=None,
+    )
+
+
+def _pace(of: Measured, ns: float) -> str:
+    sums, copies = (of.told[f"{what}_bytes_per_s"] / 1e6 for what in ("checksum", "copy"))
+    rates = f"checksums of {sums:.3g} MB/s, copies of {copies:.3g} MB/s"
+    return f"measured on {of.day}: {ns:.2g} ns an instruction of a loop, {rates}"
+
+
+def _like(machine: str) -> str:
+    return next((name for begins, name in LIKE.items() if machine.startswith(begins)), OTHERS)
+
+
+def _changed(model: M, **change: object) -> M:
+    told = {**model.model_dump(), **change}
+    return validate(told, type(model), str(change["name"]))
+
+
+def places(part: ChipModel, name: str, catalog: Path) -> list[Path]:
+    """Where the chip's and the board's file go; UsageError if one is there already."""
+    found = [
+        catalog / "chips" / f"{_chip_name(part, name)}.toml",
+        catalog / "boards" / f"{_board_name(name)}.toml",
+    ]
+    if there := next((path for path in found if path.exists()), None):
+        raise UsageError(f"{there} is there already: remove it, or name another catalog by -o")
+    return found
+
+
+def written(part: ChipModel, of: Measured, catalog: Path) -> list[Path]:
+    """Writes both files into a catalog; where they are."""
+    found = places(part, of.board, catalog)
+    for path, noun in zip(found, (chip(part, of), board(part, of)), strict=True):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(toml(noun))
+    return found
+
+
+def _chip_name(part: ChipModel, name: str) -> str:
+    return f"{part.name}-{name}"
+
+
+def _board_name(name: str) -> str:
+    return f"{name}-model"
+
+
+def toml(model: Noun) -> str:
+    """A catalog file of a noun."""
+    told = model.model_dump(exclude_none=True, exclude_defaults=True)
+    return "".join(_table(told, ""))
+
+
+def _table(values: Mapping[str, Any], path: str) -> list[str]:
+    """A table's own values, then the tables in it."""
+    plain = {k: v for k, v in values.items() if not isinstance(v, dict)}
+    lines = [f"\n[{path}]\n"] if path and plain else []
+    lines += [f"{_key(k)} = {json.dumps(v, ensure_ascii=False)}\n" for k, v in plain.items()]
+    for key, value in values.items():
+        if isinstance(value, dict):
+            lines += _table(value, f"{path}.{_key(key)}" if path else _key(key))
+    return lines
+
+
+def _key(key: str) -> str:
+    return key if key.isidentifier() else json.dumps(key)

@@ -1,0 +1,261 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""What a trial's record is made of: its chip, its phases and steps, and what each of them cost.
+
+Nothing here knows any workload. Times are in ns of the board's clock unless the key says
+otherwise; missing is null or absent, never 0.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+    SerializerFunctionWrapHandler,
+    model_serializer,
+    model_validator,
+)
+
+Count = Annotated[int, Field(ge=0, lt=1 << 63)]
+"""A count, or a time in ns."""
+
+
+class Part(BaseModel):
+    """Of a record: whole, and never changed."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
+
+
+class Doubt(Part):
+    """A doubt about a trial: a code of record.WARNINGS and what was seen."""
+
+    code: str
+    text: str
+
+
+class Counts(Part):
+    """Operations of the chip: page reads, page programs, block erases."""
+
+    reads: Count
+    programs: Count
+    erases: Count
+
+
+class EraseSpread(Part):
+    """Erases per block of the partition over the timed phases."""
+
+    mean: float
+    stddev: float
+    min: Count
+    max: Count
+
+
+class PerBlock(Part):
+    """Operations per block of the partition over the timed phases; index is the block."""
+
+    reads: list[Count]
+    programs: list[Count]
+    erases: list[Count]
+
+
+class Latency(Part):
+    """Latency of one kind of operation: exact nearest-rank percentiles, in ns."""
+
+    count: Count
+    min: Count
+    median: Count
+    p95: Count
+    p99: Count
+    p99_9: Count
+    max: Count
+
+
+class Shares(Part):
+    """Shares of the partition's pages, 0..1, that the chip counted as programmed."""
+
+    before: float | None = Field(default=None, description="already programmed before the fill")
+    valid: float | None = Field(default=None, description="programmed by the data that stays")
+    invalid: float | None = Field(
+        default=None, description="programmed by data since removed, and not erased yet"
+    )
+    programmed: float | None = Field(
+        default=None, description="all that are programmed when the timed phases begin"
+    )
+
+
+class State(Part):
+    """Flash state before the timed phases: what was asked, and what the chip then held."""
+
+    name: str
+    valid: float
+    invalid: float
+    mix: float
+    of: Literal["chip", "free"] = Field(
+        default="chip", description="what the shares asked for are of"
+    )
+    obtained: Shares | None = None
+
+
+class Chip(Part):
+    """The chip of a trial: catalog part, and the partition the file system gets."""
+
+    part: str
+    partition_mib: float
+    pages_per_block: int
+    blocks: int = Field(description="blocks of the partition")
+    writesize: int
+    latency: Literal["typical", "maximum"] = Field(
+        default="typical", description="which of the data sheet's array times"
+    )
+    faults: dict[str, int] = Field(
+        default_factory=dict, description="simnand's fault parameters, as a study's chips name them"
+    )
+
+
+class Image(Part):
+    """A chip image that a trial began from: it was flashed and mounted, never formatted."""
+
+    name: str = Field(description="as the study names it")
+    sha256: str = Field(description="of its cells and its sidecar")
+    tree: str | None = Field(
+        default=None,
+        description="digest of the root file system that it was made of for the run; null: it was "
+        "given",
+    )
+    pages: Count | None = Field(
+        default=None,
+        description="that hold data, UBI's headers among them; null, as the two below: the result "
+        "is older than this field",
+    )
+    own_header_pages: Count | None = Field(
+        default=None, description="pages with UBI's headers and nothing else"
+    )
+    bytes: Count | None = Field(
+        default=None, description="of the pages without UBI's headers, no spare areas"
+    )
+
+    @model_serializer(mode="wrap")
+    def _without_what_is_not_there(self, dump: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        """An older result is written as it was."""
+        told: dict[str, Any] = dump(self)
+        return {k: v for k, v in told.items() if v is not None}
+
+
+class Usage(Part):
+    """Where the time of a phase or a step went, and what passed the chip's bus; null: not known."""
+
+    idle_ns: Count | None = Field(default=None, description="the processor idled, by cpuidle")
+    busy_ns: Count | None = Field(default=None, description="the chip worked")
+    warped_ns: Count | None = Field(
+        default=None,
+        description="of busy_ns, what was added to the clock: the processor neither ran nor idled",
+    )
+    bytes_read: Count | None = Field(
+        default=None, description="over the chip's bus, spare bytes included"
+    )
+    bytes_written: Count | None = Field(default=None, description="the same, to the chip")
+    register_hits: Count | None = Field(
+        default=None, description="reads that the chip's page register answered, without tR"
+    )
+
+
+class Phase(Part):
+    """A part of a workload, by the workload's own name."""
+
+    name: str
+    ns: Count | None = Field(default=None, description="without its sync; null: it was not run")
+    sync_ns: Count | None = Field(default=None, description="the sync that ends it; null: none")
+    operations: dict[str, Count] = Field(default={}, description="made in it, by kind")
+    bytes: dict[str, Count] = Field(
+        default={}, description="read, written in it; empty: the workload reports totals only"
+    )
+    chip: Counts | None = Field(default=None, description="its sync included; null: not counted")
+    chip_sync: Counts | None = Field(default=None, description="the sync's part of them")
+    usage: Usage | None = Field(default=None, description="null: the workload does not tell it")
+    at: dict[str, int | float | str] = Field(
+        default={}, description="what sets it apart from like phases, such as count, size, pattern"
+    )
+
+
+class StepTaken(Part):
+    """A step of the trial's job."""
+
+    name: str
+    ns: Count = Field(description="of the board's clock")
+    chip: Counts | None = Field(default=None, description="null: not counted")
+    blocks_erased: Count | None = Field(
+        default=None,
+        description="blocks of the partition that are good and erased at its end; null: there is "
+        "no chip, or the result is older than this field",
+    )
+    register_hits: Count | None = Field(
+        default=None,
+        description="reads that the chip's page register answered, without tR; no part of chip's "
+        "reads; null: not counted, or the result is older than this field",
+    )
+    usage: Usage | None = Field(
+        default=None,
+        description="what the chip counted of the step, idle_ns not known; null: not counted, or "
+        "the result is older than this field",
+    )
+    command: str | None = Field(
+        default=None,
+        description="what the board was given; null: the result is older than this field",
+    )
+
+
+class Series(Part):
+    """A figure over the time of the trial."""
+
+    name: str
+    unit: str = Field(description="as nandlab.base.units has quantities: bytes, count, ...")
+    t_ns: list[Count] = Field(description="the board's clock, ascending")
+    values: list[int | float] = Field(description="one for each time")
+
+    @model_validator(mode="after")
+    def _is_whole(self) -> Series:
+        if len(self.t_ns) != len(self.values):
+            raise ValueError(f"{len(self.t_ns)} times and {len(self.values)} values")
+        return self
+
+
+class Artefact(Part):
+    """A file that the trial left: kept once per content in the run's folder ``artefacts``."""
+
+    name: str = Field(description="in the trial")
+    kind: str = Field(description="chip image, trace, dump, ...")
+    sha256: str
+    bytes: Count
+
+
+class WearReading(Part):
+    """Erases of each good block of the partition since the reading before."""
+
+    after: str = Field(description="the step, or the moment of the trial, that had just ended")
+    t_ns: Count = Field(description="the board's clock")
+    runs: list[Count] = Field(
+        description="runs of blocks that are alike: how many blocks, erases of each, how many, ..."
+    )
+
+
+class Wear(Part):
+    """Erases per block over a trial, by the instrument of that name."""
+
+    blocks: Count = Field(description="good blocks of the partition")
+    bad: list[Count] = Field(description="factory-bad blocks, by number; no reading has them")
+    before: Count = Field(
+        description="how many readings lie before the load's first step: the chip's loading, "
+        "formatting, first mount and coming to rest; for a state also its fill"
+    )
+    readings: list[WearReading] = Field(description="in the order of the trial")
+
+    @model_validator(mode="after")
+    def _is_whole(self) -> Wear:
+        if not 0 < self.before <= len(self.readings):
+            raise ValueError(f"{len(self.readings)} readings, {self.before} before the load")
+        for r in self.readings:
+            if len(r.runs) % 2 or sum(r.runs[::2]) != self.blocks:
+                raise ValueError(f"reading after {r.after}: not of {self.blocks} blocks")
+        return self

@@ -14,9 +14,12 @@ RELEASE := bookworm trixie
 COMMANDS := make demo && make test
 # what `make fresh-wheel` tries
 TRY := quickstart own
+# what `make test-arm` runs; the rest was not tried there
+ON_ARM := tests/board $(addprefix tests/target/test_,tracers_known.py tracers_commands.py \
+	tracers_others.py fsram.py simnand.py)
 C_SOURCES := $(shell find target tests docs/examples -name '*.[ch]')
 
-.PHONY: help setup build demo study wheel test test-long test-search test-kernels lint clean
+.PHONY: help setup build demo study wheel test test-long test-search test-kernels test-arm lint clean
 .PHONY: fresh fresh-container fresh-wheel
 .PHONY: packages packages-build packages-test
 
@@ -54,6 +57,9 @@ test-kernels: packages-test $(VENV)/dev ## run the board's tests on Linux 5.10 a
 		echo "on $$board"; \
 		NANDLAB_TEST_BOARD=$$board $(PYTEST) -m 'board and not long' || exit 1; \
 	done
+
+test-arm: packages-test $(VENV)/dev ## run the tests of boards, tracers and the simulated chip on the ARM board
+	@NANDLAB_TEST_BOARD=apf27-arm $(PYTEST) -m 'board and not long' $(ON_ARM)
 
 fresh: ## run make demo and make test in bare Debians, as root (RELEASE=trixie; KEEP=1 keeps them)
 	@for release in $(RELEASE); do setup/fresh $$release '$(COMMANDS)' || exit; done

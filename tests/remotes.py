@@ -43,6 +43,9 @@ def remotely(on: Transport, folder: Path) -> Iterator[RemoteBoard]:
     assert not (folder / "on board").exists()
 
 
+PROMPT = b"board# "
+
+
 @contextmanager
 def lossy_line(folder: Path, lost: float, seed: int) -> Iterator[Path]:
     """The host's end of a serial line with a shell at the other; a share of the bytes is lost.
@@ -57,8 +60,11 @@ def lossy_line(folder: Path, lost: float, seed: int) -> Iterator[Path]:
         stdout=far_tty,
         stderr=far_tty,
         cwd=folder,
-        env={**os.environ, "PS1": "board# "},
+        env={**os.environ, "PS1": PROMPT.decode()},
     )
+    said = b""
+    while PROMPT not in said:  # an interrupt that comes sooner would end it
+        said += os.read(far, 4096)
     stop = threading.Event()
     pump = threading.Thread(target=_pump, args=(host, far, lost, seed, stop))
     pump.start()

@@ -99,15 +99,15 @@ mount -t tmpfs tmpfs /tmp; mount -t debugfs debugfs /sys/kernel/debug
 ip link set lo up; ip addr add 10.0.2.15/24 dev eth0; ip link set eth0 up
 dropbearkey -t ed25519 -f /etc/key | grep '^ssh-ed25519'
 dropbear -E -s -r /etc/key -p 22
-export PATH=/sbin:/bin:/usr/sbin:/usr/bin PS1='board# ' HOME=/
-echo the board is up
+export PATH=/sbin:/bin:/usr/sbin:/usr/bin PS1='%s' HOME=/
 exec setsid sh -c 'exec sh -i </dev/ttyAMA0 >/dev/ttyAMA0 2>&1'
 """
 HOST = "standin"
+PROMPT = "board# "
 BOOT_S = 120
 APPLETS = """
 sh mount umount insmod cat chmod mkdir rm rmdir mv ls echo seq sleep setsid stty dmesg uname sync
-md5sum sha256sum base64 fold head tail tr wc mkfifo readlink ip grep modprobe sort dd rmmod
+md5sum sha256sum base64 fold gunzip head tail tr wc mkfifo readlink ip grep modprobe sort dd rmmod
 """
 
 
@@ -156,7 +156,7 @@ def initramfs(system: Root, server: Root, key: str) -> bytes:
         cpio.file(f"modules/{path.name}", path.read_bytes())
         words = f" {CHIP} {LAYOUT}" if path.stem == "nandsim" else ""
         loads.append(f"insmod /modules/{path.name}{words}")
-    cpio.file("init", (INIT % "\n".join(loads)).encode(), 0o755)
+    cpio.file("init", (INIT % ("\n".join(loads), PROMPT)).encode(), 0o755)
     return cpio.bytes()
 
 
@@ -245,7 +245,7 @@ def _booted(folder: Path, process: subprocess.Popen[bytes]) -> Path:
             with contextlib.suppress(BlockingIOError):
                 os.read(tty, 1 << 16)
         console = folder / "console"
-        if told and console.exists() and b"the board is up" in console.read_bytes():
+        if told and console.exists() and PROMPT.encode() in console.read_bytes():
             os.close(tty)
             return Path(told[1])
         time.sleep(0.1)

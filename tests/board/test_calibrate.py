@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from nandlab.base.errors import UsageError
 from nandlab.board import calibrate
 from nandlab.board.calibrate import Measured
 from nandlab.catalog.board import BoardModel
@@ -62,6 +63,12 @@ def test_a_driver_that_reads_whole_pages_tells_no_cycle(part: ChipModel) -> None
     assert made.timing.t_rc_ns == part.timing.t_rc_ns
     assert made.timing.t_r_ns == TOLD["read_ns"] - PAGE * part.timing.t_rc_ns
     assert made.sources["timing.t_rc_ns"].startswith("Of S34ML01G1")
+
+
+def test_files_that_are_there_are_not_written_over(part: ChipModel, project: Path) -> None:
+    calibrate.written(part, measured(), project)
+    with pytest.raises(UsageError, match=r"S34ML01G1-mine.toml is there already"):
+        calibrate.written(part, measured(), project)
 
 
 def test_a_bus_is_no_slower_than_what_was_measured_in_all(part: ChipModel) -> None:

@@ -12,15 +12,18 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from native import preload
 from remotes import agent, lossy_line, program
 
 from nandlab.base.errors import NandlabError
 from nandlab.board import reach
-from nandlab.board.job import BoardLost, Job, Step
+from nandlab.board.job import BoardLost, Job, Setup, Step
 from nandlab.board.reach import Shell, local, put
 from nandlab.board.remote import RemoteBoard
 from nandlab.board.serialline import SerialLine
 
+TESTS = Path(__file__).parents[1]
+SECOND = 1_000_000_000
 LONG = f"98765.{os.getpid()}"
 """Seconds of sleep that tell this process's from others."""
 
@@ -126,6 +129,24 @@ def test_a_board_that_was_lost_is_given_all_anew(here: RemoteBoard) -> None:
         asyncio.run(here.run(Job((Step("it", gone),))))
     record = asyncio.run(here.run(Job((Step("next", "echo on"),))))
     assert record["next"].stdout == "on\n"
+
+
+def test_a_job_waits_for_the_very_moments_that_are_asked_for(
+    here: RemoteBoard, tmp_path: Path
+) -> None:
+    """How late it then begins is up to the board; never before."""
+    log, shim = tmp_path / "moments", preload(TESTS / "c/moments.c")
+    here.environment = {"LD_PRELOAD": str(shim), "MOMENTS": str(log)}
+    job = Job(
+        (Step("before", "true"), Step("after", "true")),
+        start_offset_ns=345_000_000,
+        setup=Setup(1, frozenset(), 1000, 123_000_000),
+    )
+    record = asyncio.run(here.run(job))
+    first, then = map(int, log.read_text().split())
+    assert (first % SECOND, then % SECOND) == (345_000_000, 123_000_000)
+    assert record["before"].start_ns >= first and record["after"].start_ns >= then
+    assert then - record["before"].end_ns > SECOND
 
 
 @pytest.fixture

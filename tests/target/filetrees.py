@@ -145,3 +145,22 @@ def digest(entries: list[tuple[str, int | None]], content: Callable[[str], bytes
         record = f"d {path}" if size is None else f"f {size} {summed(content(path)):016x} {path}"
         found.update(record.encode() + b"\0")
     return found.hexdigest()
+
+
+TREES = [
+    {"depth": 3, "dirs": "norm(3,1)", "files": "norm(4,1)", "size": "norm(1024,64)"},
+    {"depth": 4, "dirs": "uniform(0,3)", "files": "uniform(2,9)", "size": "uniform(0,3)"},
+    {"depth": 3, "dirs": "2", "files": "5", "size": "lognormal(900,2.5)"},
+    {"depth": 2, "dirs": "pow2(1,4)", "files": "pow2(8,8)", "size": "pow2(2,131072)"},
+    {"depth": 2, "dirs": "9", "files": "4", "size": "table(0:7,70000:1,12:19,65536:13)"},
+    {"depth": 3, "dirs": "norm(0.3,0.9)", "files": "lognormal(0.7,1)", "size": "norm(2.5,3.25)"},
+]
+
+
+def there(top: Path) -> dict[str, int | None]:
+    """Paths below the top with their sizes, folders without; the top's is empty."""
+    found: dict[str, int | None] = {"": None}
+    for path in top.rglob("*"):
+        size = None if path.is_dir() else path.stat().st_size
+        found[str(path.relative_to(top))] = size
+    return found

@@ -16,12 +16,13 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, TypeVar
 
-from nandlab.base.errors import NandlabError
+from nandlab.base.errors import NandlabError, UsageError
 from nandlab.board.job import Job, Step
 from nandlab.board.remote import RemoteBoard
 from nandlab.catalog.board import BoardModel, Controller
 from nandlab.catalog.chip import ChipModel
 from nandlab.catalog.files import load, validate
+from nandlab.catalog.noun import Noun
 
 PROBE = "probe"
 PROBE_S = 1800
@@ -104,7 +105,7 @@ def chip(part: ChipModel, of: Measured) -> ChipModel:
     }
     return _changed(
         part,
-        name=f"{part.name}-{of.board}",
+        name=_chip_name(part, of.board),
         summary=f"{part.name} as it was measured on the board {of.board}, {of.day}.",
         timing=timing,
         sources={**part.sources, **{f"timing.{k}": v for k, v in sources.items()}},
@@ -139,7 +140,7 @@ def board(part: ChipModel, of: Measured) -> BoardModel:
     controller = Controller(measured=of.board, sources=sources, **figures)
     return _changed(
         like,
-        name=f"{of.board}-model",
+        name=_board_name(of.board),
         summary=f"{like.name} with the pace and the RAM of {of.board}: {_pace(of, ns)}",
         ram_mib=min(RAM_MAX_MIB, max(RAM_MIN_MIB, of.ram_mib)),
         icount_shift=shift,
@@ -163,19 +164,35 @@ def _changed(model: M, **change: object) -> M:
     return validate(told, type(model), str(change["name"]))
 
 
-def written(part: ChipModel, of: Measured, catalog: Path) -> list[Path]:
-    """Writes both files into a catalog; where they are."""
-    made: dict[str, ChipModel | BoardModel] = {"chips": chip(part, of), "boards": board(part, of)}
-    found = []
-    for kind, noun in made.items():
-        path = catalog / kind / f"{noun.name}.toml"
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(toml(noun))
-        found.append(path)
+def places(part: ChipModel, name: str, catalog: Path) -> list[Path]:
+    """Where the chip's and the board's file go; UsageError if one is there already."""
+    found = [
+        catalog / "chips" / f"{_chip_name(part, name)}.toml",
+        catalog / "boards" / f"{_board_name(name)}.toml",
+    ]
+    if there := next((path for path in found if path.exists()), None):
+        raise UsageError(f"{there} is there already: remove it, or name another catalog by -o")
     return found
 
 
-def toml(model: ChipModel | BoardModel) -> str:
+def written(part: ChipModel, of: Measured, catalog: Path) -> list[Path]:
+    """Writes both files into a catalog; where they are."""
+    found = places(part, of.board, catalog)
+    for path, noun in zip(found, (chip(part, of), board(part, of)), strict=True):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(toml(noun))
+    return found
+
+
+def _chip_name(part: ChipModel, name: str) -> str:
+    return f"{part.name}-{name}"
+
+
+def _board_name(name: str) -> str:
+    return f"{name}-model"
+
+
+def toml(model: Noun) -> str:
     """A catalog file of a noun."""
     told = model.model_dump(exclude_none=True, exclude_defaults=True)
     return "".join(_table(told, ""))

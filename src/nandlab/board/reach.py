@@ -30,6 +30,8 @@ ALIVE = b"\x06"
 LEAVE_S, KILLED_S = 2.0, 0.5
 """How long the program may take to end when the host has gone, and when it is killed."""
 CHUNK = 1 << 16
+DIGEST = "sha256sum < {0} 2>/dev/null || md5sum < {0}"
+"""Prints the digest of a file."""
 
 
 @dataclass(frozen=True)
@@ -66,19 +68,34 @@ class Transport(Protocol):
 
 
 async def put(on: Transport, path: str, content: bytes, mode: str = "644") -> None:
-    """Writes a file on the board and reads its digest back; NandlabError if it is another."""
-    at = shlex.quote(path)
-    new = shlex.quote(f"{path}.new")
-    wrote = await on.call(f"cat > {new}", content)
-    told = await on.call(f"sha256sum < {new} 2>/dev/null || md5sum < {new}")
-    digest = told.text.partition(" ")[0]
-    kinds = (hashlib.sha256(content), hashlib.md5(content))
-    if wrote.rc or digest not in {kind.hexdigest() for kind in kinds}:
-        why = wrote.text or told.text or "nothing"
-        raise NandlabError(f"{on.where}: {path} did not arrive whole: the board says {why[:200]}")
-    done = await on.call(f"chmod {mode} {new} && mv {new} {at}")
-    if done.rc:
-        raise NandlabError(f"{on.where}: {path}: {done.text}")
+    """Writes a file on the board and reads its digest back; NandlabError if it is another.
+
+    The board compares it too, before the file has its name.
+    """
+    at, new = shlex.quote(path), shlex.quote(f"{path}.new")
+    right = digests(content)
+    done = await on.call(
+        f"cat > {new} && told=$({DIGEST.format(new)}) && echo $told && "
+        f"case $told in {'*|'.join(right)}*) chmod {mode} {new} && mv {new} {at};; esac",
+        content,
+    )
+    if done.rc or done.text.partition(" ")[0] not in right:
+        why = done.text[:200] or "nothing"
+        raise NandlabError(f"{on.where}: {path} did not arrive whole: the board says {why}")
+
+
+def digests(content: bytes) -> tuple[str, ...]:
+    """What a board may say of a file of this content, as :func:`there` asks it."""
+    return hashlib.sha256(content).hexdigest(), hashlib.md5(content).hexdigest()
+
+
+async def there(on: Transport, folder: str, names: Sequence[str]) -> dict[str, str]:
+    """The digests of those of a folder's files that are there, by name."""
+    files = " ".join(map(shlex.quote, names))
+    told = f"[ -f $f ] && echo $f $({DIGEST.format('$f')})"
+    reply = await on.call(f"cd {shlex.quote(folder)} && for f in {files}; do {told}; done")
+    rows = [line.split() for line in reply.text.split("\n")]
+    return {row[0]: row[1] for row in rows if len(row) > 1}
 
 
 @dataclass
@@ -96,8 +113,8 @@ class Shell:
         script = f"( {command}\n) 2>&1; printf '\\n%s=%d\\n' {mark} $?"
         process = await self._start(script)
         try:
-            async with asyncio.timeout(limit_s):
-                out, err = await process.communicate(given)
+            async with asyncio.timeout(limit_s) as limit:
+                out, err = await _exchanged(process, given, lambda: _restart(limit, limit_s))
         except TimeoutError:
             raise self._lost(f"no answer within {limit_s:g} s") from None
         finally:
@@ -163,6 +180,38 @@ class Shell:
 
     def _lost(self, why: str) -> BoardLost:
         return BoardLost(f"{self.where}: {why}", [])
+
+
+async def _exchanged(
+    process: asyncio.subprocess.Process, given: bytes, moved: Callable[[], None]
+) -> tuple[bytes, bytes]:
+    """Gives a program its input: both its outputs. ``moved`` is called whenever bytes move."""
+    assert process.stdin and process.stdout and process.stderr
+
+    async def give(to: asyncio.StreamWriter) -> None:
+        with contextlib.suppress(ConnectionError):
+            for at in range(0, len(given), CHUNK):
+                to.write(given[at : at + CHUNK])
+                await to.drain()
+                moved()
+        to.close()
+
+    async def take(of: asyncio.StreamReader) -> bytes:
+        said = b""
+        while more := await of.read(CHUNK):
+            said += more
+            moved()
+        return said
+
+    out, err, _ = await asyncio.gather(
+        take(process.stdout), take(process.stderr), give(process.stdin)
+    )
+    return out, err
+
+
+def _restart(limit: asyncio.Timeout, limit_s: float) -> None:
+    """Has a limit begin anew."""
+    limit.reschedule(asyncio.get_running_loop().time() + limit_s)
 
 
 async def _tell(process: asyncio.subprocess.Process) -> None:

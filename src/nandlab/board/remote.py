@@ -13,11 +13,11 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from nandlab.base.digest import bytes_digest, file_digest
+from nandlab.base.digest import file_digest
 from nandlab.base.errors import NandlabError
 from nandlab.board import programs
 from nandlab.board.job import BoardLost, ChannelReader, Job, JobRecord, Step
-from nandlab.board.reach import Transport, put
+from nandlab.board.reach import Transport, digests, put, there
 from nandlab.kit.needs import Brought
 
 FOLDER = "/tmp/nandlab"
@@ -70,7 +70,8 @@ class RemoteBoard:
     deterministic: bool = False
     moved: tuple[str, ...] = ()
     _there: dict[str, str] = field(default_factory=dict)
-    """The digests of our files on the board, by their paths."""
+    """The digests of our files on the board, by their paths; those that were asked for or brought
+    since it was lost."""
     _is_lost: bool = False
 
     @property
@@ -100,7 +101,7 @@ class RemoteBoard:
             reader = await self._ran(_waiting(job, self.folder), on_step or (lambda step: None))
         except BoardLost:
             self._is_lost = True
-            self._there.clear()  # the board may boot, and our folder is in its RAM
+            self._there.clear()  # it may boot, and our folder is in its RAM
             raise
         steps = tuple(step for step in reader.steps if step.step != AWAIT)
         return JobRecord(steps, available=reader.available)
@@ -141,13 +142,16 @@ class RemoteBoard:
         kept = {"agent": self.agent}
         kept |= {f"bin/{name}": path for name, path in self.programs(job).items()}
         kept |= {f"modules/{path.name}": path for path in self.modules}
+        if unknown := kept.keys() - self._there.keys():
+            self._there |= await there(self.on, self.folder, sorted(unknown))
         for name, path in kept.items():
             await self._put_once(name, path.read_bytes())
         for name, content in {**job.files, **job.texts()}.items():
             await put(self.on, f"{self.folder}/job/{name}", content, "755")
 
     async def _put_once(self, name: str, content: bytes) -> None:
-        digest = bytes_digest(content)
-        if self._there.get(name) != digest:
+        """Brings a file, unless it is there."""
+        right = digests(content)
+        if self._there.get(name) not in right:
             await put(self.on, f"{self.folder}/{name}", content, "755")
-            self._there[name] = digest
+            self._there[name] = right[0]

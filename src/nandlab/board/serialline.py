@@ -16,13 +16,12 @@ from __future__ import annotations
 
 import asyncio
 import base64
+import contextlib
+import gzip
 import hashlib
-import os
 import re
 import secrets
-import termios
 import time
-import tty
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -30,63 +29,93 @@ from pathlib import Path
 from nandlab.base.errors import UsageError
 from nandlab.board.job import BoardLost
 from nandlab.board.reach import ALIVE, QUIET_S, TELL_S, Reply
+from nandlab.board.serialdevice import SerialDevice
 
 LOOP = r"""
-s(){ h=$(printf %s "$1"|md5sum);h=${h%"${h#????????}"};}
+s(){ h=$(md5sum<<E
+$1
+E
+);h=${h%"${h#????????}"};}
 e(){ s "$1";echo "@$h $1";}
-w(){ m=;[ "$n" = "$l" ]&&return
-c=0;j=0;while [ $j -lt $i ]&&[ $c -lt 12 ];do
-[ -f p.$n.$((10000+j)) ]||{ m=$m,$j;c=$((c+1));};j=$((j+1));done
-[ "$m" ]&&return
-cat p.$n.*|base64 -d>q;rm -f p.*
+a(){ while [ $j -lt $1 ]&&[ $c -lt 12 ];do m=$m,$((j-10000));j=$((j+1));c=$((c+1));done;}
+k(){ v=;c=0;j=10000;md5sum p.$n.*>z 2>/dev/null
+while read -r h f;do x=${f##*.};y=${f%.*};y=${y##*.}
+case $h in "$x"*)a $y;j=$((y+1));;*)v="$v $f";;esac;done<z
+a $((10000+i));[ "$v" ]&&rm -f $v;}
+x(){ k;[ "$m" ]&&return
+cat p.$n.*>z;rm -f p.*;h=$(md5sum<z);case $h in "$1"*);;*)m=,0;return;;esac
+base64 -d<z>q
 { IFS= read -r z;(eval "$z");}<q>o 2>&1
-x=$?;l=$n;{ base64<o|tr -d '\n'|fold -w ${d%/*};echo;}>b;t=$(wc -l<b);}
+x=$?;l=$n;u=;}
+f(){ u=$1;t=0;y=;[ -s o ]||return
+{ base64<o|tr -d '\n'|fold -w $1;echo;}>b;t=$(wc -l<b);[ $((t)) = 1 ]&&read -r y<b;}
+w(){ m=;[ "$n" = "$l" ]||x $2;[ "$m$u" = $1 ]||[ "$m" ]||f $1;}
 g(){ set -- $d;j=$1;tail -n +$((j+1)) b|head -n $2|while read -r y
-do case $i in all|*,$j,*)e "d $n $j $y";;esac;j=$((j+1));done;e "z $n $3";}
+do case $i in all|*,$j,*)echo "d $n $3 $j $y">g.$((10000+j));;esac;j=$((j+1));done
+md5sum g.* 2>/dev/null|while read -r h f;do read -r y<$f;echo "@${h%"${h#????????}"} $y";done
+rm -f g.*;e "z $n $3";}
 l=-
 while read -r k n i c d;do
-s "$k $n $i $d";[ "$h" = "$c" ]||continue
 case $k in
-p)printf '%s\n' "$d">p.$n.$i;;
-r)w;d=${d#*/};if [ "$m" ];then e "m $n $d $m";else e "r $n $d $x $((t))";fi;;
+p)case $n$i$c in *[!0-9a-f]*);;*)case $i.$c in
+1[0-9][0-9][0-9][0-9].????????)printf '%s\n' "$d">p.$n.$i.$c;;esac;;esac;;
+r|g|q)s "$k $n $i $d";[ "$h" = "$c" ]||continue
+case $k in
+r)w $d;d=${d##* };if [ "$m" ];then e "m $n $d $m";else e "r $n $d $x $((t)) $y";fi;;
 g)g;;
 q)break;;
-esac;done
+esac;;esac;done
 """
 """What the board's shell runs. Lines come as KIND NUMBER WORD SUM DATA: "p" is a part of a message;
-"r" has it run, and tells how it ended and how many lines it printed, or which parts are missing;
-"g" prints some of these lines; "q" ends. A message's first line is a command, the rest its
-standard input."""
+"r" has it run, and tells how it ended and how many lines of that width it printed, or which parts
+are missing; "g" prints some of these lines; "q" ends. A message's first line is a command, the rest
+its standard input. Processes are what a board is slow at, so parts are kept as they come: one
+process finds the sums of all, when "r" asks for them, and those that are wrong are gone. "r" has
+the sum of the whole message too, which tells a part that came under another's number."""
 TIMES = 2
 """How often a question is sent where many bytes are lost: its answer does no work again."""
 PART_MAX, PART_MIN = 1024, 48
 """Characters of a part, of which 3 bytes take 4; a line is less than 2 KiB with all else."""
-AT_ONCE = 3200
-"""The most characters that are sent before an answer."""
+AT_ONCE, AT_ONCE_MAX = 3200, 32 << 10
+"""The most characters that are sent before an answer: at first, which any board's driver keeps; and
+later, as long as nothing is lost and they take no more than a second of the line."""
 ANSWER_S, ANSWER_MAX_S = 0.2, 0.8
 """How long an answer is waited for before it is asked again: at first, and later; of a command
 that takes long an eighth of its time."""
 GIVEN_MAX = 24 << 10
-"""Bytes of standard input in a message: the board looks through all its parts each time."""
+"""Bytes of standard input in a message: the board looks through all its parts each time. What is
+longer is brought in several, packed if the board can unpack it."""
+UNPACKS = f"echo {base64.b64encode(gzip.compress(b'ok')).decode()} | base64 -d | gunzip -c"
+"""Prints "ok" on a board that can."""
 PATIENCE_MAX_S = 3.0
 """The longest that the time of the answer before makes of the first wait."""
 LINES_AT_ONCE, FEW = 64, 6
 """Lines that are asked for at once; and how many of them at the most by number."""
 WIDE, NARROW = "1024", "38"
 """Characters of a line that the board prints; NARROW: where many are lost."""
-POLL_S = 0.2
-QUIET = "cat /proc/sys/kernel/printk >printk; dmesg -n 1 2>/dev/null"
+POLL_S, POLL_MAX_S = 0.2, 2.0
+"""How long is waited until a stream is looked at again: at first, and later. Each look is work for
+the board, which is beside the load that is measured."""
+QUIET = "[ -f printk ] || cat /proc/sys/kernel/printk >printk; dmesg -n 1 2>/dev/null"
 LOUD = "read level rest <printk && dmesg -n $level 2>/dev/null"
 """Keeps the kernel's messages off the console, and has them there again."""
 INTERRUPTED_S = 0.02
-PIECE = 8192
-"""The most bytes that are taken of a stream at once; a quarter, where many are lost: the board must
-hear of the host meanwhile."""
+JOINED_S = 4.0
+"""How long LOOP's pieces are joined until they are typed anew."""
+PIECE_MIN, PIECE_MAX = 2048, 24 << 10
+"""The most bytes that are taken of a stream at once: the least where many are lost, for the board
+must hear of the host meanwhile; else what takes a second of the line or so."""
+DIGEST_LINE = re.compile(rb"([0-9a-f]{32}) [ *](b\d\d)\r?\n")
+"""As md5sum tells it."""
 REPLY = re.compile(rb"@([0-9a-f]{8}) ([^\r\n]*)\r?\n")
 
 
 def _sum(text: str) -> str:
-    return hashlib.md5(text.encode()).hexdigest()[:8]
+    return hashlib.md5(f"{text}\n".encode()).hexdigest()[:8]
+
+
+def _part(number: int, index: int, data: str) -> bytes:
+    return f"p {number} {index} {_sum(data)} {data}\n".encode()
 
 
 def _line(kind: str, number: int, word: str, data: str = "-") -> bytes:
@@ -103,11 +132,14 @@ class SerialLine:
     """Whether the kernel's messages are kept off the line."""
     place: str = field(default_factory=lambda: f"/tmp/nandlab-{secrets.token_hex(2)}")
     """The folder on the board with the parts of messages, for as long as the line is open."""
-    _fd: int = -1
+    _device: SerialDevice | None = None
     _heard: bytes = b""
     _number: int = 0
     _tag: int = 0
     _part: int = PART_MAX
+    _at_once: int = AT_ONCE
+    _unpacks: bool = False
+    _was_open: bool = False
     _usual_s: float = 0.0
     """How long the last answer took: a slow board that is asked too often falls ever more behind,
     for it answers each question."""
@@ -119,16 +151,29 @@ class SerialLine:
 
     async def call(self, command: str, given: bytes = b"", limit_s: float = QUIET_S) -> Reply:
         """See Transport.call."""
-        if self._fd < 0:
+        if self._device is None:
             await self._open()
         if "\n" in command:
             raise ValueError("a command for a serial line must be one line")
         if len(given) > GIVEN_MAX:
-            for at in range(0, len(given), GIVEN_MAX):
-                await self._run(b"cat >>given\n" + given[at : at + GIVEN_MAX], limit_s)
-            command, given = f"({command}) <given; set -- $?; rm given; exit $1", b""
-        rc, lines = await self._run(f"{command}\n".encode() + given, limit_s)
-        return Reply(rc, base64.b64decode(b"".join(await self._printed(lines))))
+            command, given = await self._brought(command, given, limit_s), b""
+        rc, lines, line = await self._run(f"{command}\n".encode() + given, limit_s)
+        printed = [line] if lines == 1 else await self._printed(lines)
+        return Reply(rc, base64.b64decode(b"".join(printed)))
+
+    async def _brought(self, command: str, given: bytes, limit_s: float) -> str:
+        """Brings a long input to a file there: the command that runs ``command`` with it."""
+        unpack = "cat"
+        packed = gzip.compress(given, mtime=0) if self._unpacks else given
+        if len(packed) < len(given):
+            given, unpack = packed, "gunzip -c"
+        for at in range(0, len(given), GIVEN_MAX):
+            to = ">>" if at else ">"
+            piece = given[at : at + GIVEN_MAX]
+            rc, _, _ = await self._run(f"cat {to}given\n".encode() + piece, limit_s)
+            if rc:
+                return "echo no room for it; exit 1"
+        return f"{unpack} <given | ({command}); set -- $?; rm given; exit $1"
 
     async def stream(self, command: str, take: Callable[[bytes], None]) -> None:
         """See Transport.stream: the command writes to a file there, and we read that."""
@@ -137,69 +182,81 @@ class SerialLine:
         begun = await self.call(f"{tidy}; {run}")
         if begun.rc:
             raise BoardLost(f"{self.where}: {begun.text}", [])
-        at, told = 1, 0.0
-        while True:
-            now = time.monotonic()
+        at, told, pause, heard = 1, 0.0, POLL_S, time.monotonic()
+        while (now := time.monotonic()) - heard < QUIET_S:
             tell = "echo 1<>fifo; " if now - told > TELL_S else ""
             told = now if tell else told
-            piece = PIECE // 4 if self._lossy else PIECE
+            piece = PIECE_MIN if self._lossy else min(max(self.baud // 10, PIECE_MIN), PIECE_MAX)
             look = f"[ -f ended ] && echo e || echo r; tail -c +{at} said | head -c {piece}"
             state, _, said = (await self.call(tell + look)).out.partition(b"\n")
-            take(said.replace(ALIVE, b""))
             at += len(said)
+            heard = time.monotonic() if said else heard
+            news = said.replace(ALIVE, b"")
+            take(news)
             if state == b"e" and not said:
                 return
-            if not said:
-                await asyncio.sleep(POLL_S)
+            pause = POLL_S if news else min(1.5 * pause, POLL_MAX_S)
+            if len(said) < piece and state != b"e":
+                await asyncio.sleep(pause)
+        raise self._lost()
 
     def forget(self) -> None:
         """See Transport.forget."""
-        if self._fd >= 0:
-            os.close(self._fd)
-        self._fd, self._heard, self._part = -1, b"", PART_MAX
+        if self._device is not None:
+            self._device.close()
+        self._device, self._heard, self._part, self._at_once = None, b"", PART_MAX, AT_ONCE
 
     async def close(self) -> None:
         """See Transport.close."""
-        if self._fd < 0:
+        if self._device is None:
             return
         await self.call(f"{LOUD if self.kernel_quiet else ':'}; cd /; rm -rf {self.place}")
-        for _ in range(5):
-            os.write(self._fd, _line("q", 0, "-"))
-        os.close(self._fd)
-        self._fd = -1
+        await self._send(_line("q", 0, "-") * 5)
+        self.forget()
 
-    async def _run(self, message: bytes, limit_s: float) -> tuple[int, int]:
-        """Has a message run: its exit status and how many lines it printed, as base64 has them."""
+    async def _run(self, message: bytes, limit_s: float) -> tuple[int, int, bytes]:
+        """Has a message run: its exit status, how many lines it printed, as base64 has them, and
+        the line if it is one."""
         while (told := await self._tried(message, limit_s)) is None:
             self._part = max(self._part // 4, PART_MIN)
         return told
 
-    async def _tried(self, message: bytes, limit_s: float) -> tuple[int, int] | None:
+    async def _tried(self, message: bytes, limit_s: float) -> tuple[int, int, bytes] | None:
         """Has a message run, as _run tells it; None: too many of its parts are lost."""
         self._number += 1
         data = base64.b64encode(message).decode()
         parts = [data[i : i + self._part] for i in range(0, len(data), self._part)]
-        width = NARROW if self._lossy else WIDE
+        whole = _sum("\n".join(parts))
         missing: list[int] = []
         sent = new = lost = 0
         while True:
             now = self._some([*missing, *range(new, len(parts))], parts)
-            for i in now:
-                os.write(self._fd, _line("p", self._number, str(10000 + i), parts[i]))
-            told = await self._ended(limit_s, len(parts), width)
+            await self._send(b"".join(_part(self._number, 10000 + i, parts[i]) for i in now))
+            told = await self._ended(limit_s, len(parts), whole)
             if told[0] == "r":
                 self._part = min(PART_MAX, self._part * (1 if lost else 2))
-                return int(told[3]), int(told[4])
+                return int(told[3]), int(told[4]), told[5].encode()
             new = max([new, *(i + 1 for i in now)])
             missing = [i for i in map(int, filter(None, told[3].split(","))) if i < new]
             sent, lost = sent + len(now), lost + len(missing)
+            self._at_once = self._fewer() if missing else self._more()
             if lost > 2 and lost * 2 > sent and self._part > PART_MIN:
                 return None
 
+    def _more(self) -> int:
+        return min(2 * self._at_once, max(AT_ONCE, min(self.baud // 10, AT_ONCE_MAX)))
+
+    def _fewer(self) -> int:
+        return max(self._at_once // 2, AT_ONCE)
+
     @property
     def _patience(self) -> float:
-        """How long an answer is waited for before it is asked again, at first."""
-        return min(max(ANSWER_S, 2 * self._usual_s), PATIENCE_MAX_S)
+        """How long an answer is waited for before it is asked again, at first.
+
+        Where nothing is lost the board is only slow, and each question again is more work for it.
+        """
+        usual = 2 * self._usual_s if self._lossy else 8 * self._usual_s
+        return min(max(ANSWER_S if self._lossy else ANSWER_MAX_S, usual), PATIENCE_MAX_S)
 
     @property
     def _lossy(self) -> bool:
@@ -210,11 +267,10 @@ class SerialLine:
         """How often a question is sent."""
         return TIMES if self._lossy else 1
 
-    @staticmethod
-    def _some(wanted: list[int], parts: list[str]) -> list[int]:
+    def _some(self, wanted: list[int], parts: list[str]) -> list[int]:
         """Those parts that are sent next."""
         found: list[int] = []
-        room = AT_ONCE
+        room = self._at_once
         for i in wanted:
             room -= len(parts[i]) + 24
             if found and room < 0:
@@ -225,40 +281,58 @@ class SerialLine:
     async def _printed(self, lines: int) -> list[bytes]:
         """The lines that the last message printed, in base64."""
         have: dict[int, bytes] = {}
-        until = time.monotonic() + QUIET_S
+        until, since = time.monotonic() + QUIET_S, self._tag
         while len(have) < lines:
-            first = next(i for i in range(lines) if i not in have)
-            window = range(first, min(first + LINES_AT_ONCE, lines))
-            lacking = [i for i in window if i not in have]
-            words = "all" if len(lacking) > FEW else f",{','.join(map(str, lacking))},"
-            self._tag += 1
-            word = f"{first} {len(window)} {self._tag}"
-            ask = _line("g", self._number, words, word)
-            os.write(self._fd, ask * (self._times if words != "all" else 1))
-            while told := await self._answer(self._patience):
-                until = time.monotonic() + QUIET_S
-                if told == ["z", str(self._number), str(self._tag)]:
-                    break
-                if told[:2] == ["d", str(self._number)]:
-                    have[int(told[2])] = told[3].encode()
+            lost, heard = await self._lines(have, lines, since)
+            if not self._lossy and lost > len(have):
+                self._part //= 4  # shorter lines arrive
+                lines, have = int((await self._ended(QUIET_S, 0, "-"))[4]), {}
+                since, heard = self._tag, True
+            until = time.monotonic() + QUIET_S if heard else until
             if time.monotonic() > until:
                 raise self._lost()
         return [have[i] for i in range(lines)]
 
-    async def _ended(self, limit_s: float, parts: int, width: str) -> list[str]:
-        """The answer to "r"; BoardLost if none comes."""
+    async def _lines(self, have: dict[int, bytes], lines: int, since: int) -> tuple[int, bool]:
+        """Asks for the next lines that are lacking: how many the board sent in vain, and whether
+        anything was heard of it.
+
+        Answers to questions up to ``since`` are of lines of another width.
+        """
+        first = next(i for i in range(lines) if i not in have)
+        window = range(first, min(first + LINES_AT_ONCE, lines))
+        lacking = [i for i in window if i not in have]
+        words = "all" if len(lacking) > FEW else f",{','.join(map(str, lacking))},"
+        self._tag += 1
+        ask = _line("g", self._number, words, f"{first} {len(window)} {self._tag}")
+        await self._send(ask * (self._times if words != "all" else 1))
+        heard = False
+        while told := await self._answer(self._patience):
+            heard = True
+            if told[:2] == ["d", str(self._number)] and int(told[2]) > since:
+                have[int(told[3])] = told[4].encode()
+            if told == ["z", str(self._number), str(self._tag)]:
+                return sum(i not in have for i in lacking), heard
+        return 0, heard
+
+    async def _ended(self, limit_s: float, parts: int, whole: str) -> list[str]:
+        """The answer to "r"; BoardLost if the board says nothing for so long."""
         self._tag += 1  # an answer to what was asked before is none to this
-        ask = _line("r", self._number, str(parts), f"{width}/{self._tag}")
-        begun, patience = time.monotonic(), self._patience
-        while (took := time.monotonic() - begun) < limit_s:
-            os.write(self._fd, ask * self._times)
+        width = NARROW if self._lossy else WIDE
+        ask = _line("r", self._number, str(parts), f"{width} {whole} {self._tag}")
+        begun = heard = time.monotonic()
+        patience = self._patience
+        while (now := time.monotonic()) - heard < limit_s:
+            await self._send(ask * self._times)
             again = time.monotonic() + patience
             while (left := again - time.monotonic()) > 0:
                 told = await self._answer(left)
                 if told[1:3] == [str(self._number), str(self._tag)]:
                     self._usual_s = time.monotonic() - begun
                     return told
-            patience = max(patience, min(1.5 * patience, max(ANSWER_MAX_S, took / 8)))
+                # an answer to an older question: the board is behind, and not lost
+                heard = time.monotonic() if told else heard
+            patience = max(patience, min(1.5 * patience, max(ANSWER_MAX_S, (now - begun) / 8)))
         raise self._lost()
 
     async def _answer(self, limit_s: float) -> list[str]:
@@ -273,68 +347,97 @@ class SerialLine:
             if not await self._listen(until - time.monotonic()):
                 return []
 
+    async def _send(self, said: bytes) -> None:
+        """Sends bytes; BoardLost if none leaves for QUIET_S."""
+        assert self._device
+        try:
+            await self._device.send(said, QUIET_S)
+        except TimeoutError:
+            raise self._lost() from None
+        except OSError as e:
+            raise self._lost(str(e)) from None
+
     async def _listen(self, limit_s: float) -> bool:
         """Waits for bytes on the line; False: none came."""
-        loop = asyncio.get_running_loop()
-        ready = loop.create_future()
-        loop.add_reader(self._fd, _settle, ready)
+        assert self._device
         try:
-            async with asyncio.timeout(max(limit_s, 0)):
-                await ready
-        except TimeoutError:
-            return False
-        finally:
-            loop.remove_reader(self._fd)
-        self._heard += os.read(self._fd, 1 << 16)
-        return True
+            came = await self._device.heard(limit_s)
+        except OSError as e:
+            raise self._lost(str(e)) from None
+        self._heard += came
+        return bool(came)
 
     async def _open(self) -> None:
         """Opens the device and brings LOOP to the board's shell."""
-        speed = getattr(termios, f"B{self.baud}", None)
-        if speed is None:
-            raise UsageError(f"{self.device}: no serial line has {self.baud} baud")
         try:
-            self._fd = os.open(self.device, os.O_RDWR | os.O_NOCTTY)
-            tty.setraw(self._fd)
-            mode = termios.tcgetattr(self._fd)
-            mode[4] = mode[5] = speed
-            termios.tcsetattr(self._fd, termios.TCSANOW, mode)
-        except (OSError, termios.error) as e:
+            self._device = SerialDevice(self.device, self.baud)
+        except OSError as e:
+            if self._was_open:
+                raise self._lost(str(e)) from None
             raise UsageError(
-                f"{self.device}: {e.args[-1]}: is it the board's serial line?"
+                f"{self.device}: {e.strerror or e}: is it the board's serial line?"
             ) from None
+        self._was_open = True
         await self._plainly("stty -echo", "echo ok", "ok")
         await self._plainly(f"mkdir -p {self.place};cd {self.place}", "pwd", self.place)
         await self._bring_loop()
-        os.write(self._fd, b". ./loop\n")
+        await self._send(b". ./loop\n")
         self._number = int(time.time()) % 1_000_000 * 1000
         quiet = QUIET if self.kernel_quiet else ":"
         for _ in range(20):
-            try:
+            with contextlib.suppress(BoardLost):
                 await self._run(f"{quiet}\n".encode(), 2)
+                self._unpacks = (await self.call(UNPACKS)).text == "ok"
                 return
-            except BoardLost:
-                os.write(self._fd, b"\n. ./loop\n")
+            await self._send(b"\n. ./loop\n")
         raise self._lost()
 
     async def _bring_loop(self) -> None:
-        """Writes LOOP into a file there, piece by piece, until its digest is right."""
+        """Writes LOOP into a file there, in pieces, until its digest is right.
+
+        A line that has lost bytes opens no quotes, so no interrupt is needed between them: it would
+        take away those that were not read yet.
+        """
         text = base64.b64encode(LOOP.encode()).decode()
         pieces = {f"b{10 + i}": text[at : at + 48] for i, at in enumerate(range(0, len(text), 48))}
         whole = hashlib.md5(LOOP.encode()).hexdigest()
-        for name, piece in pieces.items():
-            digest = hashlib.md5(f"{piece}\n".encode()).hexdigest()
-            await self._plainly(f"echo {piece}>{name}", f"md5sum <{name}", f"{digest} -")
-        await self._plainly("cat b[1-9][0-9]|base64 -d>loop", "md5sum <loop", f"{whole} -")
-
-    async def _plainly(self, does: str, then: str, expected: str) -> None:
-        """Types a command until one that follows it prints what is expected."""
+        join = ("cat b[1-9][0-9]|base64 -d>loop", "md5sum <loop", f"{whole} -")
         until = time.monotonic() + 4 * QUIET_S
+        while True:
+            await self._type(pieces, until)
+            # what was typed late may have spoilt a piece that was right
+            with contextlib.suppress(BoardLost):
+                await self._plainly(*join, limit_s=JOINED_S)
+                return
+
+    async def _interrupt(self) -> None:
+        """Ends whatever the shell is at; what was typed before may have left it within quotes."""
+        await self._send(b"\x03\n")
+        await asyncio.sleep(INTERRUPTED_S)
+
+    async def _type(self, pieces: dict[str, str], until: float) -> None:
+        """Types pieces into files until each was right once; BoardLost when the time is over."""
+        digests = {k: hashlib.md5(f"{v}\n".encode()).hexdigest() for k, v in pieces.items()}
+        while digests:
+            lines = "".join(f"echo {pieces[name]}>{name}\n" for name in digests)
+            await self._interrupt()
+            await self._send(f"{lines}md5sum b[1-9][0-9]\n\n".encode())
+            while await self._listen(ANSWER_S):
+                for told in DIGEST_LINE.finditer(self._heard):
+                    if digests.get(told[2].decode(), "").encode() == told[1]:
+                        del digests[told[2].decode()]
+            self._heard = b""
+            if time.monotonic() > until:
+                raise self._lost()
+
+    async def _plainly(
+        self, does: str, then: str, expected: str, limit_s: float = 4 * QUIET_S
+    ) -> None:
+        """Types a command until one that follows it prints what is expected."""
+        until = time.monotonic() + limit_s
         while time.monotonic() < until:
-            # what was typed before may have left the shell within quotes: an interrupt ends that
-            os.write(self._fd, b"\x03\n")
-            await asyncio.sleep(INTERRUPTED_S)
-            os.write(self._fd, f"{does};echo '<'$({then})'>'\n".encode())
+            await self._interrupt()
+            await self._send(f"{does};echo '<'$({then})'>'\n".encode())
             again = time.monotonic() + ANSWER_S
             while (left := again - time.monotonic()) > 0:
                 if f"<{expected}>".encode() in self._heard:
@@ -343,10 +446,5 @@ class SerialLine:
                 await self._listen(left)
         raise self._lost()
 
-    def _lost(self) -> BoardLost:
-        return BoardLost(f"{self.where}: no answer within {QUIET_S:g} s", [])
-
-
-def _settle(ready: asyncio.Future[None]) -> None:
-    if not ready.done():
-        ready.set_result(None)
+    def _lost(self, why: str = f"no answer within {QUIET_S:g} s") -> BoardLost:
+        return BoardLost(f"{self.where}: {why}", [])

@@ -16,7 +16,7 @@ from pathlib import Path
 from nandlab.base.errors import UsageError
 from nandlab.board import flashcounts
 from nandlab.board.crossbuild import Compiler
-from nandlab.board.flash import Flash, erase, flash, is_erased
+from nandlab.board.flash import Flash, erase, flash, is_erased, refuse_without
 from nandlab.board.guard import Doubt, Mtd, Partition
 from nandlab.board.held import erasable, keep, leave, owner, take, unlock
 from nandlab.board.job import BoardLost
@@ -156,6 +156,7 @@ async def ready(board: Held, *, discard: bool) -> AsyncIterator[tuple[RemoteBoar
     """
     on, number = board.on, board.mtd.number
     await _refuse_mountpoint(on)
+    await refuse_without(on, ("flash_erase", "nanddump"))
     told = await flash(on, number)
     compiler = Compiler(board.model.programs.cross)
     compiler.refuse_another(told.machine)

@@ -249,6 +249,7 @@ def calibrate(
     async def measuring() -> tuple[ChipModel, calibrating.Measured]:
         async with yours.held(file, erase) as there:
             part = part_of(there)
+            calibrating.places(part, there.model.name, output)
             async with yours.ready(there, discard=discard) as (board, told):
                 refuse_another_chip(part, told, there.mtd)
                 await there.erased()

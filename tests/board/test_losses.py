@@ -1,0 +1,123 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Connections that are cut, and boards that are lost, on this machine: the run goes on."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import random
+import signal
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+from remotes import agent, program
+
+from nandlab.board import yours
+from nandlab.board.guard import Mtd
+from nandlab.board.job import BoardLost, Job, Step
+from nandlab.board.reach import Reply, Shell
+from nandlab.board.remote import RemoteBoard
+from nandlab.board.yours import Held
+from nandlab.catalog.files import parse
+from nandlab.catalog.remote import RemoteModel
+
+CABLE = ("sh", "-c", 'cat | setsid sh -c "$0" | cat')
+"""A shell in a session of its own: it stays when the group that leads to it is killed."""
+CUTS, AT_ONCE = 50, 5
+WITHIN_S = 2.0
+"""A job takes about so long, with all that is brought for it."""
+
+
+def running(word: str) -> list[int]:
+    """The processes whose command line has a word."""
+    found = []
+    for path in Path("/proc").glob("[0-9]*/cmdline"):
+        with contextlib.suppress(OSError):
+            if word.encode() in path.read_bytes() and int(path.parent.name) != os.getpid():
+                found.append(int(path.parent.name))
+    return found
+
+
+def test_cuts_at_any_moment_lose_no_finished_job_and_leave_no_process(tmp_path: Path) -> None:
+    """Whatever is being brought or done then; the next job on the same board runs."""
+    built, stays = agent(tmp_path), f"87654.{os.getpid()}"
+    steps = (Step("begin", f"setsid sleep {stays} & sleep 0.2"), Step("end", "echo done"))
+
+    async def cut(on: Shell, after_s: float) -> None:
+        await asyncio.sleep(after_s)
+        for process in list(on.running):
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(process.pid, signal.SIGKILL)
+
+    async def one(number: int, free: asyncio.Semaphore) -> bool:
+        after_s = random.Random(number).random() * WITHIN_S
+        on = Shell(CABLE, "a cable")
+        board = RemoteBoard(on, built, program, folder=str(tmp_path / f"board {number}"))
+        async with free:
+            cutting = asyncio.ensure_future(cut(on, after_s))
+            was_lost = False
+            try:
+                record = await board.run(Job(steps))
+                assert [s.step for s in record.steps] == ["begin", "end"]
+                assert record["end"].stdout == "done\n"
+            except BoardLost:
+                was_lost = True
+            await cutting
+            record = await board.run(Job((Step("next", "echo on"),)))
+            assert record["next"].stdout == "on\n"
+            return was_lost
+
+    async def all_of_them() -> list[bool]:
+        free = asyncio.Semaphore(AT_ONCE)
+        return await asyncio.gather(*(one(number, free) for number in range(CUTS)))
+
+    lost = asyncio.run(all_of_them())
+    assert any(lost)
+    until = time.monotonic() + 30
+    while (left := running(stays) + running(f"{tmp_path}/board")) and time.monotonic() < until:
+        time.sleep(0.1)
+    assert not left
+
+
+@dataclass
+class Silent:
+    """A board that does not answer as long as it is off."""
+
+    where: str = "a board"
+    is_off: bool = True
+
+    async def call(self, command: str, given: bytes = b"", limit_s: float = 1) -> Reply:
+        if self.is_off:
+            raise BoardLost("no answer", [])
+        return Reply(0, b"0\n")
+
+    def forget(self) -> None:
+        """It has nothing of its own there."""
+
+
+def test_power_is_switched_once_for_a_board_that_is_lost(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(yours, "BOOT_S", 0.0)
+    log = tmp_path / "switched"
+    (tmp_path / "my.toml").write_text(
+        'name = "mine"\nsummary = "it"\nkind = "remote"\n'
+        f'[reach]\nssh = "mine"\npower = \'echo on >>"{log}"\'\n'
+        '[partition]\nname = "data"\nsize = 1048576\nerasesize = 131072\n'
+    )
+    on = Silent()
+    model = parse(tmp_path / "my.toml", RemoteModel)
+    held = Held(on, model, "me", "data", Mtd(1, 1 << 20, 128 << 10, "data"))  # type: ignore[arg-type]
+    for _ in range(3):  # trials that are lost one after the other
+        with pytest.raises(BoardLost):
+            asyncio.run(held.again())
+    assert log.read_text() == "on\n"
+    on.is_off = False
+    asyncio.run(held.again())
+    on.is_off = True  # lost anew, after it had answered
+    with pytest.raises(BoardLost):
+        asyncio.run(held.again())
+    assert log.read_text() == "on\non\n"

@@ -26,18 +26,24 @@ def there(folder: Path) -> dict[str, bytes]:
     }
 
 
-def refused(capsys: pytest.CaptureFixture[str], argv: list[str], *, usage: bool = False) -> str:
-    """What a command says as it is refused; usage: by the parser, which draws a box."""
-    before, began = there(Path.cwd()), time.process_time()
+def ended(argv: list[str]) -> str | int | None:
+    """The exit status of a command, run in this process."""
     old, sys.argv = sys.argv, ["nandlab", *argv]
     try:
-        with pytest.raises(SystemExit) as ended:
+        with pytest.raises(SystemExit) as left:
             main()
     finally:
         sys.argv = old
+    return left.value.code
+
+
+def refused(capsys: pytest.CaptureFixture[str], argv: list[str], *, usage: bool = False) -> str:
+    """What a command says as it is refused; usage: by the parser, which draws a box."""
+    before, began = there(Path.cwd()), time.process_time()
+    code = ended(argv)
     took = time.process_time() - began
     out, err = capsys.readouterr()
-    assert ended.value.code == 2, (argv, err)
+    assert code == 2, (argv, err)
     assert took < LIMIT_S, (argv, took)
     assert err.strip(), argv
     assert not [word for word in NEVER if word in out + err], (argv, err)
@@ -51,12 +57,7 @@ def refused(capsys: pytest.CaptureFixture[str], argv: list[str], *, usage: bool 
 
 def refused_or_good(capsys: pytest.CaptureFixture[str], argv: list[str]) -> None:
     """A refusal as all are, or a study that is good after all, such as one with a space more."""
-    old, sys.argv = sys.argv, ["nandlab", *argv]
-    try:
-        with pytest.raises(SystemExit) as ended:
-            main()
-    finally:
-        sys.argv = old
+    code = ended(argv)
     capsys.readouterr()
-    if ended.value.code != 0:
+    if code != 0:
         refused(capsys, argv)

@@ -4,16 +4,14 @@
 from __future__ import annotations
 
 import string
-import sys
 from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from refusing import refused, refused_or_good
+from refusing import ended, refused, refused_or_good
 
 from nandlab.base.paths import CATALOG
-from nandlab.cli.main import main
 
 pytestmark = pytest.mark.usefixtures("away")
 
@@ -161,13 +159,10 @@ def test_a_bad_study(
 
 
 def test_the_study_that_the_bad_ones_are_made_of_is_good(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     study_file()
-    monkeypatch.setattr(sys, "argv", ["nandlab", "plan", "s.toml"])
-    with pytest.raises(SystemExit) as ended:
-        main()
-    assert ended.value.code == 0
+    assert ended(["plan", "s.toml"]) == 0
     assert capsys.readouterr().out.startswith("jffs2-fresh-")
 
 

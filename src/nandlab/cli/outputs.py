@@ -318,6 +318,10 @@ class ModelScore(Strict):
     in_time: Errors | None = Field(
         default=None, description="given when each call began: with ticks and first waits"
     )
+    alone: Errors | None = Field(
+        default=None,
+        description="in_time, of calls alone during which nothing else ran while the chip worked",
+    )
     undisturbed: Errors | None = None
     paper: PaperErrors | None = None
 

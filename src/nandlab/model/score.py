@@ -94,6 +94,7 @@ def summary(trace: Traced, scored: Sequence[Scored]) -> dict[str, Any]:
     if not told:
         return found
     still = [t for t in told if not (t.scored.disturbed or t.scored.ticked)]
+    alone = [t for t in told if not t.scored.disturbed]
     overhead = statistics.fmean(t.ns - len(t.scored.told) * t.page_ns for t in told)
     paper = [t.paper_ns(overhead) for t in told]
     return found | {
@@ -102,6 +103,9 @@ def summary(trace: Traced, scored: Sequence[Scored]) -> dict[str, Any]:
         "chip_ns": round(sum(len(t.scored.told) * t.page_ns for t in told)),
         "nandlab": errors([t.foretold_ns(by) for t in told], told) if by else None,
         "in_time": errors([t.in_time_ns(by) for t in told], told) if by and by.tick else None,
+        "alone": errors([t.in_time_ns(by) for t in alone], alone)
+        if by and by.tick and alone
+        else None,
         "undisturbed": errors([t.foretold_ns(by) for t in still], still) if by and still else None,
         "not_known": why,
         "paper": errors(paper, told) | {"overhead_ns": round(overhead)},
@@ -183,6 +187,7 @@ def lines(found: dict[str, Any]) -> Iterator[str]:
     for name, what in (
         ("nandlab", "nothing fitted here"),
         ("in_time", "ticks by when each call began; nothing fitted here"),
+        ("alone", "the same of those calls alone during which no other thread ran"),
         ("undisturbed", "those calls alone during which nothing else ran, no tick either"),
         ("paper", "its overhead fitted here"),
     ):

@@ -149,8 +149,7 @@ PLANTED = {
 ON_ARM = {
     "a RAM disk that takes all memory": ("board_lost", "the board ran out of memory in step fill")
 }
-"""Debian's kernel keeps 16 MiB there for movable pages alone (CMA), where no page table may lie. So
-it panics where an x86 goes on; with cma=0 it goes on too."""
+"""There the kernel finds nothing left to kill, and panics, where an x86 kills dd and goes on."""
 
 
 @pytest.mark.parametrize("cause", PLANTED)

@@ -149,6 +149,13 @@ def test_a_job_waits_for_the_very_moments_that_are_asked_for(
     assert then - record["before"].end_ns > SECOND
 
 
+def test_a_job_has_a_second_to_be_read_on_a_slow_board(here: RemoteBoard) -> None:
+    """It begins at a whole second, which may be over before the board comes to wait for it."""
+    here.environment = {"LD_PRELOAD": str(preload(TESTS / "c/slowclock.c"))}
+    record = asyncio.run(here.run(Job((Step("it", "echo on"),))))
+    assert record["it"].stdout == "on\n"
+
+
 @pytest.fixture
 def line(tmp_path: Path) -> Iterator[SerialLine]:
     with lossy_line(tmp_path, lost=0, seed=1) as tty:

@@ -113,3 +113,11 @@ def make(folder: Path, out: Path, *words: str) -> None:
     see = {"/target": TARGET, "/out": out}
     place = f"/target/{folder.relative_to(TARGET)}"
     tools().checked(["make", "-s", "-j2", "-C", place, "OUT=/out", *words], see=see)
+
+
+def agent(folder: Path) -> Path:
+    """The agent, built below a folder, for a board that has a C library of the same release."""
+    out = folder / "built"
+    out.mkdir()
+    make(TARGET / "agent", out, f"CROSS={CROSS}", "STATIC=-s")
+    return out / "agent"

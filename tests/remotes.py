@@ -35,6 +35,11 @@ def program(folder: Path) -> Path:
     return out / folder.name
 
 
+def no_program(folder: Path) -> Path:
+    """For jobs that name none of ours."""
+    raise AssertionError(f"the job names {folder.name}")
+
+
 def remotely(on: Transport, folder: Path) -> Iterator[RemoteBoard]:
     """A board reached by a transport, with our folder on it below ``folder``."""
     board = RemoteBoard(on, agent(folder), program, folder=str(folder / "on board"))

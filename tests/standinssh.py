@@ -22,12 +22,15 @@ SLOW_S = 180
 """Emulated, beside other work."""
 
 
-def board_file(folder: Path, part: str = "S34ML01G1", more: str = "") -> Path:
-    """The file of a stand-in that is reached by ssh; more: of ``[programs]``."""
+SSH = f'ssh = "{standin.HOST}"'
+
+
+def board_file(folder: Path, part: str = "S34ML01G1", *, reach: str = SSH, more: str = "") -> Path:
+    """The file of a stand-in; more: of ``[programs]``."""
     path = folder / "my.toml"
     path.write_text(
         f'name = "mine"\nsummary = "a stand-in"\nkind = "remote"\n'
-        f'[reach]\nssh = "{standin.HOST}"\n'
+        f"[reach]\n{reach}\n"
         f'[partition]\nname = "{standin.DATA}"\nsize = {standin.DATA_BYTES}\n'
         f'erasesize = 131072\npart = "{part}"\n'
         f'[programs]\ncross = "{armhf.CROSS}"\n{more}'
@@ -39,6 +42,7 @@ def board_file(folder: Path, part: str = "S34ML01G1", more: str = "") -> Path:
 class There:
     """A stand-in that has booted and answers to ssh."""
 
+    board: standin.StandIn
     mine: Path
     """Its board's file."""
 
@@ -77,4 +81,4 @@ def reached(folder: Path, monkeypatch: pytest.MonkeyPatch, more: str = "") -> It
         script = programs / "ssh"
         script.write_text(f'#!/bin/sh\nexec {real} -F {board.config} "$@"\n')
         script.chmod(0o755)
-        yield There(board_file(folder, more=more))
+        yield There(board, board_file(folder, more=more))

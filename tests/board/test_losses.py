@@ -6,18 +6,17 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import os
-import random
-import signal
 import time
 from dataclasses import dataclass
 from pathlib import Path
 
+import connectioncuts
 import pytest
 from remotes import agent, program
 
 from nandlab.board import yours
 from nandlab.board.guard import Mtd
-from nandlab.board.job import BoardLost, Job, Step
+from nandlab.board.job import BoardLost
 from nandlab.board.reach import Reply, Shell
 from nandlab.board.remote import RemoteBoard
 from nandlab.board.yours import Held
@@ -44,31 +43,12 @@ def running(word: str) -> list[int]:
 def test_cuts_at_any_moment_lose_no_finished_job_and_leave_no_process(tmp_path: Path) -> None:
     """Whatever is being brought or done then; the next job on the same board runs."""
     built, stays = agent(tmp_path), f"87654.{os.getpid()}"
-    steps = (Step("begin", f"setsid sleep {stays} & sleep 0.2"), Step("end", "echo done"))
-
-    async def cut(on: Shell, after_s: float) -> None:
-        await asyncio.sleep(after_s)
-        for process in list(on.running):
-            with contextlib.suppress(ProcessLookupError):
-                os.killpg(process.pid, signal.SIGKILL)
 
     async def one(number: int, free: asyncio.Semaphore) -> bool:
-        after_s = random.Random(number).random() * WITHIN_S
         on = Shell(CABLE, "a cable")
         board = RemoteBoard(on, built, program, folder=str(tmp_path / f"board {number}"))
         async with free:
-            cutting = asyncio.ensure_future(cut(on, after_s))
-            was_lost = False
-            try:
-                record = await board.run(Job(steps))
-                assert [s.step for s in record.steps] == ["begin", "end"]
-                assert record["end"].stdout == "done\n"
-            except BoardLost:
-                was_lost = True
-            await cutting
-            record = await board.run(Job((Step("next", "echo on"),)))
-            assert record["next"].stdout == "on\n"
-            return was_lost
+            return await connectioncuts.survived(board, on, number, WITHIN_S, stays)
 
     async def all_of_them() -> list[bool]:
         free = asyncio.Semaphore(AT_ONCE)

@@ -1,24 +1,22 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""A job on an ARM board by its serial line alone: QEMU, Debian's own kernel, nandsim."""
+"""Jobs and studies on an emulated ARM board, by its serial line and by ssh."""
 
 from __future__ import annotations
 
 import asyncio
-import os
 import shlex
-import shutil
 from pathlib import Path
 
 import armhf
 import pytest
 import standin
+from remotes import no_program
+from standinssh import board_file, reached
 from typer.testing import CliRunner
 
-from nandlab.base.paths import TARGET, cache_dir
 from nandlab.board import held
 from nandlab.board.guard import Doubt, Partition
 from nandlab.board.job import Job, Step
-from nandlab.board.reach import ssh as over_ssh
 from nandlab.board.remote import RemoteBoard
 from nandlab.board.serialline import SerialLine
 from nandlab.cli.main import app
@@ -31,23 +29,11 @@ SLOW_S = 120
 """Emulated, beside other work."""
 
 
-def agent(folder: Path) -> Path:
-    """The agent for the board, which has a C library of the same release."""
-    out = folder / "built"
-    out.mkdir()
-    armhf.make(TARGET / "agent", out, f"CROSS={armhf.CROSS}", "STATIC=-s")
-    return out / "agent"
-
-
-def no_program(folder: Path) -> Path:
-    raise AssertionError(f"the job names {folder.name}")
-
-
 @pytest.mark.long
 @pytest.mark.timeout(900)
 def test_a_job_runs_on_an_arm_board_by_serial_and_the_system_stays_as_it_is(tmp_path: Path) -> None:
     """JFFS2 is made on the partition that the guard lets pass; then it refuses what is in use."""
-    built = agent(tmp_path)
+    built = armhf.agent(tmp_path)
     with standin.board(tmp_path) as there:
         asyncio.run(_on(SerialLine(there.tty), built))
 
@@ -106,16 +92,6 @@ workloads = [{ name = "ffsmark", files = 50, transactions = 100, size_max = 4096
 """
 
 
-def board_file(folder: Path, reach: str) -> Path:
-    path = folder / "my.toml"
-    path.write_text(
-        f'name = "mine"\nsummary = "a stand-in"\nkind = "remote"\n[reach]\n{reach}\n'
-        f'[partition]\nname = "{standin.DATA}"\nsize = {standin.DATA_BYTES}\n'
-        f'erasesize = 131072\npart = "S34ML01G1"\n[programs]\ncross = "{armhf.CROSS}"\n'
-    )
-    return path
-
-
 @pytest.mark.long
 @pytest.mark.timeout(1500)
 @pytest.mark.parametrize("way", ["ssh", "serial"])
@@ -123,28 +99,20 @@ def test_a_study_runs_and_is_read_as_any_other(
     way: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """JFFS2 and UBIFS end well; the system's partition is the same before and after."""
-    programs = tmp_path / "programs"
-    programs.mkdir()
-    armhf.on_path(programs, TARGET, cache_dir())
-    monkeypatch.setenv("PATH", f"{programs}:{os.environ['PATH']}")
-    (tmp_path / "study.toml").write_text(STUDY)
-    run = tmp_path / "run"
-    with standin.board(tmp_path) as there:
-        reach = f'ssh = "{standin.HOST}"' if way == "ssh" else f'serial = "{there.tty}"'
-        mine = board_file(tmp_path, reach)
-        ssh = programs / "ssh"
-        ssh.write_text(f'#!/bin/sh\nexec {shutil.which("ssh")} -F {there.config} "$@"\n')
-        ssh.chmod(0o755)
-        before = asyncio.run(over_ssh(standin.HOST).call(WHOLE, limit_s=SLOW_S))
-        asked = ["run", str(tmp_path / "study.toml"), "--board", str(mine), "--out", str(run)]
+    study, run = tmp_path / "study.toml", tmp_path / "run"
+    study.write_text(STUDY)
+    with reached(tmp_path, monkeypatch) as there:
+        mine = there.mine
+        if way == "serial":
+            mine = board_file(tmp_path, reach=f'serial = "{there.board.tty}"')
+        before = there.says(WHOLE)
+        asked = ["run", str(study), "--board", str(mine), "--out", str(run)]
         refused = CliRunner().invoke(app, [*asked, "--erase", "another"])
         assert refused.exit_code and isinstance(refused.exception, Doubt)
         ran = CliRunner().invoke(app, [*asked, "--erase", standin.DATA])
         assert ran.exit_code == 0, ran.output
-        after = asyncio.run(over_ssh(standin.HOST).call(WHOLE, limit_s=SLOW_S))
-        left = asyncio.run(over_ssh(standin.HOST).call("ls /tmp; grep -c mtd1 /proc/mounts"))
-    assert before.rc == 0 and after.out == before.out
-    assert left.text == "0"
+        assert there.says(WHOLE) == before
+        assert there.says("ls /tmp; grep -c mtd1 /proc/mounts || true") == "0"
     trials = RunFolder(run).trials()
     assert {t.filesystem: t.status for t in trials} == {"jffs2": "ok", "ubifs": "ok"}
     for trial in trials:

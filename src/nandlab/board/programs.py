@@ -2,9 +2,10 @@
 """The programs of a job: built when it names them, and carried to the board.
 
 A program is a folder of C sources, in ``target/programs`` or in ``programs/`` of a project. A job
-has those that its commands or files name; an interactive shell has all but HANDED and those that
-are built from packages of their own (kit/needs.py). The board's image has none of them. So after a
-change to one, no board boots anew, and no job changes that does not name it.
+has those that its commands or files name; an interactive shell, whose job
+has not the room for all, has all but HANDED, OF_OWN_BOARDS and those that are built from packages
+of their own (kit/needs.py). The board's image has none of them. So after a change to one, no board
+boots anew, and no job changes that does not name it.
 """
 
 from __future__ import annotations
@@ -25,8 +26,10 @@ CARRIER = "ferry"
 """The program that carries the others; it alone is in the board's image."""
 
 HANDED = (BEGIN_MEMBER, "cutcheck", "faultcheck", "fiojobs", "replay")
-"""Programs that do what a host's file tells them: a shell, which has no such file, has none of
-them, for a job has not the room for all."""
+"""Programs that do what a host's file tells them, which a shell does not have."""
+
+OF_OWN_BOARDS = ("flashprobe", "threadrest")
+"""Programs for boards of a user's own."""
 
 NAME = re.compile(r"[\w.-]+")
 """A word of a command that may name a program."""
@@ -73,7 +76,8 @@ def folders(job: Job) -> dict[str, Path]:
     said = words(job)
     if said is None:
         beside = {name for name, each in known.items() if (each[0] / FILE).exists()}
-        known = {name: each for name, each in known.items() if name not in {*beside, *HANDED}}
+        apart = {*beside, *HANDED, *OF_OWN_BOARDS}
+        known = {name: each for name, each in known.items() if name not in apart}
     else:
         known = {name: each for name, each in known.items() if name in said}
     for name, each in known.items():

@@ -211,7 +211,7 @@ def test_options_are_checked(tmp_path: Path, words: list[str], said: str) -> Non
 def test_a_recorded_program_on_flash_makes_the_trace_s_calls(
     board: QemuBoard, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, fs: str, name: str
 ) -> None:
-    made = Made(straces.recording(name), "/root" if name == "dpkg" else None, name)
+    made = Made(straces.recording(name), "/srv/build" if name == "dpkg" else None, name)
     home = tmp_path / "catalog" / "workloads"
     home.mkdir(parents=True)
     (home / f"{name}.toml").write_text(made.text())

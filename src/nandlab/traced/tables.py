@@ -38,7 +38,8 @@ def write(
     """Writes the events in their order to each path, by its ending.
 
     ``more`` are columns beside a record's own. One that is also in ``words`` has indices into that
-    list. The event and the task are words; a mark's text and a function's name are in ``text``.
+    list. The event and the task are words; a mark's text and a function's name are in ``text``, and
+    ``path`` is empty where it is not given.
     """
     records, more, words = recording.records, more or {}, words or {}
     events = {t.value: t.name for t in Type}
@@ -64,6 +65,8 @@ def write(
         chosen.append(f"getvariable('{name}')[{index}::BIGINT + 1] AS {name}")
     if "text" not in texts:
         chosen.append("'' AS text")  # a look-up for each would cost as much as eight columns
+    if "path" not in words:
+        chosen.append("'' AS path")  # no file's name is known
     select = f"SELECT {', '.join(chosen)} FROM events"
     if len(paths) > 1:
         con.execute(f"CREATE TABLE whole AS {select}")

@@ -59,8 +59,9 @@ def lossy_line(folder: Path, lost: float, seed: int) -> Iterator[Path]:
     """
     (host, host_tty), (far, far_tty) = pty.openpty(), pty.openpty()
     tty.setraw(host)
+    # a job in the background ignores interrupts, and so would a shell of its; a board's does not
     shell = subprocess.Popen(
-        ["setsid", "--ctty", "sh", "-i"],
+        ["env", "--default-signal=INT", "setsid", "--ctty", "sh", "-i"],
         stdin=far_tty,
         stdout=far_tty,
         stderr=far_tty,

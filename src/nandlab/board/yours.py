@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from nandlab.base.errors import UsageError
-from nandlab.board import flashcounts
+from nandlab.board import flashcounts, place
 from nandlab.board.crossbuild import Compiler
 from nandlab.board.flash import Flash, erase, flash, is_erased, refuse_without
 from nandlab.board.guard import Doubt, Mtd, Partition
@@ -68,7 +68,8 @@ class Held:
     async def again(self) -> None:
         """Has a board that was lost answer again, with its partition unused; else BoardLost."""
         self.on.forget()
-        power = self.model.reach.power
+        reach = self.model.reach
+        power = reach.power or (reach.labgrid and place.power(reach.labgrid))
         if power and not self.was_switched:
             self.was_switched = True
             switching = await asyncio.create_subprocess_shell(power, stdout=sys.stderr)
@@ -117,16 +118,17 @@ async def held(path: Path, erase: str | None) -> AsyncIterator[Held]:
     """The board of a file, held, with the partition that may be erased; Doubt if none may."""
     model = parse(path, RemoteModel)
     on, who = transport(model), owner()
-    try:
-        await take(on, who)
+    async with place.acquired(model.reach.labgrid):
         try:
-            yield Held(on, model, who, erase, await erasable(on, wanted(model), erase))
+            await take(on, who)
+            try:
+                yield Held(on, model, who, erase, await erasable(on, wanted(model), erase))
+            finally:
+                with contextlib.suppress(BoardLost):
+                    await leave(on, who)
         finally:
             with contextlib.suppress(BoardLost):
-                await leave(on, who)
-    finally:
-        with contextlib.suppress(BoardLost):
-            await on.close()
+                await on.close()
 
 
 async def look(path: Path, erase: str | None) -> Mtd:
@@ -140,11 +142,13 @@ async def look(path: Path, erase: str | None) -> Mtd:
 
 async def freed(path: Path) -> str | None:
     """Takes the board from whoever has it; who that was, None: nobody."""
-    on = transport(parse(path, RemoteModel))
-    try:
-        return await unlock(on)
-    finally:
-        await on.close()
+    model = parse(path, RemoteModel)
+    on = transport(model)
+    async with place.acquired(model.reach.labgrid):
+        try:
+            return await unlock(on)
+        finally:
+            await on.close()
 
 
 @asynccontextmanager

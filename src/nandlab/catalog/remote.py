@@ -24,11 +24,17 @@ class Reach(Strict):
         default=None, pattern="^/dev/", description="a serial device that you have logged in on"
     )
     baud: int = Field(default=115200, description="speed of the serial line")
+    labgrid: str | None = Field(
+        default=None,
+        pattern=r"^[A-Za-z0-9][\w.-]*$",
+        description="its place in labgrid, which is acquired meanwhile, and has the power that is "
+        "switched if power is absent",
+    )
     power: str | None = Field(
         default=None,
         min_length=1,
         description="command of this machine that switches the board off and on again: it is run "
-        "once when the board is lost; absent: there is none",
+        "once when the board is lost; absent: labgrid's, or none",
     )
 
     @model_validator(mode="after")

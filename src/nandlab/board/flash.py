@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from nandlab.base.errors import NandlabError, UsageError
@@ -14,18 +14,39 @@ from nandlab.catalog.chip import ChipModel
 
 SHAPE = ("writesize", "oobsize", "ecc_strength", "ecc_step_size")
 """Of its shape, as sysfs names them; they are the same as long as the chip is."""
-HEALTH = ("bad_blocks", "bbt_blocks", "corrected_bits", "ecc_failures")
-"""Of its health."""
+HEALTH = {
+    "bad_blocks": "blocks have become bad",
+    "corrected_bits": "bits were corrected by ECC",
+    "ecc_failures": "times ECC could not correct what was read",
+}
+"""What its driver counts of its health, and what more of it means."""
 MODULE_THERE = "[ -d /sys/module/{0} ] || grep -qw {0} /proc/filesystems"
 """The test whether a kernel has a module already, loaded or built in."""
 BLANK_S = 3600
 """The most that reading a whole partition takes."""
 
 
-def health(number: int) -> str:
-    """The board's command that prints the health of a partition, ``name value`` a line."""
-    names = " ".join(HEALTH)
-    return f"cd /sys/class/mtd/mtd{number} && for f in {names}; do echo $f $(cat $f); done"
+async def health(on: Transport, number: int) -> dict[str, int]:
+    """What a partition's driver counts, by HEALTH's names; what it does not tell is missing."""
+    return await _told(on, number, HEALTH)
+
+
+def worse(before: Mapping[str, int], after: Mapping[str, int]) -> list[str]:
+    """What has become worse since, a sentence each."""
+    pairs = (
+        (after[name] - before[name], said)
+        for name, said in HEALTH.items()
+        if {name} <= before.keys() & after.keys()
+    )
+    return [f"{more} {said}" for more, said in pairs if more > 0]
+
+
+async def _told(on: Transport, number: int, names: Iterable[str]) -> dict[str, int]:
+    """The numbers that a partition's sysfs has, by name; what it has not is missing."""
+    asked = f"for f in {' '.join(names)}; do echo $f $(cat $f); done 2>/dev/null"
+    reply = await on.call(f"cd /sys/class/mtd/mtd{number} && {asked}")
+    rows = [line.split() for line in reply.text.split("\n")]
+    return {r[0]: int(r[1]) for r in rows if len(r) == len("kv") and r[1].isdigit()}
 
 
 @dataclass(frozen=True)
@@ -58,16 +79,11 @@ def erase(number: int, blocks: int) -> str:
 
 async def flash(on: Transport, number: int) -> Flash:
     """What the board tells of a partition."""
-    names = " ".join(SHAPE)
-    reply = await on.call(
-        f"uname -m; uname -sr; ls -d /sys/class/ubi/ubi0 2>/dev/null || echo; "
-        f"cd /sys/class/mtd/mtd{number} && for f in {names}; do echo $f $(cat $f); done 2>/dev/null"
-    )
-    machine, kernel, ubi, *rest = [*reply.text.split("\n"), "", "", ""]
-    rows = [line.split() for line in rest]
-    shape = {r[0]: int(r[1]) for r in rows if len(r) == len("kv") and r[1].isdigit()}
+    reply = await on.call("uname -m; uname -sr; ls -d /sys/class/ubi/ubi0 2>/dev/null || echo")
+    machine, kernel, ubi = [*reply.text.split("\n"), "", "", ""][:3]
+    shape = await _told(on, number, SHAPE)
     if not {"writesize", "oobsize"} <= shape.keys():
-        raise NandlabError(f"{on.where}: the board does not tell the flash's shape: {reply.text}")
+        raise NandlabError(f"{on.where}: the board does not tell the flash's shape: {shape}")
     return Flash(machine, kernel, shape, bool(ubi))
 
 

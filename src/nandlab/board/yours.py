@@ -16,7 +16,7 @@ from pathlib import Path
 from nandlab.base.errors import UsageError
 from nandlab.board import flashcounts, place
 from nandlab.board.crossbuild import Compiler
-from nandlab.board.flash import Flash, erase, flash, is_erased, refuse_without
+from nandlab.board.flash import Flash, erase, flash, health, is_erased, refuse_without, worse
 from nandlab.board.guard import Doubt, Mtd, Partition
 from nandlab.board.held import erasable, keep, leave, owner, take, unlock
 from nandlab.board.job import BoardLost
@@ -156,7 +156,8 @@ async def ready(board: Held, *, discard: bool) -> AsyncIterator[tuple[RemoteBoar
     """A held board that runs jobs on its partition, and what it tells of its flash.
 
     discard: what the partition holds may be lost; else UsageError unless it is erased. At the end
-    it is erased, so that the next use finds nothing that is not ours.
+    it is erased, so that the next use finds nothing that is not ours, and what of its health has
+    become worse is told.
     """
     on, number = board.on, board.mtd.number
     await _refuse_mountpoint(on)
@@ -180,12 +181,15 @@ async def ready(board: Held, *, discard: bool) -> AsyncIterator[tuple[RemoteBoar
         modules=modules,
         told={"name": board.model.name, "kind": board.model.kind, **told.identity()},
     )
+    before = await health(on, number)
     try:
         yield remote, told
     finally:
         try:
             await board.tidy()
             await board.erased()
+            for line in worse(before, await health(on, number)):
+                print(f"{board.mtd.name!r}: {line}", file=sys.stderr)
             await on.call(f"rm -rf {shlex.quote(remote.folder)}")
         except BoardLost as lost:
             print(f"the board could not be left erased: {lost.reason}", file=sys.stderr)

@@ -1,0 +1,53 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""What a board's sysfs tells of a partition."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass
+
+import pytest
+
+from nandlab.base.errors import NandlabError
+from nandlab.board.flash import flash, health, worse
+from nandlab.board.reach import Reply
+
+
+@dataclass
+class Board:
+    """Tells what it is given of the kernel, and of its sysfs."""
+
+    kernel: str
+    sysfs: str
+    where: str = "a board"
+
+    async def call(self, command: str, given: bytes = b"", limit_s: float = 1) -> Reply:
+        text = self.kernel if command.startswith("uname") else self.sysfs
+        return Reply(0, text.encode())
+
+
+def board(sysfs: str, kernel: str = "armv7l\nLinux 6.1\n\n") -> Board:
+    return Board(kernel, sysfs)
+
+
+def test_the_shape_is_told_and_whether_ubi_has_a_device() -> None:
+    told = "writesize 2048\noobsize 64\necc_strength 1\necc_step_size\n"
+    found = asyncio.run(flash(board(told), 1))  # type: ignore[arg-type]
+    assert (found.machine, found.kernel, found.ubi_taken) == ("armv7l", "Linux 6.1", False)
+    assert found.shape == {"writesize": 2048, "oobsize": 64, "ecc_strength": 1}
+    other = board(told, "armv7l\nLinux 6.1\n/sys/class/ubi/ubi0\n")
+    assert asyncio.run(flash(other, 1)).ubi_taken  # type: ignore[arg-type]
+
+
+def test_a_flash_without_a_shape_is_refused() -> None:
+    with pytest.raises(NandlabError, match="does not tell the flash's shape"):
+        asyncio.run(flash(board("writesize 2048\n"), 1))  # type: ignore[arg-type]
+
+
+def test_what_has_become_worse_is_told() -> None:
+    then = asyncio.run(health(board("bad_blocks 2\ncorrected_bits 7\necc_failures\n"), 1))  # type: ignore[arg-type]
+    assert then == {"bad_blocks": 2, "corrected_bits": 7}
+    now = {"bad_blocks": 3, "corrected_bits": 7, "ecc_failures": 5}
+    assert worse(then, now) == ["1 blocks have become bad"]
+    assert worse(now, now) == worse(now, then) == []
+    assert worse({"ecc_failures": 0}, now) == ["5 times ECC could not correct what was read"]

@@ -35,6 +35,13 @@ def load(tmp_path: Path, *calls: str) -> list[str]:
         ),
         (["dup2(3, 9) = 9", "close(3) = 0", "dup3(9, 5, O_CLOEXEC) = 5", "close(9) = 0"], []),
         (["fcntl(3, F_DUPFD, 10) = 10", "close(3) = 0", "fsync(10) = 0"], ["fsync 1"]),
+        (  # a shell turns its output to the file, and back to where it went before the trace
+            [
+                *("fcntl(1, F_DUPFD, 10) = 12", "dup2(3, 1) = 1", "close(3) = 0"),
+                *("write(1, 0, 3) = 3", "dup2(12, 1) = 1", "write(1, 0, 9) = 9"),
+            ],
+            ["write 1 3", "close 1"],
+        ),
         (
             ['write(3, "abc"..., 100) = 100', "lseek(3, 0, SEEK_SET) = 0"],
             ["write 1 100", "lseek 1 0 SEEK_SET = 0"],

@@ -38,8 +38,10 @@ def _close_range(f: Follower, call: Call) -> None:
 
 
 def _dup(f: Follower, call: Call) -> Made:
-    opened = None if call.error else f.opened(call, 0)
-    return None if opened is None else (opened, "O_CLOEXEC" in call.arg(2))
+    if call.error:
+        return None
+    # a duplicate of what is not known takes the place of what was there
+    return f.opened(call, 0) or Opened(None), "O_CLOEXEC" in call.arg(2)
 
 
 def _fcntl(f: Follower, call: Call) -> Made:

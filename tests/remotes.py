@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import os
 import pty
 import random
@@ -38,6 +39,16 @@ def program(folder: Path) -> Path:
 def no_program(folder: Path) -> Path:
     """For jobs that name none of ours."""
     raise AssertionError(f"the job names {folder.name}")
+
+
+def running(word: str) -> list[int]:
+    """The processes whose command line has a word."""
+    found = []
+    for path in Path("/proc").glob("[0-9]*/cmdline"):
+        with contextlib.suppress(OSError):
+            if word.encode() in path.read_bytes() and int(path.parent.name) != os.getpid():
+                found.append(int(path.parent.name))
+    return found
 
 
 def remotely(on: Transport, folder: Path) -> Iterator[RemoteBoard]:

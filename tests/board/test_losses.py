@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import os
 import time
 from dataclasses import dataclass
@@ -12,7 +11,7 @@ from pathlib import Path
 
 import connectioncuts
 import pytest
-from remotes import agent, program
+from remotes import agent, program, running
 
 from nandlab.board import yours
 from nandlab.board.guard import Mtd
@@ -28,16 +27,6 @@ CABLE = ("sh", "-c", 'cat | setsid sh -c "$0" | cat')
 CUTS, AT_ONCE = 50, 5
 WITHIN_S = 2.0
 """A job takes about so long, with all that is brought for it."""
-
-
-def running(word: str) -> list[int]:
-    """The processes whose command line has a word."""
-    found = []
-    for path in Path("/proc").glob("[0-9]*/cmdline"):
-        with contextlib.suppress(OSError):
-            if word.encode() in path.read_bytes() and int(path.parent.name) != os.getpid():
-                found.append(int(path.parent.name))
-    return found
 
 
 def test_cuts_at_any_moment_lose_no_finished_job_and_leave_no_process(tmp_path: Path) -> None:

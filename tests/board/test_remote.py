@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 from native import preload
-from remotes import agent, lossy_line, program
+from remotes import agent, lossy_line, program, running
 
 from nandlab.base.errors import NandlabError
 from nandlab.board import reach
@@ -31,16 +31,6 @@ LONG = f"98765.{os.getpid()}"
 @pytest.fixture
 def here(tmp_path: Path) -> RemoteBoard:
     return RemoteBoard(local(), agent(tmp_path), program, folder=str(tmp_path / "on board"))
-
-
-def running(word: str) -> list[int]:
-    """The processes whose command line has a word."""
-    found = []
-    for path in Path("/proc").glob("[0-9]*/cmdline"):
-        with contextlib.suppress(OSError):
-            if word.encode() in path.read_bytes() and int(path.parent.name) != os.getpid():
-                found.append(int(path.parent.name))
-    return found
 
 
 def until_gone(word: str, limit_s: float) -> bool:

@@ -36,7 +36,7 @@ def worse(before: Mapping[str, int], after: Mapping[str, int]) -> list[str]:
     pairs = (
         (after[name] - before[name], said)
         for name, said in HEALTH.items()
-        if {name} <= before.keys() & after.keys()
+        if name in before and name in after
     )
     return [f"{more} {said}" for more, said in pairs if more > 0]
 

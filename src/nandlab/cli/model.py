@@ -241,8 +241,7 @@ def read(  # noqa: PLR0913, PLR0917 - the command line's own options
     """
     from nandlab.model import rewritten as anew
     from nandlab.model.every import State, reader_of
-    from nandlab.model.fragments import calls, unknown_pages
-    from nandlab.model.reads import Pieces, owner_of
+    from nandlab.model.fragments import calls
     from nandlab.onflash.opened import read as read_layout
 
     layout, dropped = read_layout(
@@ -250,19 +249,14 @@ def read(  # noqa: PLR0913, PLR0917 - the command line's own options
     )
     reader_of(layout.filesystem, image)
     _warn_of_pages(layout)
-    owner = owner_of(layout, file)
-    pieces = Pieces(layout, owner)
-    if unknown_pages(pieces, owner, dropped):
-        raise UsageError(
-            f"{image}: nodes of {file} could not be read: nandlab model map tells which"
-        )
+    pieces = _pieces(image, file, layout, dropped)
     if rewritten:
-        pieces = anew.pieces(layout, owner)
+        pieces = anew.pieces(layout, pieces.owner)
         layout = pieces.layout
-    pages = _order(order, image, pieces, owner)
+    pages = _order(order, image, pieces, pieces.owner)
     t_page, instruction_ns = _costs(chip, board, layout)
     state = State(layout, mounted=mounted)
-    opened = state.first_open(owner)
+    opened = state.first_open(pieces.owner)
     each = list(calls(layout, pieces, pages, state))
     ns = (
         _paper(t_page, overhead_ns)
@@ -275,6 +269,19 @@ def read(  # noqa: PLR0913, PLR0917 - the command line's own options
         return {"n": n, "hits": call.hits, "ns": ns(call), "chip_ns": round(n * t_page)}
 
     _tell(row(opened), [{"page": c.page, **row(c)} for c in each], as_json=as_json)
+
+
+def _pieces(image: Path, file: str, layout: Layout, dropped: Sequence[Dropped]) -> Pieces:
+    """A file's content; UsageError where some of it could not be read."""
+    from nandlab.model.fragments import unknown_pages
+    from nandlab.model.reads import Pieces, owner_of
+
+    pieces = Pieces(layout, owner_of(layout, file))
+    if unknown_pages(pieces, pieces.owner, dropped):
+        raise UsageError(
+            f"{image}: nodes of {file} could not be read: nandlab model map tells which"
+        )
+    return pieces
 
 
 def _paper(t_page: float, overhead_ns: float) -> Callable[[Call | FirstOpen], int | None]:

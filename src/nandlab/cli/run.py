@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from nandlab.base.errors import UsageError
 from nandlab.cli.board import Accel, AccelOption, DiscardOption, EraseOption, Yaffs2Option
 from nandlab.cli.ownrun import OwnRun, is_own
 from nandlab.cli.words import BoardOption, StudyArgument, Style
@@ -72,6 +73,10 @@ class How:
     """Where the trials are run; None: here."""
     store: Path | None = None
     """The folder of finished trials; None: results/store."""
+
+    def __post_init__(self) -> None:
+        if self.anew and self.store is not None:
+            raise UsageError("--anew and --store: --anew uses no store; leave one of them out")
 
     def run(
         self,
@@ -133,7 +138,6 @@ class How:
 
 def away(on: str | None, insecure: bool, yaffs2_source: Path | None) -> Address | None:
     """Where trials are to be run if not here; UsageError where they cannot be."""
-    from nandlab.base.errors import UsageError
     from nandlab.campaign import address
 
     if on is None:
@@ -198,7 +202,6 @@ def run(  # noqa: PLR0913 - the command line's own options
     --board with a file runs on your own board, on the partition that --erase names once more
     (docs/boards.md): one trial at a time, and none is taken from the store.
     """
-    from nandlab.base.errors import UsageError
     from nandlab.plan.shard import Shard
     from nandlab.plan.study import find, read
     from nandlab.trial.run import order
@@ -216,8 +219,6 @@ def run(  # noqa: PLR0913 - the command line's own options
         _ended(OwnRun(Path(board), erase, discard, out, progress).run(read_study, part))
         return
     where = away(on, insecure, yaffs2_source)
-    if anew and store is not None:
-        raise UsageError("--anew and --store: --anew uses no store; leave one of them out")
     how = How(out, jobs, progress, yaffs2_source, anew, locked, accel, where, store)
     _ended(how.run(read_study, partial(part, read_study)))
 

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 
 from nandlab.base.errors import NandlabError
 from nandlab.catalog.chip import Geometry
+from nandlab.chip.image import WORN_OUT
 
 PROGRAM, OOB_PROGRAM, MARK_BAD, ERASE = range(4)
 ENTRY = struct.Struct("<IIII")
@@ -21,8 +22,6 @@ ENTRY_BYTES = ENTRY.size + 2 * SIDE.size
 FLIP_BYTES, STATE_BYTES, ALIGNED = 8, 2, 8
 PROGRAMS = 0x7F
 """The bits of a page's state that count its programs, up to so many (chip.h of simnand)."""
-WORN_OUT = 2
-"""The flag of a block that takes no more than a marker."""
 assert ENTRY_BYTES == 128
 
 

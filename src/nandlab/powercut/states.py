@@ -11,13 +11,12 @@ import json
 from collections.abc import AsyncIterator, Container, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
 from nandlab.base.errors import NandlabError
 from nandlab.board.cargo import cargo
-from nandlab.board.job import Step
+from nandlab.board.job import Job, JobRecord, Step
 from nandlab.board.qemu import QemuBoard
-from nandlab.catalog.chip import MIB
+from nandlab.catalog.chip import MIB, Geometry
 from nandlab.chip import image
 from nandlab.chip.simulated import FOLDER, IMAGE
 from nandlab.powercut import counted, torn
@@ -55,13 +54,9 @@ class Recorded:
     """Digests of chips that the board brought to points."""
 
 
-async def recorded(
-    campaign: Campaign, load: int, board: QemuBoard, at: Sequence[Place] = ()
-) -> Recorded | None:
-    """Records a load on a fresh board; None: the file system does not take it.
-
-    at: points to which the board brings the chip, and saves it.
-    """
+def recording(campaign: Campaign, load: int, board: QemuBoard, at: Sequence[Place] = ()) -> Job:
+    """Records a load on a fresh board, and saves the chip as it was before, and at each of these
+    points."""
     on = campaign.on
     none = replace(
         campaign.points, first_load=load, last_load=load, first=NO_POINT, variants=("before",)
@@ -76,17 +71,34 @@ async def recorded(
         Step(RECORDED, f"cat {FOLDER}/journal"),
         Step("save", f"set -o pipefail; {{ {saved}; }} | {hold.put()}", DEADLINE_S),
     )
-    record = await board.run(replace(one, steps=(*one.steps, *more), cargo=hold))
-    told: list[dict[str, Any]] = [json.loads(line) for line in record[CUT].stdout.splitlines()]
-    if len(told) == 1 and "refused" in told[0]:
-        return None
-    failed = record.failed()
-    if failed is not None or record.cargo is None or record.left is None:
-        raise NandlabError(f"powercut: {on.where}: {failed.failure() if failed else 'no image'}")
+    return replace(one, steps=(*one.steps, *more), cargo=hold)
+
+
+def journal(record: JobRecord, geometry: Geometry) -> tuple[Operation, ...]:
+    """The operations that a job of :func:`recording` recorded."""
     state = dict(line.split() for line in record[RECORDED].stdout.splitlines())
-    journal = Journal(record.left, int(state["recorded"]), on.chip.geometry)
+    return tuple(Journal(record.left or b"", int(state["recorded"]), geometry).operations())
+
+
+async def recorded(
+    campaign: Campaign, load: int, board: QemuBoard, at: Sequence[Place] = ()
+) -> Recorded | None:
+    """Records a load; None: the file system does not take it.
+
+    at: points to which the board brings the chip, and saves it.
+    """
+    on = campaign.on
+    record = await board.run(recording(campaign, load, board, at))
+    failed = record.failed()
+    if failed is not None and failed.step != "save":
+        raise NandlabError(f"powercut: {on.where}: {failed.failure()}")
+    (told,) = map(json.loads, record[CUT].stdout.splitlines())
+    if "refused" in told:
+        return None
+    if failed is not None or record.cargo is None:
+        raise NandlabError(f"powercut: {on.where}: {failed.failure() if failed else 'no image'}")
     base, *images = _images(record.cargo)
-    return Recorded(tuple(journal.operations()), base, told[0]["recording"], tuple(images))
+    return Recorded(journal(record, on.chip.geometry), base, told["recording"], tuple(images))
 
 
 def _images(saved: bytes) -> Iterator[int]:

@@ -11,16 +11,15 @@ from __future__ import annotations
 
 import hashlib
 import struct
-from collections.abc import Iterator
+from collections.abc import Iterable
 
 import numpy as np
 from numpy.typing import NDArray
 
 from nandlab.chip.image import ChipImage
+from nandlab.onflash.cells import GARBLED
 from nandlab.powercut.journal import Operation, Page
 
-GARBLED = 0x100
-"""The bit of a page's state that says that no ECC corrects it (chip.h of simnand)."""
 TEAR_BITS = 9
 """The stream of random numbers (prng.h of simnand)."""
 HOW, BITS, READS = range(3)
@@ -71,7 +70,7 @@ def _of(page: Page) -> int:
     return _digest(page.number, page.cells, garbled=bool(page.state & GARBLED))
 
 
-def of_pages(pages: Iterator[Page] | tuple[Page, ...]) -> int:
+def of_pages(pages: Iterable[Page]) -> int:
     """Of some pages together; so of all of a chip's, the chip's."""
     found = 0
     for page in pages:

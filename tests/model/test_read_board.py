@@ -127,13 +127,11 @@ def read_ns(trace: TraceFolder, path: str) -> float:
     return sum(t.ns for t in score.times_of(of, each))
 
 
-@pytest.mark.parametrize(("compression", "off"), [("none", 0.02), ("lzo", 0.022)])
+@pytest.mark.parametrize("compression", ["none", "lzo", "zlib"])
 def test_the_gain_of_rewriting_a_file_is_foretold(
-    board: QemuBoard, tmp_path: Path, compression: str, off: float
+    board: QemuBoard, tmp_path: Path, compression: str
 ) -> None:
-    """Of a small one: how its pages will compress, and where they begin, are not known. With LZO
-    the pages written anew take more than foretold, by 2.1 % of the gain; uncompressed it is less.
-    """
+    """Of a small one: where it will begin is not known, and in which of its calls a tick comes."""
     made = [*packed(200), "fileload update b200 --count 150 --bytes 400 > /dev/null"]
     first = traced(
         board, tmp_path / "first", made, filesystem={"name": "jffs2", "compression": compression}
@@ -146,7 +144,8 @@ def test_the_gain_of_rewriting_a_file_is_foretold(
     assert is_now < 0.5 * was
     words = ["--file", "b200", "--rewritten", "--json"]
     told = nandlab("model", "read", str(first.image), *words)
-    assert was - told["total_ns"] == pytest.approx(was - is_now, rel=off)
+    assert told["pages_estimated"] == 0
+    assert was - told["total_ns"] == pytest.approx(was - is_now, rel=0.005)
 
 
 def nandlab(*words: str) -> dict[str, Any]:

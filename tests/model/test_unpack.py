@@ -11,7 +11,8 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from nandlab.model.unpack import Unpackable, tokens
+from nandlab.model.unpack import tokens
+from nandlab.onflash.packing import Unpackable
 
 END = bytes([17, 0, 0])
 """LZO's end mark."""

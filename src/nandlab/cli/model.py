@@ -9,11 +9,12 @@ import json
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
 from nandlab.base.errors import UsageError
+from nandlab.cli import modelmap
 from nandlab.cli.drawing import DRAWN, draw, refuse_other_names, write
 from nandlab.cli.flashfile import (
     EraseBlockOption,
@@ -44,8 +45,11 @@ MountedOption = Annotated[
         "its nodes in another order",
     ),
 ]
-FILES_SHOWN = 40
 DROPPED_SHOWN = 3
+PACKED_ANEW = 1 << 14
+"""Pieces of all files of which each page is packed as if it were rewritten: a page takes some ms.
+"""
+Told = dict[str, int | None]
 
 
 @model_app.command("map")
@@ -81,15 +85,16 @@ def map_(  # noqa: PLR0917 - the command line's own options
     if out is not None and file is None:
         raise UsageError(f"-o {out}: name the file that is to be drawn, with --file")
     owners = [owner_of(layout, file)] if file else list(layout.sizes)
-    maps = [file_map(layout, owner, dropped) for owner in owners]
+    exact = file is not None or len(layout.pieces) <= PACKED_ANEW
+    maps = [file_map(layout, owner, dropped, exact=exact) for owner in owners]
     if out is not None:
         _draw(out, maps[0])
     if as_json:
-        print(json.dumps(_as_json(maps, dropped, page_seen=layout.page_seen), indent=1))
+        print(json.dumps(modelmap.records(maps, dropped, page_seen=layout.page_seen), indent=1))
     elif file:
-        _print_pages(maps[0])
+        modelmap.print_pages(maps[0])
     else:
-        _print_files(maps)
+        modelmap.print_files(maps)
     _warn_of_pages(layout)
     _warn(layout.filesystem, dropped, dumped=page is not None)
 
@@ -124,73 +129,6 @@ def _warn_of_pages(layout: Layout) -> None:
             "here tells that they are not larger; a dump with spare areas would",
             file=sys.stderr,
         )
-
-
-def _as_json(maps: list[FileMap], dropped: list[Dropped], *, page_seen: bool) -> dict[str, Any]:
-    return {
-        "page_seen": page_seen,
-        "files": [
-            {
-                "path": m.path,
-                "size": m.size,
-                "pages_unknown": m.unknown,
-                "live_bytes": m.live_bytes,
-                "dead_bytes": m.dead_bytes,
-                "n_mean": m.mean,
-                "n_if_rewritten": m.rewritten,
-                "distribution": m.distribution(),
-                "pages": [
-                    {
-                        "page": r.page,
-                        "nodes": r.nodes,
-                        "flash": r.flash if r.known else None,
-                        "n_alone": r.alone if r.known else None,
-                        "n_in_sequence": r.in_sequence,
-                    }
-                    for r in m.rows
-                ],
-            }
-            for m in maps
-        ],
-        "dropped": [node._asdict() for node in dropped],
-    }
-
-
-def _print_pages(m: FileMap) -> None:
-    writer = csv.writer(sys.stdout)
-    writer.writerow(["page", "nodes", "n_alone", "n_in_sequence", "flash_pages"])
-    for r in m.rows:
-        alone, flash = (r.alone, " ".join(map(str, r.flash))) if r.known else ("unknown", "")
-        writer.writerow(
-            [r.page, r.nodes, alone, "unknown" if r.in_sequence is None else r.in_sequence, flash]
-        )
-    unknown = f"; {m.unknown} pages are unknown" if m.unknown else ""
-    print(
-        f"{m.path}: {m.size:,} bytes, {m.live_bytes:,} live and {_count(m.dead_bytes)} dead on "
-        f"flash; N {_n(m.mean)} in sequence, {_n(m.rewritten)} if rewritten{unknown}",
-        file=sys.stderr,
-    )
-
-
-def _n(mean: float | None) -> str:
-    return "-" if mean is None else f"{mean:.2f}"
-
-
-def _count(count: int | None) -> str:
-    return "-" if count is None else f"{count:,}"
-
-
-def _print_files(maps: list[FileMap]) -> None:
-    heads = ("bytes", "live", "dead", "N", "rewritten", "unknown")
-    print("".join(f"{head:>12}" for head in heads) + "  file")
-    for m in sorted(maps, key=lambda m: -(m.mean or 0))[:FILES_SHOWN]:
-        row = (
-            *(_count(m.size), _count(m.live_bytes), _count(m.dead_bytes)),
-            *(_n(m.mean), _n(m.rewritten), _count(m.unknown)),
-        )
-        print("".join(f"{cell:>12}" for cell in row) + f"  {m.path}")
-    if len(maps) > FILES_SHOWN:
-        print(f"... and {len(maps) - FILES_SHOWN} more files of less N; --json has them all")
 
 
 def _draw(to: Path, m: FileMap) -> None:
@@ -264,11 +202,12 @@ def read(  # noqa: PLR0913, PLR0917 - the command line's own options
         else _ours(layout.filesystem, kernel, board, t_page, instruction_ns, [*each, opened])
     )
 
-    def row(call: Call | FirstOpen) -> dict[str, int | None]:
+    def row(call: Call | FirstOpen) -> Told:
         n = len(call.flash)
         return {"n": n, "hits": call.hits, "ns": ns(call), "chip_ns": round(n * t_page)}
 
-    _tell(row(opened), [{"page": c.page, **row(c)} for c in each], as_json=as_json)
+    told = [{"page": c.page, **row(c)} for c in each]
+    _tell(row(opened), told, pieces.estimated, as_json=as_json)
 
 
 def _pieces(image: Path, file: str, layout: Layout, dropped: Sequence[Dropped]) -> Pieces:
@@ -315,14 +254,12 @@ def _ours(
     return lambda call: round(times.ns(call, by, t_page, instruction_ns))
 
 
-def _tell(
-    first: dict[str, int | None], told: list[dict[str, int | None]], *, as_json: bool
-) -> None:
+def _tell(first: Told, told: list[Told], estimated: int, *, as_json: bool) -> None:
     """Prints the calls, and the first open apart from them."""
     known = first["ns"] is not None
     if as_json:
         found = {"predicted": True, "first_open": first, "calls": told}
-        totals = {"total_ns": _sum(told, "ns") if known else None}
+        totals = {"pages_estimated": estimated, "total_ns": _sum(told, "ns") if known else None}
         totals["total_chip_ns"] = _sum(told, "chip_ns")
         print(json.dumps(found | totals, indent=1))
         return
@@ -330,6 +267,8 @@ def _tell(
     writer.writeheader()
     writer.writerows(told)
     key, of_chip = ("ns", "") if known else ("chip_ns", " of the chip")
+    if estimated:
+        print(f"nandlab: {modelmap.estimated(estimated)}", file=sys.stderr)
     print(
         f"predicted: {len(told)} calls, N {_sum(told, 'n')}, {_sum(told, key) / 1e6:.3f} ms"
         f"{of_chip}; the first open before them, N {first['n']}, {_sum([first], key) / 1e6:.3f} ms",
@@ -337,7 +276,7 @@ def _tell(
     )
 
 
-def _sum(told: list[dict[str, int | None]], key: str) -> int:
+def _sum(told: list[Told], key: str) -> int:
     return sum(one[key] or 0 for one in told)
 
 

@@ -214,6 +214,7 @@ class MapFile(Strict):
     dead_bytes: int | None
     n_mean: float | None
     n_if_rewritten: float | None
+    pages_estimated: int = Field(description="of which it is not known how they would be packed")
     distribution: dict[str, int] = Field(description="pages by N in sequence")
     pages: list[MapPage]
 
@@ -233,9 +234,7 @@ class DroppedNode(Strict):
 class ModelMap(Strict):
     """The files of an image and the nodes that cannot be read."""
 
-    page_seen: bool = Field(
-        description="false: the chip's pages may be larger than was told, and N then is another"
-    )
+    page_seen: bool = Field(description="false: the chip's pages may be larger, and N another")
     files: list[MapFile]
     dropped: list[DroppedNode]
 
@@ -261,6 +260,7 @@ class ModelRead(Strict):
     predicted: Literal[True]
     first_open: FirstOpen
     calls: list[ReadCall]
+    pages_estimated: int = Field(description="rewritten: packed as well as their pieces are")
     total_ns: int | None = Field(description="of the calls, without the first open")
     total_chip_ns: int
 

@@ -76,8 +76,10 @@ class FileMap:
     dead_bytes: int | None
     """Bytes of nodes that newer ones cover, not yet erased; None: the layout does not tell."""
     rewritten: float | None
-    """Mean N in sequence if the file's known pages were written anew, in order and compressed as
-    they are; None: none is stored."""
+    """Mean N in sequence if the file's known pages were written anew, in order; None: none is
+    stored."""
+    estimated: int
+    """Pages of which it is not known how they would be packed then."""
 
     @property
     def mean(self) -> float | None:
@@ -114,8 +116,13 @@ def calls(
             state = State(layout)
 
 
-def file_map(layout: Layout, owner: int, dropped: Sequence[Dropped] = ()) -> FileMap:
-    """The map of a regular file; UsageError where its file system's reads are not modelled."""
+def file_map(
+    layout: Layout, owner: int, dropped: Sequence[Dropped] = (), *, exact: bool = True
+) -> FileMap:
+    """The map of a regular file; UsageError where its file system's reads are not modelled.
+
+    exact: whether its pages are packed, to tell how it would lie if it were rewritten.
+    """
     pieces = Pieces(layout, owner)
     pages = pieces.listed
     alone = calls(layout, pieces, pages, carry=False)
@@ -136,7 +143,7 @@ def file_map(layout: Layout, owner: int, dropped: Sequence[Dropped] = ()) -> Fil
         len(unknown),
         sum(header + count for count in stored.values()),
         None if layout.dead is None else layout.dead.get(owner, 0),
-        _if_rewritten(layout, owner, unknown),
+        *_if_rewritten(layout, owner, unknown, exact=exact),
     )
 
 
@@ -150,8 +157,11 @@ def unknown_pages(pieces: Pieces, owner: int, dropped: Sequence[Dropped]) -> Pag
     return Pages.of(range(d.offset // PAGE, end) for d, end in zip(mine, ends, strict=True))
 
 
-def _if_rewritten(layout: Layout, owner: int, unknown: Pages) -> float | None:
-    """Mean N in sequence of the file written anew."""
-    pieces = rewritten.pieces(layout, owner, unknown)
+def _if_rewritten(
+    layout: Layout, owner: int, unknown: Pages, *, exact: bool
+) -> tuple[float | None, int]:
+    """Mean N in sequence of the file written anew, and of how many pages it is an estimate."""
+    pieces = rewritten.pieces(layout, owner, unknown, exact=exact)
     each = calls(pieces.layout, pieces, pieces.listed)
-    return _mean([len(c.flash) for c in each if c.pieces and c.page not in unknown])
+    n = _mean([len(c.flash) for c in each if c.pieces and c.page not in unknown])
+    return n, pieces.estimated

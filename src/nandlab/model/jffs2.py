@@ -24,12 +24,19 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from functools import cached_property
 
+from nandlab.model import packers
+from nandlab.model.packers import Packed
 from nandlab.model.reader import Reader
 from nandlab.model.reads import Pieces, Read
-from nandlab.onflash.jffs2nodes import DIRENT_NODE, INODE_NODE
+from nandlab.onflash.jffs2nodes import DIRENT_NODE, ENDING, INODE, INODE_NODE, SUMMARY_NODE, SUMMED
+from nandlab.onflash.layout import Layout
 
 LEAST = DIRENT_NODE.size
 """JFFS2_MIN_NODE_HEADER: bytes that are read of a node whose kind is not known yet."""
+
+
+SUMMARY = SUMMARY_NODE.size + ENDING.size
+"""Bytes of a summary with no entry."""
 
 
 class Jffs2(Reader):
@@ -38,6 +45,21 @@ class Jffs2(Reader):
     header = INODE_NODE.size
     align = 4
     least_data = 128
+    entry = SUMMED[INODE]
+    packers = frozenset(packers.JFFS2)
+
+    @classmethod
+    def room_at(cls, layout: Layout, at: int, summed: int) -> int:
+        """Without what a summary of the block will take, if the kernel writes such: an entry for
+        each node (``jffs2_do_reserve_space()``)."""
+        summary = SUMMARY + summed + cls.entry if layout.counts.get("summary") else 0
+        return super().room_at(layout, at, summed) - -(-summary // cls.align) * cls.align
+
+    @classmethod
+    def packed(cls, layout: Layout, data: bytes, room: int) -> Packed | None:
+        """By the compressors that its nodes have. As much as there is room for, but not less than
+        JFFS2_MIN_DATA_LEN (``jffs2_write_inode_range()``)."""
+        return packers.jffs2(data, room, layout.packings) if room >= cls.least_data else None
 
     def page(self, file: Pieces, page: int) -> Iterator[Read]:
         """For each fragment its node's header, then all of the node's data, however little is live.

@@ -8,6 +8,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import ClassVar, Self
 
+from nandlab.model.packers import Packed
 from nandlab.model.reads import PAGE, Pieces, Read
 from nandlab.onflash.layout import Layout
 
@@ -22,6 +23,11 @@ class Reader(ABC):
     written."""
     least_data: ClassVar[int] = PAGE
     """Bytes of data below which a node is not cut short to fill an erase block."""
+
+    entry: ClassVar[int] = 0
+    """Bytes of a node in the summary that ends its block."""
+    packers: ClassVar[frozenset[str]] = frozenset()
+    """The compressors by which data are packed as the kernel does it."""
 
     def __init__(self, layout: Layout, options: Mapping[str, str], *, mounted: bool) -> None:
         """options: of the file system, as the catalog names them; those left out are default.
@@ -51,6 +57,23 @@ class Reader(ABC):
     @abstractmethod
     def opened(self, asked: Sequence[Read]) -> int | None:
         """The regular file whose first look-up asked for this; None: it was none."""
+
+    @classmethod
+    def begin(cls, layout: Layout) -> int:
+        """The first byte of an erase block at which a node may lie."""
+        return 0
+
+    @classmethod
+    def room_at(cls, layout: Layout, at: int, summed: int) -> int:
+        """Bytes of data that a node has room for in its block; summed: those of the block's summary
+        that tell of nodes before it."""
+        return layout.erasesize - at % layout.erasesize - cls.header
+
+    @classmethod
+    def packed(cls, layout: Layout, data: bytes, room: int) -> Packed | None:
+        """What is made of the content of a page, or of the rest of it; None: it is no node in this
+        block."""
+        raise NotImplementedError
 
     @classmethod
     def completed(cls, layout: Layout) -> Layout:

@@ -89,6 +89,8 @@ class Pieces:
         self._ends = [p.offset + p.bytes for p in self._all]
         self.counted: dict[int, Tokens | None] = {}
         """First byte of a compressed node's data -> its tokens, as far as they were asked for."""
+        self.estimated = 0
+        """Pages of which how they are packed is not known, but taken to be as another state is."""
 
     @property
     def pages(self) -> int:

@@ -1,10 +1,14 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """A file as it would lie on flash if it were written anew, in order and at once.
 
-Each page of the file becomes a node, one after the other, compressed as well as its pieces are now.
-JFFS2 splits a node that an erase block's end cuts, unless too little room is left for one
-(``jffs2_write_inode_range()``, ``JFFS2_MIN_DATA_LEN``); UBIFS goes to the next block. Chunks of
-YAFFS2 are pages of the flash, wherever they lie, so nothing changes there.
+Each page of the file becomes a node, one after the other. Its content is put together from its
+pieces, and packed as the kernel would (``packers``). JFFS2 splits a node that an erase block's end
+cuts, unless too little room is left for one (``jffs2_write_inode_range()``); UBIFS goes to the next
+block. Chunks of YAFFS2 are pages of the flash, wherever they lie, so nothing changes there. Holes
+of whole pages stay holes.
+
+Where the content is not known, for a compressor is not, or no bytes are there but what a text told
+of them, a page is taken to be packed as well as its pieces are now.
 """
 
 from __future__ import annotations
@@ -14,53 +18,160 @@ from collections.abc import Container, Iterator
 from dataclasses import replace
 from typing import NamedTuple
 
+from nandlab.model import unpack
 from nandlab.model.every import reader_of
 from nandlab.model.reads import PAGE, Pieces
 from nandlab.model.unpack import Tokens
+from nandlab.onflash import packing
 from nandlab.onflash.layout import HOLE, Layout, Piece
+from nandlab.onflash.packing import Unpackable
 
 PER_NODE = ("node", "table", "table_bit", "code", "used")
 """Tokens of which a node has as many, whatever its length."""
 
 
-class _Page(NamedTuple):
-    """What is to be written of a page of the file."""
+class _Part(NamedTuple):
+    """What is to be written of a page of the file, or what is left of that."""
 
     offset: int
-    bytes: int
+    plain: int
+    data: bytes | None
+    """The content; None: not known."""
     stored: int
+    """Bytes that it is taken to be packed to, where it is not known."""
     packing: str
+
+
+class _Writing:
+    """A file as it is written anew."""
+
+    def __init__(
+        self, of: Layout, owner: int, leave_out: Container[int] = (), *, exact: bool = True
+    ) -> None:
+        self.of, self.old, self.leave_out = of, Pieces(of, owner), leave_out
+        self.reader = reader_of(of.filesystem)
+        self.known = exact and set(of.packings) <= self.reader.packers
+        """Whether pages are packed, and all compressors are known."""
+        self.rooms: dict[int, int] = {}
+        """First byte of a node's data -> bytes that it had room for, if they are fewer than are
+        left of its page."""
+        self.estimated = 0
+        """Pages that are taken to be packed as well as their pieces are now."""
+
+    def nodes(self, at: int | None = None, summed: int = 0) -> Iterator[Piece]:
+        """The file's nodes in order; at: where the first begins; None: where a block does. summed:
+        bytes that its block's summary has for nodes before it."""
+        of, reader = self.of, self.reader
+        at = reader.begin(of) if at is None else at
+        for page in self.old.listed:
+            part = self._page(page)
+            while part.plain:
+                room = reader.room_at(of, at, summed)
+                made = self._made(part, room)
+                if made is None:
+                    at, summed = at - at % of.erasesize + of.erasesize + reader.begin(of), 0
+                    continue
+                node, (plain, stored, packed) = at + reader.header, made
+                if room < part.plain:
+                    self.rooms[node] = room
+                yield Piece(self.old.owner, part.offset, plain, node, stored, 0, packed, plain)
+                part = _rest(part, plain, stored)
+                at, summed = node + -(-stored // reader.align) * reader.align, summed + reader.entry
+
+    def _page(self, page: int) -> _Part:
+        """All of a page; of one that is left out, nothing."""
+        seen = [] if page in self.leave_out else _seen(self.old, page)
+        begin = page * PAGE
+        count = min(PAGE, self.old.size - begin) if seen else 0
+        if not seen or not self.of.packings:
+            return _Part(begin, count, bytes(count), count, "")
+        data = self.content(page)
+        self.estimated += data is None and (len(seen) > 1 or seen[0][1].bytes < count)
+        stored = sum(n * p.stored / p.plain for n, p in seen)
+        return _Part(begin, count, data, round(stored), seen[0][1].packing)
+
+    def _made(self, part: _Part, room: int) -> tuple[int, int, str] | None:
+        """Bytes of the part that a node has, its bytes and its compressor; None: none fits."""
+        reader = self.reader
+        if part.data is not None:
+            made = reader.packed(self.of, part.data, room)
+            return made and (made.plain, len(made.data), made.packing)
+        if room < min(part.stored, reader.least_data):
+            return None
+        if part.stored <= room:
+            return part.plain, part.stored, part.packing
+        return max(1, part.plain * room // part.stored), room, part.packing
+
+    def content(self, page: int) -> bytes | None:
+        """The bytes of a page, with zeroes in its holes; None: they are not known, or what the
+        kernel would make of them is not."""
+        if not self.known or self.of.bytes_at is None:
+            return None
+        begin = page * PAGE
+        found = bytearray(min(PAGE, self.old.size - begin))
+        for count, piece in _seen(self.old, page):
+            try:
+                held = packing.content(piece, self.of.bytes_at)
+            except Unpackable:
+                return None
+            at = max(piece.offset, begin)
+            found[at - begin : at - begin + count] = held[at - piece.offset :][:count]
+        return bytes(found)
+
+    def tokens(self, piece: Piece) -> Tokens | None:
+        """Those of a node that is written; None: they are not known."""
+        page, skip = divmod(piece.offset, PAGE)
+        data = self.content(page)
+        if data is None:
+            return None
+        made = self.reader.packed(self.of, data[skip:], self.rooms.get(piece.at, PAGE))
+        return made and unpack.tokens(made.packing, made.data, made.plain)
 
 
 class Anew(Pieces):
     """A file's content as it would lie on flash."""
 
-    def __init__(self, layout: Layout, owner: int, old: Pieces) -> None:
-        super().__init__(layout, owner)
-        self.old = old
+    def __init__(self, layout: Layout, writing: _Writing) -> None:
+        super().__init__(layout, writing.old.owner)
+        self.writing = writing
+        self.estimated = writing.estimated
 
     def tokens(self, piece: Piece) -> Tokens | None:
-        """As many, for its bytes, as the pieces of its page have now."""
+        """Those of what is packed; where that is not known, as many, for its bytes, as the pieces
+        of its page have now."""
+        if piece.packing not in unpack.COUNTED:
+            return None
+        return self.writing.tokens(piece) or self._estimated(piece)
+
+    def _estimated(self, piece: Piece) -> Tokens | None:
         found: Tokens = Counter()
-        for count, of in _seen(self.old, piece.offset // PAGE):
-            counted = self.old.tokens(of) if of.packing == piece.packing else None
+        old = self.writing.old
+        for count, of in _seen(old, piece.offset // PAGE):
+            counted = old.tokens(of) if of.packing == piece.packing else None
             for token, n in (counted or {}).items():
                 share = count / piece.bytes if token in PER_NODE else count / of.plain
                 found[token] += n * share  # type: ignore[assignment]
         return found or None
 
 
-def pieces(of: Layout, owner: int, leave_out: Container[int] = ()) -> Pieces:
+def pieces(of: Layout, owner: int, leave_out: Container[int] = (), *, exact: bool = True) -> Pieces:
     """The file alone, from the first byte of the partition on; pages are left out that hold
-    nothing, or are named."""
-    old = Pieces(of, owner)
+    nothing, or are named. exact: whether pages are packed, which takes long; else they are taken to
+    be packed as well as their pieces are now."""
     reader = reader_of(of.filesystem)
     if not reader.align:
-        return old
-    nodes = list(_nodes(of, _pages(old, leave_out), owner))
+        return Pieces(of, owner)
+    writing = _Writing(of, owner, leave_out, exact=exact)
+    nodes = list(writing.nodes())
     begins = [node.at - reader.header for node in reversed(nodes)]
     alone = replace(of, pieces=nodes, nodes={owner: begins}, dead={})
-    return Anew(reader.completed(alone), owner, old)
+    return Anew(reader.completed(alone), writing)
+
+
+def nodes(of: Layout, owner: int, at: int, summed: int) -> list[Piece]:
+    """The file's nodes if the first of them is written there; summed: bytes that the summary of its
+    block has for what was written to it before."""
+    return list(_Writing(of, owner).nodes(at, summed))
 
 
 def _seen(of: Pieces, page: int) -> list[tuple[int, Piece]]:
@@ -70,30 +181,8 @@ def _seen(of: Pieces, page: int) -> list[tuple[int, Piece]]:
     return [(min(p.offset + p.bytes, end) - max(p.offset, begin), p) for p in held]
 
 
-def _pages(of: Pieces, leave_out: Container[int]) -> Iterator[_Page]:
-    for page in of.listed:
-        seen = _seen(of, page)
-        if not seen or page in leave_out:
-            continue
-        plain = sum(count for count, _ in seen)
-        stored = sum(count * p.stored / p.plain for count, p in seen)
-        yield _Page(page * PAGE, plain, round(stored), seen[0][1].packing)
-
-
-def _nodes(of: Layout, pages: Iterator[_Page], owner: int) -> Iterator[Piece]:
-    reader = reader_of(of.filesystem)
-    header, align = reader.header, reader.align
-    at = 0
-    for page in pages:
-        offset, plain, stored = page.offset, page.bytes, page.stored
-        while plain:
-            room = of.erasesize - at % of.erasesize - header
-            if room < min(stored, reader.least_data):
-                at += room + header
-                continue
-            part = min(stored, room)
-            share = plain if part == stored else max(1, plain * part // stored)
-            node = at + header
-            yield Piece(owner, offset, share, node, part, 0, page.packing, share)
-            offset, plain, stored = offset + share, plain - share, stored - part
-            at = node + -(-part // align) * align
+def _rest(part: _Part, plain: int, stored: int) -> _Part:
+    """What a node leaves."""
+    data = None if part.data is None else part.data[plain:]
+    left = part.plain - plain, data, part.stored - stored
+    return _Part(part.offset + plain, *left, part.packing)

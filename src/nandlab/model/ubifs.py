@@ -20,6 +20,8 @@ from functools import cached_property
 from typing import Self
 
 from nandlab.base.errors import UsageError
+from nandlab.model import packers
+from nandlab.model.packers import Packed
 from nandlab.model.reader import Reader
 from nandlab.model.reads import PAGE, Pieces, Read
 from nandlab.onflash.index import Branch, Entry, Index, IndexNode
@@ -66,6 +68,7 @@ class Ubifs(Reader):
 
     header = DATA_HEADER
     align = 8
+    packers = frozenset(packers.UBIFS)
 
     def __init__(self, layout: Layout, options: Mapping[str, str], *, mounted: bool) -> None:
         super().__init__(layout, options, mounted=mounted)
@@ -147,6 +150,18 @@ class Ubifs(Reader):
             leaves.append(Branch(leaf_key(owner, INODE_KEY), at, LEAST[INO]))
             at += LEAST[INO]
         return replace(layout, index=_index(sorted(leaves), at, entries))
+
+    @classmethod
+    def begin(cls, layout: Layout) -> int:
+        """Behind UBI's headers."""
+        unit = layout.index.unit_bytes if layout.index else 0
+        return layout.erasesize - unit if unit else 0
+
+    @classmethod
+    def packed(cls, layout: Layout, data: bytes, room: int) -> Packed | None:
+        """By the compressor that most of its nodes have; none is cut short."""
+        packed = packers.ubifs(data, layout.packings[0] if layout.packings else "")
+        return packed if len(packed.data) <= room else None
 
     def begun(self, asked: Iterable[Read]) -> None:
         """The first read of a node must be the root's, for without it no node is found."""

@@ -14,14 +14,10 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from types import MappingProxyType
 
-from nandlab.base.errors import NandlabError
+from nandlab.onflash.packing import Unpackable
 
 Tokens = Counter[str]
 """How many of each; the names are those of catalog/read-model.toml."""
-
-
-class Unpackable(NandlabError):
-    """The bytes are none that the compressor makes."""
 
 
 def tokens(compressor: str, packed: bytes, plain: int) -> Tokens | None:

@@ -168,6 +168,12 @@ class Found:
     elsewhere: int = 0
     """Sound summaries that say of themselves that they are at another byte of their block."""
 
+    def summed(self, begin: int, end: int) -> int:
+        """Bytes that a summary has for the inodes' nodes and the names from begin to end."""
+        nodes = sum(begin <= p.at < end for pieces in self.pieces.values() for p in pieces)
+        names = [len(d.name) for d in self.dirents if begin <= d.at < end]
+        return SUMMED[INODE] * nodes + sum(SUMMED[DIRENT] + count for count in names)
+
     def pad(self, at: int, to: int) -> None:
         """Notes a padding node."""
         self.padded_to.append(to)

@@ -8,7 +8,7 @@ extents overlap or leave a byte out, so that any sum over a layout is the partit
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from enum import StrEnum
@@ -126,6 +126,12 @@ class Layout:
         for piece in sorted(self.pieces):
             found[piece.owner].append(piece)
         return found
+
+    @cached_property
+    def packings(self) -> tuple[str, ...]:
+        """The compressors of what is stored, that of most pieces first."""
+        found = Counter(p.packing for p in self.pieces if p.packing not in {"", HOLE})
+        return tuple(packing for packing, _ in found.most_common())
 
     @cached_property
     def _begins(self) -> list[int]:

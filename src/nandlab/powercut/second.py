@@ -8,8 +8,6 @@ be wrong. It sees files through no kernel.
 from __future__ import annotations
 
 import json
-import zlib
-from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -21,9 +19,9 @@ from nandlab.catalog.chip import MIB
 from nandlab.chip import image as chipimage
 from nandlab.chip.image import Block, ChipImage
 from nandlab.chip.simulated import FOLDER, save
-from nandlab.onflash import every, jffs2, jffs2nodes, jffs2scan
+from nandlab.onflash import every, jffs2, jffs2nodes, jffs2scan, packing
 from nandlab.onflash.cells import GARBLED, Partition
-from nandlab.onflash.layout import HOLE, NO_OWNER, Layout, Piece
+from nandlab.onflash.layout import NO_OWNER, Layout
 from nandlab.powercut import fsck, sql
 from nandlab.powercut.campaign import Campaign
 from nandlab.powercut.job import CUT, JOURNAL_MIB, Points, chip_module, job
@@ -158,38 +156,6 @@ def read(partition: Partition, filesystem: str) -> dict[str, bytes | None]:
 def _content(layout: Layout, partition: Partition, owner: int) -> bytes:
     content = bytearray(layout.sizes.get(owner, 0))
     for piece in layout.pieces_of.get(owner, []):
-        content[piece.offset : piece.offset + piece.bytes] = _plain(partition, piece)
+        plain = packing.content(piece, partition.bytes_at)
+        content[piece.offset : piece.offset + piece.bytes] = plain
     return bytes(content[: layout.sizes.get(owner, 0)])
-
-
-def _plain(partition: Partition, piece: Piece) -> bytes:
-    if piece.packing == HOLE:
-        return bytes(piece.bytes)
-    stored = partition.bytes_at(piece.at, piece.stored)
-    if piece.packing and piece.packing not in UNPACKED:
-        raise NandlabError(f"powercut: packed by {piece.packing}, which the host does not read")
-    plain = UNPACKED[piece.packing](stored) if piece.packing else stored
-    return plain[piece.skip : piece.skip + piece.bytes]
-
-
-def _zlib(packed: bytes) -> bytes:
-    """With zlib's header, as JFFS2 has it, or without, as JFFS2 may and UBIFS does."""
-    headed = packed[0] & 15 == zlib.DEFLATED and int.from_bytes(packed[:2], "big") % 31 == 0
-    return zlib.decompressobj(zlib.MAX_WBITS if headed else -zlib.MAX_WBITS).decompress(packed)
-
-
-def _lzo(packed: bytes) -> bytes:
-    from lzallright import LZOCompressor
-
-    return bytes(LZOCompressor.decompress(packed))
-
-
-def _zstd(packed: bytes) -> bytes:
-    import zstandard
-
-    return zstandard.ZstdDecompressor().decompress(packed, max_output_size=UNPACKED_MAX)
-
-
-UNPACKED: Mapping[str, Callable[[bytes], bytes]] = {"zlib": _zlib, "lzo": _lzo, "zstd": _zstd}
-UNPACKED_MAX = 1 << 16
-"""Bytes of a node's data that none has more of."""

@@ -1,0 +1,179 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""What rewriting a file gains: foretold from the chip before, then done on a board.
+
+Measures: a file is written, updated in pieces and read in order; on a second run it is also written
+anew by `cat a > b && mv b a` before it is read. Of both the N and the time of its reads, without
+the tracers' own; beside them what `nandlab model read --rewritten` foretells from the first chip.
+Then the nodes that were written anew, one by one, beside those that are foretold for a file that
+begins where this one does.
+Needs: a board (the virtual one of catalog/boards).
+Costs: a boot if the board is not in the cache, then four runs a file.
+
+Prints a line a file; the last is one JSON object with all of them.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import subprocess
+import sys
+import tempfile
+from itertools import zip_longest
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from nandlab.model import rewritten, score, times, walk
+from nandlab.model.every import reader_of
+from nandlab.model.reads import Call, owner_of
+from nandlab.onflash.jffs2scan import scanned
+from nandlab.onflash.opened import Asked, opened, read
+from nandlab.trace.folder import TraceFolder
+from nandlab.trace.reads import traced
+
+DROP = "echo 3 > /proc/sys/vm/drop_caches"
+COLD = f"sync; settle --quiet-ms 1500 --limit-s 120; sync; {DROP}; {DROP}"
+"""Once the collector rests, for it fills the page cache; twice, since an inode whose pages are
+dropped is kept the first time."""
+ANEW = "cat a > b && mv b a"
+OPTIONS = {"jffs2": [], "ubifs": ["--set", "reserve=1"]}
+"""UBI keeps a share of the whole chip, which leaves little of a small partition."""
+
+
+class File(NamedTuple):
+    """A file, as it is made."""
+
+    name: str
+    made: str
+    mib: int
+    """Of the partition."""
+
+
+def mixed(kib: int) -> str:
+    """Random bytes, of which half are written anew in pieces of three sizes."""
+    updates = (
+        f"fileload update a --count {kib * 1024 // size // 6} --bytes {size}"
+        for size in (300, 512, 1500)
+    )
+    return "; ".join((f"dd if=/dev/urandom of=a bs=1k count={kib}", *updates))
+
+
+PROGRAM = "dd if=/bin/busybox of=a bs=4k skip=10 count=244"
+FILES = {
+    "mixed": File("1 MiB, mixed", mixed(1024), 16),
+    "mixed-10": File("10 MiB, mixed", mixed(10240), 64),
+    "pieces": File(
+        "1 MiB, pieces of 700 B",
+        "dd if=/dev/urandom of=a bs=4k count=256; fileload update a --count 500 --bytes 700",
+        16,
+    ),
+    "program": File("a program", f"{PROGRAM}; fileload update a --count 200 --bytes 700", 16),
+    "program-half": File(
+        "a program with half-compressible updates",
+        f"{PROGRAM}; fileload update a --count 600 --bytes 700 --compressibility 0.5",
+        16,
+    ),
+}
+
+
+def trace(of: File, line: str, words: list[str], to: Path) -> TraceFolder:
+    """Reads the file in order, once the line has been run."""
+    argv = [sys.executable, "-m", "nandlab", "trace", *words, "--image", "-o", str(to)]
+    argv += ["--partition-mib", str(of.mib), "--tracers", "vfs,flash"]
+    argv += ["--before", f"{{ {line}; {COLD}; }} > /dev/null 2>&1", "--", "cat a > /dev/null"]
+    subprocess.run(argv, check=True, stdout=subprocess.DEVNULL)
+    return TraceFolder(to)
+
+
+def measured(of: TraceFolder) -> dict[str, float]:
+    """N of the calls that read the file, what they took, and what of it the chip did."""
+    told = traced(of)
+    calls = [c for c in walk.calls(told) if c.path == "/a" and isinstance(c.call, Call)]
+    differ = sum(not c.same for c in calls if c.known)
+    assert not differ, f"{of.path}: {differ} calls are not as foretold"
+    n = sum(len(c.told) for c in calls)
+    return {
+        "calls": len(calls),
+        "n": n,
+        "ns": sum(t.ns for t in score.times_of(told, calls)),
+        "chip_ns": round(n * times.page_of(told.chip)),
+    }
+
+
+def foretold(image: Path, board: str) -> dict[str, Any]:
+    """Of the file written anew."""
+    argv = [sys.executable, "-m", "nandlab", "model", "read", str(image), "--file", "a"]
+    argv += ["--rewritten", "--chip", board, "--board", board, "--json"]
+    found = json.loads(subprocess.run(argv, check=True, capture_output=True).stdout)
+    return {
+        "n": sum(call["n"] for call in found["calls"]),
+        "ns": found["total_ns"],
+        "chip_ns": found["total_chip_ns"],
+        "estimated": found["pages_estimated"],
+    }
+
+
+def summed(of: TraceFolder, end: int) -> int:
+    """Bytes that a summary of JFFS2 has for what was written to a block up to there."""
+    partition, told = opened(of.image)
+    begin = end - end % partition.erasesize
+    return scanned(partition).summed(begin, end) if told == "jffs2" else 0
+
+
+def nodes(of: TraceFolder) -> dict[str, int]:
+    """The file's nodes, and how many of them are not as they are foretold."""
+    layout, _ = read(of.image, Asked(), tolerant=True)
+    owner = owner_of(layout, "a")
+    lie = layout.pieces_of[owner]
+    begin = lie[0].at - reader_of(layout.filesystem).header
+    told = rewritten.nodes(layout, owner, begin % layout.erasesize, summed(of, begin))
+    pairs = [(a, b) for a, b in zip_longest(told, lie)]
+    return {
+        "nodes": len(lie),
+        "differ": sum(not a or not b or a[1:3] + a[4:] != b[1:3] + b[4:] for a, b in pairs),
+        "bytes": sum(p.stored for p in lie),
+        "bytes_foretold": sum(a.stored for a, _ in pairs if a),
+    }
+
+
+def run(of: File, filesystem: str, compression: str, board: str, folder: Path) -> dict[str, Any]:
+    words = ["--fs", filesystem, *OPTIONS[filesystem], "--set", f"compression={compression}"]
+    words += ["--board", board, "--chip", board]
+    before = trace(of, of.made, words, folder / "before")
+    after = trace(of, f"{of.made}; {COLD}; {ANEW}", words, folder / "after")
+    was, done = measured(before), measured(after)
+    told = foretold(before.image, board)
+    key = "chip_ns" if told["ns"] is None else "ns"
+    gains = {"foretold": was[key] - told[key], "done": was[key] - done[key]}
+    return {
+        **{"file": of.name, "fs": filesystem, "compression": compression, "board": board},
+        **{"was": was, "foretold": told, "done": done, "gain": gains, "of": key},
+        "off": gains["foretold"] / gains["done"] - 1,
+        "written": nodes(after),
+    }
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--fs", default="jffs2", choices=OPTIONS, help="the file system")
+    parser.add_argument("--compression", nargs="+", default=["none"], help="of the file system")
+    parser.add_argument("--board", nargs="+", default=["omap3evm"], help="with its own chip")
+    parser.add_argument("--files", nargs="+", default=list(FILES), choices=FILES)
+    parser.add_argument("--keep", type=Path, help="a folder that keeps the traces")
+    given = parser.parse_args()
+    found = []
+    for board in given.board:
+        for compression in given.compression:
+            for name in given.files:
+                with tempfile.TemporaryDirectory(prefix="nandlab-") as scratch:
+                    to = (given.keep or Path(scratch)) / f"{given.fs}-{compression}-{board}-{name}"
+                    to.mkdir(parents=True, exist_ok=True)
+                    one = run(FILES[name], given.fs, compression, board, to)
+                found.append(one)
+                print(json.dumps(one), flush=True)
+    print(json.dumps({"files": found}))
+
+
+if __name__ == "__main__":
+    main()

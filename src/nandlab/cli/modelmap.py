@@ -1,0 +1,94 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""What ``nandlab model map`` prints: a file's pages, or all files."""
+
+from __future__ import annotations
+
+import csv
+import sys
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from nandlab.model.fragments import FileMap
+    from nandlab.onflash.jffs2nodes import Dropped
+
+FILES_SHOWN = 40
+
+
+def records(maps: list[FileMap], dropped: list[Dropped], *, page_seen: bool) -> dict[str, Any]:
+    """The maps as JSON has them."""
+    return {
+        "page_seen": page_seen,
+        "files": [
+            {
+                "path": m.path,
+                "size": m.size,
+                "pages_unknown": m.unknown,
+                "live_bytes": m.live_bytes,
+                "dead_bytes": m.dead_bytes,
+                "n_mean": m.mean,
+                "n_if_rewritten": m.rewritten,
+                "pages_estimated": m.estimated,
+                "distribution": m.distribution(),
+                "pages": [
+                    {
+                        "page": r.page,
+                        "nodes": r.nodes,
+                        "flash": r.flash if r.known else None,
+                        "n_alone": r.alone if r.known else None,
+                        "n_in_sequence": r.in_sequence,
+                    }
+                    for r in m.rows
+                ],
+            }
+            for m in maps
+        ],
+        "dropped": [node._asdict() for node in dropped],
+    }
+
+
+def print_pages(m: FileMap) -> None:
+    """Each page of a file as CSV; on standard error what they come to."""
+    writer = csv.writer(sys.stdout)
+    writer.writerow(["page", "nodes", "n_alone", "n_in_sequence", "flash_pages"])
+    for r in m.rows:
+        alone, flash = (r.alone, " ".join(map(str, r.flash))) if r.known else ("unknown", "")
+        writer.writerow(
+            [r.page, r.nodes, alone, "unknown" if r.in_sequence is None else r.in_sequence, flash]
+        )
+    unknown = f"; {m.unknown} pages are unknown" if m.unknown else ""
+    unknown += f"; {estimated(m.estimated)}" if m.estimated else ""
+    print(
+        f"{m.path}: {m.size:,} bytes, {m.live_bytes:,} live and {_count(m.dead_bytes)} dead on "
+        f"flash; N {_n(m.mean)} in sequence, {_n(m.rewritten)} if rewritten{unknown}",
+        file=sys.stderr,
+    )
+
+
+def print_files(maps: list[FileMap]) -> None:
+    """A line a file, that of the greatest N first."""
+    heads = ("bytes", "live", "dead", "N", "rewritten", "unknown")
+    print("".join(f"{head:>12}" for head in heads) + "  file")
+    for m in sorted(maps, key=lambda m: -(m.mean or 0))[:FILES_SHOWN]:
+        row = (
+            *(_count(m.size), _count(m.live_bytes), _count(m.dead_bytes)),
+            *(_n(m.mean), _n(m.rewritten), _count(m.unknown)),
+        )
+        print("".join(f"{cell:>12}" for cell in row) + f"  {m.path}")
+    if len(maps) > FILES_SHOWN:
+        print(f"... and {len(maps) - FILES_SHOWN} more files of less N; --json has them all")
+    pages = sum(m.estimated for m in maps)
+    if pages:
+        print(f"nandlab: {estimated(pages)}", file=sys.stderr)
+
+
+def estimated(pages: int) -> str:
+    """Of how many pages a file written anew is not known exactly."""
+    return f"if rewritten, {pages} pages are taken to be packed as well as their pieces are now"
+
+
+def _n(mean: float | None) -> str:
+    return "-" if mean is None else f"{mean:.2f}"
+
+
+def _count(count: int | None) -> str:
+    return "-" if count is None else f"{count:,}"

@@ -1,0 +1,116 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""LZO as the kernel packs by it: LZO1X-1, byte for byte.
+
+Other compressors of LZO1X find other matches, and lzallright's fewer bytes. Source: Linux 5.10 to
+6.12, lib/lzo/lzo1x_compress.c, without its runs of zeroes (lzo-rle). It looks for four bytes that
+were there before, by a hash that keeps one place, and goes on faster the longer it has found none.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+PLAIN_MAX = 0x4000
+"""Bytes that are packed, at most: matches from further back have another form."""
+LEFT = 20
+"""Bytes at the end that are in no match which begins there, as are fewer in all."""
+FIRST = 5
+"""Byte at which a match is first looked for."""
+HASH, HASH_BITS = 0x1824429D, 13
+AT_ONCE = 8
+"""Bytes by which a match is lengthened; past the last begin of matches it ends with these."""
+NEAR, SHORT = 0x800, 8
+"""Bytes back and of length, up to which a match takes two bytes."""
+IN_ONE = 33
+"""Bytes of a match up to which the length is in its first byte."""
+FAR_MATCH, NEAR_MATCH = 32, 5
+"""First byte of a match of three bytes and more; bit from which on one of two has its length."""
+END = bytes((17, 0, 0))
+ALONE, ALONE_MAX = 17, 238
+"""First byte of what has no match, beyond its length; and that length, at most."""
+
+
+def lzo1x(data: bytes) -> bytes:
+    """Packed, even if that takes more."""
+    assert len(data) <= PLAIN_MAX
+    out = bytearray()
+    left = _matches(data, out) if len(data) > LEFT else 0
+    rest = len(data) - left
+    if not out and 0 < rest <= ALONE_MAX:
+        out.append(ALONE + rest)
+        out += data
+    elif rest:
+        _run(out, data[left:])
+    return bytes(out) + END
+
+
+def _matches(data: bytes, out: bytearray) -> int:
+    """Packs all up to the end of the last match, and tells where that is."""
+    word, place = _hashed(data)
+    seen = [0] * (1 << HASH_BITS)
+    end = len(data) - LEFT
+    done, at = 0, FIRST
+    while at < end:
+        before, seen[place[at]] = seen[place[at]], at
+        if word[at] != word[before]:
+            at += 1 + (at - done >> 5)
+            continue
+        if at > done:
+            _run(out, data[done:at])
+        count = _alike(data, at, before, end)
+        _match(out, count, at - before)
+        done = at = at + count
+    return done
+
+
+def _hashed(data: bytes) -> tuple[list[int], list[int]]:
+    """For each byte the word that begins with it, and that word's hash."""
+    each = np.frombuffer(data, dtype=np.uint8).astype(np.uint32)
+    words = each[:-3] | each[1:-2] << 8 | each[2:-1] << 16 | each[3:] << 24
+    hashes = words * np.uint32(HASH) >> np.uint32(32 - HASH_BITS)
+    return words.tolist(), hashes.tolist()
+
+
+def _alike(data: bytes, at: int, before: int, end: int) -> int:
+    """How many bytes are the same at both places, of which four are known to be."""
+    count = 4
+    while (
+        data[at + count : at + count + AT_ONCE] == data[before + count : before + count + AT_ONCE]
+    ):
+        count += AT_ONCE
+        if at + count >= end:
+            return count
+    while data[at + count] == data[before + count]:
+        count += 1
+    return count
+
+
+def _run(out: bytearray, run: bytes) -> None:
+    """Bytes as they are; up to three are told by the match before them."""
+    if len(run) <= 3:
+        out[-2] |= len(run)
+    elif len(run) <= 18:
+        out.append(len(run) - 3)
+    else:
+        _long(out, 0, len(run) - 18)
+    out += run
+
+
+def _match(out: bytearray, count: int, back: int) -> None:
+    back -= 1
+    if count <= SHORT and back < NEAR:
+        out += bytes((count - 1 << NEAR_MATCH | (back & 7) << 2, back >> 3))
+        return
+    if count <= IN_ONE:
+        out.append(FAR_MATCH | count - 2)
+    else:
+        _long(out, FAR_MATCH, count - IN_ONE)
+    out += bytes((back << 2 & 0xFF, back >> 6))
+
+
+def _long(out: bytearray, first: int, more: int) -> None:
+    """A length that goes on in bytes of zero."""
+    zeroes = (more - 1) // 255
+    out.append(first)
+    out += bytes(zeroes)
+    out.append(more - 255 * zeroes)

@@ -1,0 +1,84 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""What a board's kernel wrote, node by node, is what the model packs and where it puts it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from readtraces import traced
+
+from nandlab.board.qemu import QemuBoard
+from nandlab.model import packers, rewritten
+from nandlab.model.jffs2 import Jffs2
+from nandlab.model.reads import PAGE
+from nandlab.onflash import packing
+from nandlab.onflash.jffs2scan import scanned
+from nandlab.onflash.layout import Layout, Piece
+from nandlab.onflash.opened import Asked, opened, read
+
+pytestmark = pytest.mark.board
+
+PROGRAM = "dd if=/bin/busybox of=a bs=4k"
+
+
+def written(board: QemuBoard, path: Path, filesystem: dict[str, str], mib: int) -> Path:
+    """A chip on which a program was written in order."""
+    made = traced(board, path, [PROGRAM], filesystem=filesystem, partition_mib=mib)
+    return made.image
+
+
+def content(layout: Layout, pieces: list[Piece]) -> bytes:
+    assert layout.bytes_at is not None
+    return b"".join(packing.content(p, layout.bytes_at) for p in pieces)
+
+
+@pytest.mark.parametrize(
+    ("compression", "off_most", "shorter"),
+    [("none", 0, 0), ("lzo", 0, 0), ("default", 2, 0.02), ("zlib", 2, 0.06)],
+)
+def test_jffs2s_nodes(
+    board: QemuBoard, tmp_path: Path, compression: str, off_most: int, shorter: float
+) -> None:
+    """zlib is given what JFFS2 has it given, so a match of some nodes is a byte shorter here."""
+    image = written(board, tmp_path / "t", {"name": "jffs2", "compression": compression}, 8)
+    layout, _ = read(image, Asked(), tolerant=True)
+    found = scanned(opened(image)[0])
+    (owner,) = layout.sizes
+    lie = layout.pieces_of[owner]
+    begin, size = lie[0].at - Jffs2.header, layout.erasesize
+    of_all, off = content(layout, lie), []
+    for p in lie:
+        at = p.at - Jffs2.header
+        room = Jffs2.room_at(layout, at, found.summed(at - at % size, at))
+        rest = of_all[p.offset : p.offset - p.offset % PAGE + PAGE]
+        told = Jffs2.packed(layout, rest, room)
+        assert told is not None
+        assert told.packing == p.packing
+        off.append(max(abs(told.plain - p.bytes), abs(len(told.data) - p.stored)))
+        if told.packing != "zlib":
+            assert layout.bytes_at is not None
+            assert told.data == layout.bytes_at(p.at, p.stored)
+    assert len(lie) > len(of_all) // PAGE
+    assert max(off) <= off_most
+    assert sum(each > 0 for each in off) <= shorter * len(off)
+    if not off_most:
+        told_all = rewritten.nodes(
+            layout, owner, begin % size, found.summed(begin - begin % size, begin)
+        )
+        assert [p._replace(at=p.at % size) for p in told_all] == [
+            p._replace(at=p.at % size) for p in lie
+        ]
+
+
+@pytest.mark.parametrize("compression", ["none", "lzo", "zlib"])
+def test_ubifs_nodes(board: QemuBoard, tmp_path: Path, compression: str) -> None:
+    filesystem = {"name": "ubifs", "compression": compression, "reserve": "1"}
+    image = written(board, tmp_path / "t", filesystem, 16)
+    layout, _ = read(image, Asked(), tolerant=True)
+    (owner,) = layout.sizes
+    by = "" if compression == "none" else compression
+    assert layout.bytes_at is not None
+    for p in layout.pieces_of[owner]:
+        told = packers.ubifs(packing.content(p, layout.bytes_at), by)
+        assert (told.packing, told.data) == (p.packing, layout.bytes_at(p.at, p.stored))

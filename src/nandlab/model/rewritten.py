@@ -19,7 +19,7 @@ from nandlab.model.reads import PAGE, Pieces
 from nandlab.model.unpack import Tokens
 from nandlab.onflash.layout import HOLE, Layout, Piece
 
-PER_NODE = ("node", "table", "table_bit", "code", "used")
+PER_NODE = ("node", "pull", "lens", "coded", "used", "entry", "subtable", "fast")
 """Tokens of which a node has as many, whatever its length."""
 
 

@@ -3,12 +3,16 @@
 """How many power cuts are judged an hour and core, by file system, and against a fresh board each.
 
 Measures: the processor time of the host for all points of one load (board, record and all), and for
-a few of the same points, each on a restored board of its own that records the load first. States
-are distinct: each operation's "before", "prefix", "subset" and "unstable".
+a few of the same points, each on a restored board of its own that records the load first. Points
+are each n-th operation's "before", "prefix", "subset" and "unstable". Beside the points it counts
+the distinct states of the chip: two points of one state count once. A state is what the chip holds:
+data and spare area of every page, which pages no ECC corrects, and of unstable cells where they are
+and how often they still read right (``nandlab.powercut.torn``). They are counted on the host when
+all that is timed is over, from the journal of one more board for each load.
 Needs: QEMU. Costs: some minutes.
 
-The last line is one JSON object: points an hour and core by file system, and how many times the
-slowest way by fresh boards any of them is at the least.
+The last line is one JSON object: points an hour and core by file system, distinct states an hour
+and core, and how many times the points of the way by fresh boards any of them is at the least.
 """
 
 from __future__ import annotations
@@ -26,7 +30,7 @@ from nandlab.catalog.chip import ChipModel
 from nandlab.catalog.files import load
 from nandlab.catalog.filesystem import FilesystemModel
 from nandlab.plan.medium import Medium
-from nandlab.powercut import campaign, loads
+from nandlab.powercut import campaign, loads, states
 from nandlab.powercut.campaign import Campaign
 from nandlab.powercut.job import Points, alone
 
@@ -52,6 +56,18 @@ def spent(one: Campaign, points: Points, board: QemuBoard) -> tuple[float, float
     return cpu_s() - began, seconds, tried, operations
 
 
+def distinct(one: Campaign, board: QemuBoard, tried: int) -> int:
+    """States of the chip among the points of a job, of which so many were tried."""
+    each = [
+        list(states.points(of, one.points))
+        for index in range(len(one.loads.loads))
+        if (of := asyncio.run(states.recorded(one, index, board)))
+    ]
+    if sum(map(len, each)) != tried:
+        raise SystemExit(f"{tried} points were tried, and {sum(map(len, each))} counted")
+    return len({state for load in each for _, state in load})
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n", maxsplit=1)[0])
     parser.add_argument("--load", default="small-files")
@@ -61,8 +77,9 @@ def main() -> None:
     options = parser.parse_args()
     board = open_board(load("boards", "apf27", BoardModel))
     asked = loads.given(options.load)
-    rates, ratios = {}, []
-    print(f"{'':12} {'points':>7} {'CPU s':>7} {'points/h/core':>14} {'fresh':>7} {'ratio':>6}")
+    rates, ratios, of_states = {}, [], {}
+    heads = f"{'CPU s':>7} {'points/h/core':>14} {'fresh':>7} {'ratio':>6}"
+    print(f"{'':12} {'points':>7} {'states':>7} {heads}")
     for name in options.fs:
         system = load("filesystems", name, FilesystemModel)
         chip = load("chips", CHIPS[name], ChipModel)
@@ -82,10 +99,14 @@ def main() -> None:
             for k in range(1, options.fresh + 1)
         ]
         rate, slow = tried * HOUR_S / used, HOUR_S * len(fresh) / sum(fresh)
-        rates[name] = round(rate)
+        rates[name], apart = round(rate), distinct(one, board, tried)
+        of_states[name] = round(rate * apart / tried)
         ratios.append(rate / slow)
-        print(f"{name:12} {tried:7} {used:7.1f} {rate:14.0f} {slow:7.0f} {rate / slow:6.1f}")
-    print(json.dumps({"points_per_hour": rates, "ratio_to_fresh_board": round(min(ratios), 1)}))
+        print(
+            f"{name:12} {tried:7} {apart:7} {used:7.1f} {rate:14.0f} {slow:7.0f} {rate / slow:6.1f}"
+        )
+    told = {"points_per_hour": rates, "distinct_states_per_hour": of_states}
+    print(json.dumps({**told, "ratio_to_fresh_board": round(min(ratios), 1)}))
 
 
 if __name__ == "__main__":

@@ -92,8 +92,19 @@ def _event(chance: random.Random, name: str, kib: int) -> str:
     )
 
 
-def run(filesystem: str, board: str, seed: int, files: int, kib: int, to: Path) -> Found:
+class Wanted(NamedTuple):
+    """What each seed makes, and where."""
+
+    filesystem: str
+    board: str
+    chip: str
+    files: int
+    kib: int
+
+
+def run(of: Wanted, seed: int, to: Path) -> Found:
     """Makes a seed's files, reads them, and scores that."""
+    filesystem, board, chip, files, kib = of
     chance = random.Random(f"{filesystem} {board} {seed}")
     compression = chance.choice(COMPRESSIONS[filesystem])
     sizes = [chance.randint(kib // 4, kib) for _ in range(files)]
@@ -103,7 +114,7 @@ def run(filesystem: str, board: str, seed: int, files: int, kib: int, to: Path) 
     words = ["--fs", filesystem, *OPTIONS.get(filesystem, []), "--board", board, "--image"]
     words += ["--set", f"compression={compression}"] if compression else []
     words += ["--partition-mib", str(max(8, -(-sum(sizes) * 3 // 1024))), "-o", str(to)]
-    words += ["--chip", board]
+    words += ["--chip", chip]
     words += ["--before", f"{{ {'; '.join((*made, COLD))}; }} > /dev/null 2>&1"]
     argv = [sys.executable, "-m", "nandlab", "trace", *words, "--"]
     read = f"{{ cat h* > /dev/null; {DROP}; {at_random}; }} 2> /dev/null"
@@ -146,17 +157,19 @@ def keep(found: Found, out: Path) -> None:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--fs", default="jffs2", choices=COMPRESSIONS, help="the file system")
-    parser.add_argument("--board", default="apf27", help="a board of the catalog, and its chip")
+    parser.add_argument("--board", default="apf27", help="a board of the catalog")
+    parser.add_argument("--chip", help="a chip of the catalog; else the one named as the board is")
     parser.add_argument("--seeds", type=int, default=50, help="how many, from 1 on")
     parser.add_argument("--files", type=int, default=4, help="of each seed")
     parser.add_argument("--kib", type=int, default=1024, help="of a file at first, at most")
     parser.add_argument("--out", type=Path, required=True, help="CSV, a line a seed")
     given = parser.parse_args()
+    chip = given.chip or given.board
+    wanted = Wanted(given.fs, given.board, chip, given.files, given.kib)
     done = [f for f in kept(given.out) if (f.filesystem, f.board) == (given.fs, given.board)]
     for seed in sorted({*range(1, given.seeds + 1)} - {f.seed for f in done}):
         with tempfile.TemporaryDirectory(prefix="nandlab-") as scratch:
-            of = given.fs, given.board, seed, given.files, given.kib
-            done.append(run(*of, Path(scratch) / "trace"))
+            done.append(run(wanted, seed, Path(scratch) / "trace"))
         keep(done[-1], given.out)
     sums = {k: sum(getattr(f, k) for f in done) for k in Found._fields[4:]}
     print(json.dumps({"filesystem": given.fs, "board": given.board, "seeds": len(done)} | sums))

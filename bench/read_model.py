@@ -57,7 +57,14 @@ UNPACKED = (
     PACKED.format("c", 8, 230),
     UPDATES.format("b", 60, 500, 15),
     UPDATES.format("b", 30, 2500, 16),
+    "seq 1 9000 > d",
+    "hexdump -C /bin/busybox | head -c 60000 > e",
+    "head -c 40000 /dev/urandom | base64 > f",
+    "yes 'a line that comes again' | head -c 20000 > g",
+    "dd if=/dev/zero of=h bs=4k count=8",
+    UPDATES.format("h", 120, 40, 17),
 )
+"""Parts of a program, and what has other tokens: numbers, words, literals alone, long matches."""
 TAILS = tuple(
     f"dd if=/dev/urandom of={name} bs={size} count=1"
     for name, size in zip("hijklmnopq", range(100, 8200, 800), strict=False)
@@ -84,6 +91,8 @@ COLD = f"sync; settle --quiet-ms 1500 --limit-s 120; sync; {DROP}; {DROP}"
 dropped is kept the first time."""
 ROUNDS, LEAST = 60, 1e-5
 """Of the fit, and the relative error below which all errors count alike."""
+ROUNDS_OF_TICKS = 3
+"""Of what unpacking takes: which ticks are foretold hangs on it a little."""
 TICK = 2500.0
 """Instructions of a tick: to begin with."""
 
@@ -108,12 +117,41 @@ def fitted(trace_times: list[score.Times]) -> tuple[dict[str, float], NDArray[An
     x = np.array([[found.get(key, 0) for key in keys] for found in amounts], float)
     y = np.array([t.processor for t in trace_times])
     whole = np.array([t.ns for t in trace_times]) / trace_times[0].instruction_ns
+    found, error = least(x, y, whole)
+    return dict(zip(keys, found.round(3).tolist(), strict=True)), error
+
+
+def least(
+    x: NDArray[Any], y: NDArray[Any], whole: NDArray[Any]
+) -> tuple[NDArray[Any], NDArray[Any]]:
+    """What each amount takes, such that the sum of the calls' relative errors is least; and these.
+
+    x: calls by amounts; y, whole: of each call, what is fitted and all that it took.
+    """
     weight = 1 / whole
     for _ in range(ROUNDS):
         found, *_ = np.linalg.lstsq(x * weight[:, None], y * weight, rcond=None)
         error = (x @ found - y) / whole
         weight = 1 / whole / np.sqrt(np.maximum(abs(error), LEAST))
-    return dict(zip(keys, found.round(3).tolist(), strict=True)), error
+    return found, error
+
+
+def unpacked(trace_times: list[score.Times], by: times.Instructions) -> times.Instructions:
+    """The same instructions, but for what unpacking takes: that is fitted anew, with all else, and
+    the ticks that are foretold, taken off each call."""
+    packed = [t for t in trace_times if any("." in key for key in times.amounts_of(t.scored.call))]
+    amounts = [times.amounts_of(t.scored.call) for t in packed]
+    keys = sorted({key for found in amounts for key in found if "." in key})
+    x = np.array([[found.get(key, 0) for key in keys] for found in amounts], float)
+    whole = np.array([t.ns / t.instruction_ns for t in packed])
+    for _ in range(ROUNDS_OF_TICKS):
+        rest = by.model_copy(update={"unpack": {key: dict[str, float]() for key in by.unpack}})
+        delayed = [t.in_time_ns(by) - t.foretold_ns(by) + t.foretold_ns(rest) for t in packed]
+        y = np.array([(t.ns - d) / t.instruction_ns for t, d in zip(packed, delayed, strict=True)])
+        found, _ = least(x, y, whole)
+        told = dict(zip(keys, found.round(3).tolist(), strict=True))
+        by = by.model_copy(update={"unpack": sorted_out(told)["unpack"]})
+    return by
 
 
 def in_time(
@@ -150,8 +188,12 @@ def main() -> None:
     parser.add_argument("--fs", default="jffs2", choices=LOADS, help="the file system")
     parser.add_argument("--keep", type=Path, help="keep the traces here, and take those there")
     parser.add_argument("--write", action="store_true", help="put the numbers into the catalog")
-    parser.add_argument(
+    keep = parser.add_mutually_exclusive_group()
+    keep.add_argument(
         "--keep-fit", action="store_true", help="keep the catalog's; tick and first wait alone"
+    )
+    keep.add_argument(
+        "--unpacking", action="store_true", help="keep the catalog's, but for what unpacking takes"
     )
     given = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="nandlab-") as scratch:
@@ -165,12 +207,16 @@ def main() -> None:
         to = kept / f"{given.board}-{given.fs}-processes"
         each_alone = made(given.board, given.fs, plain, to, READ_BY_PROCESSES)
         alone = score.times_of(each_alone, walk.calls(each_alone))
-    found, error = fitted(each)
-    by = times.Instructions.model_validate(sorted_out(found))
-    if given.keep_fit:
+    if given.keep_fit or given.unpacking:
         by = times.instructions(given.fs, kernel)
+        by = unpacked(each, by) if given.unpacking else by
         found = {k: v for k, v in times.flat(by).items() if v}
-    found |= in_time(each, alone, by)
+        error = np.array([t.foretold_ns(by) / t.ns - 1 for t in each])
+    else:
+        found, error = fitted(each)
+        by = times.Instructions.model_validate(sorted_out(found))
+    if not given.unpacking:
+        found |= in_time(each, alone, by)
     off = abs(error)
     for key, value in found.items():
         print(f"{key:20} {value:12.3f}")

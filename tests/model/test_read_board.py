@@ -77,14 +77,18 @@ def test_files_in_one_piece_and_in_many(board: QemuBoard, tmp_path: Path, comman
 
 
 @pytest.mark.parametrize("compression", ["lzo", "zlib"])
-def test_compressed_files(board: QemuBoard, tmp_path: Path, compression: str) -> None:
-    made = packed(10, 200, 300)
-    foretold(
-        traced(
-            board, tmp_path / "t", made, filesystem={"name": "jffs2", "compression": compression}
-        ),
-        3,
-    )
+@pytest.mark.parametrize("name", ["apf27", "omap3evm"])
+def test_compressed_files(tmp_path: Path, name: str, compression: str) -> None:
+    other = open_board(load("boards", name, BoardModel))
+    of = {"name": "jffs2", "compression": compression}
+    trace = traced(other, tmp_path / "t", packed(10, 240, 300), part=name, filesystem=of)
+    wrong, every = errors(trace, foretold(trace, 3))
+    assert abs(wrong["total"]) < 0.002
+    assert wrong["median"] < 0.001
+    assert wrong["max"] < 0.03
+    assert abs(every["total"]) < 0.01
+    if name == "omap3evm":  # on apf27 one of 96 calls may be a fifth off: what ran is not traced
+        assert every["p99"] < 0.08
 
 
 def test_another_board_and_chip(tmp_path: Path) -> None:

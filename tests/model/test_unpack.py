@@ -11,6 +11,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from nandlab.model.inflate import _Code
 from nandlab.model.unpack import tokens
 from nandlab.onflash.packing import Unpackable
 
@@ -26,7 +27,7 @@ def zlib_of(plain: bytes, level: int = 3, bits: int = 15, strategy: int = 0) -> 
 
 
 def bytes_made(found: Counter[str]) -> int:
-    words = ("literal", "slow_literal", "match_byte", "slow_match_byte")
+    words = ("literal", "slow_literal", "match_byte", "slow_match_byte", "stored_byte")
     return sum(found[word] for word in words)
 
 
@@ -59,8 +60,41 @@ def test_zlibs_slow_way_is_the_last_258_bytes() -> None:
     assert found is not None
     # a symbol is slow where less than 258 bytes are to come, so 257 of them
     assert found["slow_literal"] == 257
-    assert found["table"] == 1
-    assert found["used"] == len(set(plain)) + 3  # the end, and two distances, which none uses
+    assert found["fast"] == 1
+    assert found["used"] > len(set(plain)) + 3  # the end, two distances that none uses, lengths
+
+
+def test_zlibs_tokens_of_a_block_by_hand() -> None:
+    """A block of zlib's fixed codes: three literals, then 300 bytes again, and 300 literals."""
+    plain = b"abc" + b"abc" * 100 + bytes(range(144)) * 2 + bytes(12)
+    by = zlib.compressobj(9, zlib.DEFLATED, -15, 9, zlib.Z_FIXED)
+    packed = by.compress(plain) + by.flush()
+    found = tokens("zlib", packed, len(plain))
+    assert found is not None
+    assert not found["coded"] + found["used"] + found["lens"]  # the codes are known
+    assert found["fast"] == 1
+    # 9 bits a literal and more: two bytes of input each two or so
+    assert found["pull"] == 1
+    assert bytes_made(found) == len(plain)
+
+
+@pytest.mark.parametrize(
+    ("lengths", "bits", "cost"),
+    [
+        # two codes of a bit: a table of two
+        ([1, 1], 9, {"coded": 2, "used": 2, "entry": 2}),
+        # the longest code has 3 bits: 8 entries
+        ([1, 2, 3, 3, 0], 9, {"coded": 5, "used": 4, "entry": 8}),
+        # cut at 2 bits: the codes of 3 and 4 bits share the table of a further 2 bits
+        ([1, 2, 3, 4, 4], 2, {"coded": 5, "used": 5, "entry": 4 + 4, "subtable": 1}),
+        # no code is as short as 2 bits: the first table has 3
+        ([3] * 8, 2, {"coded": 8, "used": 8, "entry": 8}),
+        # codes of 3 bits behind two prefixes: two tables of a bit
+        ([1, 0, 3, 3, 3, 3], 2, {"coded": 6, "used": 5, "entry": 4 + 2 + 2, "subtable": 2}),
+    ],
+)
+def test_what_a_codes_tables_take(lengths: list[int], bits: int, cost: dict[str, int]) -> None:
+    assert +_Code(lengths, bits).cost == cost
 
 
 def lzo_run(count: int) -> bytes:
@@ -93,13 +127,17 @@ def test_lzos_tokens_are_those_that_were_put_in(
     want: Counter[str] = Counter(node=1)
     made = first
     near = len(packed) < len(lzo_run(first)) + first + 15 or made + 15 > plain
-    want["slow_run_byte" if near else "run_byte"] += first
+    want["slow_run_byte" if near else "run_step"] += first if near else -(-first // 16)
     want["run"] += not near
+    want["length"] += first > 18
     for count, back, short in matches:
-        slow = "slow_" if back < 8 or made + count + 15 > plain else ""
-        want[f"{slow}match"] += 1
-        want[f"{slow}match_byte"] += count
-        want["short"] += short > 0
+        end = made + count + 15 > plain
+        kind = "slow_match" if back < 8 else "end_match" if end else "match"
+        want[kind] += 1
+        want["match_step" if kind == "match" else f"{kind}_byte"] += (
+            -(-count // 16) if kind == "match" else count
+        )
+        want["length"] += count > 33
         made += count + short
     assert tokens("lzo", packed, plain) == +want
 
@@ -113,7 +151,7 @@ def test_lzos_other_tokens() -> None:
     packed += bytes([16 | 3, 4, 0])  # 5 bytes from 16 KiB + 1 back
     packed += lzo_run(40) + bytes(40) + END  # so near the end that it goes byte by byte
     assert tokens("lzo", packed, 20 + 3 + 4 + 1 + 2 + 5 + 40) == {
-        "node": 1, "run": 1, "run_byte": 20, "match": 4, "match_byte": 14, "short": 1,
+        "node": 1, "run": 1, "run_step": 2, "match": 4, "match_step": 3, "length": 1,
         "slow_run_byte": 40,
     }  # fmt: skip
 

@@ -43,6 +43,9 @@ class Cargo:
     contents: tuple[bytes, ...]
     end: int
     """Physical address past the last byte that may be used."""
+    left: tuple[int, int] | None = None
+    """Physical address and bytes of memory of the store that come back as the job leaves them,
+    without a command: what a module wrote there. None: none."""
 
     def at(self, index: int) -> int:
         """Physical address of a content, a multiple of 1 MiB; past the last: the first free one."""
@@ -121,6 +124,10 @@ class Store:
         at = head + HEAD_BYTES
         magic, size = HEAD.unpack(self._map[head : head + HEAD.size])
         return bytes(self._map[at : at + size]) if magic == MAGIC else None
+
+    def left(self, address: int, size: int) -> bytes:
+        """Memory as it is now. Read, not mapped: a hole takes no memory so."""
+        return os.pread(self._fd, size, address - self._start)
 
     def save(self, path: Path) -> None:
         """Writes all of it that somebody wrote to: pieces, each after its place and size."""

@@ -204,6 +204,8 @@ class JobRecord:
     """What the job brought back; None: nothing."""
     available: int | None = None
     """Bytes of RAM that were available (MemAvailable) as the job began; None: not known."""
+    left: bytes | None = None
+    """The memory that its cargo's ``left`` names; None: it names none."""
 
     def __getitem__(self, name: str) -> StepRecord:
         return next(s for s in self.steps if s.step == name)

@@ -264,8 +264,9 @@ def _record(vm: Vm, job: Job) -> JobRecord:
         if step.step == BEGIN_MEMBER and not step.ok:
             raise vm.lost(step.failure())
     brought = vm.store.got(job.cargo.back_address) if job.cargo else None
+    left = vm.store.left(*job.cargo.left) if job.cargo and job.cargo.left else None
     steps = tuple(step for step in vm.reader.steps if step.step != BEGIN_MEMBER)
-    return JobRecord(steps, tuple(vm.memory.samples), brought, vm.reader.available)
+    return JobRecord(steps, tuple(vm.memory.samples), brought, vm.reader.available, left)
 
 
 async def _boot(

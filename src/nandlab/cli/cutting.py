@@ -106,7 +106,15 @@ class Common:
             board=self.board,
         )
 
-    def how(self, points: Points, wanted: Asked, *, sample: int = 0, faulty: bool = False) -> How:
+    def how(
+        self,
+        points: Points,
+        wanted: Asked,
+        *,
+        sample: int = 0,
+        states: bool = False,
+        faulty: bool = False,
+    ) -> How:
         """Campaigns of these points, with the options that both commands have."""
         from nandlab.powercut.job import bad_blocks
 
@@ -114,7 +122,7 @@ class Common:
         words = listed(self.bad_blocks) if self.bad_blocks else ()
         bad = bad_blocks(words, fewest)
         more = replace(points, seed=self.seed, seeds=self.seeds, every=self.points, bad=bad)
-        return How(more, self.title, self.jobs, sample, faulty)
+        return How(more, self.title, self.jobs, sample, states, faulty)
 
     def run(self, hows: Sequence[How], wanted: Asked, *, alone: bool) -> None:
         """The point that is named, or all campaigns, each in ``hows``' ways; exit status 1 if
@@ -242,6 +250,8 @@ class How:
     title: str | None
     jobs: int
     sample: int = 0
+    states: bool = False
+    """Whether the distinct states among the points are counted."""
     faulty: bool = False
     """Whether the chip fails, instead of its power."""
 
@@ -272,6 +282,8 @@ class How:
         asyncio.run(cutting.run(one, board, folder, self.jobs, _tell))
         if self.sample:
             asyncio.run(_sampled(one, found.read(folder), board, folder, self.sample))
+        if self.states:
+            asyncio.run(_counted(one, board, folder, found.read(folder)))
         result = found.read(folder)
         (folder / "outcomes.svg").write_text(powercuts.chart(result).svg())
         if not alone:
@@ -300,6 +312,14 @@ async def _sampled(
     print(f"recordings: the same there for {same} of them")
     unread = f", of {host.count(None)} it cannot say" if None in host else ""
     print(f"host: agrees on {host.count(True)} of them{unread}")
+
+
+async def _counted(campaign: Campaign, board: QemuBoard, out: Path, result: Found) -> None:
+    """Counts the states of the loads that the folder lacks."""
+    from nandlab.powercut.states import of_campaign
+
+    async for left in of_campaign(campaign, board, out, result.refused):
+        print(f"states: {left} loads are left", file=sys.stderr, flush=True)
 
 
 def one(how: How, wanted: Asked, point: str) -> None:

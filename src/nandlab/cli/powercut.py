@@ -34,6 +34,14 @@ def powercut(
             "the chips",
         ),
     ] = 0,
+    states: Annotated[
+        bool,
+        typer.Option(
+            "--states",
+            help="then count how many points are distinct states of the chip, and how many are "
+            "within programs that the part's data sheet forbids",
+        ),
+    ] = False,
 ) -> None:
     """Cut the power at every flash operation of loads, and check what is there then.
 
@@ -54,5 +62,5 @@ def powercut(
         raise UsageError(f"--variants {variants}: known are {', '.join(ALL_VARIANTS)}")
     wanted = common.asked("ace1")
     points = Points(variants=chosen, repeat=repeat, recovery=recovery)
-    how = common.how(points, wanted, sample=sample)
+    how = common.how(points, wanted, sample=sample, states=states)
     common.run([how], wanted, alone=common.study is None and len(wanted.loads) == 1)

@@ -26,7 +26,7 @@ from nandlab.onflash import packing
 from nandlab.onflash.layout import HOLE, Layout, Piece
 from nandlab.onflash.packing import Unpackable
 
-PER_NODE = ("node", "table", "table_bit", "code", "used")
+PER_NODE = ("node", "pull", "lens", "coded", "used", "entry", "subtable", "fast")
 """Tokens of which a node has as many, whatever its length."""
 
 

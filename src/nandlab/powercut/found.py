@@ -11,7 +11,8 @@ from pathlib import Path
 from typing import Any
 
 from nandlab.base.errors import UsageError
-from nandlab.powercut import judged
+from nandlab.powercut import counted, judged
+from nandlab.powercut.counted import Counted
 from nandlab.results.cuts import Cuts
 
 FAULTS = "faultcheck"
@@ -62,6 +63,8 @@ class Found:
     """A letter for each operation, by load and variant."""
     kinds: dict[str, str] = field(default_factory=dict)
     """A letter for what each operation is, by load: p program, o of spare bytes, e erase, b mark"""
+    counted: dict[str, Counted] = field(default_factory=dict)
+    """What its points are, by load, where that was counted."""
 
     @property
     def whole(self) -> bool:
@@ -104,6 +107,7 @@ def read(out: Path) -> Found:
         found.cpu_s += told["cpu_s"]
         for load in told["loads"]:
             _add(found, load)
+    found.counted = counted.read(out)
     for one, name, what in judged.findings(out):
         point = {"class": name, "count": 1, "first": one.point, "what": what}
         _count(found, one.load, point)
@@ -130,6 +134,8 @@ def _numbers(found: Found) -> Cuts:
         operations=sum(found.recorded.values()),
         cut=sum(found.cut.values()),
         points=found.points,
+        distinct=counted.distinct(found.counted) if _all_counted(found) else None,
+        unphysical=_sum(found, "unphysical") if _all_counted(found) else None,
         excused={n: c.count for n, c in found.classes.items() if n not in grave},
         lost={n: c.count for n, c in found.classes.items() if n in grave},
         first={n: f"{c.load}: {c.point}" for n, c in found.classes.items()},
@@ -195,17 +201,55 @@ def _name(told: dict[str, Any]) -> str:
     return f"{told['class']}{UNSTABLE}" if unstable else str(told["class"])
 
 
+def _all_counted(found: Found) -> bool:
+    return bool(found.recorded) and found.counted.keys() >= found.recorded.keys()
+
+
+def _sum(found: Found, name: str) -> int:
+    return sum(getattr(each, name) for each in found.counted.values())
+
+
+def _states(found: Found) -> Iterator[str]:
+    """How many points are states of their own, where that was counted."""
+    if not found.counted:
+        return
+    if not _all_counted(found):
+        yield f"states: counted for {len(found.counted)} of {len(found.recorded)} loads"
+    points, every = _sum(found, "points"), counted.distinct(found.counted)
+    apart = sum(len(each.states) for each in found.counted.values())
+    yield f"distinct states: {every} of {points} points, {apart} with the load told apart"
+    same = sum(c.recording in found.recordings.get(n, ()) for n, c in found.counted.items())
+    yield f"recordings: the same where they were counted for {same} of {len(found.counted)} loads"
+
+
 def _not_physical(found: Found) -> Iterator[str]:
     """What the part's data sheet forbids, and the cuts that stand for nothing on such a part."""
     forbids = found.head.get("forbids", {})
     if forbids:
         yield f"{found.head['chip']}'s data sheet forbids: {'; '.join(forbids.values())}"
+    if _all_counted(found):
+        yield _broken(found)
+        return
     apart = sum(kinds.count("o") for kinds in found.kinds.values())
     if found.head.get("nop") == 1 and apart:
         yield (
             f"not physical: cuts at {apart} programs of spare areas apart, which the part forbids; "
             "on another part they are"
         )
+
+
+def _broken(found: Found) -> str:
+    """Of how many programs the data sheet forbids, by which of its figures."""
+    programs, broken = _sum(found, "programs"), _sum(found, "broken")
+    if not broken:
+        return f"not physical: none of the loads' {programs} programs is one that the part forbids"
+    names = sorted({name for each in found.counted.values() for name in each.forbidden})
+    by = {name: sum(c.forbidden.get(name, 0) for c in found.counted.values()) for name in names}
+    why = ", ".join(f"{count} by {name}" for name, count in by.items())
+    return (
+        f"not physical: {_sum(found, 'unphysical')} points, within {broken} of {programs} programs "
+        f"that the part forbids ({why}); on another part they are"
+    )
 
 
 def lines(found: Found) -> Iterator[str]:
@@ -228,6 +272,7 @@ def lines(found: Found) -> Iterator[str]:
     yield f"held: {found.held}"
     same = sum(len(each) == 1 for each in found.recordings.values())
     yield f"recordings: the same in all pieces for {same} of {len(found.recordings)} loads"
+    yield from _states(found)
     yield "the chip, spare area included: after all points of a load as before them"
     yield from _not_physical(found)
     if found.refused:

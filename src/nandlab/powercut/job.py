@@ -134,12 +134,16 @@ def chip_module(board: QemuBoard) -> dict[str, bytes]:
     return {module.name: module.read_bytes()}
 
 
+def journal_start(on: Medium) -> int:
+    """Physical address of the journal: behind the chip's cells."""
+    return on.virtual.store_start + -(-on.cells_bytes // MIB) * MIB
+
+
 def load_chip(on: Medium, module: dict[str, bytes], bad: Sequence[int] = ()) -> Step:
     """Loads the chip, erased but for the maker's marks of bad blocks, with its journal behind its
     cells."""
     ((name, content),) = module.items()
-    start = on.virtual.store_start
-    journal = start + -(-on.cells_bytes // MIB) * MIB
+    start, journal = on.virtual.store_start, journal_start(on)
     room = (on.virtual.store_end - journal) // MIB
     if room < JOURNAL_MIB:
         raise UsageError(

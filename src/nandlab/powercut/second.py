@@ -20,7 +20,7 @@ from nandlab.chip import image as chipimage
 from nandlab.chip.image import Block, ChipImage
 from nandlab.chip.simulated import FOLDER, save
 from nandlab.onflash import every, jffs2, jffs2nodes, jffs2scan, packing
-from nandlab.onflash.cells import Partition
+from nandlab.onflash.cells import GARBLED, Partition
 from nandlab.onflash.layout import NO_OWNER, Layout
 from nandlab.powercut import fsck, sql
 from nandlab.powercut.campaign import Campaign
@@ -28,8 +28,6 @@ from nandlab.powercut.job import CUT, JOURNAL_MIB, Points, chip_module, job
 from nandlab.powercut.oracle import FOLDER as A_FOLDER
 from nandlab.powercut.oracle import Oracle
 
-PAGE_GARBLED = 0x100
-"""The bit of a page's state that target/modules/simnand/chip.h has."""
 MARKS = "marks"
 UNSEEN = (
     "unmountable",
@@ -133,9 +131,9 @@ def _bare(chip: ChipImage, *, erased: bool) -> ChipImage:
 def _bare_block(block: Block, page_bytes: int, erased: bool) -> Block:
     cells = bytearray(block.cells)
     for page, state in enumerate(block.states):
-        if erased and state & PAGE_GARBLED:
+        if erased and state & GARBLED:
             cells[page * page_bytes : (page + 1) * page_bytes] = b"\xff" * page_bytes
-    return replace(block, cells=bytes(cells), states=[s & ~PAGE_GARBLED for s in block.states])
+    return replace(block, cells=bytes(cells), states=[s & ~GARBLED for s in block.states])
 
 
 def read(partition: Partition, filesystem: str) -> dict[str, bytes | None]:

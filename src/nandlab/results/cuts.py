@@ -42,6 +42,10 @@ class Cuts(BaseModel):
     cut: int
     """Those at which the power was cut."""
     points: int
+    distinct: int | None = None
+    """States of the chip that these points are; None: not counted."""
+    unphysical: int | None = None
+    """Points within programs that the part's data sheet forbids; None: not counted."""
     excused: dict[str, int]
     """Points that did not hold by class: of unstable cells, or pages that cannot be read."""
     lost: dict[str, int]

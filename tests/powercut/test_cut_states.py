@@ -1,0 +1,291 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Which points are distinct states, and which programs a part forbids: worked out by the host from
+the journal, and held against chips that the board itself brought to those points."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import random
+import struct
+import zlib
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from cutsteps import FEW, on
+
+from nandlab.base.errors import NandlabError
+from nandlab.board.job import Step
+from nandlab.board.qemu import QemuBoard
+from nandlab.catalog.chip import ChipModel, Geometry
+from nandlab.catalog.files import load
+from nandlab.catalog.filesystem import FilesystemModel
+from nandlab.chip.image import Block, ChipImage
+from nandlab.chip.image import Geometry as Shape
+from nandlab.chip.simulated import FOLDER
+from nandlab.powercut import counted, found, loads, states, torn
+from nandlab.powercut.campaign import Campaign
+from nandlab.powercut.counted import Counted
+from nandlab.powercut.job import Points
+from nandlab.powercut.journal import (
+    ENTRY,
+    ERASE,
+    PROGRAM,
+    SIDE,
+    Journal,
+    Operation,
+    Page,
+    Side,
+    forbidden,
+)
+from nandlab.powercut.states import Place, Recorded
+
+GEOMETRY = Geometry(writesize=512, oobsize=16, erasesize=2048, blocks=8, nop=2, in_order=True)
+PAGE_BYTES = 528
+FULL = bytes(i * 37 % 256 for i in range(PAGE_BYTES))
+HALF = FULL[:100] + b"\xff" * 428
+HAS_DATA = 0x80
+
+
+def side(*pages: Page, high: int = 0, flags: int = 0) -> Side:
+    return Side(pages, high, flags)
+
+
+def program(number: int, cells: bytes, *, state: int = 0, high: int = 0) -> Operation:
+    """Of an erased page, or of one that was programmed before with all bits 1."""
+    before = Page(number, state, b"\xff" * PAGE_BYTES if state else b"")
+    after = Page(number, HAS_DATA | state + 1, cells)
+    return Operation(PROGRAM, side(before, high=high), side(after, high=number % 4 + 1))
+
+
+def erase(*cells: bytes) -> Operation:
+    pages = [Page(i, 1 if c else 0, c) for i, c in enumerate(cells)]
+    return Operation(ERASE, side(*pages), side(*(Page(i, 0, b"") for i in range(len(cells)))))
+
+
+def packed(operations: list[Operation], size: int = 1 << 16) -> bytearray:
+    """The journal's memory, as the module writes it."""
+    memory, used = bytearray(size), 1024
+    for index, one in enumerate(operations):
+        heads, crc = b"", 0
+        for each in (one.before, one.after):
+            states = struct.pack(f"<{len(each.pages)}H", *(p.state for p in each.pages))
+            content = states + b"".join(p.cells for p in each.pages)
+            content += bytes(-len(content) % 8)
+            memory[used : used + len(content)] = content
+            heads += SIDE.pack(0, 0, 0, 0, 0, each.flags, 0, each.high, 0, used)
+            used, crc = used + len(content), zlib.crc32(content)
+        first, count = one.before.pages[0].number, len(one.before.pages)
+        at = size - (index + 1) * 128
+        memory[at : at + 128] = ENTRY.pack(first, count, one.kind, crc) + heads
+    return memory
+
+
+def test_the_journal_is_read_as_the_module_writes_it() -> None:
+    done = [program(5, FULL, high=1), erase(FULL, b"", HALF, b"")]
+    memory = packed(done)
+    assert list(Journal(bytes(memory), 2, GEOMETRY).operations()) == done
+    memory[1024 + 8 + 100] ^= 1
+    with pytest.raises(NandlabError, match="operation 0 of the journal is damaged"):
+        list(Journal(bytes(memory), 2, GEOMETRY).operations())
+
+
+def test_a_chip_with_planted_errors_is_refused() -> None:
+    memory = packed([program(5, FULL)])
+    at = len(memory) - 128 + ENTRY.size
+    fields = list(SIDE.unpack_from(memory, at))
+    fields[8] = 1  # flips
+    SIDE.pack_into(memory, at, *fields)
+    with pytest.raises(NandlabError, match="planted errors"):
+        list(Journal(bytes(memory), 1, GEOMETRY).operations())
+
+
+@pytest.mark.parametrize(
+    ("operation", "broken"),
+    [
+        (program(4, FULL), []),
+        (program(5, FULL, state=1, high=2), []),
+        (program(5, FULL, state=2, high=2), ["nop"]),
+        (program(4, FULL, high=3), ["in_order"]),
+        (program(6, FULL, state=2, high=4), ["nop", "in_order"]),
+        (erase(FULL, FULL), []),
+    ],
+)
+def test_programs_that_the_part_forbids_are_known(operation: Operation, broken: list[str]) -> None:
+    assert forbidden(operation, GEOMETRY) == broken
+    worn = replace(operation, before=replace(operation.before, flags=2))
+    assert forbidden(worn, GEOMETRY) == []
+    lenient = GEOMETRY.model_copy(update={"nop": 9, "in_order": False})
+    assert forbidden(operation, lenient) == []
+
+
+def chip(*cells: bytes) -> ChipImage:
+    """A chip of which only the first block holds something."""
+    whole = b"".join(c or b"\xff" * PAGE_BYTES for c in cells)
+    block = Block(0, 3, 9, 0, [], [2 if c else 0 for c in cells], whole)
+    return ChipImage(Shape(512, 16, 2048, 8), 7, 7, 7, [block])
+
+
+def test_a_state_is_what_a_reader_can_find_out() -> None:
+    """Not how often a page was programmed, nor whether it was programmed with all bits 1."""
+    base = torn.of_image(chip(FULL, b"", b"", b""))
+    assert base == torn.of_image(chip(FULL, b"\xff" * PAGE_BYTES, b"", b"")) != 0
+    later = torn.of_image(chip(FULL, HALF, b"", b""))
+    assert base ^ torn.change(program(1, HALF, high=1)) == later
+    assert later ^ torn.change(erase(FULL, HALF, b"", b"")) == torn.of_image(chip(*4 * [b""])) == 0
+    assert torn.of_image(chip(b"", FULL, b"", b"")) != base
+
+
+def test_two_points_of_one_state_count_once() -> None:
+    """An erase of a block that is erased changes nothing; a prefix past the last byte is all."""
+    of = Recorded((program(0, HALF), erase(b"", b"")), 0, "", ())
+    asked = Points(variants=("before", "prefix"), seeds=9)
+    every = list(states.points(of, asked))
+    # "before" of each operation and of the end, nine columns of the program, none of the erase
+    assert len(every) == 3 + 9
+    of_place = dict(every)
+    assert of_place[1, "before", 1] == of_place[2, "before", 1]
+    done = {
+        s for (_, variant, _), s in every if variant == "prefix" and s == of_place[2, "before", 1]
+    }
+    assert len(done) == 1
+    assert 3 < len({s for _, s in every}) < len(every) - 1
+
+
+def test_each_way_to_tear_is_a_state_of_its_own_and_each_countdown() -> None:
+    for operation in (program(3, FULL), erase(FULL, HALF, b"", b"")):
+        of = Recorded((operation,), 5, "", ())
+        asked = Points(variants=("before", "subset", "unstable"), seeds=20)
+        every = [s for _, s in states.points(of, asked)]
+        assert len(every) == len(set(every)) == 2 + 20 * 2
+        assert torn.torn(operation, "done", 1) == torn.change(operation)
+
+
+def test_points_are_those_that_the_board_tries() -> None:
+    of = Recorded(tuple(program(i, FULL, high=i) for i in range(4)), 0, "", ())
+    asked = Points(first=1, last=3, every=2, variants=("before", "subset"), seed=4, seeds=2)
+    places: list[Place] = [place for place, _ in states.points(of, asked)]
+    assert places == [
+        *((1, "before", 4), (1, "subset", 4), (1, "subset", 5)),
+        *((3, "before", 4), (3, "subset", 4), (3, "subset", 5)),
+    ]
+
+
+def folder(tmp_path: Path, *every: Counted) -> found.Found:
+    """A campaign of two loads, of which some are counted."""
+    part = load("chips", "K9GAG08U0M", ChipModel)
+    head = {
+        **{"filesystem": "jffs2", "options": {}, "chip": part.name, "kernel": "6.1", "pieces": 1},
+        **{"partition_mib": 8.0, "load": "two", "forbids": part.forbids(), "nop": 1},
+    }
+    out = tmp_path / "jffs2-two"
+    out.mkdir(exist_ok=True)
+    (out / "powercut.json").write_text(json.dumps(head))
+    one = {"operations": 1, "points": 3, "held": 3, "kinds": "o", "recording": "r", "findings": []}
+    told = [{**one, "load": name, "outcomes": {"before": "..", "subset": ". "}} for name in "xy"]
+    (out / "00000.json").write_text(json.dumps({"loads": told, "cpu_s": 1.0}))
+    counted.write(out, {each.load: each for each in every})
+    return found.read(out)
+
+
+def test_what_was_counted_is_told_and_summed(tmp_path: Path) -> None:
+    x = Counted("x", "r", 3, ["a", "b", "c"], 1, {"nop": 1}, 1, 1)
+    y = Counted("y", "other", 3, ["a", "d"], 1, {}, 0, 0)
+    some = "\n".join(found.lines(folder(tmp_path, x)))
+    assert "states: counted for 1 of 2 loads" in some
+    assert "cuts at 2 programs of spare areas apart" in some
+    assert found.summary(tmp_path)[0].distinct is None
+    every = "\n".join(found.lines(folder(tmp_path, x, y)))
+    assert "distinct states: 4 of 6 points, 5 with the load told apart" in every
+    assert "recordings: the same where they were counted for 1 of 2 loads" in every
+    assert (
+        "not physical: 1 points, within 1 of 2 programs that the part forbids (1 by nop)" in every
+    )
+    (cuts,) = found.summary(tmp_path)
+    assert (cuts.distinct, cuts.unphysical) == (4, 1)
+    legal = "\n".join(found.lines(folder(tmp_path, replace(x, forbidden={}, broken=0), y)))
+    assert "none of the loads' 2 programs is one that the part forbids" in legal
+
+
+@pytest.mark.board
+@pytest.mark.parametrize("name", ["jffs2", "ubifs", "yaffs2"])
+def test_the_chips_that_the_board_saves_are_the_states_of_the_host(
+    board: QemuBoard, name: str
+) -> None:
+    """Points drawn at random, and torn erases, which only some loads have."""
+    small = Campaign(on(board, name), loads.small_files(), Points(seeds=3))
+    once = asyncio.run(states.recorded(small, 0, board))
+    assert once is not None
+    places = [place for place, _ in states.points(once, small.points)]
+    erases = [p for p in places if p[0] < len(once.operations) and once.operations[p[0]].erases]
+    draw = random.Random(23)
+    drawn = [*draw.sample(places, 8), *draw.sample(erases, min(4, len(erases)))]
+    drawn.append((len(once.operations), "before", 1))
+    again = asyncio.run(states.recorded(small, 0, board, drawn))
+    assert again is not None
+    worked_out = dict(states.points(again, small.points))
+    for place, saved in zip(drawn, again.images, strict=True):
+        k, variant, seed = place
+        # an image has unstable cells as they were meant
+        plain = "done" if variant == "unstable" else variant
+        before = worked_out[k, "before", 1]
+        expected = (
+            before
+            if k == len(again.operations)
+            else before ^ (torn.torn(again.operations[k], plain, seed) or 0)
+        )
+        assert saved == expected, place
+        assert variant == "unstable" or expected == worked_out[place]
+
+
+@pytest.mark.board
+def test_a_campaigns_states_are_counted_and_kept(board: QemuBoard, tmp_path: Path) -> None:
+    few = Campaign(on(board, "yaffs2"), FEW, Points(variants=("before", "subset")))
+
+    async def counting(refused: tuple[str, ...]) -> list[int]:
+        return [left async for left in states.of_campaign(few, board, tmp_path, refused)]
+
+    assert asyncio.run(counting(("over",))) == [1, 0]
+    kept = counted.read(tmp_path)
+    assert kept.keys() == {"new", "away"}
+    assert all(4 < len(one.states) <= one.points for one in kept.values())
+    assert asyncio.run(counting(("over",))) == []
+    # both loads begin on the same chip
+    assert counted.distinct(kept) < sum(one.points for one in kept.values())
+
+
+@pytest.mark.board
+def test_the_programs_that_are_forbidden_are_those_that_the_chip_counts(board: QemuBoard) -> None:
+    """NFTL on a part that would allow it neither, for all that it does. The counts of the load have
+    those of the mount before it, which are the same whatever the load."""
+    name, counters = "nandsim-small", f"cat {FOLDER}/counters"
+    part = load("chips", name, ChipModel)
+    strict = part.geometry.model_copy(update={"nop": 1, "in_order": True})
+    part = part.model_copy(update={"geometry": strict})
+    system = load("filesystems", "nftl-fat32", FilesystemModel)
+    medium = on(board, "jffs2").model_copy(
+        update={
+            **{"chip": part, "partition_blocks": part.partition_blocks(4)},
+            **{"filesystem": system, "options": system.chosen({}, "the test")},
+        }
+    )
+    beside = []
+    for of in (loads.read("none", "load none\nsync\n"), loads.small_files()):
+        job = states.recording(Campaign(medium, of, Points()), 0, board)
+        *make, cut, told, save = job.steps
+        steps = (*make, Step("was", counters), cut, Step("is", counters), told, save)
+        record = asyncio.run(board.run(replace(job, steps=steps)))
+        was, now = (
+            dict(line.split() for line in record[step].stdout.splitlines() if line.count(" ") == 1)
+            for step in ("was", "is")
+        )
+        broken = [each for one in states.journal(record, strict) for each in forbidden(one, strict)]
+        beside.append(
+            {
+                rule: int(now[count]) - int(was[count]) - broken.count(rule)
+                for rule, count in (("nop", "illegal_nop"), ("in_order", "illegal_order"))
+            }
+        )
+        assert broken.count("nop") > 0 < broken.count("in_order")
+    assert beside[0] == beside[1]

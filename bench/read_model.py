@@ -21,14 +21,13 @@ from __future__ import annotations
 
 import argparse
 import json
-import subprocess
-import sys
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from coldreads import Where, trace
 from numpy.typing import NDArray
 
 from nandlab.model import score, times, walk
@@ -99,17 +98,12 @@ MANY: dict[str, dict[str, tuple[str, ...]]] = {
     }
 }
 """Files of 500 to 1,300 nodes, for first opens alone."""
-OPTIONS = {"ubifs": ["--set", "reserve=1"]}
-"""UBI keeps a share of the whole chip, which leaves little of a small partition."""
+CHIP, PARTITION_MIB = "apf27", 16
 READ = "for f in ?; do cat $f > /dev/null; done"
 READ_BY_PROCESSES = (
     "for i in $(seq 0 59); do for f in a b; do "
     "dd if=$f of=/dev/null bs=4k count=1 skip=$(((i * 7 + 2) % 60)); done; done 2> /dev/null"
 )
-DROP = "echo 3 > /proc/sys/vm/drop_caches"
-COLD = f"sync; settle --quiet-ms 1500 --limit-s 120; sync; {DROP}; {DROP}"
-"""Once the collector rests, for it fills the page cache; twice, since an inode whose pages are
-dropped is kept the first time."""
 ONLY = ("unpacking", "opens", "ticks")
 ROUNDS, LEAST = 60, 1e-5
 """Of the fit, and the relative error below which all errors count alike."""
@@ -125,12 +119,7 @@ def made(board: str, filesystem: str, name: str, to: Path, read: str = READ) -> 
     compression = name.partition("-")[0]
     if not to.exists():
         load = (LOADS[filesystem] | MANY.get(filesystem, {}))[name]
-        before = f"{{ {'; '.join((*load, COLD))}; }} > /dev/null 2>&1"
-        words = ["--fs", filesystem, *OPTIONS.get(filesystem, []), "--partition-mib", "16"]
-        words += ["--set", f"compression={compression}"] if compression else []
-        words += ["--board", board, "--before", before, "--image", "-o", str(to)]
-        argv = [sys.executable, "-m", "nandlab", "trace", *words]
-        subprocess.run([*argv, "--", read], check=True, stdout=subprocess.DEVNULL)
+        trace(Where(filesystem, compression, board, PARTITION_MIB, CHIP), load, read, to)
     return traced(TraceFolder(to))
 
 

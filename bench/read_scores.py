@@ -18,14 +18,14 @@ from __future__ import annotations
 
 import argparse
 import json
-import subprocess
 import sys
 import tempfile
 from pathlib import Path
 from typing import Any
 
+from coldreads import Where, trace
+
 from nandlab.model import score, walk
-from nandlab.trace.folder import TraceFolder
 from nandlab.trace.reads import traced
 
 FILES: dict[str, dict[int, int]] = {
@@ -36,12 +36,6 @@ FILES: dict[str, dict[int, int]] = {
     "mixed": {300: 461, 512: 461, 1500: 461},
 }
 """Bytes of an update -> how many for each MiB of the file."""
-OPTIONS = {"ubifs": ["--set", "reserve=1"]}
-"""UBI keeps a share of the whole chip, which leaves little of a small partition."""
-DROP = "echo 3 > /proc/sys/vm/drop_caches"
-COLD = f"sync; settle --quiet-ms 1500 --limit-s 120; sync; {DROP}; {DROP}"
-"""Once the collector rests, for it fills the page cache; twice, since an inode whose pages are
-dropped is kept the first time."""
 IN_ORDER = "cat a > /dev/null"
 AT_RANDOM = (
     "for i in $(seq 0 99); do dd if=a of=/dev/null bs=4k count=1 skip=$(((i * 7 + 2) % 240)); "
@@ -59,16 +53,11 @@ def run(given: argparse.Namespace, name: str, to: Path) -> dict[str, Any]:
         f"fileload update a --count {count * given.mib} --bytes {size} --seed {seed}"
         for seed, (size, count) in enumerate(FILES[name].items(), 1)
     ]
-    words = ["--fs", given.fs, *OPTIONS.get(given.fs, []), "--board", given.board]
-    words += ["--set", f"compression={given.compression}"] if given.compression else []
-    words += ["--chip", given.chip or given.board, "--state", given.state, "--image"]
-    words += ["--partition-mib", str(16 if given.mib == 1 else 8 * given.mib), "-o", str(to)]
-    words += ["--before", f"{{ {'; '.join((*made, COLD))}; }} > /dev/null 2>&1"]
-    argv = [sys.executable, "-m", "nandlab", "trace", *words, "--"]
+    mib = 16 if given.mib == 1 else 8 * given.mib
+    of = given.fs, given.compression, given.board, mib, given.chip, given.state
     read = AT_RANDOM if given.at_random else IN_ORDER
-    subprocess.run([*argv, read], check=True, stdout=subprocess.DEVNULL)
-    trace = traced(TraceFolder(to))
-    return {"file": name} | score.summary(trace, walk.calls(trace))
+    told = traced(trace(Where(*of), made, read, to))
+    return {"file": name} | score.summary(told, walk.calls(told))
 
 
 def worst(found: list[dict[str, Any]]) -> dict[str, Any]:

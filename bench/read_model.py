@@ -180,10 +180,14 @@ def unpacked(trace_times: list[score.Times], by: times.Instructions) -> times.In
 def in_time(
     trace_times: list[score.Times], by_process: list[score.Times], by: times.Instructions
 ) -> dict[str, float]:
-    """What a tick takes, of the calls that were fitted, and a process's first wait."""
+    """What a tick takes, of the calls that were fitted, and a process's first wait; neither, if in
+    no call a whole tick comes."""
     tick = TICK
     for _ in range(3):
-        tick = float(np.median(list(_left_by_ticks(trace_times, by, tick))))
+        left = list(_left_by_ticks(trace_times, by, tick))
+        if not left:
+            return {}
+        tick = float(np.median(left))
     waits = [_left(t, by) for t in by_process if t.scored.waits_first and not t.scored.ticked]
     return {"tick": round(tick, 3), "first_wait": round(float(np.median(waits)), 3)}
 

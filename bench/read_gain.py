@@ -24,6 +24,8 @@ from itertools import zip_longest
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from coldreads import COLD, Where, trace
+
 from nandlab.model import rewritten, score, times, walk
 from nandlab.model.every import reader_of
 from nandlab.model.reads import Call, owner_of
@@ -32,13 +34,8 @@ from nandlab.onflash.opened import Asked, opened, read
 from nandlab.trace.folder import TraceFolder
 from nandlab.trace.reads import traced
 
-DROP = "echo 3 > /proc/sys/vm/drop_caches"
-COLD = f"sync; settle --quiet-ms 1500 --limit-s 120; sync; {DROP}; {DROP}"
-"""Once the collector rests, for it fills the page cache; twice, since an inode whose pages are
-dropped is kept the first time."""
 ANEW = "cat a > b && mv b a"
-OPTIONS = {"jffs2": [], "ubifs": ["--set", "reserve=1"]}
-"""UBI keeps a share of the whole chip, which leaves little of a small partition."""
+READ = "cat a > /dev/null"
 
 
 class File(NamedTuple):
@@ -75,15 +72,6 @@ FILES = {
         16,
     ),
 }
-
-
-def trace(of: File, line: str, words: list[str], to: Path) -> TraceFolder:
-    """Reads the file in order, once the line has been run."""
-    argv = [sys.executable, "-m", "nandlab", "trace", *words, "--image", "-o", str(to)]
-    argv += ["--partition-mib", str(of.mib), "--tracers", "vfs,flash"]
-    argv += ["--before", f"{{ {line}; {COLD}; }} > /dev/null 2>&1", "--", "cat a > /dev/null"]
-    subprocess.run(argv, check=True, stdout=subprocess.DEVNULL)
-    return TraceFolder(to)
 
 
 def measured(of: TraceFolder) -> dict[str, float]:
@@ -138,10 +126,9 @@ def nodes(of: TraceFolder) -> dict[str, int]:
 
 
 def run(of: File, filesystem: str, compression: str, board: str, folder: Path) -> dict[str, Any]:
-    words = ["--fs", filesystem, *OPTIONS[filesystem], "--set", f"compression={compression}"]
-    words += ["--board", board, "--chip", board]
-    before = trace(of, of.made, words, folder / "before")
-    after = trace(of, f"{of.made}; {COLD}; {ANEW}", words, folder / "after")
+    where = Where(filesystem, compression, board, of.mib)
+    before = trace(where, [of.made], READ, folder / "before")
+    after = trace(where, [of.made, COLD, ANEW], READ, folder / "after")
     was, done = measured(before), measured(after)
     told = foretold(before.image, board)
     key = "chip_ns" if told["ns"] is None else "ns"
@@ -156,7 +143,7 @@ def run(of: File, filesystem: str, compression: str, board: str, folder: Path) -
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--fs", default="jffs2", choices=OPTIONS, help="the file system")
+    parser.add_argument("--fs", default="jffs2", choices=("jffs2", "ubifs"), help="the file system")
     parser.add_argument("--compression", nargs="+", default=["none"], help="of the file system")
     parser.add_argument("--board", nargs="+", default=["omap3evm"], help="with its own chip")
     parser.add_argument("--files", nargs="+", default=list(FILES), choices=FILES)

@@ -19,28 +19,22 @@ import argparse
 import csv
 import json
 import random
-import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
+from coldreads import DROP, Where, trace
+
 from nandlab.model import walk
 from nandlab.model.reads import Call, FirstOpen
-from nandlab.trace.folder import TraceFolder
 from nandlab.trace.reads import traced
 
 COMPRESSIONS = {"jffs2": ("none", "lzo", "zlib"), "ubifs": ("none", "lzo", "zlib"), "yaffs2": ("",)}
-OPTIONS = {"ubifs": ["--set", "reserve=1"]}
-"""UBI keeps a share of the whole chip, which leaves little of a small partition."""
 SOURCES = ("/dev/urandom", "/dev/zero", "/bin/busybox")
 EVENTS = (5, 40)
 """Of a file's history, least and most."""
-DROP = "echo 3 > /proc/sys/vm/drop_caches"
-COLD = f"sync; settle --quiet-ms 1500 --limit-s 120; sync; {DROP}; {DROP}"
-"""Once the collector rests, for it fills the page cache; twice, since an inode whose pages are
-dropped is kept the first time."""
 
 
 class Found(NamedTuple):
@@ -97,7 +91,7 @@ class Wanted(NamedTuple):
 
     filesystem: str
     board: str
-    chip: str
+    chip: str | None
     files: int
     kib: int
 
@@ -111,15 +105,10 @@ def run(of: Wanted, seed: int, to: Path) -> Found:
     made = [do for i, size in enumerate(sizes) for do in history(chance, f"h{i}", size)]
     pages = ((f"h{i}", chance.randrange(size // 8)) for i, size in enumerate(sizes) for _ in "1234")
     at_random = "; ".join(f"dd if={f} of=/dev/null bs=4k count=1 skip={p}" for f, p in pages)
-    words = ["--fs", filesystem, *OPTIONS.get(filesystem, []), "--board", board, "--image"]
-    words += ["--set", f"compression={compression}"] if compression else []
-    words += ["--partition-mib", str(max(8, -(-sum(sizes) * 3 // 1024))), "-o", str(to)]
-    words += ["--chip", chip]
-    words += ["--before", f"{{ {'; '.join((*made, COLD))}; }} > /dev/null 2>&1"]
-    argv = [sys.executable, "-m", "nandlab", "trace", *words, "--"]
+    mib = max(8, -(-sum(sizes) * 3 // 1024))
     read = f"{{ cat h* > /dev/null; {DROP}; {at_random}; }} 2> /dev/null"
-    subprocess.run([*argv, read], check=True, stdout=subprocess.DEVNULL)
-    every = walk.calls(traced(TraceFolder(to)))
+    where = Where(filesystem, compression, board, mib, chip)
+    every = walk.calls(traced(trace(where, made, read, to)))
     calls = [c for c in every if isinstance(c.call, Call)]
     opens = [c for c in every if not isinstance(c.call, Call) and c.known]
     known = [c for c in calls if c.known]
@@ -164,8 +153,7 @@ def main() -> None:
     parser.add_argument("--kib", type=int, default=1024, help="of a file at first, at most")
     parser.add_argument("--out", type=Path, required=True, help="CSV, a line a seed")
     given = parser.parse_args()
-    chip = given.chip or given.board
-    wanted = Wanted(given.fs, given.board, chip, given.files, given.kib)
+    wanted = Wanted(given.fs, given.board, given.chip, given.files, given.kib)
     done = [f for f in kept(given.out) if (f.filesystem, f.board) == (given.fs, given.board)]
     for seed in sorted({*range(1, given.seeds + 1)} - {f.seed for f in done}):
         with tempfile.TemporaryDirectory(prefix="nandlab-") as scratch:

@@ -7,6 +7,8 @@ pieces and with gaps, and parts of a program as LZO and zlib pack them; each is 
 From each call's time it takes the chip's time and the tracers' own; what is left is fitted to what
 the call did, so that the sum of the calls' relative errors is least. So a call that another thread
 disturbed counts little.
+First opens are fitted apart, so that the sum of the squares of their relative errors is least: of
+files in many nodes some take half more than others of as many, by what memory was free.
 What the kernel's tick takes is the median of what is left of the calls in which a whole one comes,
 and a process's first wait for the chip the median of those calls of a process each.
 Needs: a board (the virtual one of catalog/boards). Costs: a boot, then four pairs of runs.
@@ -19,14 +21,13 @@ from __future__ import annotations
 
 import argparse
 import json
-import subprocess
-import sys
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from coldreads import Where, trace
 from numpy.typing import NDArray
 
 from nandlab.model import score, times, walk
@@ -78,17 +79,32 @@ LOADS: dict[str, dict[str, tuple[str, ...]]] = {
 }
 """What writes the files, by file system and compression. None of these may be a file that the model
 is scored on: docs/model.md has others."""
-OPTIONS = {"ubifs": ["--set", "reserve=1"]}
-"""UBI keeps a share of the whole chip, which leaves little of a small partition."""
+PIECES = (("x", 400), ("y", 900), ("z", 1600))
+MANY: dict[str, dict[str, tuple[str, ...]]] = {
+    "jffs2": {
+        f"{name}-many": tuple(
+            do
+            for file, count in PIECES
+            for do in (
+                f"dd if={source} of={file} bs=4k count=150",
+                UPDATES.format(file, count, 250, 19),
+            )
+        )
+        for name, source in (
+            ("none", "/dev/urandom"),
+            ("lzo", "/bin/busybox"),
+            ("zlib", "/bin/busybox"),
+        )
+    }
+}
+"""Files of 500 to 1,300 nodes, for first opens alone."""
+CHIP, PARTITION_MIB = "apf27", 16
 READ = "for f in ?; do cat $f > /dev/null; done"
 READ_BY_PROCESSES = (
     "for i in $(seq 0 59); do for f in a b; do "
     "dd if=$f of=/dev/null bs=4k count=1 skip=$(((i * 7 + 2) % 60)); done; done 2> /dev/null"
 )
-DROP = "echo 3 > /proc/sys/vm/drop_caches"
-COLD = f"sync; settle --quiet-ms 1500 --limit-s 120; sync; {DROP}; {DROP}"
-"""Once the collector rests, for it fills the page cache; twice, since an inode whose pages are
-dropped is kept the first time."""
+ONLY = ("unpacking", "opens", "ticks")
 ROUNDS, LEAST = 60, 1e-5
 """Of the fit, and the relative error below which all errors count alike."""
 ROUNDS_OF_TICKS = 3
@@ -97,34 +113,42 @@ TICK = 2500.0
 """Instructions of a tick: to begin with."""
 
 
-def made(board: str, filesystem: str, compression: str, to: Path, read: str = READ) -> Traced:
-    """The trace of a load and its reads, made if it is not there."""
+def made(board: str, filesystem: str, name: str, to: Path, read: str = READ) -> Traced:
+    """The trace of a load and its reads, made if it is not there; name: the load's, which begins
+    with its compression."""
+    compression = name.partition("-")[0]
     if not to.exists():
-        load = LOADS[filesystem][compression]
-        before = f"{{ {'; '.join((*load, COLD))}; }} > /dev/null 2>&1"
-        words = ["--fs", filesystem, *OPTIONS.get(filesystem, []), "--partition-mib", "16"]
-        words += ["--set", f"compression={compression}"] if compression else []
-        words += ["--board", board, "--before", before, "--image", "-o", str(to)]
-        argv = [sys.executable, "-m", "nandlab", "trace", *words]
-        subprocess.run([*argv, "--", read], check=True, stdout=subprocess.DEVNULL)
+        load = (LOADS[filesystem] | MANY.get(filesystem, {}))[name]
+        trace(Where(filesystem, compression, board, PARTITION_MIB, CHIP), load, read, to)
     return traced(TraceFolder(to))
 
 
-def fitted(trace_times: list[score.Times]) -> tuple[dict[str, float], NDArray[Any]]:
-    """Instructions by key, and the relative error of each call."""
+def fitted(trace_times: list[score.Times]) -> dict[str, float]:
+    """Instructions by key, of calls that read a page."""
     amounts = [times.amounts_of(t.scored.call) for t in trace_times]
-    keys = sorted({key for found in amounts for key in found})
-    x = np.array([[found.get(key, 0) for key in keys] for found in amounts], float)
+    keys, x = columns(amounts)
     y = np.array([t.processor for t in trace_times])
     whole = np.array([t.ns for t in trace_times]) / trace_times[0].instruction_ns
-    found, error = least(x, y, whole)
-    return dict(zip(keys, found.round(3).tolist(), strict=True)), error
+    return dict(zip(keys, least(x, y, whole).round(3).tolist(), strict=True))
 
 
-def least(
-    x: NDArray[Any], y: NDArray[Any], whole: NDArray[Any]
-) -> tuple[NDArray[Any], NDArray[Any]]:
-    """What each amount takes, such that the sum of the calls' relative errors is least; and these.
+def opened(trace_times: list[score.Times]) -> dict[str, float]:
+    """Instructions by key, of first opens."""
+    keys, x = columns([times.amounts_of(t.scored.call) for t in trace_times])
+    y = np.array([t.processor for t in trace_times])
+    whole = np.array([t.ns for t in trace_times]) / trace_times[0].instruction_ns
+    found, *_ = np.linalg.lstsq(x / whole[:, None], y / whole, rcond=None)
+    return dict(zip(keys, found.round(3).tolist(), strict=True))
+
+
+def columns(amounts: list[dict[str, float]]) -> tuple[list[str], NDArray[Any]]:
+    """The keys of amounts, and these by call and key."""
+    keys = sorted({key for found in amounts for key in found})
+    return keys, np.array([[found.get(key, 0) for key in keys] for found in amounts], float)
+
+
+def least(x: NDArray[Any], y: NDArray[Any], whole: NDArray[Any]) -> NDArray[Any]:
+    """What each amount takes, such that the sum of the calls' relative errors is least.
 
     x: calls by amounts; y, whole: of each call, what is fitted and all that it took.
     """
@@ -133,7 +157,7 @@ def least(
         found, *_ = np.linalg.lstsq(x * weight[:, None], y * weight, rcond=None)
         error = (x @ found - y) / whole
         weight = 1 / whole / np.sqrt(np.maximum(abs(error), LEAST))
-    return found, error
+    return found
 
 
 def unpacked(trace_times: list[score.Times], by: times.Instructions) -> times.Instructions:
@@ -141,14 +165,13 @@ def unpacked(trace_times: list[score.Times], by: times.Instructions) -> times.In
     the ticks that are foretold, taken off each call."""
     packed = [t for t in trace_times if any("." in key for key in times.amounts_of(t.scored.call))]
     amounts = [times.amounts_of(t.scored.call) for t in packed]
-    keys = sorted({key for found in amounts for key in found if "." in key})
-    x = np.array([[found.get(key, 0) for key in keys] for found in amounts], float)
+    keys, x = columns([{k: n for k, n in found.items() if "." in k} for found in amounts])
     whole = np.array([t.ns / t.instruction_ns for t in packed])
     for _ in range(ROUNDS_OF_TICKS):
         rest = by.model_copy(update={"unpack": {key: dict[str, float]() for key in by.unpack}})
         delayed = [t.in_time_ns(by) - t.foretold_ns(by) + t.foretold_ns(rest) for t in packed]
         y = np.array([(t.ns - d) / t.instruction_ns for t, d in zip(packed, delayed, strict=True)])
-        found, _ = least(x, y, whole)
+        found = least(x, y, whole)
         told = dict(zip(keys, found.round(3).tolist(), strict=True))
         by = by.model_copy(update={"unpack": sorted_out(told)["unpack"]})
     return by
@@ -157,10 +180,14 @@ def unpacked(trace_times: list[score.Times], by: times.Instructions) -> times.In
 def in_time(
     trace_times: list[score.Times], by_process: list[score.Times], by: times.Instructions
 ) -> dict[str, float]:
-    """What a tick takes, of the calls that were fitted, and a process's first wait."""
+    """What a tick takes, of the calls that were fitted, and a process's first wait; neither, if in
+    no call a whole tick comes."""
     tick = TICK
     for _ in range(3):
-        tick = float(np.median(list(_left_by_ticks(trace_times, by, tick))))
+        left = list(_left_by_ticks(trace_times, by, tick))
+        if not left:
+            return {}
+        tick = float(np.median(left))
     waits = [_left(t, by) for t in by_process if t.scored.waits_first and not t.scored.ticked]
     return {"tick": round(tick, 3), "first_wait": round(float(np.median(waits)), 3)}
 
@@ -188,36 +215,41 @@ def main() -> None:
     parser.add_argument("--fs", default="jffs2", choices=LOADS, help="the file system")
     parser.add_argument("--keep", type=Path, help="keep the traces here, and take those there")
     parser.add_argument("--write", action="store_true", help="put the numbers into the catalog")
-    keep = parser.add_mutually_exclusive_group()
-    keep.add_argument(
-        "--keep-fit", action="store_true", help="keep the catalog's; tick and first wait alone"
-    )
-    keep.add_argument(
-        "--unpacking", action="store_true", help="keep the catalog's, but for what unpacking takes"
+    parser.add_argument(
+        "--only", choices=ONLY, help="fit this alone, and keep the catalog's other numbers"
     )
     given = parser.parse_args()
+    names = [*LOADS[given.fs], *MANY.get(given.fs, {})]
     with tempfile.TemporaryDirectory(prefix="nandlab-") as scratch:
         kept = given.keep or Path(scratch)
         traces = [
             made(given.board, given.fs, name, kept / "-".join((given.board, given.fs, name)))
-            for name in LOADS[given.fs]
+            for name in names
         ]
-        each = [t for trace in traces for t in score.times_of(trace, walk.calls(trace))]
-        kernel, plain = traces[0].kernel, next(iter(LOADS[given.fs]))
+        times_of = [score.times_of(trace, walk.calls(trace)) for trace in traces]
+        kernel, plain = traces[0].kernel, names[0]
         to = kept / f"{given.board}-{given.fs}-processes"
         each_alone = made(given.board, given.fs, plain, to, READ_BY_PROCESSES)
         alone = score.times_of(each_alone, walk.calls(each_alone))
-    if given.keep_fit or given.unpacking:
+    opens = [t for each in times_of for t in each if not isinstance(t.scored.call, Call)]
+    calls = [
+        t
+        for each in times_of[: len(LOADS[given.fs])]
+        for t in each
+        if isinstance(t.scored.call, Call)
+    ]
+    if given.only:
         by = times.instructions(given.fs, kernel)
-        by = unpacked(each, by) if given.unpacking else by
-        found = {k: v for k, v in times.flat(by).items() if v}
-        error = np.array([t.foretold_ns(by) / t.ns - 1 for t in each])
     else:
-        found, error = fitted(each)
-        by = times.Instructions.model_validate(sorted_out(found))
-    if not given.unpacking:
-        found |= in_time(each, alone, by)
-    off = abs(error)
+        by = times.Instructions.model_validate(sorted_out(fitted(calls)))
+    if given.only == "unpacking":
+        by = unpacked(calls, by)
+    if opens and given.only in {None, "opens"}:
+        by = by.model_copy(update=opened(opens))
+    if given.only in {None, "ticks"}:
+        by = by.model_copy(update=in_time(calls, alone, by))
+    found = {k: v for k, v in times.flat(by).items() if v}
+    off = abs(np.array([t.foretold_ns(by) / t.ns - 1 for t in (*calls, *opens)]))
     for key, value in found.items():
         print(f"{key:20} {value:12.3f}")
     median, p99 = (float(np.quantile(off, q)) for q in (0.5, 0.99))
@@ -226,7 +258,8 @@ def main() -> None:
     told = {
         "filesystem": given.fs,
         "kernel": kernel,
-        "calls": len(each),
+        "calls": len(calls),
+        "opens": len(opens),
         "median": round(median, 6),
         "p99": round(p99, 6),
     }

@@ -13,6 +13,7 @@ from flashsamples import chip, damaged
 
 from nandlab.chip import image as chipimage
 from nandlab.cli.main import main
+from nandlab.model.jffs2 import Jffs2
 from nandlab.onflash import jffs2
 from nandlab.onflash.cells import Partition
 
@@ -87,6 +88,22 @@ def test_all_files_are_listed(
 ) -> None:
     assert nandlab(monkeypatch, "map", image) == 0
     assert FILE in capsys.readouterr().out
+
+
+def test_pages_of_which_it_is_not_known_how_they_would_be_packed_are_told(
+    image: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    read = ["read", image, "--file", "0/d/b", "--rewritten", "--chip", PART]
+    for known in (True, False):
+        if not known:
+            monkeypatch.setattr(Jffs2, "packers", frozenset())
+        assert nandlab(monkeypatch, *read, "--json") == 0
+        pages = fits("model-read", capsys.readouterr().out)["pages_estimated"]
+        assert (pages == 0) == known
+        for words in (["map", image], ["map", image, "--file", "0/d/b"], read):
+            assert nandlab(monkeypatch, *words) == 0
+            said = "pages are taken to be packed as well as their pieces" in capsys.readouterr().err
+            assert said != known
 
 
 def test_a_dump_has_the_map_of_the_chip(

@@ -35,12 +35,13 @@ def content(layout: Layout, pieces: list[Piece]) -> bytes:
 
 @pytest.mark.parametrize(
     ("compression", "off_most", "shorter"),
-    [("none", 0, 0), ("lzo", 0, 0), ("default", 2, 0.02), ("zlib", 2, 0.06)],
+    [("none", 0, 0), ("lzo", 0, 0), ("default", 8, 0.03), ("zlib", 8, 0.06)],
 )
 def test_jffs2s_nodes(
     board: QemuBoard, tmp_path: Path, compression: str, off_most: int, shorter: float
 ) -> None:
-    """zlib is given what JFFS2 has it given, so a match of some nodes is a byte shorter here."""
+    """The host's zlib finds matches that the kernel's does not: some nodes are a byte shorter, and
+    where a block cuts one, that byte decides what more is taken."""
     image = written(board, tmp_path / "t", {"name": "jffs2", "compression": compression}, 8)
     layout, _ = read(image, Asked(), tolerant=True)
     found = scanned(opened(image)[0])

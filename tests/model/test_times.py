@@ -143,7 +143,9 @@ def test_what_a_first_open_does() -> None:
     opened = State(layout(nodes=(900, 300))).first_open(2)
     assert [(a.page, a.hit) for a in opened.accesses] == [(0, False), (0, True), (0, True)]
     assert (opened.flash, opened.hits) == ([0], 2)
-    assert times.opening(opened) == {"open": 1, "open_read": 1, "open_node": 2}
+    assert times.opening(opened) == {"open": 1, "open_read": 1, "open_node": 2, "open_order": 2}
+    alone = State(layout(nodes=(300,))).first_open(2)
+    assert times.opening(alone)["open_order"] == 0  # a tree of one has no level
 
 
 def test_what_was_not_measured_is_refused() -> None:

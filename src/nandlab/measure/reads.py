@@ -152,9 +152,6 @@ def _figures(
         return
     for name, share in errors(foretold, of).items():
         yield f"{name}_off", abs(share)
-    if by.tick:
-        for name, share in errors([t.in_time_ns(by) for t in of], of).items():
-            yield f"{name}_off_in_time", abs(share)
 
 
 def _overhead(of: Sequence[Times]) -> float:

@@ -3,8 +3,9 @@
 
 Source: Linux 5.10 to 6.12, fs/jffs2/compr.c, compr_lzo.c, compr_zlib.c, compr_rtime.c; fs/ubifs/
 compress.c, crypto/lzo.c, crypto/deflate.c. LZO is the kernel's, byte for byte, and so is UBIFS's
-zlib. JFFS2's zlib may take a byte or two less: it is flushed within a page, and zlib since 1.2.6
-finds matches that begin in the last two bytes before that, which the kernel's does not.
+zlib. JFFS2's zlib may be off by a byte, and some more where a block cuts a node: it is flushed
+within a page, and zlib since 1.2.6 finds matches that begin in the last two bytes before that,
+which the kernel's does not.
 """
 
 from __future__ import annotations

@@ -108,7 +108,8 @@ class _Writing:
         if not self.known or self.of.bytes_at is None:
             return None
         begin = page * PAGE
-        found = bytearray(min(PAGE, self.old.size - begin))
+        length = min(PAGE, self.old.size - begin)
+        found = bytearray(length)
         for count, piece in _seen(self.old, page):
             try:
                 held = packing.content(piece, self.of.bytes_at)
@@ -116,7 +117,7 @@ class _Writing:
                 return None
             at = max(piece.offset, begin)
             found[at - begin : at - begin + count] = held[at - piece.offset :][:count]
-        return bytes(found)
+        return bytes(found[:length])
 
     def tokens(self, piece: Piece) -> Tokens | None:
         """Those of a node that is written; None: they are not known."""

@@ -9,6 +9,7 @@ overhead for all calls.
 
 from __future__ import annotations
 
+import math
 from collections import defaultdict
 from collections.abc import Mapping
 from functools import cache
@@ -54,7 +55,10 @@ class Instructions(Strict):
     )
     open: float = Field(default=0, description="the first open of a file, without what follows")
     open_read: float = Field(default=0, description="a page that the chip reads then")
-    open_node: float = Field(default=0, description="a node that is read then, and put in order")
+    open_node: float = Field(default=0, description="a node that is read then")
+    open_order: float = Field(
+        default=0, description="a node that is read then, by each level of the tree it is put into"
+    )
 
 
 class ReadModel(Strict):
@@ -132,7 +136,9 @@ def amounts_of(call: Call | FirstOpen) -> dict[str, float]:
 
 def opening(opened: FirstOpen) -> dict[str, float]:
     """What the first open of a file does, by the same keys."""
-    return {"open": 1, "open_read": len(opened.flash), "open_node": opened.nodes}
+    nodes = opened.nodes
+    order = nodes * math.log2(nodes) if nodes else 0
+    return {"open": 1, "open_read": len(opened.flash), "open_node": nodes, "open_order": order}
 
 
 def page_ns(part: Part, geometry: Geometry) -> float:

@@ -1,0 +1,108 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""How well reads are foretold: a file in order and in pieces, read in order and at random.
+
+Measures: five files, one after the other, each on a chip of its own: written in order, and then
+updated in pieces of 300, of 512, of 1,500 bytes, and of all three. Uncompressed they hold random
+bytes, else the second half of a program, which bench/read_model fits nothing to. Each is read in
+order, or at random by a process for each page, and set beside what the model of reads foretells
+from the chip as it was before.
+Needs: a board (the virtual one of catalog/boards). Costs: two runs a file.
+
+A line a file goes to --out, and files that are there are not run again: so interrupt it, and run it
+again. The last line is one JSON object: the worst of the files, as shares of the time. The exit
+status is 1 if N or the order of pages differs in a call that is known.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+import tempfile
+from pathlib import Path
+from typing import Any
+
+from coldreads import Where, trace
+
+from nandlab.model import score, walk
+from nandlab.trace.reads import traced
+
+FILES: dict[str, dict[int, int]] = {
+    "in order": {},
+    "300": {300: 1700},
+    "512": {512: 1024},
+    "1500": {1500: 350},
+    "mixed": {300: 461, 512: 461, 1500: 461},
+}
+"""Bytes of an update -> how many for each MiB of the file."""
+IN_ORDER = "cat a > /dev/null"
+AT_RANDOM = (
+    "for i in $(seq 0 99); do dd if=a of=/dev/null bs=4k count=1 skip=$(((i * 7 + 2) % 240)); "
+    "done 2> /dev/null"
+)
+ROWS = ("nandlab", "in_time", "alone", "undisturbed", "paper")
+
+
+def run(given: argparse.Namespace, name: str, to: Path) -> dict[str, Any]:
+    """Makes a file, reads it, and scores that."""
+    packed = given.compression not in {"", "none"}
+    source = "dd if=/bin/busybox of=a bs=4k skip=240" if packed else "dd if=/dev/urandom of=a bs=4k"
+    made = [f"{source} count={256 * given.mib}"]
+    made += [
+        f"fileload update a --count {count * given.mib} --bytes {size} --seed {seed}"
+        for seed, (size, count) in enumerate(FILES[name].items(), 1)
+    ]
+    mib = 16 if given.mib == 1 else 8 * given.mib
+    of = given.fs, given.compression, given.board, mib, given.chip, given.state
+    read = AT_RANDOM if given.at_random else IN_ORDER
+    told = traced(trace(Where(*of), made, read, to))
+    return {"file": name} | score.summary(told, walk.calls(told))
+
+
+def worst(found: list[dict[str, Any]]) -> dict[str, Any]:
+    """Of all files: sums of calls, and the largest error of each kind."""
+    opens = [one for each in found for one in each["opens"]]
+    told: dict[str, Any] = {
+        key: sum(each[key] for each in found) for key in ("calls", "unknown", "differ", "disturbed")
+    }
+    told["opens"] = len(opens)
+    told["opens_differ"] = sum(not one["same"] for one in opens)
+    told["opens_off"] = max((abs(one["error"] or 0) for one in opens), default=None)
+    for row in ROWS:
+        rows = [each[row] for each in found if each.get(row)]
+        told[row] = {
+            key: max(abs(one[key]) for one in rows)
+            for key in ("total", "median", "p99", "max")
+            if rows
+        }
+    return told
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--fs", default="jffs2", help="the file system")
+    parser.add_argument("--compression", default="none", help='"" for YAFFS2, which has none')
+    parser.add_argument("--board", default="omap3evm", help="a board of the catalog")
+    parser.add_argument("--chip", help="a chip of the catalog; else the one named as the board is")
+    parser.add_argument("--state", default="fresh", help="of the flash")
+    parser.add_argument("--mib", type=int, default=1, help="of a file; of a program's half, 1")
+    parser.add_argument("--at-random", action="store_true", help="a process for each of 100 pages")
+    parser.add_argument("--files", nargs="+", choices=FILES, default=list(FILES))
+    parser.add_argument("--out", type=Path, required=True, help="JSON lines, one a file")
+    given = parser.parse_args()
+    lines = given.out.read_text().splitlines() if given.out.exists() else []
+    found = {one["file"]: one for one in map(json.loads, lines)}
+    for name in (name for name in given.files if name not in found):
+        with tempfile.TemporaryDirectory(prefix="nandlab-") as scratch:
+            found[name] = run(given, name, Path(scratch) / "trace")
+        with given.out.open("a") as file:
+            print(json.dumps(found[name]), file=file)
+    told = worst([found[name] for name in given.files])
+    names = ("fs", "compression", "board", "state", "mib", "at_random")
+    print(json.dumps({name: getattr(given, name) for name in names} | told))
+    sys.exit(1 if told["differ"] else 0)
+
+
+if __name__ == "__main__":
+    main()

@@ -7,8 +7,8 @@ pieces and with gaps, and parts of a program as LZO and zlib pack them; each is 
 From each call's time it takes the chip's time and the tracers' own; what is left is fitted to what
 the call did, so that the sum of the calls' relative errors is least. So a call that another thread
 disturbed counts little.
-First opens are fitted apart, so that the sum of the squares of their relative errors is least: of
-files in many nodes some take half more than others of as many, by what memory was free.
+First opens are fitted apart, where errors below 1 % count by their squares: of files of as many
+nodes some take more than others, by what memory was free.
 What the kernel's tick takes is the median of what is left of the calls in which a whole one comes,
 and a process's first wait for the chip the median of those calls of a process each.
 Needs: a board (the virtual one of catalog/boards). Costs: a boot, then four pairs of runs.
@@ -79,25 +79,27 @@ LOADS: dict[str, dict[str, tuple[str, ...]]] = {
 }
 """What writes the files, by file system and compression. None of these may be a file that the model
 is scored on: docs/model.md has others."""
+WHOLE = (("v", 700), ("w", 1500))
 PIECES = (("x", 400), ("y", 900), ("z", 1600))
+
+
+def many(source: str) -> tuple[str, ...]:
+    """What writes files of many nodes: of 150 pages, with so many updates."""
+    made = ((f"dd if={source} of={name} bs=4k count=150", name, n) for name, n in PIECES)
+    return tuple(do for dd, name, n in made for do in (dd, UPDATES.format(name, n, 250, 19)))
+
+
 MANY: dict[str, dict[str, tuple[str, ...]]] = {
     "jffs2": {
-        f"{name}-many": tuple(
-            do
-            for file, count in PIECES
-            for do in (
-                f"dd if={source} of={file} bs=4k count=150",
-                UPDATES.format(file, count, 250, 19),
-            )
-        )
-        for name, source in (
-            ("none", "/dev/urandom"),
-            ("lzo", "/bin/busybox"),
-            ("zlib", "/bin/busybox"),
-        )
+        "none-many": (
+            *(RANDOM.format(name, pages) for name, pages in WHOLE),
+            *many("/dev/urandom"),
+        ),
+        "lzo-many": many("/bin/busybox"),
+        "zlib-many": many("/bin/busybox"),
     }
 }
-"""Files of 500 to 1,300 nodes, for first opens alone."""
+"""Files of 500 to 1,600 nodes, for first opens alone."""
 CHIP, PARTITION_MIB = "apf27", 16
 READ = "for f in ?; do cat $f > /dev/null; done"
 READ_BY_PROCESSES = (
@@ -105,8 +107,9 @@ READ_BY_PROCESSES = (
     "dd if=$f of=/dev/null bs=4k count=1 skip=$(((i * 7 + 2) % 60)); done; done 2> /dev/null"
 )
 ONLY = ("unpacking", "opens", "ticks")
-ROUNDS, LEAST = 60, 1e-5
-"""Of the fit, and the relative error below which all errors count alike."""
+ROUNDS, LEAST, OPEN_LEAST = 60, 1e-5, 0.01
+"""Of the fit, and the relative error below which errors count by their squares: of calls, of first
+opens."""
 ROUNDS_OF_TICKS = 3
 """Of what unpacking takes: which ticks are foretold hangs on it a little."""
 TICK = 2500.0
@@ -137,8 +140,7 @@ def opened(trace_times: list[score.Times]) -> dict[str, float]:
     keys, x = columns([times.amounts_of(t.scored.call) for t in trace_times])
     y = np.array([t.processor for t in trace_times])
     whole = np.array([t.ns for t in trace_times]) / trace_times[0].instruction_ns
-    found, *_ = np.linalg.lstsq(x / whole[:, None], y / whole, rcond=None)
-    return dict(zip(keys, found.round(3).tolist(), strict=True))
+    return dict(zip(keys, least(x, y, whole, OPEN_LEAST).round(3).tolist(), strict=True))
 
 
 def columns(amounts: list[dict[str, float]]) -> tuple[list[str], NDArray[Any]]:
@@ -147,16 +149,19 @@ def columns(amounts: list[dict[str, float]]) -> tuple[list[str], NDArray[Any]]:
     return keys, np.array([[found.get(key, 0) for key in keys] for found in amounts], float)
 
 
-def least(x: NDArray[Any], y: NDArray[Any], whole: NDArray[Any]) -> NDArray[Any]:
+def least(
+    x: NDArray[Any], y: NDArray[Any], whole: NDArray[Any], alike: float = LEAST
+) -> NDArray[Any]:
     """What each amount takes, such that the sum of the calls' relative errors is least.
 
-    x: calls by amounts; y, whole: of each call, what is fitted and all that it took.
+    x: calls by amounts; y, whole: of each call, what is fitted and all that it took; alike: errors
+    below it count by their squares.
     """
     weight = 1 / whole
     for _ in range(ROUNDS):
         found, *_ = np.linalg.lstsq(x * weight[:, None], y * weight, rcond=None)
         error = (x @ found - y) / whole
-        weight = 1 / whole / np.sqrt(np.maximum(abs(error), LEAST))
+        weight = 1 / whole / np.sqrt(np.maximum(abs(error), alike))
     return found
 
 

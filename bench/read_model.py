@@ -10,8 +10,9 @@ disturbed counts little.
 First opens are fitted apart, where errors below 1 % count by their squares: of files of as many
 nodes some take more than others, by what memory was free.
 What the kernel's tick takes is the median of what is left of the calls in which a whole one comes,
-and a process's first wait for the chip the median of those calls of a process each.
-Needs: a board (the virtual one of catalog/boards). Costs: a boot, then four pairs of runs.
+and a process's first wait for the chip the median of those calls of a process each. If no whole
+tick comes in a call, it is taken to be that of JFFS2's calls on the same kernel.
+Needs: a board (the virtual one of catalog/boards). Costs: a boot, then seven pairs of runs.
 
 Prints how well the fit reproduces its own traces; what it foretells is for others to score, with
 ``nandlab model score``. --write puts the numbers into the catalog. The last line is JSON.
@@ -183,15 +184,19 @@ def unpacked(trace_times: list[score.Times], by: times.Instructions) -> times.In
 
 
 def in_time(
-    trace_times: list[score.Times], by_process: list[score.Times], by: times.Instructions
+    trace_times: list[score.Times],
+    by_process: list[score.Times],
+    by: times.Instructions,
+    of_kernel: float = 0,
 ) -> dict[str, float]:
-    """What a tick takes, of the calls that were fitted, and a process's first wait; neither, if in
-    no call a whole tick comes."""
+    """What a tick takes, of the calls that were fitted, and a process's first wait; of_kernel: the
+    tick, if in no call a whole one comes."""
     tick = TICK
     for _ in range(3):
         left = list(_left_by_ticks(trace_times, by, tick))
         if not left:
-            return {}
+            tick = of_kernel
+            break
         tick = float(np.median(left))
     waits = [_left(t, by) for t in by_process if t.scored.waits_first and not t.scored.ticked]
     return {"tick": round(tick, 3), "first_wait": round(float(np.median(waits)), 3)}
@@ -252,7 +257,8 @@ def main() -> None:
     if opens and given.only in {None, "opens"}:
         by = by.model_copy(update=opened(opens))
     if given.only in {None, "ticks"}:
-        by = by.model_copy(update=in_time(calls, alone, by))
+        other = times.measured()["jffs2"].get(kernel, times.Instructions())
+        by = by.model_copy(update=in_time(calls, alone, by, other.tick))
     found = {k: v for k, v in times.flat(by).items() if v}
     off = abs(np.array([t.foretold_ns(by) / t.ns - 1 for t in (*calls, *opens)]))
     for key, value in found.items():

@@ -236,7 +236,7 @@ DEFLATE, HEADER = 8, 2
 
 
 def zlib(packed: bytes, plain: int) -> tuple[Counter[str], int]:
-    """Tokens of zlib, with its header or, as JFFS2 may leave it out, without; and the bytes that
+    """Tokens of zlib, with its header, as JFFS2 has it, or without, as UBIFS; and the bytes that
     they make. IndexError if the bytes end within a token, ValueError if one is none."""
     headed = packed[0] & 15 == DEFLATE and int.from_bytes(packed[:HEADER], "big") % 31 == 0
     walk = _Walk(packed, plain, HEADER if headed else 0)

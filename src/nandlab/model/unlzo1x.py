@@ -4,7 +4,8 @@
 ``lzo1x_decompress_safe()`` copies 16 bytes a step, but byte by byte where a step might touch what
 is beyond an end of the input or output, and where a match begins less than 8 bytes back.
 
-Source: lib/lzo/lzo1x_decompress_safe.c with CONFIG_HAVE_EFFICIENT_UNALIGNED_ACCESS.
+Source: lib/lzo/lzo1x_decompress_safe.c with CONFIG_HAVE_EFFICIENT_UNALIGNED_ACCESS. Streams with
+runs of zeroes (lzo-rle), which begin with a byte of 17, are no file system's here.
 """
 
 from __future__ import annotations
@@ -67,7 +68,7 @@ class _Walk:
         self.made += count
 
     def short(self, count: int) -> None:
-        """Up to three bytes as they are, after a match: four are copied, whatever it is."""
+        """Up to three bytes as they are, after a match: four are copied, but near an end."""
         self.at += count
         self.made += count
 

@@ -81,6 +81,18 @@ def test_what_only_unstable_cells_show_is_a_class_of_its_own(tmp_path: Path) -> 
     assert "incomplete: 1 of 2 pieces" in "\n".join(found.lines(result))
 
 
+def test_what_other_cuts_show_too_is_not_excused_by_unstable_cells(tmp_path: Path) -> None:
+    """The board tells a load's findings of a class together, by the first."""
+    one = told("x", "....", "..C ", finding("check fails", "1:unstable:7", 3))
+    one["outcomes"] |= {"unstable": ".CC "}
+    result = found.read(folder(tmp_path, [one]))
+    classes = {name: (each.count, each.point) for name, each in result.classes.items()}
+    assert classes == {
+        "check fails": (1, "2:subset:7"),
+        "check fails (unstable cells)": (2, "1:unstable:7"),
+    }
+
+
 def test_the_picture_has_a_cell_for_each_cut(tmp_path: Path) -> None:
     one = told("x", "..", "L ", finding("lost", "0:subset:1"))
     single = powercuts.chart(found.read(folder(tmp_path, [one])))

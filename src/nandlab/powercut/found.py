@@ -20,6 +20,20 @@ FAULTS = "faultcheck"
 CONTRADICTED = "the load contradicts its oracle"
 HELD = "."
 ERRORS = ("unmountable", "unreadable", "not writable")
+LETTERS = {
+    "unmountable": "M",
+    "lost": "L",
+    "wrong content": "W",
+    "unreadable": "E",
+    "resurrected": "R",
+    "unknown name": "U",
+    "two names after a rename": "2",
+    "not writable": "A",
+    "kernel warning": "K",
+    "check fails": "C",
+    "another verdict again": "V",
+}
+"""Of the classes in outcomes (target/programs/cutcheck/verdict.c)."""
 UNSTABLE = " (unstable cells)"
 TOLD = " (an error of a page that cannot be read)"
 """Ends the name of a class that is no loss in silence."""
@@ -152,7 +166,8 @@ def _add(found: Found, load: dict[str, Any]) -> None:
     found.second_points += load.get("second_points", 0)
     found.held += load.get("held", 0)
     for told in load["findings"]:
-        _count(found, title, told)
+        for one in _split(told, load.get("outcomes", {})):
+            _count(found, title, one)
     if "operations" not in load:
         return
     _contradicted(found, load)
@@ -165,6 +180,23 @@ def _add(found: Found, load: dict[str, Any]) -> None:
     found.cut[title] = sum(
         any(letters[k] != " " for letters in mine.values()) for k in range(load["operations"])
     )
+
+
+def _split(told: dict[str, Any], outcomes: dict[str, str]) -> Iterator[dict[str, Any]]:
+    """A load's findings of a class, which the board tells together by their first point: those of
+    unstable cells, and the others, as many as the outcomes have letters."""
+    letter = LETTERS.get(told["class"], "?")
+    seen = [(k, v) for v, letters in outcomes.items() for k, c in enumerate(letters) if c == letter]
+    unstable = [f"{k}:{v}" for k, v in seen if v == "unstable"]
+    others = [f"{k}:{v}" for k, v in sorted(seen) if v != "unstable"]
+    if not unstable or not others:
+        yield told
+        return
+    seed = told["first"].split()[0].rpartition(":")[2]
+    counts = len(unstable), told["count"] - len(unstable)
+    for points, count in zip((unstable, others), counts, strict=True):
+        first = f"{points[0]}:{seed}"
+        yield told | {"count": count, "first": first}
 
 
 def _contradicted(found: Found, load: dict[str, Any]) -> None:

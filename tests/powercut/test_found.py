@@ -5,12 +5,14 @@ from __future__ import annotations
 
 import asyncio
 import json
+import re
 from pathlib import Path
 from typing import Any, cast
 
 import pytest
 
 from nandlab.base.errors import NandlabError, UsageError
+from nandlab.base.paths import TARGET
 from nandlab.board.job import BoardLost
 from nandlab.catalog.chip import ChipModel
 from nandlab.catalog.files import load
@@ -79,6 +81,13 @@ def test_what_only_unstable_cells_show_is_a_class_of_its_own(tmp_path: Path) -> 
         "lost (unstable cells)": 3,
     }
     assert "incomplete: 1 of 2 pieces" in "\n".join(found.lines(result))
+
+
+def test_letters_are_those_of_the_board() -> None:
+    source = (TARGET / "programs/cutcheck/verdict.c").read_text()
+    names = re.findall(r'"([^"]+)"', source[source.index("verdict_names") : source.index("};")])
+    letters = source.partition('verdict_letters[] = "')[2].partition('"')[0]
+    assert dict(zip(names, letters, strict=True)) == {"held": found.HELD, **found.LETTERS}
 
 
 def test_what_other_cuts_show_too_is_not_excused_by_unstable_cells(tmp_path: Path) -> None:

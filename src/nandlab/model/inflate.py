@@ -16,6 +16,8 @@ from collections import Counter
 from collections.abc import Sequence
 from itertools import groupby
 
+from nandlab.onflash.packing import zlib_header
+
 OWN_BITS, ROOT_BITS, FAR_BITS = 7, 9, 6
 """Of the first table of the codes of lengths, of literals and lengths, of distances."""
 FAST_OUT, FAST_IN = 258, 6
@@ -232,14 +234,12 @@ class _Walk:
 
 FIXED = _Code([8] * 144 + [9] * 112 + [7] * 24 + [8] * 8, 9), _Code([5] * 30, 5)
 """The codes of a block that brings none (RFC 1951, 3.2.6)."""
-DEFLATE, HEADER = 8, 2
 
 
 def zlib(packed: bytes, plain: int) -> tuple[Counter[str], int]:
-    """Tokens of zlib, with its header, as JFFS2 has it, or without, as UBIFS; and the bytes that
-    they make. IndexError if the bytes end within a token, ValueError if one is none."""
-    headed = packed[0] & 15 == DEFLATE and int.from_bytes(packed[:HEADER], "big") % 31 == 0
-    walk = _Walk(packed, plain, HEADER if headed else 0)
+    """Tokens of zlib, with its header or without, and the bytes that they make. IndexError if the
+    bytes end within a token, ValueError if one is none."""
+    walk = _Walk(packed, plain, zlib_header(packed))
     walk.all()
     del walk.found[""]
     return walk.found, walk.made

@@ -39,10 +39,14 @@ def unpacked(packing: str, stored: bytes) -> bytes:
         raise Unpackable(f"{packing}: {len(stored)} bytes cannot be unpacked: {e}") from None
 
 
-def _zlib(packed: bytes) -> bytes:
-    """With zlib's header, as JFFS2 has it, or without, as JFFS2 may and UBIFS does."""
+def zlib_header(packed: bytes) -> int:
+    """Bytes of zlib's header: 2, as JFFS2 has it, or 0, as UBIFS leaves it out."""
     headed = packed[0] & 15 == zlib.DEFLATED and int.from_bytes(packed[:2], "big") % 31 == 0
-    inflate = zlib.decompressobj(zlib.MAX_WBITS if headed else -zlib.MAX_WBITS)
+    return 2 if headed else 0
+
+
+def _zlib(packed: bytes) -> bytes:
+    inflate = zlib.decompressobj(zlib.MAX_WBITS if zlib_header(packed) else -zlib.MAX_WBITS)
     return inflate.decompress(packed, UNPACKED_MAX)
 
 

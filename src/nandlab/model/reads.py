@@ -125,7 +125,8 @@ class Pieces:
                     "jffs2dump does not have: give a dump of the chip"
                 )
             packed = self.layout.bytes_at(piece.at, piece.stored)
-            self.counted[piece.at] = unpack.tokens(piece.packing, packed, piece.plain)
+            room = self.layout.unpack_room
+            self.counted[piece.at] = unpack.tokens(piece.packing, packed, piece.plain, room)
         return self.counted[piece.at]
 
     def of(self, page: int) -> list[Piece]:

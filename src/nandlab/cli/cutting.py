@@ -346,6 +346,8 @@ def one(how: How, wanted: Asked, point: str) -> None:
     if not how.faulty and not dead:
         told += _by_host(campaign, only, board)
     for each in told:
+        for line in each.get("console", ()):
+            print(f"kernel: {line}", file=sys.stderr)
         print(f"{each['class']}: {each['what']}")
     if told:
         raise typer.Exit(1)
@@ -353,12 +355,15 @@ def one(how: How, wanted: Asked, point: str) -> None:
 
 
 def _by_host(campaign: Campaign, only: Points, board: QemuBoard) -> list[dict[str, str]]:
-    """Whether the host's checker disagrees on a point, as findings; tells why it cannot say."""
+    """Whether the host's checker disagrees on a point, as findings; tells why it cannot say, and
+    the kernel's errors where the board does not find that it holds."""
     from nandlab.powercut import second
     from nandlab.powercut.judged import CHECK, CHECKERS
 
     told = asyncio.run(second.tried(campaign, only, board))
     host = told.unread or "; ".join(told.wrong) or "holds"
     print(f"host: {host}", file=sys.stderr)
+    for line in () if told.held else told.kernel:
+        print(f"kernel: {line}", file=sys.stderr)
     found = [] if told.agree is not False else [{"class": CHECKERS, "what": f"host: {host}"}]
     return found + ([{"class": CHECK, "what": told.check}] if told.check else [])

@@ -92,11 +92,20 @@ def board(**answers: Answer) -> FakeBoard:
     return FakeBoard(answers=given, kernel="6.1.0-44-amd64", brings=lambda job: made().file())
 
 
-def traced(to: Path, given: FakeBoard | None = None) -> TraceFolder:
+def traced(to: Path, given: FakeBoard | None = None, image: bytes = b"") -> TraceFolder:
     given = given or board()
     record = asyncio.run(given.run(job.job(request())))
-    writer.write(to, request(), record, job.outcome(request(), record), given)
+    writer.write(to, request(), record, job.outcome(request(), record), given, image)
     return TraceFolder(to)
+
+
+def test_the_image_of_another_trace_is_refused(tmp_path: Path) -> None:
+    trace = traced(tmp_path / "t", image=b"a chip")
+    fits("trace-meta", trace.meta)
+    assert trace.image.read_bytes() == b"a chip"
+    trace.image.write_bytes(b"another")
+    with pytest.raises(UsageError, match="t/chip.image: not the image of this trace"):
+        _ = trace.image
 
 
 def test_a_folder_has_all_of_a_trace(tmp_path: Path) -> None:

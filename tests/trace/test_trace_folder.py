@@ -104,7 +104,7 @@ def test_the_image_of_another_trace_is_refused(tmp_path: Path) -> None:
     fits("trace-meta", trace.meta)
     assert trace.image.read_bytes() == b"a chip"
     trace.image.write_bytes(b"another")
-    with pytest.raises(UsageError, match="t/chip.image: not the image of this trace"):
+    with pytest.raises(UsageError, match="not the image of this trace"):
         _ = trace.image
 
 

@@ -108,7 +108,7 @@ def test_a_chip_that_was_written_while_it_was_saved_is_no_image() -> None:
     steps = (step, replace(step, step=job.RECORDS))
     assert job.image(JobRecord(steps, cargo=one), JobRecord(steps)) == one
     torn = one[: chipimage.HEADER.size] + two[chipimage.HEADER.size :]
-    with pytest.raises(NandlabError, match="no image: the chip was written while .* settle"):
+    with pytest.raises(NandlabError, match=r"no image: the chip was written while .* settle"):
         job.image(JobRecord(steps, cargo=torn), JobRecord(steps))
 
 

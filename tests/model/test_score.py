@@ -11,6 +11,7 @@ import duckdb
 from nandlab.catalog.chip import ChipModel
 from nandlab.catalog.files import load
 from nandlab.model import walk
+from nandlab.model.score import _brief
 from nandlab.onflash.jffs2nodes import Dropped
 from nandlab.onflash.layout import Extent, Kind, Layout, Piece
 
@@ -98,3 +99,9 @@ def test_after_a_page_that_is_not_known_the_buffer_has_what_was_read(tmp_path: P
     found = walk.calls(traced(tmp_path / "e.parquet", *rows, lost=0))
     assert [(c.told, c.known) for c in found] == [([1], False), ([], True), ([2], True)]
     assert all(c.same for c in found[1:])
+
+
+def test_of_a_call_of_many_pages_the_first_are_told() -> None:
+    assert _brief([]) == "[]"
+    assert _brief(range(5, 17)) == f"[{', '.join(map(str, range(5, 17)))}]"
+    assert _brief(range(13)) == "[0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, ... 13 in all]"

@@ -230,6 +230,7 @@ def test_a_dead_kernel_is_a_finding_and_the_rest_goes_on(monkeypatch: pytest.Mon
     assert result[0]["load"] == "b: c"
     assert result[0]["findings"][0]["class"] == "kernel crash"
     assert result[0]["findings"][0]["first"] == "7:subset:1"
+    assert result[0]["findings"][0]["console"] == ["BUG: at"]
     assert board.asked == [
         *((0, 2, 0, None), (0, 0, 0, None), (1, 1, 0, 6)),
         *((1, 1, 8, None), (2, 2, 0, None)),

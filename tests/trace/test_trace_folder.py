@@ -24,9 +24,11 @@ from typer.testing import CliRunner
 
 from nandlab.base.errors import NandlabError, UsageError
 from nandlab.board.fake import Answer, FakeBoard
-from nandlab.board.job import Job
+from nandlab.board.job import Job, JobRecord, StepRecord
 from nandlab.catalog.files import load
 from nandlab.catalog.workload import WorkloadModel
+from nandlab.chip import image as chipimage
+from nandlab.chip.image import ChipImage
 from nandlab.cli import trace as cli_trace
 from nandlab.cli.main import app
 from nandlab.report import trace as page
@@ -92,11 +94,31 @@ def board(**answers: Answer) -> FakeBoard:
     return FakeBoard(answers=given, kernel="6.1.0-44-amd64", brings=lambda job: made().file())
 
 
-def traced(to: Path, given: FakeBoard | None = None) -> TraceFolder:
+def traced(to: Path, given: FakeBoard | None = None, image: bytes = b"") -> TraceFolder:
     given = given or board()
     record = asyncio.run(given.run(job.job(request())))
-    writer.write(to, request(), record, job.outcome(request(), record), given)
+    writer.write(to, request(), record, job.outcome(request(), record), given, image)
     return TraceFolder(to)
+
+
+def test_a_chip_that_was_written_while_it_was_saved_is_no_image() -> None:
+    shape = chipimage.Geometry(2048, 64, 131072, 16)
+    one, two = (chipimage.encode(ChipImage(shape, seq, 0, 0, [])) for seq in (7, 8))
+    step = StepRecord(job.BEFORE, 0, 0, False, 0, 1, "", "")
+    steps = (step, replace(step, step=job.RECORDS))
+    assert job.image(JobRecord(steps, cargo=one), JobRecord(steps)) == one
+    torn = one[: chipimage.HEADER.size] + two[chipimage.HEADER.size :]
+    with pytest.raises(NandlabError, match=r"no image: the chip was written while .* settle"):
+        job.image(JobRecord(steps, cargo=torn), JobRecord(steps))
+
+
+def test_the_image_of_another_trace_is_refused(tmp_path: Path) -> None:
+    trace = traced(tmp_path / "t", image=b"a chip")
+    fits("trace-meta", trace.meta)
+    assert trace.image.read_bytes() == b"a chip"
+    trace.image.write_bytes(b"another")
+    with pytest.raises(UsageError, match="not the image of this trace"):
+        _ = trace.image
 
 
 def test_a_folder_has_all_of_a_trace(tmp_path: Path) -> None:

@@ -130,8 +130,10 @@ class Common:
         if self.point is not None:
             one(hows[0], wanted, self.point)
             return
-        place = folder_of(self.study, self.out)
-        held = [h.run(on, name, place, alone=alone) for on, name in wanted.pairs() for h in hows]
+        place, board = folder_of(self.study, self.out), opened(wanted.media)
+        held = [
+            h.run(on, name, board, place, alone=alone) for on, name in wanted.pairs() for h in hows
+        ]
         if not all(held):
             raise typer.Exit(1)
 
@@ -234,12 +236,15 @@ def medium(fs: str, settings: Sequence[str], part: str, partition_mib: float, bo
     return on
 
 
-def opened(on: Medium) -> QemuBoard:
-    """The board of a medium."""
+def opened(media: Sequence[Medium]) -> QemuBoard:
+    """The board of these media; UsageError for all that its kernel does not support."""
     from nandlab.board.qemu import open_board
+    from nandlab.trial.run import refuse_what_the_kernel_lacks
 
     print("preparing the board", file=sys.stderr, flush=True)
-    return open_board(on.virtual)
+    board = open_board(media[0].virtual)
+    refuse_what_the_kernel_lacks(media, board.kernel_config, "--board")
+    return board
 
 
 @dataclass(frozen=True)
@@ -265,7 +270,7 @@ class How:
         loads = faults.of(loads) if self.faulty else loads
         return Campaign(on, loads, only(self.points, loads, self.title))
 
-    def run(self, on: Medium, name: str, out: Path, *, alone: bool) -> bool:
+    def run(self, on: Medium, name: str, board: QemuBoard, out: Path, *, alone: bool) -> bool:
         """Runs a campaign, in ``out`` or, not alone, in a folder there; whether all held."""
         from nandlab.powercut import campaign as cutting
         from nandlab.powercut import found
@@ -274,7 +279,6 @@ class How:
         from nandlab.report import powercuts
         from nandlab.results import cuts
 
-        board = opened(on)
         one = self.campaign(on, name, board)
         if self.sample:
             refuse_several_seeds(one)
@@ -334,7 +338,7 @@ def one(how: How, wanted: Asked, point: str) -> None:
         raise UsageError("--point: of which load? give its --title")
     if len(list(wanted.pairs())) > 1:
         raise UsageError("--point: of which load? give one --fs and one --load")
-    (on, name), board = next(wanted.pairs()), opened(wanted.media[0])
+    (on, name), board = next(wanted.pairs()), opened(wanted.media)
     campaign = how.campaign(on, name, board)
     k, variant, seed = int(form[1]), form[2], int(form[3])
     only = alone(campaign.points, campaign.points.first_load, k, variant, seed)
@@ -346,6 +350,8 @@ def one(how: How, wanted: Asked, point: str) -> None:
     if not how.faulty and not dead:
         told += _by_host(campaign, only, board)
     for each in told:
+        for line in each.get("console", ()):
+            print(f"kernel: {line}", file=sys.stderr)
         print(f"{each['class']}: {each['what']}")
     if told:
         raise typer.Exit(1)
@@ -353,12 +359,15 @@ def one(how: How, wanted: Asked, point: str) -> None:
 
 
 def _by_host(campaign: Campaign, only: Points, board: QemuBoard) -> list[dict[str, str]]:
-    """Whether the host's checker disagrees on a point, as findings; tells why it cannot say."""
+    """Whether the host's checker disagrees on a point, as findings; tells why it cannot say, and
+    the kernel's errors where the board does not find that it holds."""
     from nandlab.powercut import second
     from nandlab.powercut.judged import CHECK, CHECKERS
 
     told = asyncio.run(second.tried(campaign, only, board))
     host = told.unread or "; ".join(told.wrong) or "holds"
     print(f"host: {host}", file=sys.stderr)
+    for line in () if told.held else told.kernel:
+        print(f"kernel: {line}", file=sys.stderr)
     found = [] if told.agree is not False else [{"class": CHECKERS, "what": f"host: {host}"}]
     return found + ([{"class": CHECK, "what": told.check}] if told.check else [])

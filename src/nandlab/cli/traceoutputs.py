@@ -182,6 +182,7 @@ class TraceMeta(Strict):
     kernel_threads: list[int]
     board: dict[str, Any] = Field(description="the board's identity")
     kernel_log: list[str]
+    chip_image: str = Field(default="", description="SHA-256 of chip.image, where it was kept")
 
 
 class PartsPhase(Strict):

@@ -14,6 +14,9 @@ from nandlab.model.reads import Call, FirstOpen
 from nandlab.model.walk import PRICED, Scored, Traced
 from nandlab.traced import cost
 
+TOLD_PAGES = 12
+"""Of a call whose flash pages are told in words, at most."""
+
 
 @dataclass(frozen=True)
 class Times:
@@ -161,6 +164,12 @@ def errors(told: Sequence[float], traced: Sequence[Times]) -> dict[str, float]:
     }
 
 
+def _brief(pages: Sequence[int]) -> str:
+    """The flash pages of a call, of many the first."""
+    told = ", ".join(map(str, pages[:TOLD_PAGES]))
+    return f"[{told}, ... {len(pages)} in all]" if len(pages) > TOLD_PAGES else f"[{told}]"
+
+
 def lines(found: dict[str, Any]) -> Iterator[str]:
     """The summary in words."""
     known = found["calls"] - found["unknown"]
@@ -168,7 +177,7 @@ def lines(found: dict[str, Any]) -> Iterator[str]:
     yield f"N and the order of flash pages: equal in {known - found['differ']} of {known}"
     for one in found["first_that_differ"]:
         what = "first open" if one["page"] is None else f"page {one['page']}"
-        yield f"  {one['path']} {what}: {one['traced']}, foretold {one['foretold']}"
+        yield f"  {one['path']} {what}: {_brief(one['traced'])}, foretold {_brief(one['foretold'])}"
     ran, ticked = found["disturbed"], found["ticked"]
     yield f"something else ran before the end of {ran}; the timer's tick may have in {ticked}"
     for one in found["opens"]:

@@ -22,13 +22,13 @@ from nandlab.chip.simulated import FOLDER, save
 from nandlab.onflash import every, jffs2, jffs2nodes, jffs2scan, packing
 from nandlab.onflash.cells import GARBLED, Partition
 from nandlab.onflash.layout import NO_OWNER, Layout
-from nandlab.powercut import fsck, sql
+from nandlab.powercut import fsck, said, sql
 from nandlab.powercut.campaign import Campaign
 from nandlab.powercut.job import CUT, JOURNAL_MIB, Points, chip_module, job
 from nandlab.powercut.oracle import FOLDER as A_FOLDER
 from nandlab.powercut.oracle import Oracle
 
-MARKS = "marks"
+MARKS, KERNEL = "marks", "kernel"
 UNSEEN = (
     "unmountable",
     "not writable",
@@ -56,6 +56,8 @@ class Verdicts:
     """Why the host cannot read it."""
     check: str = ""
     """What the file system's own check on this machine says is wrong."""
+    kernel: tuple[str, ...] = ()
+    """Errors of the board's kernel."""
 
     @property
     def held(self) -> bool:
@@ -78,7 +80,11 @@ async def tried(campaign: Campaign, point: Points, board: QemuBoard) -> Verdicts
     on = campaign.on
     hold = cargo(on.virtual, on.cells_bytes + JOURNAL_MIB * MIB + MIB, back_bytes=on.image_bytes)
     one = job(on, campaign.loads, replace(point, leave=True), chip_module(board))
-    more = (Step(MARKS, f"cat {FOLDER}/journal_marks"), Step("save", save(hold.put())))
+    more = (
+        Step(MARKS, f"cat {FOLDER}/journal_marks"),
+        Step(KERNEL, said.ASK),
+        Step("save", save(hold.put())),
+    )
     record = await board.run(replace(one, steps=(*one.steps, *more), cargo=hold))
     failed = record.failed()
     if failed is not None or record.cargo is None:
@@ -86,7 +92,8 @@ async def tried(campaign: Campaign, point: Points, board: QemuBoard) -> Verdicts
     chip = _bare(chipimage.decode(record.cargo), erased=on.filesystem.name == "yaffs2")
     ecc = on.chip.ecc
     partition = Partition(chip, on.partition_blocks, ecc.strength, ecc.step)
-    return _judged(campaign, point, board, record, partition)
+    kernel = tuple(said.errors(record[KERNEL].stdout))
+    return replace(_judged(campaign, point, board, record, partition), kernel=kernel)
 
 
 def _judged(

@@ -51,13 +51,13 @@ def chart(found: Found, name: str = "powercut") -> Chart:
             "field": "operation",
             "type": "ordinal",
             "title": "flash operations before the cut",
-            "axis": {"labelOverlap": True, "labelAngle": 0},
+            "axis": {"labelOverlap": True, "labelAngle": 0, "ticks": False},
         },
         "y": {
             "field": "row",
             "type": "nominal",
             "sort": list(rows),
-            "title": "the next operation torn" if alone else "load",
+            "title": "torn" if alone else "load",
             "axis": {"labelLimit": 300},
         },
         "color": {

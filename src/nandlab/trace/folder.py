@@ -12,6 +12,7 @@ import json
 from pathlib import Path
 from typing import Any
 
+from nandlab.base.digest import file_digest
 from nandlab.base.errors import NandlabError, UsageError
 from nandlab.trace.summary import FORMAT
 
@@ -42,10 +43,13 @@ class TraceFolder:
 
     @property
     def image(self) -> Path:
-        """The chip as it was when the trace began; UsageError if it was not kept."""
+        """The chip as it was when the trace began; UsageError if it was not kept, or is another."""
         path = self.path / CHIP_IMAGE
         if not path.is_file():
             raise UsageError(f"{self.path}: no {CHIP_IMAGE} in it: trace again with --image")
+        told = file_digest(path)
+        if self.meta.get("chip_image", told) != told:
+            raise UsageError(f"{path}: not the image of this trace: trace again with --image")
         return path
 
     @property

@@ -139,6 +139,11 @@ def image(record: JobRecord, traced: JobRecord) -> bytes:
         raise NandlabError(f"no image: {failed.failure() if failed else 'none was brought'}")
     if _to_begin(record) != _to_begin(traced):
         raise NandlabError("no image: the board did not repeat what came before the trace")
+    try:
+        chipimage.decode(record.cargo)
+    except NandlabError as e:
+        why = f"{e}; if a collector still worked, end --before with 'sync; settle'"
+        raise NandlabError(f"no {why}") from None
     return record.cargo
 
 

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from nandlab import __version__
+from nandlab.base.digest import bytes_digest
 from nandlab.base.errors import UsageError
 from nandlab.board.job import Board, JobRecord
 from nandlab.trace import summary, timeline
@@ -61,16 +62,21 @@ def write(
     work = Path(tempfile.mkdtemp(dir=path.parent, prefix=".part-"))
     try:
         work.chmod(0o755)
-        _fill(work, request, record, outcome, board)
-        if image:
-            (work / CHIP_IMAGE).write_bytes(image)
+        _fill(work, request, record, outcome, board, image)
         work.rename(path)
     except BaseException:
         shutil.rmtree(work, ignore_errors=True)
         raise
 
 
-def _fill(work: Path, request: Request, record: JobRecord, outcome: Outcome, board: Board) -> None:
+def _fill(
+    work: Path,
+    request: Request,
+    record: JobRecord,
+    outcome: Outcome,
+    board: Board,
+    image: bytes,
+) -> None:
     identity = board.identity
     symbols: Mapping[str, Sequence[str]] = request.spec.filesystem.symbols  # type: ignore[assignment]
     tree = trees.of(outcome.recording, outcome.names, symbols)
@@ -92,6 +98,9 @@ def _fill(work: Path, request: Request, record: JobRecord, outcome: Outcome, boa
         told["warnings"].append(f"not the locked board: {'; '.join(board.moved)}")
     (work / "summary.json").write_text(json.dumps(told, indent=1) + "\n")
     meta = _meta(request, record, outcome, identity) | {"kernel_log": log}
+    if image:
+        (work / CHIP_IMAGE).write_bytes(image)
+        meta["chip_image"] = bytes_digest(image)
     (work / "meta.json").write_text(json.dumps(meta, indent=1) + "\n")
 
 

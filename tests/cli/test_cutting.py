@@ -1,0 +1,32 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""What `nandlab powercut` and `nandlab faults` refuse before anything is cut."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from nandlab.base.errors import UsageError
+from nandlab.cli.cutting import medium, opened
+
+
+def test_a_kernel_that_cannot_have_the_file_system_is_refused(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    media = [
+        medium("jffs2", [], "apf27", 8, "apf27-5.10"),
+        medium("nftl-fat32", [], "nandsim-small", 4, "apf27-5.10"),
+    ]
+    config = {"LINUX": "5.10", "CONFIG_NFTL_RW": "y"}
+    board: Any = SimpleNamespace(kernel_config=config)
+    monkeypatch.setattr("nandlab.board.qemu.open_board", lambda model: board)
+    with pytest.raises(UsageError) as told:
+        opened(media)
+    assert str(told.value) == (
+        "--board: NFTL+FAT32 cannot be: the kernel of apf27-5.10 is Linux 5.10, "
+        "and it takes 6.1 or newer"
+    )
+    config["LINUX"] = "6.1.1"
+    assert opened(media) is board

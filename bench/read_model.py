@@ -7,11 +7,13 @@ pieces and with gaps, and parts of a program as LZO and zlib pack them; each is 
 From each call's time it takes the chip's time and the tracers' own; what is left is fitted to what
 the call did, so that the sum of the calls' relative errors is least. So a call that another thread
 disturbed counts little.
-First opens are fitted apart, where errors below 1 % count by their squares: of files of as many
-nodes some take more than others, by what memory was free.
+JFFS2's first opens are fitted apart, where errors below 1 % count by their squares: of files of as
+many nodes some take more than others, by what memory was free. UBIFS's are fitted with its calls,
+for both read through its index.
 What the kernel's tick takes is the median of what is left of the calls in which a whole one comes,
-and a process's first wait for the chip the median of those calls of a process each. If no whole
-tick comes in a call, it is taken to be that of JFFS2's calls on the same kernel.
+and a process's first wait for the chip the median of those calls of a process each.
+JFFS2 goes first. What is the kernel's own, such as the decompressors' tokens and the tick, is taken
+from there for the others.
 Needs: a board (the virtual one of catalog/boards). Costs: a boot, then seven pairs of runs.
 
 Prints how well the fit reproduces its own traces; what it foretells is for others to score, with
@@ -23,8 +25,10 @@ from __future__ import annotations
 import argparse
 import json
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Container, Iterator, Mapping
 from pathlib import Path
+from string import ascii_letters, ascii_lowercase, ascii_uppercase
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -72,10 +76,28 @@ TAILS = tuple(
     for name, size in zip("hijklmnopq", range(100, 8200, 800), strict=False)
 )
 """Chunks that are not full: else a page that is read and one that is set to zero go together."""
+SIZES = range(140, 4200, 156)
+SHORT = (
+    *(
+        f"dd if=/bin/busybox of={name} bs={size} count=1 skip={7 + 3 * n}"
+        for n, (name, size) in enumerate(zip(ascii_uppercase, SIZES, strict=False))
+    ),
+    *(
+        f"seq {977 * n} 99999 | head -c {size} > {name}"
+        for n, (name, size) in enumerate(zip(ascii_lowercase[::2], SIZES[::2], strict=False))
+    ),
+    *(
+        f"hexdump -C -s {4000 * n} -n 2000 /bin/busybox | head -c {size} > {name}"
+        for n, (name, size) in enumerate(zip(ascii_lowercase[1::2], SIZES[1::2], strict=False))
+    ),
+    "for n in $(seq 400); do echo line $n of a list of lines that are alike; done > 0",
+    "for n in $(seq 90); do echo $n; head -c 300 /dev/zero; done > 1",
+)
+"""Files of one page that is not full, and pages that pack to few bytes."""
 PACKERS = {"none": PLAIN, "lzo": UNPACKED, "zlib": UNPACKED}
 LOADS: dict[str, dict[str, tuple[str, ...]]] = {
     "jffs2": PACKERS,
-    "ubifs": PACKERS,
+    "ubifs": PACKERS | {f"{name}-short": SHORT for name in PACKERS},
     "yaffs2": {"": (*PLAIN, *TAILS)},
 }
 """What writes the files, by file system and compression. None of these may be a file that the model
@@ -103,11 +125,21 @@ MANY: dict[str, dict[str, tuple[str, ...]]] = {
 """Files of 500 to 1,600 nodes, for first opens alone."""
 CHIP, PARTITION_MIB = "apf27", 16
 READ = "for f in ?; do cat $f > /dev/null; done"
+READ_BY_NAME = f"for f in {' '.join(ascii_letters)} 0 1; do cat $f > /dev/null; done"
+"""Without a listing of the folder, which would read UBIFS's names."""
 READ_BY_PROCESSES = (
     "for i in $(seq 0 59); do for f in a b; do "
     "dd if=$f of=/dev/null bs=4k count=1 skip=$(((i * 7 + 2) % 60)); done; done 2> /dev/null"
 )
+NOTHING: Mapping[str, float] = MappingProxyType({})
 ONLY = ("unpacking", "opens", "ticks")
+FITTED_FIRST = "jffs2"
+OF_KERNEL = {
+    "ubifs": frozenset({"read", "hit", "copied", "tick", "first_wait"}),
+    "yaffs2": frozenset({"tick", "first_wait"}),
+}
+"""What is the NAND core's or the kernel's own, and so taken from JFFS2's fit, as are the tokens of
+the decompressors. YAFFS2 reads pages with their spare areas, which takes another way."""
 ROUNDS, LEAST, OPEN_LEAST = 60, 1e-5, 0.01
 """Of the fit, and the relative error below which errors count by their squares: of calls, of first
 opens."""
@@ -117,21 +149,25 @@ TICK = 2500.0
 """Instructions of a tick: to begin with."""
 
 
-def made(board: str, filesystem: str, name: str, to: Path, read: str = READ) -> Traced:
+def made(board: str, filesystem: str, name: str, to: Path, read: str | None = None) -> Traced:
     """The trace of a load and its reads, made if it is not there; name: the load's, which begins
     with its compression."""
-    compression = name.partition("-")[0]
+    compression, _, kind = name.partition("-")
+    read = read or (READ_BY_NAME if kind == "short" else READ)
     if not to.exists():
         load = (LOADS[filesystem] | MANY.get(filesystem, {}))[name]
         trace(Where(filesystem, compression, board, PARTITION_MIB, CHIP), load, read, to)
     return traced(TraceFolder(to))
 
 
-def fitted(trace_times: list[score.Times]) -> dict[str, float]:
-    """Instructions by key, of calls that read a page."""
+def fitted(
+    trace_times: list[score.Times], known: Mapping[str, float] = NOTHING
+) -> dict[str, float]:
+    """Instructions by key of calls, but those that are known."""
     amounts = [times.amounts_of(t.scored.call) for t in trace_times]
-    keys, x = columns(amounts)
-    y = np.array([t.processor for t in trace_times])
+    keys, x = columns([{k: n for k, n in one.items() if k not in known} for one in amounts])
+    less = [sum(n * known.get(key, 0) for key, n in one.items()) for one in amounts]
+    y = np.array([t.processor for t in trace_times]) - less
     whole = np.array([t.ns for t in trace_times]) / trace_times[0].instruction_ns
     return dict(zip(keys, least(x, y, whole).round(3).tolist(), strict=True))
 
@@ -187,17 +223,11 @@ def in_time(
     trace_times: list[score.Times],
     by_process: list[score.Times],
     by: times.Instructions,
-    of_kernel: float = 0,
 ) -> dict[str, float]:
-    """What a tick takes, of the calls that were fitted, and a process's first wait; of_kernel: the
-    tick, if in no call a whole one comes."""
+    """What a tick takes, of the calls that were fitted, and a process's first wait."""
     tick = TICK
     for _ in range(3):
-        left = list(_left_by_ticks(trace_times, by, tick))
-        if not left:
-            tick = of_kernel
-            break
-        tick = float(np.median(left))
+        tick = float(np.median(list(_left_by_ticks(trace_times, by, tick))))
     waits = [_left(t, by) for t in by_process if t.scored.waits_first and not t.scored.ticked]
     return {"tick": round(tick, 3), "first_wait": round(float(np.median(waits)), 3)}
 
@@ -219,6 +249,43 @@ def _left(of: score.Times, by: times.Instructions) -> float:
     return (of.ns - of.foretold_ns(by)) / of.instruction_ns
 
 
+def of_kernel(filesystem: str, kernel: str, packers: Container[str]) -> dict[str, float]:
+    """Instructions by key that are taken from JFFS2's fit: tokens of these compressors, and
+    others."""
+    known = times.flat(times.instructions(FITTED_FIRST, kernel))
+    return {
+        key: n
+        for key, n in known.items()
+        if key in OF_KERNEL[filesystem]
+        or (key.partition(".")[0] in packers and not key.endswith(".node"))
+    }
+
+
+def of_jffs2(
+    calls: list[score.Times],
+    opens: list[score.Times],
+    alone: list[score.Times],
+    by: times.Instructions | None,
+    only: str | None,
+) -> times.Instructions:
+    """All of JFFS2's instructions; by: those that are known, of which one kind only is fitted."""
+    by = by or times.Instructions.model_validate(sorted_out(fitted(calls)))
+    if only == "unpacking":
+        by = unpacked(calls, by)
+    if only in {None, "opens"}:
+        by = by.model_copy(update=opened(opens))
+    if only in {None, "ticks"}:
+        by = by.model_copy(update=in_time(calls, alone, by))
+    return by
+
+
+def of_other(filesystem: str, kernel: str, traced_times: list[score.Times]) -> times.Instructions:
+    """Those of another file system, what is the kernel's own left as JFFS2's."""
+    packers = {p.packing for t in traced_times for p in getattr(t.scored.call, "pieces", ())}
+    known = of_kernel(filesystem, kernel, packers - {""})
+    return times.Instructions.model_validate(sorted_out(fitted(traced_times, known) | known))
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--board", default="apf27", help="a board of the catalog")
@@ -229,6 +296,9 @@ def main() -> None:
         "--only", choices=ONLY, help="fit this alone, and keep the catalog's other numbers"
     )
     given = parser.parse_args()
+    first = given.fs == FITTED_FIRST
+    if given.only and not first:
+        parser.error(f"{given.fs}: all is fitted at once")
     names = [*LOADS[given.fs], *MANY.get(given.fs, {})]
     with tempfile.TemporaryDirectory(prefix="nandlab-") as scratch:
         kept = given.keep or Path(scratch)
@@ -237,10 +307,11 @@ def main() -> None:
             for name in names
         ]
         times_of = [score.times_of(trace, walk.calls(trace)) for trace in traces]
-        kernel, plain = traces[0].kernel, names[0]
-        to = kept / f"{given.board}-{given.fs}-processes"
-        each_alone = made(given.board, given.fs, plain, to, READ_BY_PROCESSES)
-        alone = score.times_of(each_alone, walk.calls(each_alone))
+        kernel, alone = traces[0].kernel, []
+        if first:
+            to = kept / f"{given.board}-{given.fs}-processes"
+            each_alone = made(given.board, given.fs, names[0], to, READ_BY_PROCESSES)
+            alone = score.times_of(each_alone, walk.calls(each_alone))
     opens = [t for each in times_of for t in each if not isinstance(t.scored.call, Call)]
     calls = [
         t
@@ -248,17 +319,11 @@ def main() -> None:
         for t in each
         if isinstance(t.scored.call, Call)
     ]
-    if given.only:
-        by = times.instructions(given.fs, kernel)
+    if first:
+        known = times.instructions(given.fs, kernel) if given.only else None
+        by = of_jffs2(calls, opens, alone, known, given.only)
     else:
-        by = times.Instructions.model_validate(sorted_out(fitted(calls)))
-    if given.only == "unpacking":
-        by = unpacked(calls, by)
-    if opens and given.only in {None, "opens"}:
-        by = by.model_copy(update=opened(opens))
-    if given.only in {None, "ticks"}:
-        other = times.measured()["jffs2"].get(kernel, times.Instructions())
-        by = by.model_copy(update=in_time(calls, alone, by, other.tick))
+        by = of_other(given.fs, kernel, [*calls, *opens])
     found = {k: v for k, v in times.flat(by).items() if v}
     off = abs(np.array([t.foretold_ns(by) / t.ns - 1 for t in (*calls, *opens)]))
     for key, value in found.items():

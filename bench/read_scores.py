@@ -3,10 +3,10 @@
 """How well reads are foretold: a file in order and in pieces, read in order and at random.
 
 Measures: five files, one after the other, each on a chip of its own: written in order, and then
-updated in pieces of 300, of 512, of 1,500 bytes, and of all three. Uncompressed they hold random
-bytes, else the second half of a program, which bench/read_model fits nothing to. Each is read in
-order, or at random by a process for each page, and set beside what the model of reads foretells
-from the chip as it was before.
+updated in pieces of 300, of 512, of 1,500 bytes, and of all three; or 40 files of a page that is
+not full. Uncompressed they hold random bytes, else the second half of a program, which
+bench/read_model fits nothing to. Each is read in order, or at random by a process for each page,
+and set beside what the model of reads foretells from the chip as it was before.
 Needs: a board (the virtual one of catalog/boards). Costs: two runs a file.
 
 A line a file goes to --out, and files that are there are not run again: so interrupt it, and run it
@@ -41,21 +41,33 @@ AT_RANDOM = (
     "for i in $(seq 0 99); do dd if=a of=/dev/null bs=4k count=1 skip=$(((i * 7 + 2) % 240)); "
     "done 2> /dev/null"
 )
+SHORT = "short"
+SHORT_FILES = (
+    "for n in $(seq 40); do dd if=%s of=s$n bs=$((n * 100)) count=1 "
+    "skip=$(((1000000 + n * 9000) / (n * 100) + 1)); done"
+)
+READ_SHORT = "for n in $(seq 40); do cat s$n > /dev/null; done"
+"""Files of 100 to 4,000 bytes: of a page each, which is not full."""
+PAUSE = "sleep 0.3; "
 ROWS = ("nandlab", "in_time", "alone", "undisturbed", "paper")
 
 
 def run(given: argparse.Namespace, name: str, to: Path) -> dict[str, Any]:
     """Makes a file, reads it, and scores that."""
     packed = given.compression not in {"", "none"}
+    of_what = "/bin/busybox" if packed else "/dev/urandom"
     source = "dd if=/bin/busybox of=a bs=4k skip=240" if packed else "dd if=/dev/urandom of=a bs=4k"
     made = [f"{source} count={256 * given.mib}"]
     made += [
         f"fileload update a --count {count * given.mib} --bytes {size} --seed {seed}"
-        for seed, (size, count) in enumerate(FILES[name].items(), 1)
+        for seed, (size, count) in enumerate(FILES.get(name, {}).items(), 1)
     ]
     mib = 16 if given.mib == 1 else 8 * given.mib
     of = given.fs, given.compression, given.board, mib, given.chip, given.state
     read = AT_RANDOM if given.at_random else IN_ORDER
+    if name == SHORT:
+        made, read = [SHORT_FILES % of_what], READ_SHORT
+    read = PAUSE + read if given.pause else read
     told = traced(trace(Where(*of), made, read, to))
     return {"file": name} | score.summary(told, walk.calls(told))
 
@@ -68,7 +80,10 @@ def worst(found: list[dict[str, Any]]) -> dict[str, Any]:
     }
     told["opens"] = len(opens)
     told["opens_differ"] = sum(not one["same"] for one in opens)
-    told["opens_off"] = max((abs(one["error"] or 0) for one in opens), default=None)
+    still = [one for one in opens if not (one["disturbed"] or one["ticked"])]
+    told["opens_undisturbed"] = len(still)
+    for key, some in (("opens_off", opens), ("opens_undisturbed_off", still)):
+        told[key] = max((abs(one["error"] or 0) for one in some), default=None)
     for row in ROWS:
         rows = [each[row] for each in found if each.get(row)]
         told[row] = {
@@ -88,7 +103,10 @@ def main() -> None:
     parser.add_argument("--state", default="fresh", help="of the flash")
     parser.add_argument("--mib", type=int, default=1, help="of a file; of a program's half, 1")
     parser.add_argument("--at-random", action="store_true", help="a process for each of 100 pages")
-    parser.add_argument("--files", nargs="+", choices=FILES, default=list(FILES))
+    parser.add_argument(
+        "--pause", action="store_true", help="until what programs before have left is freed"
+    )
+    parser.add_argument("--files", nargs="+", choices=[*FILES, SHORT], default=list(FILES))
     parser.add_argument("--out", type=Path, required=True, help="JSON lines, one a file")
     given = parser.parse_args()
     lines = given.out.read_text().splitlines() if given.out.exists() else []
@@ -99,7 +117,7 @@ def main() -> None:
         with given.out.open("a") as file:
             print(json.dumps(found[name]), file=file)
     told = worst([found[name] for name in given.files])
-    names = ("fs", "compression", "board", "state", "mib", "at_random")
+    names = ("fs", "compression", "board", "state", "mib", "at_random", "pause")
     print(json.dumps({name: getattr(given, name) for name in names} | told))
     sys.exit(1 if told["differ"] else 0)
 

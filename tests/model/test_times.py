@@ -130,7 +130,7 @@ def test_nodes_are_gone_through_from_the_one_that_was_written_last() -> None:
 def test_a_tick_may_come_in_each_call_that_goes_over_its_time() -> None:
     def ticked(start_ns: int, ns: int) -> bool:
         row = walk.Row(1, 0, walk.READ_PAGE, start_ns, ns, 1, 2, 0, 4096)
-        nothing = FirstOpen([], 0)
+        nothing = FirstOpen([], None, 0)
         return walk.Scored(row, "/a", [], nothing, known=True, disturbed=False, events={}).ticked
 
     assert ticked(7_900_000, 100_000)

@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 
 from nandlab.base.errors import UsageError
-from nandlab.model import rewritten
+from nandlab.model import packers, rewritten, times, unpack
 from nandlab.model.every import State
 from nandlab.model.fragments import calls
 from nandlab.model.reads import Pieces, Read
@@ -65,6 +65,35 @@ def test_a_first_open_reads_the_name_and_the_inode() -> None:
     assert state.first_open(FILE, ROOT).flash == []  # the inode's page is in the buffer
     assert state.reader.opened([Read(NAME, 60), Read(INODE, 160)]) == FILE
     assert state.reader.opened([Read(NAME, 60)]) is None
+
+
+def test_what_a_call_and_an_open_do() -> None:
+    state = State(layout())
+    opened = times.opening(state.first_open(FILE, ROOT))
+    assert opened == {
+        "open": 1, "open_node": 2, "read": 4, "hit": 0, "index": 2, "branch": 2 + 3,
+        "copied": 68 + 88 + 60 + 160,
+    }  # fmt: skip
+    found = times.amounts(state.read(Pieces(state.reader.layout, FILE), 1))
+    assert found == {
+        "call": 1, "read": 4, "hit": 0, "index": 1, "branch": 2, "copied": 68 + 48,
+        "node": 1, "part_byte": PAGE, "zero": 0,
+    }  # fmt: skip
+
+
+def test_a_name_that_is_in_memory_is_no_node_that_an_open_reads() -> None:
+    state = State(layout())
+    state.saw(Read(NAME, 60))
+    assert times.opening(state.first_open(FILE, ROOT))["open_node"] == 1
+
+
+def test_a_short_node_is_unpacked_with_room_for_a_page() -> None:
+    plain = b"".join(b"%d " % n for n in range(300))
+    packed = packers.ubifs(plain, "zlib").data
+    piece = Piece(FILE, 0, len(plain), 48, len(packed), 0, "zlib", len(plain))
+    of = replace(layout(), pieces=[piece], bytes_at=lambda at, n: packed, unpack_room=PAGE)
+    assert Pieces(of, FILE).tokens(piece) == unpack.tokens("zlib", packed, len(plain), PAGE)
+    assert Pieces(of, FILE).tokens(piece) != unpack.tokens("zlib", packed, len(plain))
 
 
 def test_what_other_reads_load_is_in_memory() -> None:

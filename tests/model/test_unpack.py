@@ -156,6 +156,20 @@ def test_lzos_other_tokens() -> None:
     }  # fmt: skip
 
 
+def test_with_room_behind_the_bytes_the_fast_way_goes_on() -> None:
+    plain = Path(__file__).read_bytes()[:2000]
+    packed = zlib_of(plain, strategy=zlib.Z_HUFFMAN_ONLY)
+    near, far = tokens("zlib", packed, len(plain)), tokens("zlib", packed, len(plain), 4096)
+    assert near is not None and far is not None
+    assert near["slow_literal"] == 257
+    assert far["slow_literal"] <= 8  # the last bytes of the input alone
+    packed = lzo_run(40) + bytes(40) + lzo_match(20, 30, 0) + END
+    near, far = tokens("lzo", packed, 60), tokens("lzo", packed, 60, 4096)
+    assert near is not None and far is not None
+    assert (near["end_match_byte"], near["match"]) == (20, 0)
+    assert (far["end_match_byte"], far["match"]) == (0, 1)
+
+
 @given(st.sampled_from(["lzo", "zlib"]), st.binary(min_size=1, max_size=200))
 def test_what_is_no_nodes_data_is_refused(compressor: str, packed: bytes) -> None:
     with pytest.raises(Unpackable, match=compressor):

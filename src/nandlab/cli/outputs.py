@@ -281,6 +281,8 @@ class TracedOpen(Strict):
     n: int
     same: bool
     ordered: bool = Field(description="false: the flash does not tell in which order it reads")
+    disturbed: bool = Field(description="true: something else ran before it ended")
+    ticked: bool = Field(description="true: the kernel's tick may have come in it")
     measured_ns: int
     error: float | None = Field(description="null: times are not known")
 

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from types import MappingProxyType
 
@@ -13,7 +13,7 @@ from nandlab.catalog.files import load
 from nandlab.catalog.filesystem import FilesystemModel
 from nandlab.model.jffs2 import Jffs2
 from nandlab.model.reader import Reader
-from nandlab.model.reads import Call, FirstOpen, PageBuffer, Pieces, Read
+from nandlab.model.reads import Access, Call, FirstOpen, PageBuffer, Pieces, Read
 from nandlab.model.ubifs import Ubifs
 from nandlab.model.yaffs2 import Yaffs2
 from nandlab.onflash.layout import Layout
@@ -53,21 +53,25 @@ class State:
     def read(self, file: Pieces, page: int) -> Call:
         """Reads a page of a file."""
         asked = list(self.reader.page(file, page))
-        found = [access for read in asked for access in self.buffer.read(read)]
-        return Call(found, file, page, file.of(page), sum(read.of_index for read in asked))
+        return Call(*self._asked(asked), file, page, file.of(page))
 
     def first_open(self, owner: int, folder: int | None = None) -> FirstOpen:
         """Looks up a file that is not in memory, in that folder if it has names in several."""
         asked = self.reader.open(owner, folder)
         before = copy.copy(self.buffer)
-        found = [access for read in asked for access in self.buffer.read(read)]
-        opened = FirstOpen(found, self.reader.nodes(owner))
+        opened = FirstOpen(*self._asked(asked), self.reader.nodes(owner, asked))
         others = self.reader.open_otherwise(owner)
         if not others:
             return opened
         reads = [_flash(order, copy.copy(before)) for order in others]
         same = all(pages == sorted(opened.flash) for pages in reads)
         return replace(opened, ordered=False, counted=same)
+
+    def _asked(self, reads: Sequence[Read]) -> tuple[list[Access], list[int] | None]:
+        """The flash pages of reads, and the branches of those of the index."""
+        accesses = [access for read in reads for access in self.buffer.read(read)]
+        branches = [read.branches for read in reads if read.branches]
+        return accesses, None if self.reader.layout.index is None else branches
 
     def saw(self, read: Read) -> None:
         """Notes another read of the MTD device."""

@@ -80,8 +80,8 @@ class _Code:
 class _Walk:
     """Goes through a node as the kernel does."""
 
-    def __init__(self, packed: bytes, plain: int, begin: int) -> None:
-        self.packed, self.plain = packed, plain
+    def __init__(self, packed: bytes, room: int, begin: int) -> None:
+        self.packed, self.room = packed, room
         self.taken = begin
         """Bytes of the input that the kernel has taken, some of whose bits it holds."""
         self.used = begin * 8
@@ -168,7 +168,7 @@ class _Walk:
         """What a block has of symbols."""
         ended = False
         while not ended:
-            far = self.plain - self.made >= FAST_OUT
+            far = self.room - self.made >= FAST_OUT
             fast = far and len(self.packed) - self.taken >= FAST_IN
             ended = (self._fast if fast else self._slow)(literals, distances)
 
@@ -197,7 +197,7 @@ class _Walk:
         """As many symbols as inflate_fast() takes; whether the last ends the block."""
         found = self.found
         found["fast"] += 1
-        ended, more_in, more_out = False, len(self.packed) - FAST_IN, self.plain - FAST_OUT
+        ended, more_in, more_out = False, len(self.packed) - FAST_IN, self.room - FAST_OUT
         while not ended:
             symbol = self._looked_up(literals)
             if symbol < END:
@@ -236,10 +236,10 @@ FIXED = _Code([8] * 144 + [9] * 112 + [7] * 24 + [8] * 8, 9), _Code([5] * 30, 5)
 """The codes of a block that brings none (RFC 1951, 3.2.6)."""
 
 
-def zlib(packed: bytes, plain: int) -> tuple[Counter[str], int]:
-    """Tokens of zlib, with its header or without, and the bytes that they make. IndexError if the
-    bytes end within a token, ValueError if one is none."""
-    walk = _Walk(packed, plain, zlib_header(packed))
+def zlib(packed: bytes, room: int) -> tuple[Counter[str], int]:
+    """Tokens of zlib, with its header or without, and the bytes that they make; room: bytes that
+    there is room for. IndexError if the bytes end within a token, ValueError if one is none."""
+    walk = _Walk(packed, room, zlib_header(packed))
     walk.all()
     del walk.found[""]
     return walk.found, walk.made

@@ -103,7 +103,7 @@ class Jffs2(Reader):
         """Where a node is read: a mount keeps the last of its copies."""
         return self.layout.last_copy.get(at, at) if self.mounted else at
 
-    def nodes(self, owner: int) -> int:
+    def nodes(self, owner: int, asked: Sequence[Read]) -> int:
         return len(self.layout.nodes.get(owner, []))
 
     def opened(self, asked: Sequence[Read]) -> int | None:

@@ -51,8 +51,8 @@ class Reader(ABC):
         return []
 
     @abstractmethod
-    def nodes(self, owner: int) -> int:
-        """Nodes of a file that its first look-up reads."""
+    def nodes(self, owner: int, asked: Sequence[Read]) -> int:
+        """Nodes of a file that its first look-up, which asks for this, reads."""
 
     @abstractmethod
     def opened(self, asked: Sequence[Read]) -> int | None:

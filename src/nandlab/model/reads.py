@@ -32,8 +32,8 @@ class Read(NamedTuple):
     bytes: int
     spare: bool = False
     """Whether bytes of the spare area are read with it."""
-    of_index: bool = False
-    """Whether a node of the index is read, not one of the file."""
+    branches: int = 0
+    """Of the node of the index that is read; 0: it is none."""
 
 
 class Access(NamedTuple):
@@ -125,7 +125,8 @@ class Pieces:
                     "jffs2dump does not have: give a dump of the chip"
                 )
             packed = self.layout.bytes_at(piece.at, piece.stored)
-            self.counted[piece.at] = unpack.tokens(piece.packing, packed, piece.plain)
+            room = self.layout.unpack_room
+            self.counted[piece.at] = unpack.tokens(piece.packing, packed, piece.plain, room)
         return self.counted[piece.at]
 
     def of(self, page: int) -> list[Piece]:
@@ -143,6 +144,9 @@ class Reading:
     """Flash pages that were asked for, one after the other."""
 
     accesses: Sequence[Access] = field(repr=False)
+    index: Sequence[int] | None = field(repr=False)
+    """The branches of each node of the index that is read on the way; None: the file system has no
+    index on flash."""
 
     @property
     def flash(self) -> list[int]:
@@ -163,8 +167,6 @@ class Call(Reading):
     page: int
     """Of the file."""
     pieces: Sequence[Piece] = field(repr=False)
-    index: int = 0
-    """Nodes of the index that are read on the way."""
 
 
 @dataclass(frozen=True)

@@ -126,7 +126,7 @@ class _Writing:
         if data is None:
             return None
         made = self.reader.packed(self.of, data[skip:], self.rooms.get(piece.at, PAGE))
-        return made and unpack.tokens(made.packing, made.data, made.plain)
+        return made and unpack.tokens(made.packing, made.data, made.plain, self.of.unpack_room)
 
 
 class Anew(Pieces):

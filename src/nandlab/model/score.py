@@ -144,6 +144,8 @@ def _opened(of: Times, by: times.Instructions | None) -> dict[str, Any]:
         "n": len(of.scored.told),
         "same": of.scored.same,
         "ordered": isinstance(of.scored.call, FirstOpen) and of.scored.call.ordered,
+        "disturbed": of.scored.disturbed,
+        "ticked": of.scored.ticked,
         "measured_ns": round(of.ns),
         "error": round(of.foretold_ns(by) / of.ns - 1, 6) if by else None,
     }
@@ -184,6 +186,8 @@ def lines(found: dict[str, Any]) -> Iterator[str]:
             same = "as foretold, but the flash does not tell the order"
         took, off = one["measured_ns"] / 1e6, one["error"]
         error = "" if off is None else f", {off:+.3%}"
+        error += ", something else ran before its end" if one["disturbed"] else ""
+        error += ", a tick may have come in it" if one["ticked"] else ""
         yield f"first open of {one['path']}: N {one['n']}, {same}; {took:.3f} ms{error}"
     if "nandlab" not in found:
         return

@@ -22,7 +22,7 @@ from nandlab.base.paths import CATALOG
 from nandlab.catalog.chip import ChipModel, Geometry
 from nandlab.catalog.files import read_toml, validate
 from nandlab.catalog.noun import Strict
-from nandlab.model.reads import PAGE, Call, FirstOpen
+from nandlab.model.reads import PAGE, Call, FirstOpen, Reading
 from nandlab.onflash.layout import HOLE, Piece
 from nandlab.results.measures import Counts
 
@@ -37,12 +37,17 @@ class Instructions(Strict):
     read: float = Field(default=0, description="a page that the chip reads, without its time")
     hit: float = Field(default=0, description="a page that the NAND core's buffer has")
     index: float = Field(default=0, description="a node of the index that is not in memory yet")
+    branch: float = Field(default=0, description="a branch of such a node")
     node: float = Field(default=0, description="a fragment, or of JFFS2 its header, a read of MTD")
-    data: float = Field(default=0, description="a fragment's data; a node of zeroes has none")
-    stored: float = Field(default=0, description="a byte of a node's data: its checksum")
+    data: float = Field(default=0, description="JFFS2: a fragment's data; a hole's node has none")
+    stored: float = Field(default=0, description="JFFS2: a byte of a node's data: its checksum")
     copied: float = Field(default=0, description="a byte that goes through the NAND core's buffer")
-    part: float = Field(default=0, description="a fragment that is a part of its node")
-    part_byte: float = Field(default=0, description="a byte of such a fragment, which is copied")
+    part: float = Field(default=0, description="JFFS2: a fragment that is a part of its node")
+    part_byte: float = Field(
+        default=0,
+        description="a byte that is copied from what was read of its node: JFFS2, of such a "
+        "fragment; UBIFS, of one that is not compressed",
+    )
     zero: float = Field(default=0, description="a byte that is set to zero")
     unpack: dict[str, dict[str, float]] = Field(
         default={},
@@ -54,8 +59,8 @@ class Instructions(Strict):
         default=0, description="the first wait of a process for the chip, beyond other waits"
     )
     open: float = Field(default=0, description="the first open of a file, without what follows")
-    open_read: float = Field(default=0, description="a page that the chip reads then")
-    open_node: float = Field(default=0, description="a node that is read then")
+    open_read: float = Field(default=0, description="JFFS2: a page that the chip reads then")
+    open_node: float = Field(default=0, description="a node that is read then, not of the index")
     open_order: float = Field(
         default=0, description="a node that is read then, by each level of the tree it is put into"
     )
@@ -98,10 +103,8 @@ def amounts(call: Call) -> dict[str, float]:
     """What a call does, by the keys of :class:`Instructions`; ``lzo.run`` for a token of LZO."""
     found: dict[str, float] = defaultdict(float)
     found["call"] += 1
-    found["read"] += len(call.flash)
-    found["hit"] += call.hits
-    found["index"] += call.index
-    found["copied"] += sum(a.bytes for a in call.accesses if not a.whole)
+    for key, amount in _reads(call).items():
+        found[key] += amount
     begin, zeroes = call.page * PAGE, PAGE
     for piece in call.pieces:
         end = piece.offset + piece.bytes
@@ -114,17 +117,29 @@ def amounts(call: Call) -> dict[str, float]:
     return dict(found)
 
 
+def _reads(of: Reading) -> dict[str, float]:
+    """What the reads of MTD take."""
+    found: dict[str, float] = {
+        "read": len(of.flash),
+        "hit": of.hits,
+        "copied": sum(a.bytes for a in of.accesses if not a.whole),
+    }
+    return found | ({"index": len(of.index), "branch": sum(of.index)} if of.index else {})
+
+
 def _node(found: dict[str, float], piece: Piece, seen: int, call: Call) -> None:
-    """A node, of which a call wants so many bytes; a chunk is none, but a page that is read."""
+    """A node, of which a call wants so many bytes; a chunk is none, but a page that is read. One of
+    UBIFS is read at once, its checksum left alone, and unpacked or copied to its page."""
     found["node"] += 1
-    if piece.packing == HOLE:
-        return
-    found["data"] += 1
-    found["stored"] += piece.stored
-    if seen < piece.plain:
-        found["part"] += 1
-        found["part_byte"] += seen
-    if piece.packing:
+    if call.index is not None:
+        found["part_byte"] += 0 if piece.packing else seen
+    elif piece.packing != HOLE:
+        found["data"] += 1
+        found["stored"] += piece.stored
+        if seen < piece.plain:
+            found["part"] += 1
+            found["part_byte"] += seen
+    if piece.packing not in {"", HOLE}:
         for token, count in (call.file.tokens(piece) or {"node": 1}).items():
             found[f"{piece.packing}.{token}"] += count
 
@@ -137,6 +152,8 @@ def amounts_of(call: Call | FirstOpen) -> dict[str, float]:
 def opening(opened: FirstOpen) -> dict[str, float]:
     """What the first open of a file does, by the same keys."""
     nodes = opened.nodes
+    if opened.index is not None:
+        return {"open": 1, "open_node": nodes} | _reads(opened)
     order = nodes * math.log2(nodes) if nodes else 0
     return {"open": 1, "open_read": len(opened.flash), "open_node": nodes, "open_order": order}
 

@@ -105,9 +105,9 @@ class Ubifs(Reader):
         if inode is not None:
             yield Read(inode.at, inode.bytes)
 
-    def nodes(self, owner: int) -> int:
-        """A name's and an inode's."""
-        return 2
+    def nodes(self, owner: int, asked: Sequence[Read]) -> int:
+        """A name's, unless it is in memory, and an inode's."""
+        return sum(not read.branches for read in asked)
 
     def opened(self, asked: Sequence[Read]) -> int | None:
         return next((o for read in asked if (o := self._inodes.get(read.at))), None)
@@ -185,7 +185,7 @@ class Ubifs(Reader):
         node = self.index.nodes[at]
         if at not in self.held:
             self.held.add(at)
-            yield Read(at, node.bytes, of_index=True)
+            yield Read(at, node.bytes, branches=len(node.branches))
         return node
 
     def _down(self, key: int) -> Generator[Read, None, list[tuple[IndexNode, int]]]:

@@ -25,8 +25,8 @@ NEAR = 8
 class _Walk:
     """Goes through a node."""
 
-    def __init__(self, packed: bytes, plain: int) -> None:
-        self.packed, self.plain = packed, plain
+    def __init__(self, packed: bytes, room: int) -> None:
+        self.packed, self.room = packed, room
         self.at = self.made = 0
         self.found: Counter[str] = Counter()
 
@@ -44,7 +44,7 @@ class _Walk:
 
     def run(self, count: int) -> None:
         """Bytes as they are."""
-        if self.at + count + COPY > len(self.packed) or self.made + count + COPY > self.plain:
+        if self.at + count + COPY > len(self.packed) or self.made + count + COPY > self.room:
             self.found["slow_run_byte"] += count
         else:
             self.found["run"] += 1
@@ -59,7 +59,7 @@ class _Walk:
         elif back < NEAR:
             self.found["slow_match"] += 1
             self.found["slow_match_byte"] += count
-        elif self.made + count + COPY > self.plain:
+        elif self.made + count + COPY > self.room:
             self.found["end_match"] += 1
             self.found["end_match_byte"] += count
         else:
@@ -122,8 +122,9 @@ class _Walk:
         return word, count, back + 0x4000 if back else 0
 
 
-def lzo(packed: bytes, plain: int) -> tuple[Counter[str], int]:
-    """Tokens, and the bytes that they make; IndexError if the bytes end within one."""
-    walk = _Walk(packed, plain)
+def lzo(packed: bytes, room: int) -> tuple[Counter[str], int]:
+    """Tokens, and the bytes that they make; room: bytes that there is room for. IndexError if the
+    bytes end within a token."""
+    walk = _Walk(packed, room)
     walk.all()
     return walk.found, walk.made

@@ -21,18 +21,20 @@ Tokens = Counter[str]
 COUNTED: MappingProxyType[str, Callable[[bytes, int], tuple[Tokens, int]]] = MappingProxyType(
     {"lzo": lzo, "zlib": zlib}
 )
-"""The compressors whose tokens are counted: of bytes, and how many they make; and what they do."""
+"""The compressors whose tokens are counted: of bytes, and how many there is room for; and what they
+make."""
 
 
-def tokens(compressor: str, packed: bytes, plain: int) -> Tokens | None:
-    """Of a node; plain: bytes that it unpacks to. None: of this compressor they are not known.
+def tokens(compressor: str, packed: bytes, plain: int, room: int = 0) -> Tokens | None:
+    """Of a node; plain: bytes that it unpacks to; room: that the decompressor is given room for, if
+    more: it goes on the fast way longer then. None: of this compressor they are not known.
 
     Unpackable if the bytes end too early or make another number of bytes.
     """
     if compressor not in COUNTED:
         return None
     try:
-        found, made = COUNTED[compressor](packed, plain)
+        found, made = COUNTED[compressor](packed, max(plain, room))
     except IndexError:
         raise Unpackable(f"{compressor}: {len(packed)} bytes end within a token") from None
     except ValueError as e:

@@ -72,7 +72,7 @@ class Yaffs2(Reader):
         """None: after a scan, or from a checkpoint, all but a few names are in memory."""
         return []
 
-    def nodes(self, owner: int) -> int:
+    def nodes(self, owner: int, asked: Sequence[Read]) -> int:
         return 0
 
     def opened(self, asked: Sequence[Read]) -> int | None:

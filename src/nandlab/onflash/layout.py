@@ -108,6 +108,8 @@ class Layout:
     """The index by which files are found; None: it is in memory alone."""
     chunk_bytes: int = 0
     """Bytes of a file that a page of the flash has, where files are kept in such chunks."""
+    unpack_room: int = 0
+    """Bytes that a decompressor is given room for; 0: as many as a node makes."""
     names: dict[str, int] = field(default_factory=dict, repr=False)
     """Each path -> the owner that it leads to: a file has one for each of its hard links; NO_OWNER:
     an empty file of which nothing is stored."""

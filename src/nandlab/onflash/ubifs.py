@@ -169,7 +169,8 @@ class _Volume:
         return Layout(
             "ubifs", on.bytes, on.erasesize, on.writesize, self.walk.done(on.bytes),
             named, self.walk.sizes, self.walk.pieces, self.counts,
-            bytes_at=on.bytes_at, index=index, names=every_path(self.names, named),
+            bytes_at=on.bytes_at, index=index, unpack_room=BLOCK,
+            names=every_path(self.names, named),
         )  # fmt: skip
 
     def _place(self, logical: int) -> int:

@@ -11,6 +11,7 @@ import struct
 import zlib
 from dataclasses import replace
 from pathlib import Path
+from typing import Any, cast
 
 import pytest
 from cutsteps import FEW, on
@@ -253,6 +254,53 @@ def test_a_campaigns_states_are_counted_and_kept(board: QemuBoard, tmp_path: Pat
     assert asyncio.run(counting(("over",))) == []
     # both loads begin on the same chip
     assert counted.distinct(kept) < sum(one.points for one in kept.values())
+
+
+@pytest.mark.board
+def test_two_jobs_count_as_one_does_and_keep_it_alike(board: QemuBoard, tmp_path: Path) -> None:
+    few = Campaign(on(board, "yaffs2"), FEW, Points(variants=("before", "subset")))
+
+    async def counting(jobs: int) -> list[int]:
+        out = tmp_path / f"{jobs}"
+        out.mkdir()
+        return [left async for left in states.of_campaign(few, board, out, (), jobs)]
+
+    assert [asyncio.run(counting(jobs)) for jobs in (1, 2)] == [[2, 1, 0]] * 2
+    one, two = (tmp_path / f"{jobs}" / counted.FILE for jobs in (1, 2))
+    assert one.read_bytes() == two.read_bytes()
+
+
+def test_loads_are_kept_in_their_order_and_no_more_are_recorded_at_once_than_asked_for(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The last load is done first; an error of one ends them all."""
+    under_way, most = [0], [0]
+
+    async def one(campaign: Campaign, load: int, board: QemuBoard) -> Counted | None:
+        under_way[0] += 1
+        most[0] = max(most[0], under_way[0])
+        try:
+            for _ in range(9 - 3 * load):
+                await asyncio.sleep(0)
+        finally:
+            under_way[0] -= 1
+        if fails and load == 1:
+            raise NandlabError("no image")
+        return None if load == 0 else Counted(FEW.loads[load].title, "r", 1, ["0"], 1)
+
+    monkeypatch.setattr(states, "_counted", one)
+    few = Campaign(cast(Any, None), FEW, Points())
+
+    async def counting(jobs: int) -> list[int]:
+        return [x async for x in states.of_campaign(few, cast(Any, None), tmp_path, (), jobs)]
+
+    fails = True
+    with pytest.raises(NandlabError, match="no image"):
+        asyncio.run(counting(2))
+    fails = False
+    assert asyncio.run(counting(2))[-1] == 0
+    assert most == [2]
+    assert list(counted.read(tmp_path)) == [load.title for load in FEW.loads[1:]]
 
 
 @pytest.mark.board

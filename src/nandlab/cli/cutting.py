@@ -287,7 +287,7 @@ class How:
         if self.sample:
             asyncio.run(_sampled(one, found.read(folder), board, folder, self.sample))
         if self.states:
-            asyncio.run(_counted(one, board, folder, found.read(folder)))
+            asyncio.run(_counted(one, board, folder, found.read(folder), self.jobs))
         result = found.read(folder)
         (folder / "outcomes.svg").write_text(powercuts.chart(result).svg())
         if not alone:
@@ -318,11 +318,13 @@ async def _sampled(
     print(f"host: agrees on {host.count(True)} of them{unread}")
 
 
-async def _counted(campaign: Campaign, board: QemuBoard, out: Path, result: Found) -> None:
+async def _counted(
+    campaign: Campaign, board: QemuBoard, out: Path, result: Found, jobs: int
+) -> None:
     """Counts the states of the loads that the folder lacks."""
     from nandlab.powercut.states import of_campaign
 
-    async for left in of_campaign(campaign, board, out, result.refused):
+    async for left in of_campaign(campaign, board, out, result.refused, jobs):
         print(f"states: {left} loads are left", file=sys.stderr, flush=True)
 
 

@@ -7,6 +7,7 @@ comes back with the chip as it was before the load.
 
 from __future__ import annotations
 
+import asyncio
 import json
 from collections.abc import AsyncIterator, Container, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -148,21 +149,41 @@ def count(title: str, of: Recorded, campaign: Campaign) -> Counted:
     )
 
 
+async def _counted(campaign: Campaign, load: int, board: QemuBoard) -> Counted | None:
+    """A load's points; None: the file system does not take it."""
+    of = await recorded(campaign, load, board)
+    title = campaign.loads.loads[load].title
+    # beside the loop, which serves the other boards meanwhile
+    return None if of is None else await asyncio.to_thread(count, title, of, campaign)
+
+
 async def of_campaign(
-    campaign: Campaign, board: QemuBoard, out: Path, refused: Container[str]
+    campaign: Campaign, board: QemuBoard, out: Path, refused: Container[str], jobs: int = 1
 ) -> AsyncIterator[int]:
-    """Counts the loads that the campaign's folder lacks; after each, how many are left.
+    """Counts the loads that the campaign's folder lacks, ``jobs`` at a time; after each, how many
+    are left.
 
     refused: titles of loads that the file system does not take.
     """
     asked, titles = campaign.points, [load.title for load in campaign.loads.loads]
     last = len(titles) - 1 if asked.last_load is None else asked.last_load
-    kept = counted.read(out)
+    kept, free = counted.read(out), asyncio.Semaphore(jobs)
     done = {*kept, *(title for title in titles if title in refused)}
     left = [i for i in range(asked.first_load, last + 1) if titles[i] not in done]
-    for n, index in enumerate(left, 1):
-        of = await recorded(campaign, index, board)
-        if of is not None:
-            kept[titles[index]] = count(titles[index], of, campaign)
-            counted.write(out, kept)
-        yield len(left) - n
+
+    async def one(index: int) -> Counted | None:
+        async with free:
+            return await _counted(campaign, index, board)
+
+    tasks = [asyncio.ensure_future(one(index)) for index in left]
+    try:
+        for n, task in enumerate(asyncio.as_completed(tasks), 1):
+            of = await task
+            if of is not None:
+                kept[of.load] = of
+                counted.write(out, {t: kept[t] for t in titles if t in kept})
+            yield len(left) - n
+    finally:
+        for each in tasks:
+            each.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)

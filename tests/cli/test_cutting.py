@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What `nandlab powercut` and `nandlab faults` refuse before a cut, and what they tell of a point."""
+"""What `nandlab powercut` and `nandlab faults` refuse before a cut, and tell of a point."""
 
 from __future__ import annotations
 

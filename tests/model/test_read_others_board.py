@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import random
+import statistics
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,7 @@ import pytest
 from readtraces import AT_RANDOM, DROP, IN_ORDER, PAGES, histories, packed, pieces, traced
 
 from nandlab.board.qemu import QemuBoard
-from nandlab.model import walk
+from nandlab.model import score, walk
 from nandlab.model.reads import Call
 from nandlab.model.walk import Scored
 from nandlab.trace import reads
@@ -55,6 +56,27 @@ def test_ubifs_reads_nodes_of_its_index_on_the_way(
     data = sum(len(c.call.pieces) for c in pages if isinstance(c.call, Call))
     asked = sum(c.events.get("MTD_READ", 0) for c in pages)
     assert asked > data  # nodes of the index were among them
+
+
+@pytest.mark.parametrize("compression", ["none", "lzo", "zlib"])
+def test_ubifs_short_pages_and_opens_take_what_is_foretold(
+    board: QemuBoard, tmp_path: Path, compression: str
+) -> None:
+    """Sizes that bench/read_model fits nothing to; a listing has read no names."""
+    sizes = range(170, 4000, 210)
+    made = [
+        f"dd if=/bin/busybox of=s{size} bs={size} count=1 skip={2_000 // size + 240}"
+        for size in sizes
+    ]
+    command = f"sleep 0.3; for n in {' '.join(map(str, sizes))}; do cat s$n > /dev/null; done"
+    trace = traced(board, tmp_path / "t", made, command, **ubifs(compression))
+    pages, opens = foretold(trace)
+    assert len(pages) == len(opens) == len(sizes)
+    found = score.summary(reads.traced(trace), [*pages, *opens])
+    assert abs(found["undisturbed"]["total"]) < 0.005
+    assert found["undisturbed"]["max"] < 0.02
+    still = [abs(o["error"]) for o in found["opens"] if not (o["disturbed"] or o["ticked"])]
+    assert statistics.median(still) < 0.01
 
 
 def test_ubifs_reads_its_index_again_after_caches_are_dropped(

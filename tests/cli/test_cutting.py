@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What `nandlab powercut` and `nandlab faults` refuse before anything is cut."""
+"""What `nandlab powercut` and `nandlab faults` refuse before a cut, and tell of a point."""
 
 from __future__ import annotations
 
@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 
 from nandlab.base.errors import UsageError
-from nandlab.cli.cutting import medium, opened
+from nandlab.cli.cutting import _by_host, medium, opened
+from nandlab.powercut.second import Verdicts
 
 
 def test_a_kernel_that_cannot_have_the_file_system_is_refused(
@@ -30,3 +31,19 @@ def test_a_kernel_that_cannot_have_the_file_system_is_refused(
     )
     config["LINUX"] = "6.1.1"
     assert opened(media) is board
+
+
+@pytest.mark.parametrize("held", [True, False])
+def test_the_kernels_errors_are_told_where_a_point_does_not_hold(
+    held: bool, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    findings = [] if held else [{"class": "check fails", "what": "Invalid argument"}]
+
+    async def tried(campaign: Any, only: Any, board: Any) -> Verdicts:
+        return Verdicts(findings, [], "", kernel=("UBIFS error: check_leaf: too long",))
+
+    monkeypatch.setattr("nandlab.powercut.second.tried", tried)
+    nothing: Any = None
+    assert _by_host(nothing, nothing, nothing) == []
+    told = ["host: holds", "kernel: UBIFS error: check_leaf: too long"]
+    assert capsys.readouterr().err.splitlines() == told[: 1 if held else 2]

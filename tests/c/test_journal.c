@@ -126,11 +126,14 @@ static u32 failed_steps(struct chip *chip, u32 row, u8 *to)
 	return failed;
 }
 
+static u32 most_wrong; /* bits of a page */
+
 static void check_torn_program(struct journal *journal, u32 row,
 			       enum torn_variant variant, u64 seed)
 {
 	struct chip *chip = journal->chip;
 	bool same, done;
+	u32 wrong;
 
 	CHECK_EQ(journal_goto(journal, 1), 0);
 	pages_of(chip, row, 1, goal);
@@ -138,8 +141,11 @@ static void check_torn_program(struct journal *journal, u32 row,
 	pages_of(chip, row, 1, was);
 	CHECK_EQ(torn_next(journal, false, variant, seed), 0);
 	pages_of(chip, row, 1, is);
+	wrong = chip->faults.stored_count;
 	CHECK_EQ(journal_goto(journal, 0), 0);
+	CHECK_EQ(chip->faults.stored_count, 0);
 	CHECK_EQ(torn_next(journal, false, variant, seed), 0);
+	CHECK_EQ(chip->faults.stored_count, wrong);
 	pages_of(chip, row, 1, back);
 	CHECK_EQ(memcmp(back, is, 2112), 0); /* the same each time */
 	CHECK_EQ(bits_set(was, is, 2112), 0);
@@ -150,10 +156,16 @@ static void check_torn_program(struct journal *journal, u32 row,
 		CHECK_EQ(same, true);
 	if (variant >= TORN_DONE)
 		CHECK_EQ(done, true);
-	if (variant == TORN_BEFORE || done)
+	CHECK_EQ(wrong <= (variant == TORN_FEW ? 8 : 0), true);
+	most_wrong = wrong > most_wrong ? wrong : most_wrong;
+	if (wrong > ecc4.strength)
+		CHECK_EQ(failed_steps(chip, row, back), 1);
+	else if (same || done)
 		CHECK_EQ(failed_steps(chip, row, back), 0);
 	else
 		CHECK_EQ(failed_steps(chip, row, back), 4);
+	if (variant == TORN_FEW && wrong <= ecc4.strength)
+		CHECK_EQ(memcmp(back, goal, 2112), 0); /* corrected */
 }
 
 /* A first program of a page, a second one, one of spare bytes. */
@@ -180,6 +192,7 @@ static void test_torn_programs(void)
 				check_torn_program(&journal, 70, variant, seed);
 		end(&chip, &journal);
 	}
+	CHECK_EQ(most_wrong, 8);
 }
 
 static void check_torn_erase(struct journal *journal, enum torn_variant variant,
@@ -223,7 +236,8 @@ static void test_torn_erases(void)
 		 -EINVAL); /* nothing comes after it */
 	CHECK_EQ(journal_goto(&journal, 0), 0);
 	CHECK_EQ(torn_next(&journal, false, TORN_PREFIX, 0), -EINVAL);
-	for (variant = 0; variant < TORN_VARIANTS; variant++)
+	CHECK_EQ(torn_next(&journal, false, TORN_FEW, 0), -EINVAL);
+	for (variant = 0; variant <= TORN_UNSTABLE; variant++)
 		for (seed = 0; seed < SEEDS && variant != TORN_PREFIX; seed++)
 			check_torn_erase(&journal, variant, seed);
 	end(&chip, &journal);

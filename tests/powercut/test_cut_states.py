@@ -222,6 +222,7 @@ def test_the_chips_that_the_board_saves_are_the_states_of_the_host(
     erases = [p for p in places if p[0] < len(once.operations) and once.operations[p[0]].erases]
     draw = random.Random(23)
     drawn = [*draw.sample(places, 8), *draw.sample(erases, min(4, len(erases)))]
+    drawn += draw.sample([p for p in places if p[1] == "few"], 4)
     drawn.append((len(once.operations), "before", 1))
     again = asyncio.run(states.recorded(small, 0, board, drawn))
     assert again is not None

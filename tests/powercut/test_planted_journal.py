@@ -88,7 +88,14 @@ PLANTED = {
         "cells[i] &= wanted[i] | (u8)~done;",
         "cells[i] &= done ^ 0xff;",
     ),
-    "a torn page is behind good ECC": ("torn.c", "state |= PAGE_GARBLED;", ";"),
+    "a torn page is behind good ECC": ("torn.c", "left ? state | PAGE_GARBLED : state", "state"),
+    "a page is spoilt of which nothing changed": ("torn.c", "if (left && !cleared)", "if (0)"),
+    "a few bits are one too many": ("torn.c", "#define FEW_BITS  8", "#define FEW_BITS  9"),
+    "what is a few is the same for each seed": (
+        "torn.c",
+        "draw(seed, DRAW_HOW, row), FEW_BITS",
+        "1, FEW_BITS",
+    ),
     "a torn erase is behind good ECC": (
         "torn.c",
         "chip->state[page] |= PAGE_GARBLED;",

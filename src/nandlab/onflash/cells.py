@@ -18,6 +18,12 @@ SMALL_PAGE = 512
 NAMED_MAX = 5
 
 
+def wrong_pages(block: Block, writesize: int, ecc: int, step: int) -> set[int]:
+    """Pages of the chip of which a step of ``step`` bytes has more wrong bits than ``ecc``."""
+    flips = Counter((page, bit // 8 // step) for page, bit in block.flips if bit < 8 * writesize)
+    return {page for (page, _), count in flips.items() if count > ecc}
+
+
 class Partition:
     """The first blocks of a chip. Nothing is copied but the block that is read."""
 
@@ -62,10 +68,7 @@ class Partition:
     def _lost(self, block: Block, ecc: int, step: int) -> Iterator[int]:
         first = block.index * self.pages
         garbled = {i for i, state in enumerate(block.states) if state & GARBLED}
-        flips = Counter(
-            (page, bit // 8 // step) for page, bit in block.flips if bit < 8 * self.writesize
-        )
-        weak = {page % self.pages for (page, _), count in flips.items() if count > ecc}
+        weak = {page - first for page in wrong_pages(block, self.writesize, ecc, step)}
         return (first + page for page in sorted(garbled | weak))
 
     def erased(self, index: int) -> bool:

@@ -27,7 +27,7 @@ CUT = "cut"
 DEADLINE_S = 10_000_000
 """Of the board's time, which flash operations move; the host's own limit holds before."""
 JOURNAL_MIB = 256
-VARIANTS = ("before", "prefix", "subset", "unstable")
+VARIANTS = ("before", "prefix", "subset", "few", "unstable")
 """Ways to tear an operation that make a state of their own; torn.h of the module tells what each
 is. "done" is the state "before" of the operation after it."""
 SECOND_EVERY = 64

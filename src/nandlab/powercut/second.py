@@ -15,12 +15,12 @@ from nandlab.base.errors import NandlabError
 from nandlab.board.cargo import cargo
 from nandlab.board.job import JobRecord, Step
 from nandlab.board.qemu import QemuBoard
-from nandlab.catalog.chip import MIB
+from nandlab.catalog.chip import MIB, Ecc
 from nandlab.chip import image as chipimage
-from nandlab.chip.image import Block, ChipImage
+from nandlab.chip.image import Block, ChipImage, Geometry
 from nandlab.chip.simulated import FOLDER, save
 from nandlab.onflash import every, jffs2, jffs2nodes, jffs2scan, packing
-from nandlab.onflash.cells import GARBLED, Partition
+from nandlab.onflash.cells import GARBLED, Partition, wrong_pages
 from nandlab.onflash.layout import NO_OWNER, Layout
 from nandlab.powercut import fsck, said, sql
 from nandlab.powercut.campaign import Campaign
@@ -89,8 +89,8 @@ async def tried(campaign: Campaign, point: Points, board: QemuBoard) -> Verdicts
     failed = record.failed()
     if failed is not None or record.cargo is None:
         raise NandlabError(f"powercut: {on.where}: {failed.failure() if failed else 'no image'}")
-    chip = _bare(chipimage.decode(record.cargo), erased=on.filesystem.name == "yaffs2")
     ecc = on.chip.ecc
+    chip = _bare(chipimage.decode(record.cargo), ecc, erased=on.filesystem.name == "yaffs2")
     partition = Partition(chip, on.partition_blocks, ecc.strength, ecc.step)
     kernel = tuple(said.errors(record[KERNEL].stdout))
     return replace(_judged(campaign, point, board, record, partition), kernel=kernel)
@@ -119,28 +119,32 @@ def _judged(
     return Verdicts(findings, wrong, recording, check=check)
 
 
-def _bare(chip: ChipImage, *, erased: bool) -> ChipImage:
-    """The chip's cells as they are, with no word of pages that no ECC can correct: a file system's
-    own checksums must tell those.
+def _bare(chip: ChipImage, ecc: Ecc, *, erased: bool) -> ChipImage:
+    """The chip's cells as they are read, with no word of pages that its ECC cannot correct: a file
+    system's own checksums must tell those.
 
     erased: as if such pages were erased, for YAFFS2, which has no checksum of its data: it takes a
     chunk that the driver cannot correct for none.
     """
-    return replace(
-        chip,
-        blocks=[
-            _bare_block(b, chip.geometry.writesize + chip.geometry.oobsize, erased)
-            for b in chip.blocks
-        ],
-    )
+    return replace(chip, blocks=[_bare_block(b, chip.geometry, ecc, erased) for b in chip.blocks])
 
 
-def _bare_block(block: Block, page_bytes: int, erased: bool) -> Block:
+def _bare_block(block: Block, geometry: Geometry, ecc: Ecc, erased: bool) -> Block:
+    size, first = geometry.writesize + geometry.oobsize, block.index * geometry.pages_per_block
+    wrong = wrong_pages(block, geometry.writesize, ecc.strength, ecc.step)
     cells = bytearray(block.cells)
+    for page, bit in block.flips:
+        if page in wrong:
+            cells[(page - first) * size + bit // 8] ^= 1 << bit % 8
     for page, state in enumerate(block.states):
-        if erased and state & GARBLED:
-            cells[page * page_bytes : (page + 1) * page_bytes] = b"\xff" * page_bytes
-    return replace(block, cells=bytes(cells), states=[s & ~GARBLED for s in block.states])
+        if erased and (state & GARBLED or first + page in wrong):
+            cells[page * size : (page + 1) * size] = b"\xff" * size
+    return replace(
+        block,
+        cells=bytes(cells),
+        states=[s & ~GARBLED for s in block.states],
+        flips=[flip for flip in block.flips if flip[0] not in wrong],
+    )
 
 
 def read(partition: Partition, filesystem: str) -> dict[str, bytes | None]:

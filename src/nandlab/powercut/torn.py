@@ -22,8 +22,11 @@ from nandlab.powercut.journal import Operation, Page
 
 TEAR_BITS = 9
 """The stream of random numbers (prng.h of simnand)."""
-HOW, BITS, READS = range(3)
+HOW, BITS, READS, _, WHERE = range(5)
 STABLE_READS = 8
+FEW_BITS, FEW_BYTES, FEW_STRIDE = 8, 512, 1021
+ONLY_PROGRAMS = ("prefix", "few")
+"""Variants that an erase has not."""
 DIGEST_BYTES = 8
 WORD = (1 << 64) - 1
 
@@ -43,8 +46,8 @@ def _draw(seed: int, what: int, places: Words) -> Words:
     return _mix(_mix(start ^ np.uint64(what)) ^ places)
 
 
-def _below(seed: int, what: int, below: int) -> int:
-    (random,) = _draw(seed, what, np.zeros(1, np.uint64))
+def _below(seed: int, what: int, page: int, below: int) -> int:
+    (random,) = _draw(seed, what, np.array([page], np.uint64))
     return (int(random) >> 32) * below >> 32
 
 
@@ -70,6 +73,13 @@ def _of(page: Page) -> int:
     return _digest(page.number, page.cells, garbled=bool(page.state & GARBLED))
 
 
+def _flips(page: int, bits: Iterable[int]) -> int:
+    """What wrong bits of a page add; 0: it has none."""
+    told = sorted(bits)
+    packed = struct.pack(f"<{1 + len(told)}I", page, *told)
+    return int.from_bytes(hashlib.blake2b(packed, digest_size=DIGEST_BYTES).digest()) * bool(told)
+
+
 def of_pages(pages: Iterable[Page]) -> int:
     """Of some pages together; so of all of a chip's, the chip's."""
     found = 0
@@ -82,11 +92,15 @@ def of_image(chip: ChipImage) -> int:
     """Of a chip that was saved."""
     g = chip.geometry
     size = g.writesize + g.oobsize
-    return of_pages(
+    found = of_pages(
         Page(b.index * g.pages_per_block + i, state, b.cells[i * size : (i + 1) * size])
         for b in chip.blocks
         for i, state in enumerate(b.states)
     )
+    for b in chip.blocks:
+        for page in {page for page, _ in b.flips}:
+            found ^= _flips(page, (bit for at, bit in b.flips if at == page))
+    return found
 
 
 def change(operation: Operation) -> int:
@@ -96,7 +110,7 @@ def change(operation: Operation) -> int:
 
 def torn(operation: Operation, variant: str, seed: int) -> int | None:
     """What the operation, torn so, changes in the chip's digest; None: it has no such variant."""
-    if operation.erases and variant == "prefix":
+    if operation.erases and variant in ONLY_PROGRAMS:
         return None
     if variant == "before":
         return 0
@@ -109,24 +123,40 @@ def torn(operation: Operation, variant: str, seed: int) -> int | None:
 
 def _torn_program(operation: Operation, variant: str, seed: int) -> int:
     (before,), (after,) = operation.before.pages, operation.after.pages
-    size = len(after.cells)
-    cells = np.frombuffer(before.cells or _erased(size), np.uint8)
+    size, row = len(after.cells), after.number
+    had = np.frombuffer(before.cells or _erased(size), np.uint8)
     wanted = np.frombuffer(after.cells, np.uint8)
     done = np.full(size, 0xFF, np.uint8)
     if variant == "prefix":
-        done[_below(seed, HOW, size) :] = 0
+        done[_below(seed, HOW, row, size) :] = 0
     elif variant == "subset":
-        chance = 1 + _below(seed, HOW, 255)
-        done = _some_bits(seed, np.arange(size, dtype=np.uint64), chance)
-    cells = cells & (wanted | ~done)
-    garbled = bool(after.state & GARBLED) or bool((cells & ~wanted).any())
-    return _digest(after.number, cells.tobytes(), garbled=garbled)
+        chance = 1 + _below(seed, HOW, row, 255)
+        at = np.arange(size, dtype=np.uint64) | np.uint64(row << 32)
+        done = _some_bits(seed, at, chance)
+    cells = had & (wanted | ~done)
+    left = bool((cells & ~wanted).any())
+    if left and not (had & ~cells).any():
+        return _of(before)
+    found = _digest(row, cells.tobytes(), garbled=bool(after.state & GARBLED) or left)
+    return found ^ _missing(had, wanted, row, seed) if variant == "few" else found
+
+
+def _missing(had: Bytes, wanted: Bytes, row: int, seed: int) -> int:
+    """Of a stretch of the page the bits that are not cleared yet."""
+    bits = 8 * FEW_BYTES
+    spare = len(wanted) % FEW_BYTES
+    steps = (len(wanted) - spare) // FEW_BYTES
+    first = bits * _below(seed, WHERE, row, steps)
+    start, few = _below(seed, BITS, row, bits), 1 + _below(seed, HOW, row, FEW_BITS)
+    clears = np.unpackbits(had & ~wanted, bitorder="little")
+    order = first + (start + np.arange(bits) * FEW_STRIDE) % bits
+    return _flips(row, order[clears[order] == 1][:few].tolist())
 
 
 def _torn_erase(operation: Operation, variant: str, seed: int) -> int:
     if variant != "subset":
         return 0
-    chance, found = 1 + _below(seed, HOW, 255), 0
+    chance, found = 1 + _below(seed, HOW, operation.before.pages[0].number, 255), 0
     for page in operation.before.pages:
         if not page.state:
             continue
@@ -140,5 +170,7 @@ def _unstable(operation: Operation, seed: int) -> int:
     """What makes it another state than a chip that reads the same as yet."""
     pages = operation.before.pages
     most = STABLE_READS * (len(pages) if operation.erases else 1)
-    told = struct.pack("<IIIQ", pages[0].number, len(pages), 1 + _below(seed, READS, most), seed)
+    first = pages[0].number
+    reads = 1 + _below(seed, READS, first, most)
+    told = struct.pack("<IIIQ", first, len(pages), reads, seed)
     return int.from_bytes(hashlib.blake2b(told, digest_size=DIGEST_BYTES).digest())

@@ -4,13 +4,18 @@
 #include "array.h"
 #include "prng.h"
 
-const char *const torn_names[] = {"before", "prefix", "subset", "done",
-				  "unstable"};
+const char *const torn_names[] = {"before", "prefix",	"subset",
+				  "done",   "unstable", "few"};
 
 /* Reads of an unstable page that are still right: 1 to so many. */
 #define STABLE_READS 8
 
-enum draw { DRAW_HOW, DRAW_BITS, DRAW_READS, DRAW_WEAK };
+/* Bits that a program has still to clear: 1 to so many, of so many bytes, which
+ * are a step of most ECC engines. */
+#define FEW_BITS  8
+#define FEW_BYTES 512
+
+enum draw { DRAW_HOW, DRAW_BITS, DRAW_READS, DRAW_WEAK, DRAW_WHERE };
 
 static u64 draw(u64 seed, enum draw what, u64 n)
 {
@@ -31,26 +36,51 @@ static u8 some_bits(u64 seed, enum draw what, u64 n, u32 chance)
 }
 
 /* Clear in the cells what the variant has got to of the bits that the program
- * wanted to clear. True: all of them are. */
-static bool clear_bits(const struct chip *chip, u8 *cells, const u8 *wanted,
-		       enum torn_variant variant, u64 seed)
+ * wanted to clear, and tell how many it did and how many are left. */
+static void clear_bits(const struct chip *chip, u32 row, u8 *cells,
+		       const u8 *wanted, enum torn_variant variant, u64 seed,
+		       u32 *cleared, u32 *left)
 {
 	u32 bytes = chip->page_bytes, upto = bytes, chance = 256, i;
-	bool all = true;
 
 	if (variant == TORN_PREFIX)
-		upto = prng_below(draw(seed, DRAW_HOW, 0), bytes);
+		upto = prng_below(draw(seed, DRAW_HOW, row), bytes);
 	if (variant == TORN_SUBSET)
-		chance = 1 + prng_below(draw(seed, DRAW_HOW, 0), 255);
-	for (i = 0; i < upto; i++) {
-		u8 done = chance == 256 ? 0xff
-					: some_bits(seed, DRAW_BITS, i, chance);
+		chance = 1 + prng_below(draw(seed, DRAW_HOW, row), 255);
+	*cleared = 0;
+	*left = 0;
+	for (i = 0; i < bytes; i++) {
+		u8 to_clear = cells[i] & ~wanted[i], done = i < upto ? 0xff : 0;
 
+		if (chance != 256)
+			done = some_bits(seed, DRAW_BITS, (u64)row << 32 | i,
+					 chance);
+		*cleared += shim_weight8(to_clear & done);
+		*left += shim_weight8(to_clear & ~done);
 		cells[i] &= wanted[i] | (u8)~done;
 	}
-	for (i = 0; i < bytes; i++)
-		all = all && !(cells[i] & ~wanted[i]);
-	return all;
+}
+
+/* Of a stretch of the page some bits that the program cleared read 1 yet. */
+static int miss_few(struct chip *chip, u32 row, const u8 *before, u64 seed)
+{
+	const u8 *cells = cells_of(chip, row);
+	u32 steps = chip->params.writesize / FEW_BYTES, bits = 8 * FEW_BYTES;
+	u32 first = bits * prng_below(draw(seed, DRAW_WHERE, row), steps);
+	u32 from = prng_below(draw(seed, DRAW_BITS, row), bits);
+	u32 few = 1 + prng_below(draw(seed, DRAW_HOW, row), FEW_BITS), i, bit;
+	int err;
+
+	for (i = 0; i < bits && few; i++) {
+		bit = first + (from + i * 1021) % bits; /* each once */
+		if (!((before[bit / 8] & ~cells[bit / 8]) >> bit % 8 & 1))
+			continue;
+		err = fault_flip_bit(chip, row, bit);
+		if (err)
+			return err;
+		few--;
+	}
+	return 0;
 }
 
 static void watch_unstable(struct journal *journal, u32 first, bool block,
@@ -63,7 +93,8 @@ static void watch_unstable(struct journal *journal, u32 first, bool block,
 		.on = true,
 		.block = block,
 		.first = first,
-		.reads_left = 1 + prng_below(draw(seed, DRAW_READS, 0), most),
+		.reads_left =
+			1 + prng_below(draw(seed, DRAW_READS, first), most),
 		.seed = seed,
 	};
 }
@@ -79,27 +110,34 @@ static void counted(struct chip *chip, const struct journal_entry *entry)
 	block->wear = entry->after.wear;
 }
 
-/* False: no memory for the cells. */
-static bool tear_program(struct journal *journal,
-			 const struct journal_entry *entry, const u8 *wanted,
-			 u16 state, enum torn_variant variant, u64 seed)
+/* scratch: room for a page. -ENOSPC: no memory for the cells. */
+static int tear_program(struct journal *journal,
+			const struct journal_entry *entry, const u8 *wanted,
+			u16 state, enum torn_variant variant, u64 seed,
+			u8 *scratch)
 {
 	struct chip *chip = journal->chip;
 	struct chip_block *block = block_of(chip, entry->first);
 	u8 *cells = cells_of(chip, entry->first);
+	u32 cleared, left;
 
 	if (!cells)
-		return false;
+		return -ENOSPC;
 	if (!chip->state[entry->first])
 		memset(cells, 0xff, chip->page_bytes);
-	if (!clear_bits(chip, cells, wanted, variant, seed))
-		state |= PAGE_GARBLED;
-	chip->state[entry->first] = state;
+	memcpy(scratch, cells, chip->page_bytes);
+	clear_bits(chip, entry->first, cells, wanted, variant, seed, &cleared,
+		   &left);
+	if (left && !cleared)
+		return 0; /* the page is as it was */
+	chip->state[entry->first] = left ? state | PAGE_GARBLED : state;
 	block->data_pages = entry->after.data_pages;
 	block->high = entry->after.high;
 	if (variant == TORN_UNSTABLE)
 		watch_unstable(journal, entry->first, false, seed);
-	return true;
+	if (variant == TORN_FEW)
+		return miss_few(chip, entry->first, scratch, seed);
+	return 0;
 }
 
 static void tear_erase(struct journal *journal,
@@ -108,7 +146,7 @@ static void tear_erase(struct journal *journal,
 {
 	struct chip *chip = journal->chip;
 	struct chip_block *block = block_of(chip, entry->first);
-	u32 chance = 1 + prng_below(draw(seed, DRAW_HOW, 0), 255);
+	u32 chance = 1 + prng_below(draw(seed, DRAW_HOW, entry->first), 255);
 	u32 page, i;
 	u8 *cells;
 
@@ -149,10 +187,11 @@ int torn_next(struct journal *journal, bool of_check, enum torn_variant variant,
 	if (variant == TORN_BEFORE)
 		return 0;
 	if (!next || variant >= TORN_VARIANTS ||
-	    (next->kind == JOURNAL_ERASE && variant == TORN_PREFIX))
+	    (next->kind == JOURNAL_ERASE &&
+	     (variant == TORN_PREFIX || variant == TORN_FEW)))
 		return -EINVAL;
 	entry = *next; /* the journal overwrites what it undid of a check */
-	wanted = shim_zalloc(bytes);
+	wanted = shim_zalloc(2 * bytes);
 	if (!wanted)
 		return -ENOSPC;
 	if (entry.kind != JOURNAL_ERASE)
@@ -163,9 +202,9 @@ int torn_next(struct journal *journal, bool of_check, enum torn_variant variant,
 		err = -ENOSPC;
 	} else if (entry.kind == JOURNAL_ERASE) {
 		tear_erase(journal, &entry, variant, seed);
-	} else if (after && !tear_program(journal, &entry, wanted, state,
-					  variant, seed)) {
-		err = -ENOSPC;
+	} else if (after) {
+		err = tear_program(journal, &entry, wanted, state, variant,
+				   seed, wanted + bytes);
 	}
 	if (!err) {
 		counted(journal->chip, &entry);

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * What a power cut in the midst of a program or an erase leaves. Seeded: the
- * same chip, operation, variant and seed give the same cells.
+ * same chip, operation, variant and seed give the same cells, and another page
+ * is torn another way.
  *
  * A program only clears bits, so no variant sets one: a torn page lies between
  * what was there and what was to be. An erase only sets bits. The page is for
  * the ECC engine what the cells say: if each cell has its end value it is good,
- * else no code corrects it. A page is one piece here: a torn second program of
- * a page spoils the whole of it. Each of these a chip may do; data sheets
- * promise nothing of an operation that lost its power.
+ * if none has changed it is as it was, if a few bits are missing they are wrong
+ * bits that it may correct; else no code corrects it. A page is one piece here:
+ * a torn second program of a page spoils the whole of it.
  */
 #ifndef POWERCUT_TORN_H
 #define POWERCUT_TORN_H
@@ -22,6 +23,7 @@ enum torn_variant {
 	TORN_SUBSET,   /* any of the bits are done */
 	TORN_DONE,     /* complete; the file system was not told */
 	TORN_UNSTABLE, /* looks complete, reads right a few times, then wrong */
+	TORN_FEW,      /* a program: some bits of 512 bytes are missing */
 	TORN_VARIANTS,
 };
 
@@ -29,7 +31,8 @@ enum torn_variant {
 extern const char *const torn_names[];
 
 /* Tear the next operation, of the recording or of the check. -EINVAL: there is
- * none, or it has no such variant (an erase has no prefix); -ENOSPC. */
+ * none, or it has no such variant (an erase has no prefix, and no few);
+ * -ENOSPC. */
 int torn_next(struct journal *journal, bool of_check, enum torn_variant variant,
 	      u64 seed);
 

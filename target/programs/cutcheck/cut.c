@@ -171,7 +171,8 @@ static int points_at(const struct request *request, const struct load *load,
 
 		if (!before && k == tally->operations)
 			continue;
-		if (!strcmp(name, "prefix") && tally->kinds[k] == 'e')
+		if (tally->kinds[k] == 'e' &&
+		    (!strcmp(name, "prefix") || !strcmp(name, "few")))
 			continue;
 		seeds = before ? 1 : request->seeds;
 		for (s = request->seed; s < request->seed + seeds; s++)

@@ -366,7 +366,7 @@ def _by_host(campaign: Campaign, only: Points, board: QemuBoard) -> list[dict[st
     from nandlab.powercut import second
     from nandlab.powercut.judged import CHECK, CHECKERS
 
-    told = asyncio.run(second.tried(campaign, only, board))
+    told = asyncio.run(second.tried(campaign, replace(only, recovery=False), board))
     host = told.unread or "; ".join(told.wrong) or "holds"
     print(f"host: {host}", file=sys.stderr)
     for line in () if told.held else told.kernel:

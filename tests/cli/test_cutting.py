@@ -10,6 +10,7 @@ import pytest
 
 from nandlab.base.errors import UsageError
 from nandlab.cli.cutting import _by_host, medium, opened
+from nandlab.powercut.job import Points
 from nandlab.powercut.second import Verdicts
 
 
@@ -44,6 +45,21 @@ def test_the_kernels_errors_are_told_where_a_point_does_not_hold(
 
     monkeypatch.setattr("nandlab.powercut.second.tried", tried)
     nothing: Any = None
-    assert _by_host(nothing, nothing, nothing) == []
+    assert _by_host(nothing, Points(), nothing) == []
     told = ["host: holds", "kernel: UBIFS error: check_leaf: too long"]
     assert capsys.readouterr().err.splitlines() == told[: 1 if held else 2]
+
+
+def test_the_host_reads_the_chip_of_the_point_and_not_of_a_cut_of_its_recovery(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    asked: list[Points] = []
+
+    async def tried(campaign: Any, only: Points, board: Any) -> Verdicts:
+        asked.append(only)
+        return Verdicts([], [], "")
+
+    monkeypatch.setattr("nandlab.powercut.second.tried", tried)
+    nothing: Any = None
+    _by_host(nothing, Points(first=5, recovery=True), nothing)
+    assert asked == [Points(first=5)]

@@ -72,6 +72,27 @@ def test_pieces_of_a_load_are_put_together(tmp_path: Path) -> None:
     assert "lost: 1; first: a load: 3:before:1: A is not there" in text
 
 
+@pytest.mark.parametrize(
+    ("name", "point", "more"),
+    [
+        ("lost", "5:subset:1", ""),
+        ("lost", "5:subset:1 recovery 3", " --recovery"),
+        ("lost", "5:subset:1 recovery 3, 17", " --recovery"),
+        ("another verdict again", "5:subset:1", " --repeat 20"),
+        ("another verdict alone", "5:subset:1", ""),
+    ],
+)
+def test_the_command_of_a_point_asks_for_what_showed_it(
+    name: str, point: str, more: str, tmp_path: Path
+) -> None:
+    """A cut of a recovery is found with the recovery cut, another verdict by trying again."""
+    piece = [told("x", "..", ". ", finding(name, point))]
+    result = found.read(folder(tmp_path, piece))
+    result.head["points"] = {"repeat": 20, "recovery": True}
+    (one,) = result.classes.values()
+    assert result.again(one).endswith(f" --title x --point 5:subset:1{more}")
+
+
 def test_what_only_unstable_cells_show_is_a_class_of_its_own(tmp_path: Path) -> None:
     one = told("x", "..", "L ", finding("lost", "0:subset:1"))
     two = told("y", "..", "L ", finding("lost", "0:unstable:1", 3))

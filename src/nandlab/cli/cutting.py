@@ -51,8 +51,8 @@ class Common:
     load: Annotated[
         list[str] | None,
         typer.Option(
-            help="ace1, ace2, ace3, holes, open-files, rewrite, small-files, sqlite (power cuts "
-            "only), a workload such as 'config rounds=9', or a file of loads "
+            help="ace1, ace2, ace3, holes, open-files, rewrite, small-files, collect, sqlite "
+            "(power cuts only), a workload such as 'config rounds=9', or a file of loads "
             "(docs/power-cuts.md); may be repeated; default: ace1 for power cuts, rewrite for "
             "faults, or a study's own workloads"
         ),
@@ -366,7 +366,7 @@ def _by_host(campaign: Campaign, only: Points, board: QemuBoard) -> list[dict[st
     from nandlab.powercut import second
     from nandlab.powercut.judged import CHECK, CHECKERS
 
-    told = asyncio.run(second.tried(campaign, only, board))
+    told = asyncio.run(second.tried(campaign, replace(only, recovery=False), board))
     host = told.unread or "; ".join(told.wrong) or "holds"
     print(f"host: {host}", file=sys.stderr)
     for line in () if told.held else told.kernel:

@@ -17,6 +17,9 @@ from nandlab.results.cuts import Cuts
 
 FAULTS = "faultcheck"
 """The board's program of faults."""
+VARIES = "another verdict again"
+RECOVERY = " recovery "
+"""Of a point's name, before what was cut of the mount after it."""
 CONTRADICTED = "the load contradicts its oracle"
 HELD = "."
 ERRORS = ("unmountable", "unreadable", "not writable")
@@ -31,7 +34,7 @@ LETTERS = {
     "not writable": "A",
     "kernel warning": "K",
     "check fails": "C",
-    "another verdict again": "V",
+    VARIES: "V",
 }
 """Of the classes in outcomes (target/programs/cutcheck/verdict.c)."""
 UNSTABLE = " (unstable cells)"
@@ -105,8 +108,12 @@ class Found:
             words += ["--set", "=".join(option)]
         if bad := head.get("points", {}).get("bad"):
             words += ["--bad-blocks", ",".join(map(str, bad))]
-        words += ["--title", one.load]
-        return shlex.join([*words, "--point", one.point.split()[0]])
+        words += ["--title", one.load, "--point", one.point.split()[0]]
+        if RECOVERY in one.point:
+            words += ["--recovery"]
+        if one.name.startswith(VARIES):
+            words += ["--repeat", str(head["points"]["repeat"])]
+        return shlex.join(words)
 
 
 def read(out: Path) -> Found:

@@ -6,8 +6,8 @@ and three folders, ended by a sync of some kind or none: the way of CrashMonkey'
 ``ace3`` is a sample of those of three, each call kept in a way that is drawn. ``open-files``
 changes files that stay open, or that a mapping wrote, and makes the file system read-only and back.
 ``holes`` shortens files and writes past their end.
-``small-files`` is one longer load of many small files, in the manner of FFSMark. Others are read
-from a file.
+``small-files`` is one longer load of many small files, in the manner of FFSMark. ``collect`` goes
+on where a small partition is full of what is outdated. Others are read from a file.
 """
 
 from __future__ import annotations
@@ -49,6 +49,8 @@ CALLS = (
 """The bounded set: create, append, overwrite, truncate, rename, rename over, link and so on."""
 FILES, FILE_BYTES_MAX, SYNC_EVERY = 40, 10_000, 5
 TRANSACTIONS = 60
+STAYING, STAYING_BYTES, UPDATED, UPDATES = 50, 5000, 8192, 150
+"""Of ``collect``: files that stay and their bytes, bytes of an update, and how many."""
 SEED = 1
 PROGRAM = "cutcheck"
 TRIPLES = 200
@@ -292,9 +294,39 @@ def small_files(seed: int = SEED) -> Loads:
     return Loads("small-files", (), (Load("small files", tuple(calls)),))
 
 
+def collect(seed: int = SEED) -> Loads:
+    """Updates of one file, and files replaced, on a partition that was written through before the
+    cuts begin: its outdated pages lie among files that stay, so a collector moves these and erases.
+
+    On 3 MiB of blocks of 128 KiB JFFS2's does so, and YAFFS2's; UBIFS's on 8 MiB, of which UBI
+    keeps more than half for blocks that go bad.
+    """
+    draw = random.Random(seed)
+
+    def update() -> str:
+        return f"write hot {draw.randrange(STAYING) * UPDATED} {UPDATED}"
+
+    base = ["create hot"]
+    for i in range(STAYING):
+        base += [f"create s{i}", f"write s{i} 0 {STAYING_BYTES}"]
+        base += [f"write hot {i * UPDATED} {UPDATED}", *["sync"] * (i % 4 == 3)]
+    for i in range(3 * STAYING):
+        base += [update(), *["sync"] * (i % 8 == 7)]
+    calls: list[str] = []
+    for i in range(UPDATES):
+        if i % 5 == 4:
+            calls += [f"create t{i}", f"write t{i} 0 {STAYING_BYTES}", f"fsync t{i}"]
+            calls.append(f"rename t{i} s{draw.randrange(STAYING)}")
+        else:
+            calls.append(update())
+        calls += ["fsync hot"] * (i % 3 == 2)
+    calls.append("sync")
+    return Loads("collect", tuple(base), (Load("a collector at work", tuple(calls)),))
+
+
 SETS: dict[str, Callable[[], Loads]] = {
     **{"ace1": ace1, "ace2": ace2, "ace3": ace3},
     **{"holes": holes, "open-files": open_files, "rewrite": rewrite},
-    **{"small-files": small_files},
+    **{"small-files": small_files, "collect": collect},
 }
 """Loads by their name."""

@@ -1,16 +1,40 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * cutcheck's judge on a folder of this machine, which stands for what a mount
- * after a cut shows: judge_folder LOADS OPERATIONS IN_NEXT < marks
+ * after a cut shows: judge_folder LOADS OPERATIONS IN_NEXT [COMMAND] < marks
  *
- * The marks are lines as the journal's. Prints the verdict's name, and what was
- * found. The folder is ./mnt.
+ * The marks are lines as the journal's. With a command the files are made
+ * longer as well, and the folder is looked at again when the command has been
+ * run, as at the second mount. Prints the verdict's name, what was found, and
+ * what was made longer. The folder is ./mnt. Where NO_LONGER is set, to make a
+ * file longer fails with the error of that number (link with --wrap=ftruncate).
  */
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "../../target/programs/cutcheck/cutcheck.h"
 #include "diag.h"
+
+int __real_ftruncate(int fd, off_t size);
+int __wrap_ftruncate(int fd, off_t size);
+
+int __wrap_ftruncate(int fd, off_t size)
+{
+	const char *number = getenv("NO_LONGER");
+	struct stat st;
+
+	if (!number || fstat(fd, &st) || size <= st.st_size)
+		return __real_ftruncate(fd, size);
+	errno = atoi(number);
+	/* as a file system may: some of it found room */
+	if (errno == ENOSPC && __real_ftruncate(fd, st.st_size + 1))
+		return -1;
+	errno = atoi(number);
+	return -1;
+}
 
 static void read_marks(struct load *load)
 {
@@ -24,18 +48,34 @@ static void read_marks(struct load *load)
 	}
 }
 
+static void look_again(const struct load *load, const char *command,
+		       struct finding *finding, uint64_t *looked)
+{
+	if (command)
+		extend_files(load, false, finding);
+	if (command && system(command))
+		exit(EXIT_RUN_FAILED);
+	look(load, finding, looked);
+}
+
 int main(int argc, char **argv)
 {
 	struct finding finding = {0};
 	struct load load = {0};
 	uint64_t judged, looked;
+	int i;
 
-	if (argc != 4 || load_read(argv[1], 0, &load))
+	if (argc < 4 || load_read(argv[1], 0, &load))
 		return EXIT_USAGE;
 	read_marks(&load);
-	judge(&load, (uint32_t)atoi(argv[2]), atoi(argv[3]), &finding, &judged);
+	extend_none(&load);
+	judge(&load, (uint32_t)strtoul(argv[2], NULL, 10), atoi(argv[3]),
+	      &finding, &judged);
+	look_again(&load, argv[4], &finding, &looked);
 	printf("%s\n%s\n", verdict_names[finding.verdict], finding.what);
-	look(&load, &finding, &looked);
+	for (i = 0; i < load.names; i++)
+		if (is_extended(i))
+			printf("%s\n", load.name[i].path);
 	load_free(&load);
 	return judged == looked ? EXIT_OK : EXIT_RUN_FAILED;
 }

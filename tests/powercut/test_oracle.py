@@ -151,6 +151,20 @@ def test_both_checkers_say_the_same(
     assert bool(told.wrong) == (not told.held)
 
 
+@pytest.mark.board
+@pytest.mark.parametrize("name", ["jffs2", "ubifs", "yaffs2"])
+def test_both_checkers_see_an_old_byte_behind_the_end_of_a_file_made_longer(
+    board: QemuBoard, name: str
+) -> None:
+    one = Campaign(on(board, name), FEW, Points())
+    at = replace(alone(Points(), 0, 5, "before", 1), plant=("--plant-stale-end",))
+    told = asyncio.run(second.tried(one, at, board))
+    (board_says,) = told.findings
+    assert board_says["class"] == "wrong content"
+    assert board_says["what"] in told.wrong
+    assert "made longer, byte " in told.wrong[0] and " is 115, not 0" in told.wrong[0]
+
+
 LINKS = """create A/empty
 load link
 link A/x A/again

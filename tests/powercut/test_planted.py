@@ -7,6 +7,7 @@ kernel, a sync that lies and a chip that is operations off, are in test_cuts.py.
 
 from __future__ import annotations
 
+import errno
 import os
 import subprocess
 from collections.abc import Callable
@@ -17,7 +18,7 @@ import pytest
 
 from nandlab.base.paths import TARGET
 from nandlab.powercut import loads
-from nandlab.powercut.oracle import Oracle
+from nandlab.powercut.oracle import EXTENDED_BYTES, Oracle, before_extension
 
 ROOT = Path(__file__).resolve().parents[2]
 TEXT = """
@@ -72,16 +73,16 @@ def judge() -> Path:
 
     out = Path(tempfile.mkdtemp(prefix="nandlab-judge-")) / "judge_folder"
     own, lib = TARGET / "programs" / "cutcheck", TARGET / "programs" / "lib"
-    files = [own / f"{name}.c" for name in ("judge", "content", "load", "verdict")]
+    files = [own / f"{name}.c" for name in ("judge", "content", "extend", "load", "verdict")]
     files += [lib / f"{name}.c" for name in ("diag", "payload", "checked")]
     flags = ["-std=gnu11", "-O1", "-g", "-fsanitize=address,undefined", "-I", str(lib)]
+    flags.append("-Wl,--wrap=ftruncate")
     argv = ["gcc", *flags, '-DMOUNTPOINT="mnt"', str(ROOT / "tests/c/judge_folder.c")]
     subprocess.run([*argv, *map(str, files), "-o", str(out)], check=True, timeout=120)
     return out
 
 
-def shown(tmp_path: Path, tree: Tree, operations: int, *links: tuple[str, str]) -> str:
-    """The class that the board's judge names."""
+def put(tmp_path: Path, tree: Tree, *links: tuple[str, str]) -> None:
     for name, content in sorted(tree.items()):
         path = tmp_path / "mnt" / name
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -92,11 +93,39 @@ def shown(tmp_path: Path, tree: Tree, operations: int, *links: tuple[str, str]) 
     for old, new in links:
         os.link(tmp_path / "mnt" / old, tmp_path / "mnt" / new)
     (tmp_path / "loads").write_text(TEXT)
-    argv = [str(judge()), "loads", str(operations), "0"]
+
+
+def judged(
+    tmp_path: Path, operations: int, *command: str, marks: str = MARKS, **variables: str
+) -> list[str]:
+    """What the board's judge says: the class, what is found, and names of longer files."""
+    argv = [str(judge()), "loads", str(operations), "0", *command]
     done = subprocess.run(
-        argv, input=MARKS, check=True, capture_output=True, text=True, cwd=tmp_path, timeout=60
+        argv,
+        input=marks,
+        check=True,
+        capture_output=True,
+        text=True,
+        cwd=tmp_path,
+        timeout=60,
+        env={**os.environ, **variables},
     )
-    return done.stdout.splitlines()[0]
+    return done.stdout.splitlines()
+
+
+def shown(tmp_path: Path, tree: Tree, operations: int, *links: tuple[str, str]) -> str:
+    """The class that the board's judge names."""
+    put(tmp_path, tree, *links)
+    return judged(tmp_path, operations)[0]
+
+
+def seen(tmp_path: Path) -> Tree:
+    """What is there at the second mount, for the host's oracle."""
+    mnt = tmp_path / "mnt"
+    return {
+        str(path.relative_to(mnt)): None if path.is_dir() else path.read_bytes()
+        for path in mnt.rglob("*")
+    }
 
 
 @pytest.mark.parametrize("call", range(1, CALLS + 1))
@@ -191,3 +220,79 @@ def test_both_checkers_catch_what_is_planted(name: str, tmp_path: Path) -> None:
 def test_one_file_under_both_names_of_a_rename_is_told(tmp_path: Path) -> None:
     """While it may be under either; only the board's judge sees that it is one file."""
     assert shown(tmp_path, after(3), cut(3), ("A/z", "A/y")) == "two names after a rename"
+
+
+def test_older_bytes_are_lost_where_the_o_sync_write_returned_before_any_operation(
+    tmp_path: Path,
+) -> None:
+    """As nandlab faults has it: all calls have returned at 0."""
+    tree = after(13)
+    older(tree, "A/z", 12)
+    put(tmp_path, tree)
+    marks = "".join(f"0 {2 * (BASE + i) + end}\n" for i in range(13) for end in (0, 1))
+    told = judged(tmp_path, 1 << 30, marks=marks)
+    assert told[:2] == ["lost", f"A/z: byte 0 of 3000 is {(after(12)['A/z'] or b'')[0]}"]
+
+
+SIZE = 9000
+"""Of A/x after two calls of the load."""
+LONGER: dict[str, tuple[str, str]] = {
+    "a stale byte behind the end": (
+        f"printf s | dd of=mnt/A/x bs=1 seek={SIZE} conv=notrunc status=none",
+        f"A/x: made longer, byte {SIZE} of {SIZE + EXTENDED_BYTES} is 115, not 0",
+    ),
+    "a stale last byte": (
+        f"printf s | dd of=mnt/A/x bs=1 seek={SIZE + EXTENDED_BYTES - 1} conv=notrunc status=none",
+        f"A/x: made longer, byte {SIZE + EXTENDED_BYTES - 1} of {SIZE + EXTENDED_BYTES} is 115",
+    ),
+    "a file that is not stored as long as it was made": (
+        f"truncate -s {SIZE} mnt/A/x",
+        f"A/x: made longer to {SIZE + EXTENDED_BYTES} bytes, it has {SIZE}",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", LONGER)
+def test_both_checkers_see_what_is_behind_the_end_of_a_file_made_longer(
+    name: str, tmp_path: Path
+) -> None:
+    plant, what = LONGER[name]
+    put(tmp_path, after(2))
+    verdict, told, *longer = judged(tmp_path, cut(2), plant)
+    assert (verdict, told.startswith(what), longer) == ("wrong content", True, ["A/x", "A/y"])
+    _, wrong = before_extension(seen(tmp_path), longer)
+    assert len(wrong) == 1 and wrong[0].startswith("A/x: made longer")
+
+
+@pytest.mark.parametrize("call", range(1, CALLS + 1))
+def test_a_file_made_longer_holds_by_both_and_once_for_all_its_names(
+    call: int, tmp_path: Path
+) -> None:
+    tree = after(call)
+    put(tmp_path, tree)
+    verdict, _, *longer = judged(tmp_path, cut(call), "true")
+    assert verdict == "held"
+    assert set(longer) == {name for name, content in tree.items() if content is not None}
+    found = seen(tmp_path)
+    assert all(len(found[n] or b"") == len(tree[n] or b"") + EXTENDED_BYTES for n in longer)
+    assert before_extension(found, longer) == (tree, [])
+
+
+def test_a_file_of_two_names_is_made_longer_once(tmp_path: Path) -> None:
+    put(tmp_path, after(2), ("A/x", "A/z"))
+    _, _, *longer = judged(tmp_path, cut(3), "true")
+    assert set(longer) == {"A/x", "A/y", "A/z"}
+    assert (tmp_path / "mnt/A/x").stat().st_size == SIZE + EXTENDED_BYTES
+
+
+@pytest.mark.parametrize(
+    ("error", "verdict"), [(errno.ENOSPC, "held"), (errno.EIO, "not writable")]
+)
+def test_where_no_room_is_left_a_file_stays_as_it_was(
+    error: int, verdict: str, tmp_path: Path
+) -> None:
+    tree = after(2)
+    put(tmp_path, tree)
+    told = judged(tmp_path, cut(2), "true", NO_LONGER=str(error))
+    assert (told[0], told[2:]) == (verdict, [])
+    assert seen(tmp_path) == tree

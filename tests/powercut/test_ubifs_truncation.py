@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """UBIFS, where the power goes after a truncation is on flash and before the data that it shortened:
-what docs/power-cuts.md says of it, on a real board."""
+what docs/power-cuts.md says of it, on a real board. Both oracles find it by themselves, once the
+check has made the file longer; UBIFS's own check fails where nobody did."""
 
 from __future__ import annotations
 
@@ -10,12 +11,13 @@ from dataclasses import replace
 import pytest
 from cutsteps import on
 
-from nandlab.board.job import Step
+from nandlab.board.job import JobRecord, Step
 from nandlab.board.qemu import QemuBoard
 from nandlab.chip.simulated import FOLDER
-from nandlab.powercut import campaign, loads, second
+from nandlab.powercut import campaign, loads, said, second
 from nandlab.powercut.campaign import Campaign
 from nandlab.powercut.job import Points, alone, chip_module, job
+from nandlab.powercut.oracle import EXTENDED_BYTES
 
 pytestmark = pytest.mark.board
 
@@ -53,44 +55,80 @@ sync
 """,
 )
 END, BLOCK = 2500, 4096
+GOTO = f"echo goto {{}} before 1 > {FOLDER}/journal"
+UP = "ubiattach -m 0 -d 0 >/dev/null && mount -t ubifs ubi0:data /mnt"
+DOWN = "umount /mnt && ubidetach -d 0"
 
 
-def test_its_own_check_tells_of_it_until_the_data_is_written(board: QemuBoard) -> None:
-    """Only if the page that the file now ends in was dirty; for as long as the data waits."""
-    one = Campaign(on(board, "ubifs"), LOADS, Points(variants=("before",)))
+def test_both_oracles_find_it_until_the_data_is_written(board: QemuBoard) -> None:
+    """Only if the page that the file now ends in was dirty; for as long as the data waits. UBIFS's
+    own checks are off."""
+    medium = on(board, "ubifs")
+    power = medium.filesystem.power
+    assert power is not None and power.checks
+    bare = medium.filesystem.model_copy(
+        update={"power": power.model_copy(update={"checks": (), "check_says": ()})}
+    )
+    medium = medium.model_copy(update={"filesystem": bare})
+    one = Campaign(medium, LOADS, Points(variants=("before",)))
     told = asyncio.run(campaign.once(one, one.points, board))
-    failing = {each["load"]: each["outcomes"]["before"].count("C") for each in told}
+    failing = {each["load"]: each["outcomes"]["before"].count("W") for each in told}
     assert failing == {"dirty": 1, "dirty and long": 2, "clean": 0, "another page": 0} | {
         "whole page": 0
     }
-    assert all(f["class"] == "check fails" for each in told for f in each["findings"])
-    k = told[0]["outcomes"]["before"].index("C")
+    stale = f"A/foo: made longer, byte {END} of {END + EXTENDED_BYTES} is "
+    for finding in (each for load in told for each in load["findings"]):
+        assert (finding["class"], finding["what"].startswith(stale)) == ("wrong content", True)
+    k = told[0]["outcomes"]["before"].index("W")
     at = alone(one.points, 0, k, "before", 1)
     verdicts = asyncio.run(second.tried(one, at, board))
-    assert verdicts.wrong == []
+    assert verdicts.wrong == [each["what"] for each in verdicts.findings] != []
+    assert [_old_bytes(one, at, board, k), _old_bytes(one, at, board, k + 1)] == [BLOCK - END, 0]
+
+
+def test_its_own_check_fails_where_nobody_made_the_file_longer(board: QemuBoard) -> None:
+    one = Campaign(on(board, "ubifs"), LOADS, Points(variants=("before",)))
+    (told, *_) = asyncio.run(campaign.once(one, replace(one.points, last_load=0), board))
+    k = told["outcomes"]["before"].index("W")
+    at = alone(one.points, 0, k, "before", 1)
+    assert all("check_leaf" not in line for line in _own_check(one, at, board, k + 1))
     assert any(
         "check_leaf" in line and f"is not within inode size {END}" in line
-        for line in verdicts.kernel
+        for line in _own_check(one, at, board, k)
     )
-    assert [_old_bytes(one, at, board, k), _old_bytes(one, at, board, k + 1)] == [BLOCK - END, 0]
+
+
+def _own_check(one: Campaign, at: Points, board: QemuBoard, k: int) -> list[str]:
+    """Errors of the kernel after the state of ``k`` operations was mounted and unmounted, and
+    mounted with all of UBIFS's checks."""
+    power = one.on.filesystem.power
+    checks = [each.partition("=") for each in power.checks] if power else []
+    switch = "; ".join(f"echo {value or 1} > {file}" for file, _, value in checks)
+    again = f"{UP} && {DOWN} && {{ {switch}; }} && {{ {UP}; true; }} && {said.ASK}"
+    record = _record(
+        one, at, board, Step("check", f"{GOTO.format(k)} && dmesg -c >/dev/null; {again}")
+    )
+    return said.errors(record["check"].stdout)
+
+
+def _record(one: Campaign, at: Points, board: QemuBoard, *more: Step) -> JobRecord:
+    whole = job(one.on, one.loads, replace(at, leave=True), chip_module(board))
+    record = asyncio.run(board.run(replace(whole, steps=(*whole.steps, *more))))
+    failed = record.failed()
+    assert failed is None, failed.failure()
+    return record
 
 
 def _old_bytes(one: Campaign, at: Points, board: QemuBoard, k: int) -> int:
     """Bytes between the old end and the end of its block that are not 0, after the state of ``k``
     operations was mounted, the file extended, and all was unmounted and mounted again."""
-    whole = job(one.on, one.loads, replace(at, leave=True), chip_module(board))
-    up = "ubiattach -m 0 -d 0 >/dev/null && mount -t ubifs ubi0:data /mnt"
-    down = "umount /mnt && ubidetach -d 0"
     extend = "[ $(stat -c %s /mnt/A/foo) = 2500 ] && truncate -s 8192 /mnt/A/foo && sync"
     count = (
         f"dd if=/mnt/A/foo bs=1 skip={END} count={BLOCK - END} 2>/dev/null | tr -d '\\0' | wc -c"
     )
-    goto = f"echo goto {k} before 1 > {FOLDER}/journal"
-    more = (
-        Step("extend", f"{goto} && {up} && {extend} && {down}"),
-        Step("read", f"{up} && {count} && {down}"),
+    record = _record(
+        *(one, at, board),
+        Step("extend", f"{GOTO.format(k)} && {UP} && {extend} && {DOWN}"),
+        Step("read", f"{UP} && {count} && {DOWN}"),
     )
-    record = asyncio.run(board.run(replace(whole, steps=(*whole.steps, *more))))
-    failed = record.failed()
-    assert failed is None, failed.failure()
     return int(record["read"].stdout)

@@ -7,7 +7,7 @@ keeps each file's bytes after each call, and is given what the host's own decode
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 
@@ -21,6 +21,8 @@ Tree = Mapping[str, bytes | None]
 NEVER = 1 << 62
 SAME_WORD = (1 << 32) - 1
 """What load.c of the program has: words of a write that compresses are drawn as this one."""
+EXTENDED_BYTES = 8192
+"""By which the board's check makes a file longer; cutcheck.h of the program has it too."""
 ALL = ("sync", "readonly")
 """Calls that keep all."""
 
@@ -44,6 +46,27 @@ def bytes_of(call: int, at: int, count: int) -> bytes:
     first, last = at // 8, (at + count + 7) // 8
     words = b"".join(_word(call, w) for w in range(first, last))
     return words[at - 8 * first :][:count].replace(b"\0", b"\1")
+
+
+def before_extension(tree: Tree, longer: Iterable[str]) -> tuple[Tree, list[str]]:
+    """The tree with the files as they were before the check made these longer, and what is wrong
+    with what they have now behind their old ends, where zeros should be."""
+    before, told = dict(tree), list[str]()
+    for name in sorted(longer):
+        content = tree.get(name)
+        if content is FOLDER:
+            continue  # the oracle tells that the file is not there
+        end = max(0, len(content) - EXTENDED_BYTES)
+        before[name] = content[:end]
+        stale = content[end:].lstrip(b"\0")
+        if stale or len(content) < EXTENDED_BYTES:
+            at = len(content) - len(stale)
+            told.append(
+                f"{name}: made longer, byte {at} of {len(content)} is {stale[0]}, not 0"
+                if stale
+                else f"{name}: made longer by {EXTENDED_BYTES} bytes, it has {len(content)}"
+            )
+    return before, told
 
 
 @dataclass(frozen=True)

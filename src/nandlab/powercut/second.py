@@ -26,7 +26,7 @@ from nandlab.powercut import fsck, said, sql
 from nandlab.powercut.campaign import Campaign
 from nandlab.powercut.job import CUT, JOURNAL_MIB, Points, chip_module, job
 from nandlab.powercut.oracle import FOLDER as A_FOLDER
-from nandlab.powercut.oracle import Oracle
+from nandlab.powercut.oracle import Oracle, before_extension
 
 MARKS, KERNEL = "marks", "kernel"
 UNSEEN = (
@@ -114,8 +114,9 @@ def _judged(
         tree = read(partition, on.filesystem.name)
     except NandlabError as e:
         return Verdicts(findings, [], recording, str(e), check)
+    before, wrong = before_extension(tree, told["longer"])
     in_next = point.variants != ("before",)
-    wrong = oracle.wrong(tree, point.first, in_next=in_next)
+    wrong += oracle.wrong(before, point.first, in_next=in_next)
     return Verdicts(findings, wrong, recording, check=check)
 
 

@@ -7,8 +7,8 @@
 
 #include "judge.h"
 
-uint8_t data[FILE_BYTES_MAX + 1];
-static uint8_t content[FILE_BYTES_MAX + 1], matched[FILE_BYTES_MAX + 1];
+uint8_t data[READ_BYTES_MAX];
+static uint8_t content[FILE_BYTES_MAX + 1], matched[READ_BYTES_MAX];
 
 static void apply(const struct moment *m, int number, size_t *size)
 {
@@ -55,7 +55,8 @@ static bool is_synced_write(const struct moment *m, int number)
 {
 	const struct op *op = &m->load->op[number];
 
-	return op->what == OP_SWRITE && op->returned <= m->operations;
+	return !m->nothing_kept && op->what == OP_SWRITE &&
+	       op->returned <= m->operations;
 }
 
 /* Its bytes are no older ones. The least size that the file then has. */

@@ -136,6 +136,7 @@ struct subject {
 	int ubi;	    /* MTD device to attach first, NONE: no UBI */
 	const char *module; /* to look for its medium at each mount, or NULL */
 	struct knobs *checks; /* on at the second mount */
+	bool stale; /* to try the checker: files made longer have old bytes */
 };
 
 /* subject.c. Both are quiet: errno says why not. */
@@ -195,6 +196,15 @@ void judge(const struct load *load, uint32_t operations, bool in_next,
 /* The same digest without a judgement of names and content: what cannot be read
  * and what never was is found. */
 void look(const struct load *load, struct finding *finding, uint64_t *seen);
+
+/* extend.c: after the first mount was judged its files are made longer, and the
+ * next one must show zeros behind their old ends, for what was cut off may lie
+ * on flash still. A file that no room is left for is as it was. stale: it has
+ * another byte there, to try the checker. sqlcut has its own. */
+#define EXTENDED_BYTES 8192 /* the rest of a page, and more than one more */
+void extend_none(const struct load *load);
+void extend_files(const struct load *load, bool stale, struct finding *finding);
+bool is_extended(int name);
 
 /* kernel.c: what the kernel says of itself, and a file system's own checks. */
 int kernel_open(const struct knobs *checks);

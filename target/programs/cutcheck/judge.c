@@ -149,7 +149,8 @@ static void judge_absent(const struct moment *m, const struct name *name,
 static void judge_file(const struct moment *m, const struct name *name,
 		       size_t had, struct seen *seen, struct finding *finding)
 {
-	const struct moment any = {.load = m->load, .last = m->last};
+	const struct moment any = {
+		.load = m->load, .last = m->last, .nothing_kept = true};
 	const char *why, *wrong = NULL;
 	bool older = false, some = false;
 	int i, inode;
@@ -204,9 +205,11 @@ static enum sight unreadable(const struct name *name, struct finding *finding)
 }
 
 /* What is under an open name. */
-static enum sight look_in(int fd, const struct name *name, struct stat *st,
-			  size_t *had, struct finding *finding, uint64_t *all)
+static enum sight look_in(int fd, const struct load *load, int number,
+			  struct stat *st, size_t *had, struct finding *finding,
+			  uint64_t *all)
 {
+	const struct name *name = &load->name[number];
 	uint64_t is_folder;
 	ssize_t got;
 
@@ -219,17 +222,19 @@ static enum sight look_in(int fd, const struct name *name, struct stat *st,
 	got = read_file(fd, (size_t)st->st_size);
 	if (got < 0)
 		return unreadable(name, finding);
-	*had = (size_t)got;
+	*had = extended_had(load, number, (size_t)got, finding);
 	digest(all, had, sizeof(*had));
 	digest(all, data, *had);
 	return SIGHT_FILE;
 }
 
-/* What is under a name; a file's bytes are in data then. The path is walked
- * once: that is a good part of reading a small file. */
-static enum sight look_at(const struct name *name, struct stat *st, size_t *had,
-			  struct finding *finding, uint64_t *all)
+/* What is under a name; a file's bytes are in data then, without those by which
+ * it was made longer. The path is walked once: that is a good part of reading a
+ * small file. */
+static enum sight look_at(const struct load *load, int number, struct stat *st,
+			  size_t *had, struct finding *finding, uint64_t *all)
 {
+	const struct name *name = &load->name[number];
 	char path[PATH_MAX];
 	enum sight sight;
 	int fd;
@@ -241,7 +246,7 @@ static enum sight look_at(const struct name *name, struct stat *st, size_t *had,
 		return errno == ENOENT || errno == ENOTDIR
 			       ? SIGHT_NONE
 			       : unreadable(name, finding);
-	sight = look_in(fd, name, st, had, finding, all);
+	sight = look_in(fd, load, number, st, had, finding, all);
 	close(fd);
 	return sight;
 }
@@ -259,7 +264,7 @@ static void judge_name(const struct moment *m, int number, struct seen *seen,
 	if (!name->events)
 		return;
 	seen->first = first_event(name, from);
-	sight = look_at(name, &st, &had, finding, all);
+	sight = look_at(m->load, number, &st, &had, finding, all);
 	if (sight == SIGHT_NONE)
 		judge_absent(m, name, from, finding);
 	seen->there = sight == SIGHT_FOLDER || sight == SIGHT_FILE;
@@ -386,7 +391,6 @@ void look(const struct load *load, struct finding *finding, uint64_t *seen)
 	judge_names(load, "", finding);
 	for (i = 0; i < load->names; i++)
 		if (load->name[i].events &&
-		    look_at(&load->name[i], &st, &had, finding, seen) ==
-			    SIGHT_FOLDER)
+		    look_at(load, i, &st, &had, finding, seen) == SIGHT_FOLDER)
 			judge_names(load, load->name[i].path, finding);
 }

@@ -11,10 +11,17 @@ struct moment {
 	const struct load *load;
 	uint32_t operations;
 	int last;
+	bool nothing_kept; /* ask for what ever was, whatever was synced */
 };
 
 /* What was read of a file. */
-extern uint8_t data[FILE_BYTES_MAX + 1];
+#define READ_BYTES_MAX (FILE_BYTES_MAX + EXTENDED_BYTES + 1)
+extern uint8_t data[READ_BYTES_MAX];
+
+/* extend.c: of so many bytes that were read of a name's file those that it had
+ * before it was made longer; the others must be 0. */
+size_t extended_had(const struct load *load, int name, size_t had,
+		    struct finding *finding);
 
 /* Whether the bytes in data are what an inode may have, if what it was after an
  * operation was kept. NULL, or what is wrong. */

@@ -7,8 +7,9 @@
  * mount, operations, unmount. Then for each operation and each variant of
  * tearing it, the chip is brought to that state; the file system is mounted and
  * judged by what sync and fsync promised (judge.c); a file is written and
- * synced; the file system is mounted again and must show the same and that
- * file. One JSON line a load. The board is not booted in between: a point takes
+ * synced, and all files are made longer (extend.c); the file system is mounted
+ * again and must show the same, that file, and zeros behind the old ends. One
+ * JSON line a load. The board is not booted in between: a point takes
  * two mounts.
  *
  * Needs root, and a file system that has been made and mounted once. Before
@@ -95,6 +96,13 @@ static int take_lie(void *context, const char *value)
 	return 0;
 }
 
+static int take_stale(void *context, const char *value)
+{
+	(void)value;
+	((struct request *)context)->subject.stale = true;
+	return 0;
+}
+
 static int take_recovery(void *context, const char *value)
 {
 	(void)value;
@@ -158,6 +166,9 @@ static const struct option_decl options[] = {
 	 take_lie},
 	{"plant-shift", "N", "to try the checker: the chip is N operations off",
 	 take_shift},
+	{"plant-stale-end", NULL,
+	 "to try the checker: an old byte is behind each file's old end",
+	 take_stale},
 	{"check", NULL, "only read the loads, and count them", take_check},
 	{NULL, NULL, "the file of loads", take_loads},
 };

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* A verdict of what is on the chip: by a mount, a write, and a second mount. */
+/* A verdict of what is on the chip: by a mount, a write, files made longer, and
+ * a second mount. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -57,8 +58,9 @@ static int mount_checked(const struct subject *subject, struct finding *finding)
 	return 0;
 }
 
-/* The second mount shows what the first did, and the file written since. What
- * it shows is judged only if it is not the same. */
+/* The second mount shows what the first did, the file written since, and zeros
+ * by which files were made longer. What it shows of before is judged only if it
+ * is not the same. */
 static void judge_again(const struct subject *subject, const struct load *load,
 			uint32_t operations, bool in_next,
 			struct finding *finding, uint64_t first)
@@ -90,6 +92,7 @@ void judge_mounts(const struct subject *subject, const struct load *load,
 {
 	uint64_t seen;
 
+	extend_none(load);
 	if (subject_mount(subject)) {
 		found(finding, UNMOUNTABLE, "%s", strerror(errno));
 		return;
@@ -99,6 +102,10 @@ void judge_mounts(const struct subject *subject, const struct load *load,
 	if (write_after())
 		found(finding, NOT_AFTER, "a write or its sync: %s",
 		      strerror(errno));
+	/* last, for it may take all room; what is wrong already explains more
+	 */
+	if (finding->verdict == HELD)
+		extend_files(load, subject->stale, finding);
 	if (subject_unmount(subject))
 		found(finding, NOT_AFTER, "unmount: %s", strerror(errno));
 	else

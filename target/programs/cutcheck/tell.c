@@ -27,6 +27,19 @@ static void tell_hex(struct json *json, const char *key, uint64_t value)
 	json_text(json, key, digits);
 }
 
+/* Files that the last check made longer, for who reads the chip that it left.
+ */
+static void tell_longer(struct json *json, const struct load *load)
+{
+	int i;
+
+	json_array(json, "longer");
+	for (i = 0; i < load->names; i++)
+		if (is_extended(i))
+			json_text(json, NULL, load->name[i].path);
+	json_end(json);
+}
+
 int tell(const struct request *request, const struct load *load,
 	 const struct tally *tally)
 {
@@ -47,6 +60,8 @@ int tell(const struct request *request, const struct load *load,
 	for (i = 0; i < request->variant_count; i++)
 		json_text(&json, request->variants[i], tally->outcome[i]);
 	json_end(&json);
+	if (request->leave)
+		tell_longer(&json, load);
 	json_array(&json, "findings");
 	for (i = 1; i < VERDICTS; i++)
 		if (tally->count[i])

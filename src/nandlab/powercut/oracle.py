@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """The second oracle: what may lie on flash after a cut, worked out from whole states of the files.
 
-``target/programs/cutcheck/judge.c`` is the first, on the board. This one shares nothing with it: it
+``target/programs/cutcheck/judge.c`` is the first, on the board. This one shares no code with it: it
 keeps each file's bytes after each call, and is given what the host's own decoders read.
 """
 

@@ -23,7 +23,6 @@ from nandlab.trial.medium import modules
 
 pytestmark = pytest.mark.board
 
-VARIES = "another verdict again"
 BEFORE = Points(variants=("before",))
 TORN = Points(variants=("before", "prefix", "subset", "done"))
 
@@ -98,7 +97,7 @@ def test_a_point_replayed_twenty_times_gives_one_verdict(board: QemuBoard) -> No
     "another verdict again" is a class (verdict.c)."""
     points = Points(last_load=0, first=1, last=2, repeat=20)
     (told,) = cut(board, "yaffs2", points)
-    assert (told["points"], VARIES in classes([told])) == (8, False)
+    assert (told["points"], found.VARIES in classes([told])) == (8, False)
 
 
 def test_the_chip_is_after_all_points_as_it_was_before(board: QemuBoard) -> None:

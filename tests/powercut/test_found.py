@@ -290,23 +290,41 @@ def test_a_board_that_is_lost_before_a_cut_is_an_error() -> None:
         campaign._points_lost(BoardLost("dead", ["noise"]), FEW)
 
 
+def cut_by_pieces(name: str, points: Points) -> list[set[tuple[int, int]]]:
+    """Loads and operations of each piece, of loads of 400 operations."""
+    return [
+        {
+            (number, k)
+            for number in range(piece.first_load, (piece.last_load or 0) + 1)
+            for k in range(piece.first, 401, piece.every)
+        }
+        for piece in campaign.Campaign(cast(Any, None), loads.given(name), points).pieces()
+    ]
+
+
 @pytest.mark.parametrize("name", ["ace1", "small-files"])
 def test_more_seeds_make_smaller_pieces_with_the_same_points(name: str) -> None:
-    asked = loads.given(name)
-
-    def cut(seeds: int) -> list[set[tuple[int, int]]]:
-        """Loads and operations of each piece, of loads of 400 operations."""
-        one = campaign.Campaign(cast(Any, None), asked, Points(seeds=seeds))
-        return [
-            {
-                (number, k)
-                for number in range(piece.first_load, (piece.last_load or 0) + 1)
-                for k in range(piece.first, 401, piece.every)
-            }
-            for piece in one.pieces()
-        ]
-
-    few, many = cut(1), cut(12)
+    few, many = (cut_by_pieces(name, Points(seeds=seeds)) for seeds in (1, 12))
     assert set().union(*few) == set().union(*many)
-    assert sum(map(len, many)) == len(asked.loads) * 401  # none twice
+    assert sum(map(len, many)) == len(loads.given(name).loads) * 401  # none twice
     assert max(map(len, many)) * 12 <= max(map(len, few)) * 1.2
+
+
+@pytest.mark.parametrize("name", ["ace1", "small-files"])
+@pytest.mark.parametrize("every", [1, 4])
+def test_recovery_makes_smaller_pieces_with_the_same_points(name: str, every: int) -> None:
+    """A point of UBIFS is some two hundred with its recovery, and a board that does not answer
+    within its deadline counts as one that hangs."""
+    plain = cut_by_pieces(name, Points(every=every))
+    small = cut_by_pieces(name, Points(every=every, recovery=True))
+    assert set().union(*small) == set().union(*plain)
+    assert sum(map(len, small)) == sum(map(len, plain))
+    assert max(map(len, small)) * 7 <= max(map(len, plain))
+
+
+def test_a_folder_whose_pieces_are_others_is_refused(tmp_path: Path) -> None:
+    """Else points would count twice."""
+    campaign.begun(tmp_path / "a", HEAD)
+    campaign.begun(tmp_path / "a", HEAD)
+    with pytest.raises(UsageError, match="of another campaign"):
+        campaign.begun(tmp_path / "a", {**HEAD, "pieces": 64})

@@ -90,7 +90,7 @@ async def tried(campaign: Campaign, point: Points, board: QemuBoard) -> Verdicts
     if failed is not None or record.cargo is None:
         raise NandlabError(f"powercut: {on.where}: {failed.failure() if failed else 'no image'}")
     ecc = on.chip.ecc
-    chip = _bare(chipimage.decode(record.cargo), ecc, erased=on.filesystem.name == "yaffs2")
+    chip = _bare(chipimage.decode(record.cargo), ecc, unchecked=on.filesystem.name == "yaffs2")
     partition = Partition(chip, on.partition_blocks, ecc.strength, ecc.step)
     kernel = tuple(said.errors(record[KERNEL].stdout))
     return replace(_judged(campaign, point, board, record, partition), kernel=kernel)
@@ -120,26 +120,34 @@ def _judged(
     return Verdicts(findings, wrong, recording, check=check)
 
 
-def _bare(chip: ChipImage, ecc: Ecc, *, erased: bool) -> ChipImage:
+def _bare(chip: ChipImage, ecc: Ecc, *, unchecked: bool) -> ChipImage:
     """The chip's cells as they are read, with no word of pages that its ECC cannot correct: a file
     system's own checksums must tell those.
 
-    erased: as if such pages were erased, for YAFFS2, which has no checksum of its data: it takes a
-    chunk that the driver cannot correct for none.
+    unchecked: the file system has no checksum of its data, which is YAFFS2. Pages of which the
+    spare area is beyond the ECC too are as if erased, for it takes them for no chunks. Where the
+    data alone is, it goes by the tags, and reads fail: no byte of it is what it was to be.
     """
-    return replace(chip, blocks=[_bare_block(b, chip.geometry, ecc, erased) for b in chip.blocks])
+    return replace(
+        chip, blocks=[_bare_block(b, chip.geometry, ecc, unchecked) for b in chip.blocks]
+    )
 
 
-def _bare_block(block: Block, geometry: Geometry, ecc: Ecc, erased: bool) -> Block:
+def _bare_block(block: Block, geometry: Geometry, ecc: Ecc, unchecked: bool) -> Block:
     size, first = geometry.writesize + geometry.oobsize, block.index * geometry.pages_per_block
     wrong = wrong_pages(block, geometry.writesize, ecc.strength, ecc.step)
     cells = bytearray(block.cells)
     for page, bit in block.flips:
-        if page in wrong:
+        if page in wrong and not unchecked:
             cells[(page - first) * size + bit // 8] ^= 1 << bit % 8
     for page, state in enumerate(block.states):
-        if erased and (state & GARBLED or first + page in wrong):
-            cells[page * size : (page + 1) * size] = b"\xff" * size
+        at = page * size
+        if unchecked and state & GARBLED:
+            cells[at : at + size] = b"\xff" * size
+        elif unchecked and first + page in wrong:
+            cells[at : at + geometry.writesize] = (
+                byte ^ 0xFF for byte in cells[at : at + geometry.writesize]
+            )
     return replace(
         block,
         cells=bytes(cells),

@@ -144,9 +144,7 @@ def _torn_program(operation: Operation, variant: str, seed: int) -> int:
 def _missing(had: Bytes, wanted: Bytes, row: int, seed: int) -> int:
     """Of a stretch of the page the bits that are not cleared yet."""
     bits = 8 * FEW_BYTES
-    spare = len(wanted) % FEW_BYTES
-    steps = (len(wanted) - spare) // FEW_BYTES
-    first = bits * _below(seed, WHERE, row, steps)
+    first = bits * _below(seed, WHERE, row, len(wanted) // FEW_BYTES)
     start, few = _below(seed, BITS, row, bits), 1 + _below(seed, HOW, row, FEW_BITS)
     clears = np.unpackbits(had & ~wanted, bitorder="little")
     order = first + (start + np.arange(bits) * FEW_STRIDE) % bits

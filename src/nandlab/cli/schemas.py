@@ -16,7 +16,7 @@ from nandlab.catalog.profile import EnergyProfile
 from nandlab.catalog.tables import TableModel
 from nandlab.catalog.tree import TreeModel
 from nandlab.catalog.workload import WorkloadModel
-from nandlab.cli import boardoutputs, outputs, traceoutputs
+from nandlab.cli import boardoutputs, modeloutputs, outputs, traceoutputs
 from nandlab.plan.study import Study
 from nandlab.results.published import Published
 from nandlab.results.record import Run, Trial
@@ -65,9 +65,9 @@ SCHEMAS = {
     "sizes": Told("nandlab image sizes --json", outputs.Sizes),
     "image": Told("FILE.json beside a chip image", outputs.Sidecar),
     "board-file": Told("board.json in a board file", outputs.BoardFileHead),
-    "model-map": Told("nandlab model map --json", outputs.ModelMap),
-    "model-read": Told("nandlab model read --json", outputs.ModelRead),
-    "model-score": Told("nandlab model score --json", outputs.ModelScore),
+    "model-map": Told("nandlab model map --json", modeloutputs.ModelMap),
+    "model-read": Told("nandlab model read --json", modeloutputs.ModelRead),
+    "model-score": Told("nandlab model score --json", modeloutputs.ModelScore),
     "model-board": Told("nandlab model board --json", boardoutputs.ModelBoard),
     "trace-summary": Told("summary.json of a trace", traceoutputs.TraceSummary),
     "trace-meta": Told("meta.json of a trace", traceoutputs.TraceMeta),

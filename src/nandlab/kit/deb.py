@@ -76,6 +76,8 @@ def _data(f: BinaryIO) -> tarfile.TarFile:
 def _place(member: tarfile.TarInfo) -> bool:
     """Gives the member its place in a merged root; False: it is left out."""
     member.name = inside(member.name)
+    if member.issym() and member.name.removeprefix("usr/") in TOPS:
+        return False  # base-files of trixie merges the folders by its own links
     if member.islnk():
         member.linkname = inside(member.linkname)
     return member.name not in ("", ".") and not LEFT_OUT.match(member.name + "/")

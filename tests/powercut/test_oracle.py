@@ -160,7 +160,7 @@ def test_both_checkers_see_an_old_byte_behind_the_end_of_a_file_made_longer(
     at = replace(alone(Points(), 0, 5, "before", 1), plant=("--plant-stale-end",))
     told = asyncio.run(second.tried(one, at, board))
     (board_says,) = told.findings
-    assert board_says["class"] == "wrong content"
+    assert board_says["class"] == "stale bytes"
     assert board_says["what"] in told.wrong
     assert "made longer, byte " in told.wrong[0] and " is 115, not 0" in told.wrong[0]
 

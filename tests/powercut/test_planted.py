@@ -43,9 +43,15 @@ truncate A/x 2000
 fsync A/x
 swrite A/z 0 100
 rename A/z A/w
+create D/m
+fsyncdir D
+rename D/m A/p
+create r
+fsyncdir
+rename r s
 """
 LOADS = loads.read("planted", TEXT)
-BASE, CALLS = 7, 14
+BASE, CALLS = 7, 20
 """Calls of the base, with its sync, and of the load. Each begins with a flash operation and returns
 after another."""
 MARKS = "".join(
@@ -163,6 +169,12 @@ PLANTED: dict[str, tuple[int, str, Plant]] = {
     "a host's parse that ignores deletions": (11, "resurrected", lambda t: older(t, "A/n", 8)),
     "a rename that is forgotten": (4, "resurrected", lambda t: t.update({"A/y": t.pop("A/z")})),
     "a rename that lost both names": (4, "lost", lambda t: t.pop("A/z")),
+    "a rename that lost both names of a file whose folder alone was synced": (
+        *(17, "lost"),
+        lambda t: t.pop("A/p"),
+    ),
+    "an fsync of the root that was not waited for": (19, "lost", lambda t: t.pop("r")),
+    "a rename at the root that lost both names": (20, "lost", lambda t: t.pop("s")),
     "a folder that is lost": (4, "lost", lambda t: t.pop("D")),
     "a folder that became a file": (4, "resurrected", lambda t: t.update({"D": b""})),
     "a file that became a folder": (4, "resurrected", lambda t: t.update({"A/x": None})),
@@ -236,16 +248,19 @@ def test_older_bytes_are_lost_where_the_o_sync_write_returned_before_any_operati
 
 SIZE = 9000
 """Of A/x after two calls of the load."""
-LONGER: dict[str, tuple[str, str]] = {
+LONGER: dict[str, tuple[str, str, str]] = {
     "a stale byte behind the end": (
+        "stale bytes",
         f"printf s | dd of=mnt/A/x bs=1 seek={SIZE} conv=notrunc status=none",
         f"A/x: made longer, byte {SIZE} of {SIZE + EXTENDED_BYTES} is 115, not 0",
     ),
     "a stale last byte": (
+        "stale bytes",
         f"printf s | dd of=mnt/A/x bs=1 seek={SIZE + EXTENDED_BYTES - 1} conv=notrunc status=none",
         f"A/x: made longer, byte {SIZE + EXTENDED_BYTES - 1} of {SIZE + EXTENDED_BYTES} is 115",
     ),
     "a file that is not stored as long as it was made": (
+        "not writable",
         f"truncate -s {SIZE} mnt/A/x",
         f"A/x: made longer to {SIZE + EXTENDED_BYTES} bytes, it has {SIZE}",
     ),
@@ -256,10 +271,10 @@ LONGER: dict[str, tuple[str, str]] = {
 def test_both_checkers_see_what_is_behind_the_end_of_a_file_made_longer(
     name: str, tmp_path: Path
 ) -> None:
-    plant, what = LONGER[name]
+    verdict, plant, what = LONGER[name]
     put(tmp_path, after(2))
-    verdict, told, *longer = judged(tmp_path, cut(2), plant)
-    assert (verdict, told.startswith(what), longer) == ("wrong content", True, ["A/x", "A/y"])
+    named, told, *longer = judged(tmp_path, cut(2), plant)
+    assert (named, told.startswith(what), longer) == (verdict, True, ["A/x", "A/y"])
     _, wrong = before_extension(seen(tmp_path), longer)
     assert len(wrong) == 1 and wrong[0].startswith("A/x: made longer")
 

@@ -72,14 +72,14 @@ def test_both_oracles_find_it_until_the_data_is_written(board: QemuBoard) -> Non
     medium = medium.model_copy(update={"filesystem": bare})
     one = Campaign(medium, LOADS, Points(variants=("before",)))
     told = asyncio.run(campaign.once(one, one.points, board))
-    failing = {each["load"]: each["outcomes"]["before"].count("W") for each in told}
+    failing = {each["load"]: each["outcomes"]["before"].count("S") for each in told}
     assert failing == {"dirty": 1, "dirty and long": 2, "clean": 0, "another page": 0} | {
         "whole page": 0
     }
     stale = f"A/foo: made longer, byte {END} of {END + EXTENDED_BYTES} is "
     for finding in (each for load in told for each in load["findings"]):
-        assert (finding["class"], finding["what"].startswith(stale)) == ("wrong content", True)
-    k = told[0]["outcomes"]["before"].index("W")
+        assert (finding["class"], finding["what"].startswith(stale)) == ("stale bytes", True)
+    k = told[0]["outcomes"]["before"].index("S")
     at = alone(one.points, 0, k, "before", 1)
     verdicts = asyncio.run(second.tried(one, at, board))
     assert verdicts.wrong == [each["what"] for each in verdicts.findings] != []
@@ -89,7 +89,7 @@ def test_both_oracles_find_it_until_the_data_is_written(board: QemuBoard) -> Non
 def test_its_own_check_fails_where_nobody_made_the_file_longer(board: QemuBoard) -> None:
     one = Campaign(on(board, "ubifs"), LOADS, Points(variants=("before",)))
     (told, *_) = asyncio.run(campaign.once(one, replace(one.points, last_load=0), board))
-    k = told["outcomes"]["before"].index("W")
+    k = told["outcomes"]["before"].index("S")
     at = alone(one.points, 0, k, "before", 1)
     assert all("check_leaf" not in line for line in _own_check(one, at, board, k + 1))
     assert any(

@@ -27,6 +27,8 @@ LETTERS = {
     "unmountable": "M",
     "lost": "L",
     "wrong content": "W",
+    "stale bytes": "S",
+    "another second mount": "D",
     "unreadable": "E",
     "resurrected": "R",
     "unknown name": "U",

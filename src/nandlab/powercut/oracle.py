@@ -181,6 +181,16 @@ class Oracle:
 
         return [i for i in range(last + 1) if keeps(i)]
 
+    def _named(self, number: int, cut: int, last: int) -> Iterator[int]:
+        """The calls that had returned and kept a folder in which a file had a name."""
+        for i in range(last + 1):
+            kind, *words = self.calls[i]
+            if kind == "fsyncdir" and self.returned[i] <= cut:
+                folder = words[0] if words else ""
+                named = (n for n, which in self.states[i].names.items() if which == number)
+                if any(name.rpartition("/")[0] == folder for name in named):
+                    yield i
+
     def _fits(self, content: bytes | None, number: int, cut: int, last: int) -> bool:
         since = max([0, *self._synced(number, cut, last, "fsync")])
         versions = [(i, self.states[i].files.get(number)) for i in range(since, last + 1)]
@@ -210,7 +220,8 @@ class Oracle:
     def _nameless(self, held: Mapping[str, set[int]], cut: int, last: int) -> Iterator[str]:
         """Files that were kept under a name, have had one ever since, and have none."""
         for number in self.states[last].files:
-            since = max([-1, *self._synced(number, cut, last, "fsync", "swrite")])
+            kept = self._synced(number, cut, last, "fsync", "swrite")
+            since = max([-1, *kept, *self._named(number, cut, last)])
             span = self.states[max(since, 0) : last + 1]
             if since < 0 or not all(number in s.names.values() for s in span):
                 continue

@@ -32,6 +32,7 @@ MARKS, KERNEL = "marks", "kernel"
 UNSEEN = (
     "unmountable",
     "not writable",
+    "another second mount",
     "two names after a rename",
     "kernel warning",
     "check fails",

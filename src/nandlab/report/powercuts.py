@@ -15,6 +15,8 @@ OUTCOMES = {
     "M": ("unmountable", "#111111"),
     "L": ("lost", "#c53030"),
     "W": ("wrong content", "#9b3d57"),
+    "S": ("stale bytes", "#e07a9a"),
+    "D": ("another second mount", "#7a5c3e"),
     "E": ("unreadable", "#e0912f"),
     "R": ("resurrected", "#6b46c1"),
     "U": ("unknown name", "#2b6cb0"),

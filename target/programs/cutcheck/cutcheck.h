@@ -163,6 +163,8 @@ enum verdict {
 	UNMOUNTABLE,
 	LOST,	      /* what was synced is not there, or is older */
 	WRONG,	      /* content that never was */
+	BEHIND,	      /* bytes behind its old end, once it is longer */
+	CHANGED,      /* what nobody wrote to is another at the second mount */
 	UNREADABLE,   /* a name is there, reading it fails */
 	RESURRECTED,  /* what was deleted and synced is there */
 	UNKNOWN,      /* a name that never was */

@@ -140,14 +140,14 @@ size_t extended_had(const struct load *load, int number, size_t had,
 	end = names[number].end;
 	now = end + EXTENDED_BYTES;
 	if (had != now)
-		found(finding, WRONG,
+		found(finding, NOT_AFTER,
 		      "%s: made longer to %zu bytes, it has %zu", path, now,
 		      had);
 	if (had <= end)
 		return had;
 	stale = first_stale(end, had);
 	if (stale < had)
-		found(finding, WRONG,
+		found(finding, BEHIND,
 		      "%s: made longer, byte %zu of %zu is %u, not 0", path,
 		      stale, had, data[stale]);
 	return end;

@@ -4,8 +4,9 @@
  *
  * A name stands for what it stood for when it was last synced (by sync, or by
  * fsync of its folder), or for what any later operation made of it. A file that
- * was synced (by sync, by fsync of it, by an O_SYNC write) and has had a name
- * ever since is there under some name. A file's bytes are each those of the
+ * was synced (by sync, by fsync of it, by an O_SYNC write), or that had a name in
+ * a folder when that was, and has had a name ever since is there under some
+ * name: so is one that was renamed since. A file's bytes are each those of the
  * last sync or of a later operation, and so is its size; an O_SYNC write is a
  * sync of the bytes that it wrote, and of no others; where a file was
  * longer or shorter meanwhile, a byte may also be 0. What counts as synced had
@@ -54,6 +55,15 @@ static void digest(uint64_t *to, const void *from, size_t bytes)
 		*to = (*to ^ *byte++) * 0x100000001b3u;
 }
 
+/* Names at the root have no parent; an fsync of the root has the name "". */
+static bool keeps_folder(const struct load *load, const struct op *op,
+			 int folder)
+{
+	return op->what == OP_FSYNCDIR &&
+	       (folder == NONE ? !*load->name[op->name].path
+			       : op->name == folder);
+}
+
 /* The last operation that had returned at the cut and kept what is asked for:
  * a name, by its folder's, or an inode. An O_SYNC write keeps the inode, but of
  * its content only what it wrote: whole asks for all of it. */
@@ -71,8 +81,7 @@ static int kept(const struct moment *m, int folder, int inode, bool whole)
 		if (inode != NONE && op->inode == inode &&
 		    (op->what == OP_FSYNC || (op->what == OP_SWRITE && !whole)))
 			break;
-		if (inode == NONE && op->what == OP_FSYNCDIR &&
-		    op->name == folder)
+		if (inode == NONE && keeps_folder(m->load, op, folder))
 			break;
 	}
 	return i;
@@ -278,14 +287,43 @@ static void judge_name(const struct moment *m, int number, struct seen *seen,
 		judge_file(m, name, had, seen, finding);
 }
 
+/* The last fsync of a folder that had returned, in which the inode had a name
+ * then; that, or what came before. */
+static int kept_by_folder(const struct moment *m, int inode, int before)
+{
+	const struct name *name;
+	const struct op *op;
+	int i, n, at;
+
+	for (i = m->last; i > before; i--) {
+		op = &m->load->op[i];
+		if (op->what != OP_FSYNCDIR || op->returned > m->operations)
+			continue;
+		for (n = 0; n < m->load->names; n++) {
+			name = &m->load->name[n];
+			if (!name->events ||
+			    !keeps_folder(m->load, op, name->parent))
+				continue;
+			at = first_event(name, i);
+			if (name->event[at].inode == inode &&
+			    name->event[at].op <= i)
+				return i;
+		}
+	}
+	return before;
+}
+
 /* A file that was kept under some name, and has had one ever since, has one. */
 static void judge_inode(const struct moment *m, int inode,
 			const struct seen *seen, struct finding *finding)
 {
-	int n, at, is = kept(m, NONE, inode, false);
 	const struct name *was = NULL, *name;
+	int n, at, is;
 
-	if (is < 0 || m->load->inode[inode].gone <= m->last)
+	if (m->load->inode[inode].gone <= m->last)
+		return;
+	is = kept_by_folder(m, inode, kept(m, NONE, inode, false));
+	if (is < 0)
 		return;
 	for (n = 0; n < m->load->names; n++) {
 		name = &m->load->name[n];

@@ -7,11 +7,12 @@
 
 const char *const verdict_names[] = {"held",	     "unmountable",
 				     "lost",	     "wrong content",
+				     "stale bytes",  "another second mount",
 				     "unreadable",   "resurrected",
 				     "unknown name", "two names after a rename",
 				     "not writable", "kernel warning",
 				     "check fails",  "another verdict again"};
-const char verdict_letters[] = ".MLWERU2AKCV";
+const char verdict_letters[] = ".MLWSDERU2AKCV";
 
 void found(struct finding *finding, enum verdict verdict, const char *format,
 	   ...)

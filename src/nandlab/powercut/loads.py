@@ -2,7 +2,7 @@
 """Loads for power cuts: short sequences of calls, each the text that ``cutcheck`` plays.
 
 ``ace1`` and ``ace2`` are every sequence of one and two calls of a bounded set on two small files
-and three folders, ended by a sync of some kind or none: the way of CrashMonkey's ACE.
+and three folders, each call kept by a sync of some kind or not: the way of CrashMonkey's ACE.
 ``ace3`` is a sample of those of three, each call kept in a way that is drawn. ``open-files``
 changes files that stay open, or that a mapping wrote, and makes the file system read-only and back.
 ``holes`` shortens files and writes past their end.
@@ -178,7 +178,8 @@ def ace1() -> Loads:
 
 
 def ace2() -> Loads:
-    """Each pair of calls that can be made, kept by fsync of the last, and by sync."""
+    """Each pair of calls that can be made: the first kept in each way or not at all, the second in
+    each way. What the second does unkept is within the loads that keep it."""
     start = {word for call in BASE for word in call.split()[1:2]}
     found: list[Load] = []
     for first in CALLS:
@@ -187,10 +188,10 @@ def ace2() -> Loads:
             there = _there_after(middle, second)
             if there is None:
                 continue
-            for keeper, kept in _keepers(second, there):
-                if keeper in ("sync", "fsync"):
-                    pair = (first, second)
-                    found.append(Load(_title(pair, keeper), (*pair, *kept)))
+            for kept, keeps in _keepers(first, middle):
+                for keeper, last in list(_keepers(second, there))[1:]:
+                    title = _title((_title((first,), kept), second), keeper)
+                    found.append(Load(title, (first, *keeps, second, *last)))
     return Loads("ace2", BASE, tuple(found))
 
 

@@ -17,8 +17,8 @@ def powercut(
     common: Common,
     *,
     variants: Annotated[
-        str, typer.Option(help="ways to tear an operation: before,prefix,subset,done,unstable")
-    ] = "before,prefix,subset,unstable",
+        str, typer.Option(help="ways to tear an operation: before,prefix,subset,few,done,unstable")
+    ] = "before,prefix,subset,few,unstable",
     repeat: Annotated[
         int, typer.Option(min=1, help="times that each point is judged, each time the same")
     ] = 1,

@@ -102,10 +102,15 @@ def put(tmp_path: Path, tree: Tree, *links: tuple[str, str]) -> None:
 
 
 def judged(
-    tmp_path: Path, operations: int, *command: str, marks: str = MARKS, **variables: str
+    tmp_path: Path,
+    operations: int,
+    *command: str,
+    marks: str = MARKS,
+    in_next: bool = False,
+    **variables: str,
 ) -> list[str]:
     """What the board's judge says: the class, what is found, and names of longer files."""
-    argv = [str(judge()), "loads", str(operations), "0", *command]
+    argv = [str(judge()), "loads", str(operations), str(int(in_next)), *command]
     done = subprocess.run(
         argv,
         input=marks,

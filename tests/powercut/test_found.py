@@ -145,13 +145,16 @@ def test_a_sample_is_drawn_from_the_points_that_were_tried(tmp_path: Path) -> No
 
 
 @pytest.mark.parametrize(
-    ("alone_held", "host_agrees", "agreed"),
-    [(True, True, True), (True, None, True), (False, None, False), (True, False, False)],
+    ("alone", "host_agrees", "agreed"),
+    [
+        *(("lost", True, True), ("lost", None, True), ("lost", False, False)),
+        *(("held", None, False), ("resurrected", None, False)),
+    ],
 )
 def test_a_point_agrees_if_nobody_contradicts(
-    alone_held: bool, host_agrees: bool | None, agreed: bool
+    alone: str, host_agrees: bool | None, agreed: bool
 ) -> None:
-    assert judged.Again("x", "0:before:1", True, alone_held, "", host_agrees).agreed == agreed
+    assert judged.Again("x", "0:before:1", "lost", alone, "", host_agrees).agreed == agreed
 
 
 def test_what_a_part_forbids_is_told_and_which_cuts_it_makes_unphysical(tmp_path: Path) -> None:
@@ -181,21 +184,21 @@ def test_a_load_that_contradicts_its_oracle_without_a_cut_is_told(tmp_path: Path
 def test_checkers_that_disagree_are_a_finding_of_its_own(tmp_path: Path) -> None:
     out = folder(tmp_path, [told("x", "...", ".. ")])
     kept = judged.Kept(tmp_path / "sample-1.jsonl")
-    kept.add(judged.Again("x", "0:before:1", True, True, "holds", True))
-    kept.add(judged.Again("x", "1:subset:1", True, True, "y: is not there", False))
-    kept.add(judged.Again("x", "1:before:1", True, False, "unread", None))
+    kept.add(judged.Again("x", "0:before:1", "held", "held", "holds", True))
+    kept.add(judged.Again("x", "1:subset:1", "held", "held", "y: is not there", False))
+    kept.add(judged.Again("x", "1:before:1", "held", "lost", "unread", None))
     with kept.path.open("a") as file:
         file.write('{"load": "cut sho')
     result = found.read(out)
     assert {n: (c.count, c.point, c.what) for n, c in result.classes.items()} == {
-        "checkers disagree": (1, "1:subset:1", "board: it holds; host: y: is not there"),
-        "another verdict alone": (1, "1:before:1", "alone it does not hold"),
+        "checkers disagree": (1, "1:subset:1", "board: held; host: y: is not there"),
+        "another verdict alone": (1, "1:before:1", "there: held; alone: lost"),
     }
     assert len(result.faults) == 2
-    kept.add(judged.Again("x", "0:subset:1", True, True, "holds", True, True, "FATs differ"))
+    kept.add(judged.Again("x", "0:subset:1", "held", "held", "holds", True, True, "FATs differ"))
     assert found.read(out).classes["check fails on this machine"].what == "FATs differ"
     again = judged.Kept(kept.path)
-    again.add(judged.Again("x", "2:before:1", True, True, "holds", True))
+    again.add(judged.Again("x", "2:before:1", "held", "held", "holds", True))
     assert len(judged.Kept(kept.path).every) == 5
 
 
@@ -328,3 +331,11 @@ def test_a_folder_whose_pieces_are_others_is_refused(tmp_path: Path) -> None:
     campaign.begun(tmp_path / "a", HEAD)
     with pytest.raises(UsageError, match="of another campaign"):
         campaign.begun(tmp_path / "a", {**HEAD, "pieces": 64})
+
+
+def test_a_sample_of_an_older_form_is_refused(tmp_path: Path) -> None:
+    folder(tmp_path, [told("x", "...", ".. ")])
+    old = {"load": "x", "point": "0:before:1", "campaign_held": True, "alone_held": True}
+    (tmp_path / "sample-1.jsonl").write_text(json.dumps(old) + "\n")
+    with pytest.raises(UsageError, match="of an older nandlab"):
+        found.read(tmp_path)

@@ -309,7 +309,7 @@ async def _sampled(
     from nandlab.powercut.sample import again
 
     every = [each async for each in again(campaign, result, board, out, count)]
-    alone = sum(each.campaign_held == each.alone_held for each in every)
+    alone = sum(each.campaign == each.alone for each in every)
     host = [each.host_agrees for each in every]
     same = sum(each.same_recording for each in every)
     print(f"sample: {alone}/{len(every)} points say the same alone on a fresh board")

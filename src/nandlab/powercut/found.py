@@ -39,6 +39,8 @@ LETTERS = {
     VARIES: "V",
 }
 """Of the classes in outcomes (target/programs/cutcheck/verdict.c)."""
+CLASSES = {HELD: judged.HELD} | {letter: name for name, letter in LETTERS.items()}
+"""What each letter of outcomes stands for."""
 UNSTABLE = " (unstable cells)"
 TOLD = " (an error of a page that cannot be read)"
 """Ends the name of a class that is no loss in silence."""

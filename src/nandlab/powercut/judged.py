@@ -7,13 +7,17 @@ import json
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import Any
 
+from nandlab.base.errors import UsageError
+
+HELD = "held"
 FILES = "sample-*.jsonl"
 """In a campaign's folder."""
 ALONE = "another verdict alone"
 CHECKERS = "checkers disagree"
 CHECK = "check fails on this machine"
-"""Classes of finding: alone a point says another thing than among others; the board's program says
+"""Classes of finding: alone a point has another class than among others; the board's program says
 another thing than the host's decoders; so one of them is wrong, and no verdict of the campaign is
 sure. Or the file system's own check fails, which only this machine can run."""
 
@@ -24,8 +28,10 @@ class Again:
 
     load: str
     point: str
-    campaign_held: bool
-    alone_held: bool
+    campaign: str
+    """"held", or the class of finding there."""
+    alone: str
+    """The same, on a fresh board."""
     host: str
     """"holds", what is wrong, or why the host cannot read it."""
     host_agrees: bool | None
@@ -44,17 +50,13 @@ class Again:
     def findings(self) -> list[tuple[str, str]]:
         """Classes of finding, each with what it is."""
         found = []
-        if self.campaign_held != self.alone_held:
-            found.append((ALONE, f"alone it {_held(self.alone_held)}"))
+        if self.campaign != self.alone:
+            found.append((ALONE, f"there: {self.campaign}; alone: {self.alone}"))
         if self.host_agrees is False:
-            found.append((CHECKERS, f"board: it {_held(self.alone_held)}; host: {self.host}"))
+            found.append((CHECKERS, f"board: {self.alone}; host: {self.host}"))
         if self.check:
             found.append((CHECK, self.check))
         return found
-
-
-def _held(held: bool) -> str:
-    return "holds" if held else "does not hold"
 
 
 class Kept:
@@ -64,7 +66,7 @@ class Kept:
         self.path = path
         self.every: dict[tuple[str, str], Again] = {}
         for line in self._whole():
-            one = Again(**json.loads(line))
+            one = _again(json.loads(line))
             self.every[one.load, one.point] = one
 
     def _whole(self) -> Iterator[str]:
@@ -78,6 +80,17 @@ class Kept:
             self.path.write_text("".join(self._whole()))
         with self.path.open("a") as file:
             file.write(json.dumps(asdict(one)) + "\n")
+
+
+def _again(told: dict[str, Any]) -> Again:
+    """What a line of the file tells; UsageError if it is of an older form."""
+    try:
+        return Again(**told)
+    except TypeError:
+        raise UsageError(
+            "a sample of an older nandlab, without classes: remove the folder's sample-*.jsonl, "
+            "and try --sample again"
+        ) from None
 
 
 def findings(folder: Path) -> Iterator[tuple[Again, str, str]]:

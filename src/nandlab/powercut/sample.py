@@ -16,7 +16,7 @@ from nandlab.base.errors import UsageError
 from nandlab.board.qemu import QemuBoard
 from nandlab.powercut import second
 from nandlab.powercut.campaign import Campaign
-from nandlab.powercut.found import Found
+from nandlab.powercut.found import CLASSES, Found
 from nandlab.powercut.job import alone
 from nandlab.powercut.judged import Again, Kept
 
@@ -49,8 +49,8 @@ async def again(
             told = await second.tried(campaign, replace(one, recovery=False), board)
             host = "; ".join(told.wrong) or "holds"
             same = told.recording in found.recordings[title]
-            said = (told.held, told.unread or host, told.agree, same, told.check)
-            kept.add(Again(title, point, letter == ".", *said))
+            said = (told.verdict, told.unread or host, told.agree, same, told.check)
+            kept.add(Again(title, point, CLASSES[letter], *said))
         yield kept.every[title, point]
 
 

@@ -25,6 +25,7 @@ from nandlab.onflash.layout import NO_OWNER, Layout
 from nandlab.powercut import fsck, said, sql
 from nandlab.powercut.campaign import Campaign
 from nandlab.powercut.job import CUT, JOURNAL_MIB, Points, chip_module, job
+from nandlab.powercut.judged import HELD
 from nandlab.powercut.oracle import FOLDER as A_FOLDER
 from nandlab.powercut.oracle import Oracle, before_extension
 
@@ -64,6 +65,11 @@ class Verdicts:
     def held(self) -> bool:
         """By the board."""
         return not self.findings
+
+    @property
+    def verdict(self) -> str:
+        """The board's class of finding, or that it holds."""
+        return str(self.findings[0]["class"]) if self.findings else HELD
 
     @property
     def agree(self) -> bool | None:

@@ -4,7 +4,8 @@
 
 Measures: each load on each file system, cut at each of its operations, clean and in four torn ways;
 each kernel with a seed of its own, by which each page is torn in one way. NFTL, which promises
-nothing, is on one kernel. The load collect is on small partitions, for collectors to work.
+nothing, is on one kernel, and without ace2. The load collect is on small partitions, for collectors
+to work. UBIFS, whose points take longest, comes last of each load.
 Needs: a board (the virtual one of catalog/boards), and all cores for many hours.
 
 A campaign is a folder in --out, and what is there is not run again: so interrupt it, and run it
@@ -28,10 +29,10 @@ from nandlab.results.cuts import Cuts
 
 SEEDS = {"apf27": 1, "apf27-5.10": 2, "apf27-6.12": 3}
 """Board -> the seed of its kernel: each tears the same page in a way of its own."""
-LOADS = [
+LOADS = (
     *("ace1", "small-files", "open-files", "holes", "config", "logger", "ffsmark", "update"),
     *("collect", "ace3", "ace2"),
-]
+)
 
 
 class Where(NamedTuple):
@@ -41,23 +42,23 @@ class Where(NamedTuple):
     mib: float
     collect_mib: float
     boards: tuple[str, ...] = tuple(SEEDS)
+    loads: tuple[str, ...] = LOADS
 
 
 SYSTEMS = {
     "jffs2": Where("apf27", 4, 3),
     "ubifs": Where("apf27", 8, 8),
     "yaffs2": Where("apf27", 4, 3),
-    "nftl-fat32": Where("nandsim-small", 4, 3, ("apf27",)),
+    "nftl-fat32": Where("nandsim-small", 4, 3, ("apf27",), LOADS[:-1]),
 }
 
 
 def campaigns() -> Iterator[tuple[str, str, str]]:
     """Load, board and file system: all kernels have a load before the next one begins."""
     for load in LOADS:
-        for board in SEEDS:
-            for system, where in SYSTEMS.items():
-                if board in where.boards:
-                    yield load, board, system
+        for system, where in sorted(SYSTEMS.items(), key=lambda each: each[0] == "ubifs"):
+            if load in where.loads:
+                yield from ((load, board, system) for board in where.boards)
 
 
 def cut(out: Path, load: str, board: str, system: str) -> None:

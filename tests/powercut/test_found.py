@@ -339,3 +339,23 @@ def test_a_sample_of_an_older_form_is_refused(tmp_path: Path) -> None:
     (tmp_path / "sample-1.jsonl").write_text(json.dumps(old) + "\n")
     with pytest.raises(UsageError, match="of an older nandlab"):
         found.read(tmp_path)
+
+
+def test_time_of_pieces_done_at_once_counts_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A piece that ends while others are under way takes no time of theirs."""
+    used = [0.0]
+
+    async def once(one: Any, points: Points, board: Any) -> list[dict[str, Any]]:
+        await asyncio.sleep(0.01 * points.first)  # they begin together, and end in order
+        used[0] += 10 + points.first
+        return [told("a", ".", " ")]
+
+    monkeypatch.setattr(campaign, "once", once)
+    monkeypatch.setattr(campaign, "head_of", lambda one, board: {**HEAD, "pieces": 4})
+    monkeypatch.setattr(campaign, "_children_cpu_s", lambda: used[0])
+    one = campaign.Campaign(cast(Any, None), FEW, Points(last_load=0))
+    asyncio.run(campaign.run(one, cast(Any, None), tmp_path, 4, lambda *told: None))
+    every = [json.loads(path.read_text())["cpu_s"] for path in sorted(tmp_path.glob("0*.json"))]
+    assert every == [10, 11, 12, 13]

@@ -199,16 +199,18 @@ async def run(
     begun(out, head_of(campaign, board))
     pieces, free = campaign.pieces(), asyncio.Semaphore(jobs)
     ready = sum((out / f"{i:05}.json").exists() for i in range(len(pieces)))
+    told_s = _children_cpu_s()
 
     async def one(number: int, points: Points) -> None:
-        nonlocal ready
+        nonlocal ready, told_s
         path = out / f"{number:05}.json"
         if path.exists():
             return
         async with free:
-            before = _children_cpu_s()
             loads = await once(campaign, points, board)
-            done = Done(loads, _children_cpu_s() - before)
+            # of pieces done at once, each board's time counts when it has ended
+            used_s = _children_cpu_s()
+            done, told_s = Done(loads, used_s - told_s), used_s
             _written(path, asdict(done))
             ready += 1
             told(ready, len(pieces), loads)

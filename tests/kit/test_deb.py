@@ -22,6 +22,24 @@ def test_files_and_links_are_where_they_belong(tmp_path: Path) -> None:
     assert (tmp_path / "root/usr/share/link").read_text() == "text"  # absolute in the package
 
 
+def test_a_package_may_bring_the_links_of_merged_folders(tmp_path: Path) -> None:
+    """As base-files of trixie does; the folders may be there already."""
+    tree = tmp_path / "tree"
+    (tree / "usr/bin").mkdir(parents=True)
+    (tree / "usr/bin/tool").write_text("a tool")
+    for top in ("bin", "lib"):
+        (tree / top).symlink_to(f"usr/{top}")
+    (tree / "DEBIAN").mkdir()
+    (tree / "DEBIAN/control").write_text(
+        "Package: t\nVersion: 1\nArchitecture: all\nMaintainer: t <t@nowhere>\nDescription: t\n"
+    )
+    subprocess.run(["dpkg-deb", "-b", tree, tmp_path / "t.deb"], check=True, capture_output=True)
+    (tmp_path / "root/usr/bin").mkdir(parents=True)
+    unpack(tmp_path / "t.deb", tmp_path / "root")
+    assert (tmp_path / "root/usr/bin/tool").read_text() == "a tool"
+    assert not (tmp_path / "root/usr/lib").is_symlink()
+
+
 def test_it_gives_what_dpkg_deb_gives(tmp_path: Path) -> None:
     tree = tmp_path / "tree"
     for name, mode in (("bin/tool", 0o4755), ("usr/lib/x/data", 0o640), ("usr/share/man/m", 0o644)):

@@ -48,7 +48,7 @@ class Where(NamedTuple):
 SYSTEMS = {
     "jffs2": Where("apf27", 4, 3),
     "ubifs": Where("apf27", 8, 8),
-    "yaffs2": Where("apf27", 4, 3),
+    "yaffs2": Where("apf27", 8, 3),
     "nftl-fat32": Where("nandsim-small", 4, 3, ("apf27",), LOADS[:-1]),
 }
 

@@ -8,24 +8,28 @@ import pytest
 from nandlab.catalog.chip import Ecc
 from nandlab.chip.image import Block, ChipImage, Geometry
 from nandlab.onflash.cells import GARBLED
-from nandlab.powercut.second import _bare
+from nandlab.powercut.second import Sums, _bare
 
 PAGE = b"d" * 512 + b"s" * 16
 
 
-@pytest.mark.parametrize("unchecked", [False, True])
-def test_pages_beyond_the_ecc_are_as_a_file_system_takes_them(unchecked: bool) -> None:
+@pytest.mark.parametrize("sums", Sums)
+def test_pages_beyond_the_ecc_are_as_a_file_system_takes_them(sums: Sums) -> None:
     """Sound; one wrong bit, which is corrected; two, which are not; garbled."""
     flips = [(5, 9), (6, 0), (6, 17)]
     block = Block(1, 0, 0, 0, flips, [1, 1, 1, 1 | GARBLED], 4 * PAGE)
     chip = ChipImage(Geometry(512, 16, 4 * 512, 2), 0, 0, 0, [block])
-    (bare,) = _bare(chip, Ecc(strength=1, step=512), unchecked=unchecked).blocks
+    (bare,) = _bare(chip, Ecc(strength=1, step=512), sums).blocks
     pages = [bare.cells[i : i + 528] for i in range(0, 4 * 528, 528)]
     assert pages[:2] == [PAGE, PAGE]
     assert (bare.flips, bare.states) == ([(5, 9)], [1, 1, 1, 1])
-    if unchecked:
-        assert pages[2] == bytes(b ^ 0xFF for b in b"d" * 512) + b"s" * 16
-        assert pages[3] == b"\xff" * 528
-    else:
-        assert pages[2] == bytes([ord("d") ^ 1, ord("d"), ord("d") ^ 2]) + PAGE[3:]
-        assert pages[3] == PAGE
+    unread = bytes(b ^ 0xFF for b in b"d" * 512) + b"s" * 16
+    flipped = bytes([ord("d") ^ 1, ord("d"), ord("d") ^ 2]) + PAGE[3:]
+    assert (
+        pages[2:]
+        == {
+            Sums.OF_ALL: [flipped, PAGE],
+            Sums.OF_TAGS: [unread, b"\xff" * 528],
+            Sums.OF_NOTHING: [unread, unread],
+        }[sums]
+    )

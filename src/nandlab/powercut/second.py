@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass, replace
+from enum import Enum, auto
 from typing import Any
 
 from nandlab.base.errors import NandlabError
@@ -40,6 +41,21 @@ UNSEEN = (
     "another verdict again",
 )
 """Classes of the board's that are not of what files and names there are."""
+
+
+class Sums(Enum):
+    """Of what a file system has checksums: they tell of pages that the ECC cannot correct."""
+
+    OF_ALL = auto()
+    OF_TAGS = auto()
+    """Of what it writes to spare areas, which it reads apart from the data."""
+    OF_NOTHING = auto()
+
+
+SUMS = {
+    **{"jffs2": Sums.OF_ALL, "ubifs": Sums.OF_ALL},
+    **{"yaffs2": Sums.OF_TAGS, "nftl-fat32": Sums.OF_NOTHING},
+}
 OWN = ("lost+found", "unlinked", "written-after")
 """Names that a load does not make: the file system's, and the check's own."""
 
@@ -97,15 +113,24 @@ async def tried(campaign: Campaign, point: Points, board: QemuBoard) -> Verdicts
     if failed is not None or record.cargo is None:
         raise NandlabError(f"powercut: {on.where}: {failed.failure() if failed else 'no image'}")
     ecc = on.chip.ecc
-    chip = _bare(chipimage.decode(record.cargo), ecc, unchecked=on.filesystem.name == "yaffs2")
-    partition = Partition(chip, on.partition_blocks, ecc.strength, ecc.step)
+    saved = chipimage.decode(record.cargo)
+    raw, chip = (
+        Partition(_bare(saved, ecc, sums), on.partition_blocks, ecc.strength, ecc.step)
+        for sums in (Sums.OF_ALL, SUMS[on.filesystem.name])
+    )
     kernel = tuple(said.errors(record[KERNEL].stdout))
-    return replace(_judged(campaign, point, board, record, partition), kernel=kernel)
+    return replace(_judged(campaign, point, board, record, raw, chip), kernel=kernel)
 
 
 def _judged(
-    campaign: Campaign, point: Points, board: QemuBoard, record: JobRecord, partition: Partition
+    campaign: Campaign,
+    point: Points,
+    board: QemuBoard,
+    record: JobRecord,
+    raw: Partition,
+    chip: Partition,
 ) -> Verdicts:
+    """raw: for the file system's own check, which is told of no page that cannot be read."""
     on, load = campaign.on, campaign.loads.loads[point.first_load]
     oracle_of = sql.Oracle if campaign.loads.program == sql.PROGRAM else Oracle
     oracle = oracle_of(campaign.loads, load, record[MARKS].stdout)
@@ -117,8 +142,8 @@ def _judged(
     try:
         if on.filesystem.power and on.filesystem.power.host_check:
             own = fsck.CHECKS[on.filesystem.power.host_check]
-            check = own(partition, board.machine.kit.kernel.root)
-        tree = read(partition, on.filesystem.name)
+            check = own(raw, board.machine.kit.kernel.root)
+        tree = read(chip, on.filesystem.name)
     except NandlabError as e:
         return Verdicts(findings, [], recording, str(e), check)
     before, wrong = before_extension(tree, told["longer"])
@@ -127,31 +152,29 @@ def _judged(
     return Verdicts(findings, wrong, recording, check=check)
 
 
-def _bare(chip: ChipImage, ecc: Ecc, *, unchecked: bool) -> ChipImage:
-    """The chip's cells as they are read, with no word of pages that its ECC cannot correct: a file
-    system's own checksums must tell those.
+def _bare(chip: ChipImage, ecc: Ecc, sums: Sums) -> ChipImage:
+    """The chip's cells as a file system takes them, with no word of pages that its ECC cannot
+    correct.
 
-    unchecked: the file system has no checksum of its data, which is YAFFS2. Pages of which the
-    spare area is beyond the ECC too are as if erased, for it takes them for no chunks. Where the
-    data alone is, it goes by the tags, and reads fail: no byte of it is what it was to be.
+    Where its own checksums tell, the cells are as they are. Else a read of such a page fails, so no
+    byte of its data is what it was to be. Pages of which the spare area is beyond the ECC too are
+    as if erased, if the tags there have a checksum.
     """
-    return replace(
-        chip, blocks=[_bare_block(b, chip.geometry, ecc, unchecked) for b in chip.blocks]
-    )
+    return replace(chip, blocks=[_bare_block(b, chip.geometry, ecc, sums) for b in chip.blocks])
 
 
-def _bare_block(block: Block, geometry: Geometry, ecc: Ecc, unchecked: bool) -> Block:
+def _bare_block(block: Block, geometry: Geometry, ecc: Ecc, sums: Sums) -> Block:
     size, first = geometry.writesize + geometry.oobsize, block.index * geometry.pages_per_block
     wrong = wrong_pages(block, geometry.writesize, ecc.strength, ecc.step)
     cells = bytearray(block.cells)
     for page, bit in block.flips:
-        if page in wrong and not unchecked:
+        if page in wrong and sums is Sums.OF_ALL:
             cells[(page - first) * size + bit // 8] ^= 1 << bit % 8
     for page, state in enumerate(block.states):
-        at = page * size
-        if unchecked and state & GARBLED:
+        at, garbled = page * size, bool(state & GARBLED)
+        if garbled and sums is Sums.OF_TAGS:
             cells[at : at + size] = b"\xff" * size
-        elif unchecked and first + page in wrong:
+        elif sums is not Sums.OF_ALL and (garbled or first + page in wrong):
             cells[at : at + geometry.writesize] = (
                 byte ^ 0xFF for byte in cells[at : at + geometry.writesize]
             )

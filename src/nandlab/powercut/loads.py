@@ -233,8 +233,8 @@ def holes() -> Loads:
     """Files that are shortened and then written past their end, in one page and in others: what was
     cut off must not come back, and what is between is zeros.
 
-    Linux's JFFS2 had it come back after a remount where all was in one page, until its commit
-    23892d383bee, "correct logic when creating a hole in jffs2_write_begin", of March 2023.
+    Linux's JFFS2 had it come back after a remount, within the page that is written, until its
+    commit 23892d383bee, "correct logic when creating a hole in jffs2_write_begin", of March 2023.
     """
     tiny = ("create A/new", "write A/new 0 16", "sync")
     found: list[Load] = []

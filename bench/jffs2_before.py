@@ -1,0 +1,184 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Do power cuts find what was wrong with Linux's JFFS2 before March 2023?
+
+Measures: points of a load, and those that did not hold, by class, under three modules of the board
+apf27: the kernel's own; one that is built from the source of that kernel; and the same source with
+jffs2_write_begin() as it was before the commit 23892d383bee, "jffs2: correct logic when creating a
+hole in jffs2_write_begin". It made a hole only up to the begin of the page that is written. The
+second module shows that what differs comes of that one edit and of nothing else of the build. Each
+point that did not hold is tried again alone on a fresh board, whose chip the host reads too.
+Needs: QEMU. Debian's source package of Linux, 140 MB, is fetched from the machine's mirror into the
+cache, as jffs2_before.lock has it. Costs: three minutes, the first time five.
+
+The last line is one JSON object: by module, points, classes of those that did not hold, how many of
+these are the end of a load where nothing was cut, and of how many the host says the same.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import json
+import re
+import sys
+import tarfile
+import tempfile
+from collections import Counter
+from dataclasses import replace
+from pathlib import Path, PurePosixPath
+from typing import Any
+
+from nandlab.base.cache import entry
+from nandlab.board import build
+from nandlab.board.job import Job, Step
+from nandlab.board.qemu import QemuBoard, open_board
+from nandlab.catalog.board import BoardModel
+from nandlab.catalog.chip import ChipModel
+from nandlab.catalog.files import load
+from nandlab.catalog.filesystem import FilesystemModel
+from nandlab.kit.apt import Suite
+from nandlab.kit.kit import take
+from nandlab.kit.lock import Files
+from nandlab.kit.packages import place
+from nandlab.kit.wanted import SourceSet
+from nandlab.plan.medium import Medium
+from nandlab.powercut import campaign, loads, second
+from nandlab.powercut.campaign import Campaign
+from nandlab.powercut.job import Points, alone
+
+BOARD = CHIP = "apf27"
+PARTITION_MIB = 8
+LOCK = Path(__file__).with_suffix(".lock")
+INSIDE = "fs/jffs2"
+"""Where the file system is in the kernel's source."""
+BEGINS, ENDS = "if (pos > inode->i_size) {", "inode->i_size = pos;"
+"""Around what makes the hole, in jffs2_write_begin() of file.c, with the mend."""
+ENDS_AT = re.compile(r"\bpos\b")
+"""Where the hole ends, and what its size is counted from."""
+PLACES = 5
+"""How often that is between both."""
+DECLARED = "pgoff_t index = pos >> PAGE_SHIFT;"
+PAGE_BEGINS = "uint32_t pageofs = index << PAGE_SHIFT;"
+"""What was beside that before the mend, and stood for the hole's end."""
+HELD = ". "
+"""Letters of outcomes that are no finding."""
+
+
+def source(model: BoardModel) -> tuple[str, Path]:
+    """The version of Debian's source package, and a folder with JFFS2 of it."""
+    wanted = SourceSet(Suite(model.release, model.arch), "linux")
+    taken, _ = take(model, [wanted], path=LOCK)
+    files: Files = taken[wanted.name]
+    dsc = next(name for name in files if name.endswith(".dsc"))
+    archive = files[next(name for name in files if ".orig.tar." in name)]
+
+    def make(work: Path) -> None:
+        (work / "jffs2").mkdir()
+        with tarfile.open(place(archive)) as tar:
+            for member in tar:
+                path = PurePosixPath(*PurePosixPath(member.name).parts[1:])
+                content = tar.extractfile(member) if str(path.parent) == INSIDE else None
+                if content is not None:
+                    (work / "jffs2" / path.name).write_bytes(content.read())
+
+    version = dsc.removesuffix(".dsc").partition("_")[2]
+    return version, entry("jffs2", {"archive": archive, "form": 1}, make) / "jffs2"
+
+
+def before(text: str) -> str:
+    """file.c as it was before the mend; SystemExit if what was mended is not found in it."""
+    start = text.find(BEGINS)
+    end = text.find(ENDS, start)
+    once = all(text.count(each) == 1 for each in (BEGINS, ENDS, DECLARED))
+    hole, count = ENDS_AT.subn("pageofs", text[start : end + len(ENDS)])
+    if not once or not 0 <= start < end or count != PLACES:
+        sys.exit("file.c of this kernel's jffs2 has another jffs2_write_begin() than is known here")
+    old = text[:start] + hole + text[end + len(ENDS) :]
+    return old.replace(DECLARED, f"{DECLARED}\n\t{PAGE_BEGINS}")
+
+
+def built(board: QemuBoard, folder: Path) -> Path:
+    """jffs2.ko from a folder of its sources, for the board's kernel."""
+    kit = board.machine.kit
+    # an absolute folder is none of target/modules
+    (module,) = build.modules(kit.tools, str(folder.resolve()), kit.kernel)
+    return module
+
+
+def having(board: QemuBoard, module: Path, folder: Path) -> QemuBoard:
+    """The board with this module in place of the kernel's of that name: a job that names it brings
+    it. folder: a new one, for its modules."""
+    kernels = board.machine.modules
+    folder.mkdir()
+    for each in kernels.folder.iterdir():
+        (folder / each.name).symlink_to(module if each.name == module.name else each)
+    modules = replace(kernels, folder=folder)
+    return QemuBoard(replace(board.machine, modules=modules), board.snapshot)
+
+
+def is_kernels(board: QemuBoard) -> bool:
+    """Whether the board loads the kernel's own module: any other one taints it."""
+    step = Step("taint", "modprobe jffs2 && cat /sys/module/jffs2/taint")
+    return not asyncio.run(board.run(Job((step,))))["taint"].stdout.strip()
+
+
+def tried(one: Campaign, board: QemuBoard) -> dict[str, Any]:
+    """What a campaign finds on a board, and what the host says of each point that did not hold."""
+    told = asyncio.run(campaign.once(one, one.points, board))
+    titles = [each.title for each in one.loads.loads]
+    classes: Counter[str] = Counter()
+    uncut, same, points = 0, Counter[bool | None](), 0
+    for each in told:
+        points += each.get("points", 0)
+        for finding in each.get("findings", ()):
+            classes[finding["class"]] += finding["count"]
+            print(f"    {each['load']}: {finding['first']}: {finding['what']}", flush=True)
+        for variant, letters in each.get("outcomes", {}).items():
+            for k in (k for k, letter in enumerate(letters) if letter not in HELD):
+                uncut += variant == "before" and k == each["operations"]
+                point = alone(one.points, titles.index(each["load"]), k, variant, one.points.seed)
+                verdicts = asyncio.run(second.tried(one, point, board))
+                same[bool(verdicts.findings) and verdicts.agree] += 1
+    host = {"agrees": same[True], "disagrees": same[False], "cannot say": same[None]}
+    return {"points": points, "did not hold": dict(classes), "of these uncut": uncut, "host": host}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n", maxsplit=1)[0])
+    parser.add_argument("--load", default="holes")
+    parser.add_argument("--variants", default="before,subset")
+    options = parser.parse_args()
+    board = open_board(load("boards", BOARD, BoardModel))
+    system, chip = load("filesystems", "jffs2", FilesystemModel), load("chips", CHIP, ChipModel)
+    on = Medium(
+        board=board.machine.model,
+        chip=chip,
+        partition_blocks=chip.partition_blocks(PARTITION_MIB),
+        filesystem=system,
+        options=system.chosen({}, "the bench"),
+    )
+    points = Points(variants=tuple(options.variants.split(",")))
+    one = Campaign(on, loads.given(options.load), points)
+    version, mended = source(board.machine.model)
+    kernel = next(name for name in board.machine.kit.kernel.files if "linux-image-" in name)
+    print(f"source {version}, kernel {kernel.removesuffix('.deb')}")
+    found: dict[str, Any] = {"source": version, "kernel": kernel.split("_")[1]}
+    with tempfile.TemporaryDirectory(prefix="nandlab-jffs2-") as work:
+        old = Path(work) / "source"
+        old.mkdir()
+        for each in mended.iterdir():
+            text = each.read_text()
+            (old / each.name).write_text(before(text) if each.name == "file.c" else text)
+        modules = {"built": built(board, mended), "before": built(board, old)}
+        boards = {name: having(board, ko, Path(work) / name) for name, ko in modules.items()}
+        for name, with_it in {"kernel": board, **boards}.items():
+            if is_kernels(with_it) != (name == "kernel"):
+                sys.exit(f"the board loads another jffs2 than {name}")
+            print(f"  {name}:", flush=True)
+            found[f"on {name}"] = tried(one, with_it)
+    print(json.dumps(found))
+
+
+if __name__ == "__main__":
+    main()

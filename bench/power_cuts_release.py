@@ -9,8 +9,8 @@ to work. UBIFS, whose points take longest, comes last of each load.
 Needs: a board (the virtual one of catalog/boards), and all cores for many hours.
 
 A campaign is a folder in --out, and what is there is not run again: so interrupt it, and run it
-again. --summary only tells what is there. Prints a row for each kernel, file system and seed; the
-last line is one JSON object, the sums.
+again. --summary only tells what is there. Prints what did not hold by file
+system and kernel, and by file system and way to tear; the last line is one JSON object, the sums.
 """
 
 from __future__ import annotations
@@ -19,13 +19,14 @@ import argparse
 import json
 import subprocess
 import sys
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-from nandlab.powercut.found import summary
-from nandlab.results.cuts import Cuts
+from nandlab.powercut import judged
+from nandlab.powercut.campaign import CRASH, HANG
+from nandlab.powercut.found import CLASSES, Found, read
 
 SEEDS = {"apf27": 1, "apf27-5.10": 2, "apf27-6.12": 3}
 """Board -> the seed of its kernel: each tears the same page in a way of its own."""
@@ -33,6 +34,10 @@ LOADS = (
     *("ace1", "small-files", "open-files", "holes", "config", "logger", "ffsmark", "update"),
     *("collect", "ace3", "ace2"),
 )
+
+
+UNSTABLE = "unstable"
+DEAD = (CRASH, HANG, *(f"{name} (unstable cells)" for name in (CRASH, HANG)))
 
 
 class Where(NamedTuple):
@@ -74,16 +79,48 @@ def cut(out: Path, load: str, board: str, system: str) -> None:
         sys.exit(done.returncode)
 
 
-def row(of: list[Cuts]) -> str:
-    """A row of docs/power-cuts.md."""
-    lost, excused = Counter[str](), Counter[str]()
-    for one in of:
-        lost.update(one.lost)
-        excused.update(one.excused)
-    told = ", ".join(f"{count} {name}" for name, count in sorted(lost.items()))
-    done = f"{sum(c.cut for c in of):,} / {sum(c.operations for c in of):,}"
-    head = f"| {of[0].kernel} | {of[0].filesystem} | {of[0].seeds[0]} | {done} "
-    return f"{head}| {sum(c.points for c in of):,} | {told} | {excused.total():,} |"
+class Row:
+    """Points of several campaigns together."""
+
+    def __init__(self) -> None:
+        self.operations = self.cut = self.points = 0
+        self.found = Counter[str]()
+        self.unstable = 0
+
+    def add(self, variant: str, letters: str) -> None:
+        """The outcomes of a load's operations, torn in one way."""
+        told = Counter(CLASSES[each] for each in letters if each != " ")
+        self.points += told.total()
+        del told[judged.HELD]
+        if variant == UNSTABLE:
+            self.unstable += told.total()
+        else:
+            self.found += told
+
+    def words(self, *, operations: bool) -> str:
+        """Columns of docs/power-cuts-seen.md."""
+        cut = f"{self.cut:,} / {self.operations:,} | " if operations else ""
+        told = ", ".join(f"{count:,} {name}" for name, count in self.found.most_common())
+        return f"{cut}{self.points:,} | {told} | {self.unstable:,}"
+
+
+def tables(every: list[Found]) -> Iterator[str]:
+    """What did not hold, by board and by way to tear; points at which a kernel died are apart."""
+    by_board: dict[tuple[str, str], Row] = defaultdict(Row)
+    by_variant: dict[tuple[str, str], Row] = defaultdict(Row)
+    for one in every:
+        system = one.head["filesystem"]
+        row = by_board[system, one.head["board"]]
+        row.cut += sum(one.cut.values())
+        row.operations += sum(one.recorded.values())
+        for variants in one.outcomes.values():
+            for variant, letters in variants.items():
+                row.add(variant, letters)
+                by_variant[system, variant].add(variant, letters)
+    for (system, board), row in sorted(by_board.items()):
+        yield f"| {system} | `{board}` | {row.words(operations=True)} |"
+    for (system, variant), row in sorted(by_variant.items()):
+        yield f"| {system} | `{variant}` | {row.words(operations=False)} |"
 
 
 def main() -> None:
@@ -95,14 +132,14 @@ def main() -> None:
         given.out.mkdir(parents=True, exist_ok=True)
         for campaign in campaigns():
             cut(given.out, *campaign)
-    every = summary(given.out)
-    groups: dict[tuple[str, str, int], list[Cuts]] = {}
-    for one in every:
-        groups.setdefault((one.kernel, one.filesystem, one.seeds[0]), []).append(one)
-    for _, of in sorted(groups.items()):
-        print(row(of))
-    names = ("points", "cut", "operations", "done", "pieces")
-    print(json.dumps({name: sum(getattr(c, name) for c in every) for name in names}))
+    every = [read(path.parent) for path in sorted(given.out.glob("*/powercut.json"))]
+    print("\n".join(tables(every)))
+    died = {name: c.count for e in every for name, c in e.classes.items() if name in DEAD}
+    told = {"points": sum(e.points for e in every), "died": died}
+    told |= {"operations": sum(sum(e.recorded.values()) for e in every)}
+    told |= {"cut": sum(sum(e.cut.values()) for e in every)}
+    told |= {"whole": sum(e.whole for e in every), "campaigns": len(list(campaigns()))}
+    print(json.dumps(told))
 
 
 if __name__ == "__main__":

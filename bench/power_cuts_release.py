@@ -3,8 +3,9 @@
 """The release run of power cuts: all loads, at every operation, on three kernels.
 
 Measures: each load on each file system, cut at each of its operations, clean and in four torn ways;
-each kernel with a seed of its own, by which each page is torn in one way. NFTL, which promises
-nothing, is on one kernel, and without ace2. The load collect is on small partitions, for collectors
+each kernel with a seed of its own, by which each page is torn in one way; JFFS2, whose loads have
+few operations, with four, and YAFFS2 with two. NFTL, which promises nothing, is on one kernel, and
+without ace2. The load collect is on small partitions, for collectors
 to work. UBIFS, whose points take longest, comes last of each load.
 Needs: a board (the virtual one of catalog/boards), and all cores for many hours.
 
@@ -29,7 +30,8 @@ from nandlab.powercut.campaign import CRASH, HANG
 from nandlab.powercut.found import CLASSES, Found, read
 
 SEEDS = {"apf27": 1, "apf27-5.10": 2, "apf27-6.12": 3}
-"""Board -> the seed of its kernel: each tears the same page in a way of its own."""
+"""Board -> the seed of its kernel: each tears the same page in a way of its own. In a later round
+each has another."""
 LOADS = (
     *("ace1", "small-files", "open-files", "holes", "config", "logger", "ffsmark", "update"),
     *("collect", "ace3", "ace2"),
@@ -48,31 +50,36 @@ class Where(NamedTuple):
     collect_mib: float
     boards: tuple[str, ...] = tuple(SEEDS)
     loads: tuple[str, ...] = LOADS
+    rounds: int = 1
 
 
 SYSTEMS = {
-    "jffs2": Where("apf27", 4, 3),
+    "jffs2": Where("apf27", 4, 3, rounds=4),
     "ubifs": Where("apf27", 8, 8),
-    "yaffs2": Where("apf27", 8, 3),
+    "yaffs2": Where("apf27", 8, 3, rounds=2),
     "nftl-fat32": Where("nandsim-small", 4, 3, ("apf27",), LOADS[:-1]),
 }
 
 
-def campaigns() -> Iterator[tuple[str, str, str]]:
-    """Load, board and file system: all kernels have a load before the next one begins."""
-    for load in LOADS:
-        for system, where in sorted(SYSTEMS.items(), key=lambda each: each[0] == "ubifs"):
-            if load in where.loads:
-                yield from ((load, board, system) for board in where.boards)
+def campaigns() -> Iterator[tuple[str, str, str, int]]:
+    """Load, board, file system and seed: all kernels have a load before the next one begins, and
+    all loads are cut once before any is torn anew."""
+    systems = sorted(SYSTEMS.items(), key=lambda each: each[0] == "ubifs")
+    for turn in range(max(where.rounds for where in SYSTEMS.values())):
+        for load in LOADS:
+            for system, where in systems:
+                if load in where.loads and turn < where.rounds:
+                    for board in where.boards:
+                        yield load, board, system, SEEDS[board] + turn * len(SEEDS)
 
 
-def cut(out: Path, load: str, board: str, system: str) -> None:
+def cut(out: Path, load: str, board: str, system: str, seed: int) -> None:
     """Cuts a load on a file system, or goes on with it."""
     where = SYSTEMS[system]
     mib = where.collect_mib if load == "collect" else where.mib
     words = ["--fs", system, "--load", load, "--board", board, "--chip", where.chip]
-    words += ["--partition-mib", f"{mib}", "--seed", f"{SEEDS[board]}"]
-    words += ["--out", f"{out / f'{load}-{board}-{system}'}"]
+    words += ["--partition-mib", f"{mib}", "--seed", f"{seed}"]
+    words += ["--out", f"{out / f'{load}-{board}-{system}-{seed}'}"]
     nandlab = Path(sys.executable).parent / "nandlab"
     done = subprocess.run([nandlab, "powercut", *words], check=False)
     if done.returncode not in (0, 1):

@@ -1,0 +1,182 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""YAFFS2, where a torn page has sound tags: what docs/power-cuts-seen.md says of it, on a board.
+The mount takes the page for the newest, so what was synced before cannot be read any more. The
+collector then copies the torn page, and from then on wrong bytes come without an error. A torn
+header gives a file another name."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import pytest
+from cutsteps import on
+
+from nandlab.board.cargo import cargo
+from nandlab.board.job import Step
+from nandlab.board.qemu import QemuBoard
+from nandlab.catalog.chip import MIB
+from nandlab.chip import image as chipimage
+from nandlab.chip.image import ChipImage
+from nandlab.chip.simulated import FOLDER, save
+from nandlab.onflash.cells import wrong_pages
+from nandlab.onflash.yaffs2 import EXTRA, TAGS, TAGS_AT
+from nandlab.powercut import campaign, loads, second
+from nandlab.powercut.campaign import Campaign
+from nandlab.powercut.job import JOURNAL_MIB, Points, alone, chip_module, job
+from nandlab.powercut.loads import Loads
+
+pytestmark = pytest.mark.board
+
+OVERWRITE = loads.read(
+    "overwrite",
+    """
+mkdir A
+create A/network.setting
+write A/network.setting 0 8192
+load overwrite
+write A/network.setting 1000 5000
+fsync A/network.setting
+""",
+)
+REWRITE = loads.read(
+    "rewrite",
+    """
+mkdir A
+create A/network.setting
+write A/network.setting 0 300
+load rewrite
+write A/network.setting 0 300
+fsync A/network.setting
+""",
+)
+HEADER = 2
+"""The operation of the second load that writes the file's header."""
+FILE, PAGE = "/mnt/A/network.setting", 2048
+UP, DOWN = "mount -t yaffs2 mtd0 /mnt", "umount /mnt"
+COLLECTED = "grep -q 'collection_read_failures: [1-9]' /proc/yaffs"
+AWAIT = f"i=0; until {COLLECTED} || test $i = 30; do sleep 1; i=$((i + 1)); done; {COLLECTED}"
+"""Waits until the collector has copied a page that it could not read."""
+
+
+@dataclass(frozen=True)
+class Chunk:
+    """A page that is written, as the tags have it."""
+
+    object: int
+    chunk: int
+    """0: a header."""
+    page: int
+    readable: bool
+    cells: bytes
+    """Data as they read, wrong bits too."""
+
+
+class Torn:
+    """A load with programs torn by each seed, and what was found."""
+
+    def __init__(self, board: QemuBoard, load: Loads, points: Points, background: str) -> None:
+        self.board = board
+        medium = on(board, "yaffs2")
+        options = medium.filesystem.chosen({"background": background}, "the test")
+        medium = medium.model_copy(update={"options": options})
+        self.campaign = Campaign(medium, load, points)
+        (self.told,) = asyncio.run(campaign.once(self.campaign, points, board))
+        self.found: dict[str, dict[str, Any]] = {f["class"]: f for f in self.told["findings"]}
+
+    def point(self, kind: str) -> Points:
+        """The first one of a class of finding."""
+        operations, variant, seed = self.found[kind]["first"].split(":")
+        return alone(self.campaign.points, 0, int(operations), variant, int(seed))
+
+    def says(self, at: Points, *commands: str) -> tuple[list[list[str]], list[Chunk]]:
+        """What each command prints after the cut, and the pages on the chip before them."""
+        medium, module = self.campaign.on, chip_module(self.board)
+        hold = cargo(
+            medium.virtual,
+            medium.cells_bytes + JOURNAL_MIB * MIB + MIB,
+            back_bytes=medium.image_bytes,
+        )
+        goto = f"echo goto {at.first} {at.variants[0]} {at.seed} > {FOLDER}/journal"
+        more = [Step("goto", goto), Step("save", save(hold.put()))]
+        more += [Step(f"say {i}", command) for i, command in enumerate(commands)]
+        whole = job(medium, self.campaign.loads, replace(at, leave=True), module)
+        run = self.board.run(replace(whole, steps=(*whole.steps, *more), cargo=hold))
+        record = asyncio.run(run)
+        broke = record.failed()
+        assert broke is None, broke.failure()
+        assert record.cargo is not None
+        ecc = medium.chip.ecc
+        saved = chipimage.decode(record.cargo)
+        wrong = {
+            b.index * saved.geometry.pages_per_block + page
+            for b in saved.blocks
+            for page in wrong_pages(b, PAGE, ecc.strength, ecc.step)
+        }
+        chunks = list(written(second._bare(saved, ecc, second.Sums.OF_ALL), wrong))
+        return [record[f"say {i}"].stdout.split() for i in range(len(commands))], chunks
+
+
+def written(chip: ChipImage, wrong: set[int]) -> Iterator[Chunk]:
+    size = chip.geometry.writesize + chip.geometry.oobsize
+    for block in chip.blocks:
+        first = block.index * chip.geometry.pages_per_block
+        for page, _ in enumerate(block.states, first):
+            cells = block.cells[(page - first) * size :]
+            at = PAGE + TAGS_AT
+            sequence, number, chunk, _ = map(int, np.frombuffer(cells[at : at + TAGS], "<u4"))
+            if sequence == 0xFFFFFFFF:
+                continue
+            kind = number >> 28 << 28 if chunk & EXTRA else 0
+            place = 0 if chunk & EXTRA else chunk
+            yield Chunk(number - kind, place, page, page not in wrong, cells[:PAGE])
+
+
+def older(chunks: list[Chunk]) -> tuple[Chunk, list[Chunk]]:
+    """The page that cannot be read, and the others that say that they are the same part."""
+    (bad,) = [each for each in chunks if not each.readable]
+    others = [c for c in chunks if (c.object, c.chunk) == (bad.object, bad.chunk) and c is not bad]
+    return bad, others
+
+
+def test_a_torn_page_hides_the_synced_one_and_is_then_collected(board: QemuBoard) -> None:
+    """After "prefix" the tags, too, are beyond the ECC, and the older page holds."""
+    points = Points(variants=("before", "prefix", "few"), seeds=4)
+    torn = Torn(board, OVERWRITE, points, "on")
+    assert set(torn.told["outcomes"]["before"] + torn.told["outcomes"]["prefix"]) <= {".", " "}
+    second_page = f"dd if={FILE} bs={PAGE} skip=1 count=1 2>/dev/null | md5sum"
+    (said, later, again), chunks = torn.says(
+        torn.point("unreadable"),
+        f"{UP} && cat {FILE} 2>&1 | grep -o 'Input/output error'",
+        f"{AWAIT} && cat {FILE} > /dev/null && {second_page}",
+        f"{DOWN} && {UP} && cat {FILE} > /dev/null && {second_page}",
+    )
+    bad, (synced,) = older(chunks)
+    assert (bad.chunk, synced.page < bad.page) == (2, True)
+    assert said == ["Input/output", "error"]
+    assert later == again == [hashlib.md5(bad.cells).hexdigest(), "-"]
+    assert synced.cells != bad.cells
+
+
+def test_a_torn_header_gives_a_synced_file_another_name(board: QemuBoard) -> None:
+    """No call that lists the folder returns an error, and the next change makes it last."""
+    points = Points(first=HEADER, last=HEADER, variants=("few",), seeds=64)
+    torn = Torn(board, REWRITE, points, "off")
+    up, gone = f"{UP} -o no-background", f"test ! -e {FILE}"
+    (before, after, kept), chunks = torn.says(
+        torn.point("unknown name"),
+        f"{up} && ls /mnt/A | wc -l && {gone} && stat -c %s /mnt/A/*",
+        f"chmod 600 /mnt/A/* && {DOWN} && {up} && {gone} && stat -c '%a %s' /mnt/A/*",
+        "grep ^ecc_unfixed: /proc/yaffs",
+    )
+    bad, others = older(chunks)
+    assert (bad.chunk, {each.page < bad.page for each in others}) == (0, {True})
+    assert b"network.setting" in others[-1].cells
+    assert b"network.setting" not in bad.cells
+    assert before == ["1", "300"]
+    assert after == ["600", "300"]
+    assert kept == ["ecc_unfixed:", "0"]

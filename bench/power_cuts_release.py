@@ -92,7 +92,7 @@ class Row:
     def __init__(self) -> None:
         self.operations = self.cut = self.points = 0
         self.found = Counter[str]()
-        self.unstable = 0
+        self.unstable = Counter[str]()
 
     def add(self, variant: str, letters: str) -> None:
         """The outcomes of a load's operations, torn in one way."""
@@ -100,15 +100,22 @@ class Row:
         self.points += told.total()
         del told[judged.HELD]
         if variant == UNSTABLE:
-            self.unstable += told.total()
+            self.unstable += told
         else:
             self.found += told
 
-    def words(self, *, operations: bool) -> str:
+    def by_board(self) -> str:
         """Columns of docs/power-cuts-seen.md."""
-        cut = f"{self.cut:,} / {self.operations:,} | " if operations else ""
-        told = ", ".join(f"{count:,} {name}" for name, count in self.found.most_common())
-        return f"{cut}{self.points:,} | {told} | {self.unstable:,}"
+        cut = f"{self.cut:,} / {self.operations:,} | {self.points:,}"
+        return f"{cut} | {_told(self.found)} | {self.unstable.total():,}"
+
+    def by_variant(self) -> str:
+        """The same, of one way to tear."""
+        return f"{self.points:,} | {_told(self.found + self.unstable)}"
+
+
+def _told(found: Counter[str]) -> str:
+    return ", ".join(f"{count:,} {name}" for name, count in found.most_common()) or "none"
 
 
 def tables(every: list[Found]) -> Iterator[str]:
@@ -125,9 +132,9 @@ def tables(every: list[Found]) -> Iterator[str]:
                 row.add(variant, letters)
                 by_variant[system, variant].add(variant, letters)
     for (system, board), row in sorted(by_board.items()):
-        yield f"| {system} | `{board}` | {row.words(operations=True)} |"
+        yield f"| {system} | `{board}` | {row.by_board()} |"
     for (system, variant), row in sorted(by_variant.items()):
-        yield f"| {system} | `{variant}` | {row.words(operations=False)} |"
+        yield f"| {system} | `{variant}` | {row.by_variant()} |"
 
 
 def main() -> None:
@@ -141,7 +148,7 @@ def main() -> None:
             cut(given.out, *campaign)
     every = [read(path.parent) for path in sorted(given.out.glob("*/powercut.json"))]
     print("\n".join(tables(every)))
-    died = {name: c.count for e in every for name, c in e.classes.items() if name in DEAD}
+    died = sum(c.count for e in every for name, c in e.classes.items() if name in DEAD)
     told = {"points": sum(e.points for e in every), "died": died}
     told |= {"operations": sum(sum(e.recorded.values()) for e in every)}
     told |= {"cut": sum(sum(e.cut.values()) for e in every)}

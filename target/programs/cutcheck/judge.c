@@ -4,8 +4,8 @@
  *
  * A name stands for what it stood for when it was last synced (by sync, or by
  * fsync of its folder), or for what any later operation made of it. A file that
- * was synced (by sync, by fsync of it, by an O_SYNC write), or that had a name in
- * a folder when that was, and has had a name ever since is there under some
+ * was synced (by sync, by fsync of it, by an O_SYNC write), or that had a name
+ * in a folder when that was, and has had a name ever since is there under some
  * name: so is one that was renamed since. A file's bytes are each those of the
  * last sync or of a later operation, and so is its size; an O_SYNC write is a
  * sync of the bytes that it wrote, and of no others; where a file was

@@ -1,14 +1,25 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What tests of power cuts share: a few short loads, and a medium to cut."""
+"""What tests of power cuts share: a few short loads, a medium to cut, and a board
+after a cut."""
 
 from __future__ import annotations
 
+import asyncio
+from dataclasses import replace
+
+from nandlab.board.cargo import cargo
+from nandlab.board.job import Step
 from nandlab.board.qemu import QemuBoard
-from nandlab.catalog.chip import ChipModel
+from nandlab.catalog.chip import MIB, ChipModel
 from nandlab.catalog.files import load
 from nandlab.catalog.filesystem import FilesystemModel
+from nandlab.chip import image as chipimage
+from nandlab.chip.image import ChipImage
+from nandlab.chip.simulated import FOLDER, save
 from nandlab.plan.medium import Medium
 from nandlab.powercut import loads
+from nandlab.powercut.campaign import Campaign
+from nandlab.powercut.job import JOURNAL_MIB, Points, chip_module, job
 
 FEW = loads.read(
     "few",
@@ -46,3 +57,25 @@ def on(board: QemuBoard, name: str) -> Medium:
         filesystem=system,
         options=options,
     )
+
+
+def after(
+    one: Campaign, at: Points, board: QemuBoard, *commands: str
+) -> tuple[list[list[str]], ChipImage]:
+    """The words that each command prints on the board after a cut, and the chip before them."""
+    medium = one.on
+    hold = cargo(
+        medium.virtual,
+        medium.cells_bytes + JOURNAL_MIB * MIB + MIB,
+        back_bytes=medium.image_bytes,
+    )
+    goto = f"echo goto {at.first} {at.variants[0]} {at.seed} > {FOLDER}/journal"
+    more = [Step("goto", goto), Step("save", save(hold.put()))]
+    more += [Step(f"say {i}", command) for i, command in enumerate(commands)]
+    whole = job(medium, one.loads, replace(at, leave=True), chip_module(board))
+    record = asyncio.run(board.run(replace(whole, steps=(*whole.steps, *more), cargo=hold)))
+    broke = record.failed()
+    assert broke is None, broke.failure()
+    assert record.cargo is not None
+    said = [record[f"say {i}"].stdout.split() for i in range(len(commands))]
+    return said, chipimage.decode(record.cargo)

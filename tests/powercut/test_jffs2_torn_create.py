@@ -8,24 +8,18 @@ used."""
 from __future__ import annotations
 
 import asyncio
-from dataclasses import replace
 from typing import Any
 
 import pytest
-from cutsteps import on
+from cutsteps import after, on
 
-from nandlab.board.cargo import cargo
-from nandlab.board.job import Step
 from nandlab.board.qemu import QemuBoard
-from nandlab.catalog.chip import MIB
-from nandlab.chip import image as chipimage
-from nandlab.chip.simulated import FOLDER, save
 from nandlab.onflash import jffs2scan
 from nandlab.onflash.cells import Partition
 from nandlab.onflash.jffs2nodes import Dirent, Found
 from nandlab.powercut import campaign, loads, second
 from nandlab.powercut.campaign import Campaign
-from nandlab.powercut.job import JOURNAL_MIB, Points, alone, chip_module, job
+from nandlab.powercut.job import Points, alone
 
 pytestmark = pytest.mark.board
 
@@ -79,25 +73,12 @@ class Torn:
 
     def says(self, at: Points, *commands: str) -> tuple[list[list[str]], Found]:
         """What each command prints after the cut, and the nodes on the chip before them."""
-        medium, module = self.campaign.on, chip_module(self.board)
-        hold = cargo(
-            medium.virtual,
-            medium.cells_bytes + JOURNAL_MIB * MIB + MIB,
-            back_bytes=medium.image_bytes,
-        )
-        goto = f"echo goto {at.first} {at.variants[0]} {at.seed} > {FOLDER}/journal"
-        more = [Step("goto", goto), Step("save", save(hold.put()))]
-        more += [Step(f"say {i}", command) for i, command in enumerate(commands)]
-        whole = job(medium, LOADS, replace(at, leave=True), module)
-        run = self.board.run(replace(whole, steps=(*whole.steps, *more), cargo=hold))
-        record = asyncio.run(run)
-        broke = record.failed()
-        assert broke is None, broke.failure()
-        assert record.cargo is not None
+        told, saved = after(self.campaign, at, self.board, *commands)
+        medium = self.campaign.on
         ecc = medium.chip.ecc
-        chip = second._bare(chipimage.decode(record.cargo), ecc, second.Sums.OF_ALL)
+        chip = second.bare(saved, ecc, second.Sums.OF_ALL)
         nodes = jffs2scan.scanned(Partition(chip, medium.partition_blocks, ecc.strength, ecc.step))
-        return [record[f"say {i}"].stdout.split() for i in range(len(commands))], nodes
+        return told, nodes
 
 
 @pytest.fixture(scope="module")

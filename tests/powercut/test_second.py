@@ -8,7 +8,7 @@ import pytest
 from nandlab.catalog.chip import Ecc
 from nandlab.chip.image import Block, ChipImage, Geometry
 from nandlab.onflash.cells import GARBLED
-from nandlab.powercut.second import Sums, _bare
+from nandlab.powercut.second import Sums, bare
 
 PAGE = b"d" * 512 + b"s" * 16
 
@@ -19,10 +19,10 @@ def test_pages_beyond_the_ecc_are_as_a_file_system_takes_them(sums: Sums) -> Non
     flips = [(5, 9), (6, 0), (6, 17)]
     block = Block(1, 0, 0, 0, flips, [1, 1, 1, 1 | GARBLED], 4 * PAGE)
     chip = ChipImage(Geometry(512, 16, 4 * 512, 2), 0, 0, 0, [block])
-    (bare,) = _bare(chip, Ecc(strength=1, step=512), sums).blocks
-    pages = [bare.cells[i : i + 528] for i in range(0, 4 * 528, 528)]
+    (block,) = bare(chip, Ecc(strength=1, step=512), sums).blocks
+    pages = [block.cells[i : i + 528] for i in range(0, 4 * 528, 528)]
     assert pages[:2] == [PAGE, PAGE]
-    assert (bare.flips, bare.states) == ([(5, 9)], [1, 1, 1, 1])
+    assert (block.flips, block.states) == ([(5, 9)], [1, 1, 1, 1])
     unread = bytes(b ^ 0xFF for b in b"d" * 512) + b"s" * 16
     flipped = bytes([ord("d") ^ 1, ord("d"), ord("d") ^ 2]) + PAGE[3:]
     assert (

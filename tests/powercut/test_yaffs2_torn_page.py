@@ -9,25 +9,20 @@ from __future__ import annotations
 import asyncio
 import hashlib
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import pytest
-from cutsteps import on
+from cutsteps import after, on
 
-from nandlab.board.cargo import cargo
-from nandlab.board.job import Step
 from nandlab.board.qemu import QemuBoard
-from nandlab.catalog.chip import MIB
-from nandlab.chip import image as chipimage
 from nandlab.chip.image import ChipImage
-from nandlab.chip.simulated import FOLDER, save
 from nandlab.onflash.cells import wrong_pages
 from nandlab.onflash.yaffs2 import EXTRA, TAGS, TAGS_AT
 from nandlab.powercut import campaign, loads, second
 from nandlab.powercut.campaign import Campaign
-from nandlab.powercut.job import JOURNAL_MIB, Points, alone, chip_module, job
+from nandlab.powercut.job import Points, alone
 from nandlab.powercut.loads import Loads
 
 pytestmark = pytest.mark.board
@@ -95,30 +90,15 @@ class Torn:
 
     def says(self, at: Points, *commands: str) -> tuple[list[list[str]], list[Chunk]]:
         """What each command prints after the cut, and the pages on the chip before them."""
-        medium, module = self.campaign.on, chip_module(self.board)
-        hold = cargo(
-            medium.virtual,
-            medium.cells_bytes + JOURNAL_MIB * MIB + MIB,
-            back_bytes=medium.image_bytes,
-        )
-        goto = f"echo goto {at.first} {at.variants[0]} {at.seed} > {FOLDER}/journal"
-        more = [Step("goto", goto), Step("save", save(hold.put()))]
-        more += [Step(f"say {i}", command) for i, command in enumerate(commands)]
-        whole = job(medium, self.campaign.loads, replace(at, leave=True), module)
-        run = self.board.run(replace(whole, steps=(*whole.steps, *more), cargo=hold))
-        record = asyncio.run(run)
-        broke = record.failed()
-        assert broke is None, broke.failure()
-        assert record.cargo is not None
-        ecc = medium.chip.ecc
-        saved = chipimage.decode(record.cargo)
+        told, saved = after(self.campaign, at, self.board, *commands)
+        ecc = self.campaign.on.chip.ecc
         wrong = {
             b.index * saved.geometry.pages_per_block + page
             for b in saved.blocks
             for page in wrong_pages(b, PAGE, ecc.strength, ecc.step)
         }
-        chunks = list(written(second._bare(saved, ecc, second.Sums.OF_ALL), wrong))
-        return [record[f"say {i}"].stdout.split() for i in range(len(commands))], chunks
+        chunks = list(written(second.bare(saved, ecc, second.Sums.OF_ALL), wrong))
+        return told, chunks
 
 
 def written(chip: ChipImage, wrong: set[int]) -> Iterator[Chunk]:

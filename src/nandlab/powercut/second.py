@@ -23,6 +23,7 @@ from nandlab.chip.simulated import FOLDER, save
 from nandlab.onflash import every, jffs2, jffs2nodes, jffs2scan, packing
 from nandlab.onflash.cells import GARBLED, Partition, wrong_pages
 from nandlab.onflash.layout import NO_OWNER, Layout
+from nandlab.plan.medium import Medium
 from nandlab.powercut import fsck, said, sql
 from nandlab.powercut.campaign import Campaign
 from nandlab.powercut.job import CUT, JOURNAL_MIB, Points, chip_module, job
@@ -112,25 +113,14 @@ async def tried(campaign: Campaign, point: Points, board: QemuBoard) -> Verdicts
     failed = record.failed()
     if failed is not None or record.cargo is None:
         raise NandlabError(f"powercut: {on.where}: {failed.failure() if failed else 'no image'}")
-    ecc = on.chip.ecc
-    saved = chipimage.decode(record.cargo)
-    raw, chip = (
-        Partition(_bare(saved, ecc, sums), on.partition_blocks, ecc.strength, ecc.step)
-        for sums in (Sums.OF_ALL, SUMS[on.filesystem.name])
-    )
+    chip = chipimage.decode(record.cargo)
     kernel = tuple(said.errors(record[KERNEL].stdout))
-    return replace(_judged(campaign, point, board, record, raw, chip), kernel=kernel)
+    return replace(_judged(campaign, point, board, record, chip), kernel=kernel)
 
 
 def _judged(
-    campaign: Campaign,
-    point: Points,
-    board: QemuBoard,
-    record: JobRecord,
-    raw: Partition,
-    chip: Partition,
+    campaign: Campaign, point: Points, board: QemuBoard, record: JobRecord, chip: ChipImage
 ) -> Verdicts:
-    """raw: for the file system's own check, which is told of no page that cannot be read."""
     on, load = campaign.on, campaign.loads.loads[point.first_load]
     oracle_of = sql.Oracle if campaign.loads.program == sql.PROGRAM else Oracle
     oracle = oracle_of(campaign.loads, load, record[MARKS].stdout)
@@ -142,8 +132,9 @@ def _judged(
     try:
         if on.filesystem.power and on.filesystem.power.host_check:
             own = fsck.CHECKS[on.filesystem.power.host_check]
-            check = own(raw, board.machine.kit.kernel.root)
-        tree = read(chip, on.filesystem.name)
+            # which is told of no page that cannot be read
+            check = own(_partition(on, chip, Sums.OF_ALL), board.machine.kit.kernel.root)
+        tree = read(_partition(on, chip, SUMS[on.filesystem.name]), on.filesystem.name)
     except NandlabError as e:
         return Verdicts(findings, [], recording, str(e), check)
     before, wrong = before_extension(tree, told["longer"])
@@ -152,7 +143,12 @@ def _judged(
     return Verdicts(findings, wrong, recording, check=check)
 
 
-def _bare(chip: ChipImage, ecc: Ecc, sums: Sums) -> ChipImage:
+def _partition(on: Medium, chip: ChipImage, sums: Sums) -> Partition:
+    ecc = on.chip.ecc
+    return Partition(bare(chip, ecc, sums), on.partition_blocks, ecc.strength, ecc.step)
+
+
+def bare(chip: ChipImage, ecc: Ecc, sums: Sums) -> ChipImage:
     """The chip's cells as a file system takes them, with no word of pages that its ECC cannot
     correct.
 

@@ -67,7 +67,7 @@ def chart(found: Found, name: str = "powercut") -> Chart:
             "type": "nominal",
             "title": None,
             "scale": {"domain": [w for w, _ in seen], "range": [c for _, c in seen]},
-            "legend": {"orient": "top"},
+            "legend": {"orient": "top", "columns": 4, "columnPadding": 30},
         },
     }
     head = found.head

@@ -76,7 +76,7 @@ class Torn:
         told, saved = after(self.campaign, at, self.board, *commands)
         medium = self.campaign.on
         ecc = medium.chip.ecc
-        chip = second.bare(saved, ecc, second.Sums.OF_ALL)
+        chip = second.bare(saved, ecc, "all")
         nodes = jffs2scan.scanned(Partition(chip, medium.partition_blocks, ecc.strength, ecc.step))
         return told, nodes
 

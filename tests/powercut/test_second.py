@@ -3,23 +3,26 @@
 
 from __future__ import annotations
 
+from typing import get_args
+
 import pytest
 
 from nandlab.catalog.chip import Ecc
+from nandlab.catalog.filesystem import Checksums
 from nandlab.chip.image import Block, ChipImage, Geometry
 from nandlab.onflash.cells import GARBLED
-from nandlab.powercut.second import Sums, bare
+from nandlab.powercut.second import bare
 
 PAGE = b"d" * 512 + b"s" * 16
 
 
-@pytest.mark.parametrize("sums", Sums)
-def test_pages_beyond_the_ecc_are_as_a_file_system_takes_them(sums: Sums) -> None:
+@pytest.mark.parametrize("checksums", get_args(Checksums))
+def test_pages_beyond_the_ecc_are_as_a_file_system_takes_them(checksums: Checksums) -> None:
     """Sound; one wrong bit, which is corrected; two, which are not; garbled."""
     flips = [(5, 9), (6, 0), (6, 17)]
     block = Block(1, 0, 0, 0, flips, [1, 1, 1, 1 | GARBLED], 4 * PAGE)
     chip = ChipImage(Geometry(512, 16, 4 * 512, 2), 0, 0, 0, [block])
-    (block,) = bare(chip, Ecc(strength=1, step=512), sums).blocks
+    (block,) = bare(chip, Ecc(strength=1, step=512), checksums).blocks
     pages = [block.cells[i : i + 528] for i in range(0, 4 * 528, 528)]
     assert pages[:2] == [PAGE, PAGE]
     assert (block.flips, block.states) == ([(5, 9)], [1, 1, 1, 1])
@@ -28,8 +31,8 @@ def test_pages_beyond_the_ecc_are_as_a_file_system_takes_them(sums: Sums) -> Non
     assert (
         pages[2:]
         == {
-            Sums.OF_ALL: [flipped, PAGE],
-            Sums.OF_TAGS: [unread, b"\xff" * 528],
-            Sums.OF_NOTHING: [unread, unread],
-        }[sums]
+            "all": [flipped, PAGE],
+            "tags": [unread, b"\xff" * 528],
+            "none": [unread, unread],
+        }[checksums]
     )

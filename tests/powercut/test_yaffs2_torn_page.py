@@ -97,7 +97,7 @@ class Torn:
             for b in saved.blocks
             for page in wrong_pages(b, PAGE, ecc.strength, ecc.step)
         }
-        chunks = list(written(second.bare(saved, ecc, second.Sums.OF_ALL), wrong))
+        chunks = list(written(second.bare(saved, ecc, "all"), wrong))
         return told, chunks
 
 

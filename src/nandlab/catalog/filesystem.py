@@ -77,6 +77,11 @@ Keeps = Literal["synced", "nothing"]
 """What is there after a power cut; synced: what sync or fsync has returned from."""
 
 
+Checksums = Literal["all", "tags", "none"]
+"""What a file system's own checksums are of: all that it writes, what it writes to spare areas and
+reads apart from the data, or nothing. By them it knows a page that the ECC cannot correct."""
+
+
 class Power(Strict):
     """What is promised of the data when the power goes; nobody's measurement."""
 
@@ -103,6 +108,11 @@ class Power(Strict):
         default="",
         description="its own check that this machine runs on what `nandlab powercut --sample` and "
         "`--point` leave; empty: none",
+    )
+    checksums: Checksums = Field(
+        default="none",
+        description="of what it has checksums: all, tags (what it writes to spare areas) or none; "
+        "by them a checker on this machine takes pages that the ECC cannot correct",
     )
 
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass, replace
-from enum import Enum, auto
 from typing import Any
 
 from nandlab.base.errors import NandlabError
@@ -17,6 +16,7 @@ from nandlab.board.cargo import cargo
 from nandlab.board.job import JobRecord, Step
 from nandlab.board.qemu import QemuBoard
 from nandlab.catalog.chip import MIB, Ecc
+from nandlab.catalog.filesystem import Checksums
 from nandlab.chip import image as chipimage
 from nandlab.chip.image import Block, ChipImage, Geometry
 from nandlab.chip.simulated import FOLDER, save
@@ -42,21 +42,6 @@ UNSEEN = (
     "another verdict again",
 )
 """Classes of the board's that are not of what files and names there are."""
-
-
-class Sums(Enum):
-    """Of what a file system has checksums: they tell of pages that the ECC cannot correct."""
-
-    OF_ALL = auto()
-    OF_TAGS = auto()
-    """Of what it writes to spare areas, which it reads apart from the data."""
-    OF_NOTHING = auto()
-
-
-SUMS = {
-    **{"jffs2": Sums.OF_ALL, "ubifs": Sums.OF_ALL},
-    **{"yaffs2": Sums.OF_TAGS, "nftl-fat32": Sums.OF_NOTHING},
-}
 OWN = ("lost+found", "unlinked", "written-after")
 """Names that a load does not make: the file system's, and the check's own."""
 
@@ -128,13 +113,13 @@ def _judged(
     findings, recording = told["findings"], told["recording"]
     if point.variants == ("unstable",):
         return Verdicts(findings, [], recording, "an image has unstable cells as they were meant")
-    check = ""
+    power, check = on.filesystem.power, ""
     try:
-        if on.filesystem.power and on.filesystem.power.host_check:
-            own = fsck.CHECKS[on.filesystem.power.host_check]
+        if power and power.host_check:
+            own = fsck.CHECKS[power.host_check]
             # which is told of no page that cannot be read
-            check = own(_partition(on, chip, Sums.OF_ALL), board.machine.kit.kernel.root)
-        tree = read(_partition(on, chip, SUMS[on.filesystem.name]), on.filesystem.name)
+            check = own(_partition(on, chip, "all"), board.machine.kit.kernel.root)
+        tree = read(_partition(on, chip, power.checksums if power else "none"), on.filesystem.name)
     except NandlabError as e:
         return Verdicts(findings, [], recording, str(e), check)
     before, wrong = before_extension(tree, told["longer"])
@@ -143,12 +128,12 @@ def _judged(
     return Verdicts(findings, wrong, recording, check=check)
 
 
-def _partition(on: Medium, chip: ChipImage, sums: Sums) -> Partition:
+def _partition(on: Medium, chip: ChipImage, checksums: Checksums) -> Partition:
     ecc = on.chip.ecc
-    return Partition(bare(chip, ecc, sums), on.partition_blocks, ecc.strength, ecc.step)
+    return Partition(bare(chip, ecc, checksums), on.partition_blocks, ecc.strength, ecc.step)
 
 
-def bare(chip: ChipImage, ecc: Ecc, sums: Sums) -> ChipImage:
+def bare(chip: ChipImage, ecc: Ecc, checksums: Checksums) -> ChipImage:
     """The chip's cells as a file system takes them, with no word of pages that its ECC cannot
     correct.
 
@@ -156,21 +141,23 @@ def bare(chip: ChipImage, ecc: Ecc, sums: Sums) -> ChipImage:
     byte of its data is what it was to be. Pages of which the spare area is beyond the ECC too are
     as if erased, if the tags there have a checksum.
     """
-    return replace(chip, blocks=[_bare_block(b, chip.geometry, ecc, sums) for b in chip.blocks])
+    return replace(
+        chip, blocks=[_bare_block(b, chip.geometry, ecc, checksums) for b in chip.blocks]
+    )
 
 
-def _bare_block(block: Block, geometry: Geometry, ecc: Ecc, sums: Sums) -> Block:
+def _bare_block(block: Block, geometry: Geometry, ecc: Ecc, checksums: Checksums) -> Block:
     size, first = geometry.writesize + geometry.oobsize, block.index * geometry.pages_per_block
     wrong = wrong_pages(block, geometry.writesize, ecc.strength, ecc.step)
     cells = bytearray(block.cells)
     for page, bit in block.flips:
-        if page in wrong and sums is Sums.OF_ALL:
+        if page in wrong and checksums == "all":
             cells[(page - first) * size + bit // 8] ^= 1 << bit % 8
     for page, state in enumerate(block.states):
         at, garbled = page * size, bool(state & GARBLED)
-        if garbled and sums is Sums.OF_TAGS:
+        if garbled and checksums == "tags":
             cells[at : at + size] = b"\xff" * size
-        elif sums is not Sums.OF_ALL and (garbled or first + page in wrong):
+        elif checksums != "all" and (garbled or first + page in wrong):
             cells[at : at + geometry.writesize] = (
                 byte ^ 0xFF for byte in cells[at : at + geometry.writesize]
             )

@@ -21,9 +21,9 @@ VARIES = "another verdict again"
 RECOVERY = " recovery "
 """Of a point's name, before what was cut of the mount after it."""
 CONTRADICTED = "the load contradicts its oracle"
-HELD = "."
 ERRORS = ("unmountable", "unreadable", "not writable")
 LETTERS = {
+    judged.HELD: ".",
     "unmountable": "M",
     "lost": "L",
     "wrong content": "W",
@@ -38,8 +38,8 @@ LETTERS = {
     "check fails": "C",
     VARIES: "V",
 }
-"""Of the classes in outcomes (target/programs/cutcheck/verdict.c)."""
-CLASSES = {HELD: judged.HELD} | {letter: name for name, letter in LETTERS.items()}
+"""Of outcomes: of what held, and of the classes (target/programs/cutcheck/verdict.c)."""
+CLASSES = {letter: name for name, letter in LETTERS.items()}
 """What each letter of outcomes stands for."""
 UNSTABLE = " (unstable cells)"
 TOLD = " (an error of a page that cannot be read)"
@@ -214,7 +214,7 @@ def _contradicted(found: Found, load: dict[str, Any]) -> None:
     """A class of its own where a load that no cut disturbs does not leave what its oracle says."""
     whole = load["operations"]
     letter = load["outcomes"].get("before", "")[whole : whole + 1]
-    if found.faulty or letter in ("", " ", HELD):
+    if found.faulty or letter in ("", " ", LETTERS[judged.HELD]):
         return
     what = "nothing was cut, and what is there is not what the oracle of this load says"
     seed = found.head.get("points", {}).get("seed", 1)

@@ -6,7 +6,7 @@ Measures: each load on each file system, cut at each of its operations, clean an
 each kernel with a seed of its own, by which each page is torn in one way; JFFS2, whose loads have
 few operations, with four, and YAFFS2 with two. NFTL, which promises nothing, is on one kernel, and
 without ace2. The load collect is on small partitions, for collectors to work. UBIFS, whose points
-take longest, comes last of each load, and with ace2 last of all.
+take longest, comes last of each load; collect, and ace2 on UBIFS, when all else is there.
 Needs: a board (the virtual one of catalog/boards), and all cores for many hours.
 
 A campaign is a folder in --out, and what is there is not run again: so interrupt it, and run it
@@ -32,9 +32,10 @@ from nandlab.powercut.found import CLASSES, Found, read
 SEEDS = {"apf27": 1, "apf27-5.10": 2, "apf27-6.12": 3}
 """Board -> the seed of its kernel: each tears the same page in a way of its own. In a later round
 each has another."""
+PAIRS, FULL = "ace2", "collect"
 LOADS = (
     *("ace1", "small-files", "open-files", "holes", "config", "logger", "ffsmark", "update"),
-    *("collect", "ace3", "ace2"),
+    *("ace3", PAIRS, FULL),
 )
 
 
@@ -57,14 +58,16 @@ SYSTEMS = {
     "jffs2": Where("apf27", 4, 3, rounds=4),
     "ubifs": Where("apf27", 8, 8),
     "yaffs2": Where("apf27", 8, 3, rounds=2),
-    "nftl-fat32": Where("nandsim-small", 4, 3, ("apf27",), LOADS[:-1]),
+    "nftl-fat32": Where(
+        "nandsim-small", 4, 3, ("apf27",), tuple(each for each in LOADS if each != PAIRS)
+    ),
 }
 
 
 def campaigns() -> Iterator[tuple[str, str, str, int]]:
     """Load, board, file system and seed: all kernels have a load before the next one begins, and
     all loads are cut once before any is torn anew. UBIFS's pairs of calls, more points than all
-    others and the slowest, come when all else is there."""
+    others and slow, come when all else is there, and so do nearly full partitions."""
     last = []
     systems = sorted(SYSTEMS.items(), key=lambda each: each[0] == "ubifs")
     for turn in range(max(where.rounds for where in SYSTEMS.values())):
@@ -73,7 +76,7 @@ def campaigns() -> Iterator[tuple[str, str, str, int]]:
                 if load in where.loads and turn < where.rounds:
                     for board in where.boards:
                         campaign = load, board, system, SEEDS[board] + turn * len(SEEDS)
-                        if (system, load) == ("ubifs", "ace2"):
+                        if load == FULL or (system, load) == ("ubifs", PAIRS):
                             last.append(campaign)
                         else:
                             yield campaign
@@ -83,7 +86,7 @@ def campaigns() -> Iterator[tuple[str, str, str, int]]:
 def cut(out: Path, load: str, board: str, system: str, seed: int) -> None:
     """Cuts a load on a file system, or goes on with it."""
     where = SYSTEMS[system]
-    mib = where.collect_mib if load == "collect" else where.mib
+    mib = where.collect_mib if load == FULL else where.mib
     words = ["--fs", system, "--load", load, "--board", board, "--chip", where.chip]
     words += ["--partition-mib", f"{mib}", "--seed", f"{seed}"]
     words += ["--out", f"{out / f'{load}-{board}-{system}-{seed}'}"]

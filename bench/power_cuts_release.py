@@ -4,9 +4,9 @@
 
 Measures: each load on each file system, cut at each of its operations, clean and in four torn ways;
 each kernel with a seed of its own, by which each page is torn in one way; JFFS2, whose loads have
-few operations, with four, and YAFFS2 with two. NFTL, which promises nothing, is on one kernel, and
-without ace2. The load collect is on small partitions, for collectors to work. UBIFS, whose points
-take longest, comes last of each load; collect, and ace2 on UBIFS, when all else is there.
+few operations, with four, and YAFFS2 with three. NFTL, which promises nothing, is on one kernel and
+without ace2; UBIFS, whose points take longest, has ace2 on one kernel. The load collect is on small
+partitions, for collectors to work. It and UBIFS's ace2 come when all else is there.
 Needs: a board (the virtual one of catalog/boards), and all cores for many hours.
 
 A campaign is a folder in --out, and what is there is not run again: so interrupt it, and run it
@@ -17,6 +17,7 @@ system and kernel, and by file system and way to tear; the last line is one JSON
 from __future__ import annotations
 
 import argparse
+import itertools
 import json
 import subprocess
 import sys
@@ -49,37 +50,35 @@ class Where(NamedTuple):
     chip: str
     mib: float
     collect_mib: float
-    boards: tuple[str, ...] = tuple(SEEDS)
-    loads: tuple[str, ...] = LOADS
     rounds: int = 1
+    boards: tuple[str, ...] = tuple(SEEDS)
+    pairs_on: tuple[str, ...] = tuple(SEEDS)
+    """Boards that have all pairs of calls."""
 
 
 SYSTEMS = {
     "jffs2": Where("apf27", 4, 3, rounds=4),
-    "ubifs": Where("apf27", 8, 8),
-    "yaffs2": Where("apf27", 8, 3, rounds=2),
-    "nftl-fat32": Where(
-        "nandsim-small", 4, 3, ("apf27",), tuple(each for each in LOADS if each != PAIRS)
-    ),
+    "ubifs": Where("apf27", 8, 8, pairs_on=("apf27",)),
+    "yaffs2": Where("apf27", 8, 3, rounds=3),
+    "nftl-fat32": Where("nandsim-small", 4, 3, boards=("apf27",), pairs_on=()),
 }
 
 
 def campaigns() -> Iterator[tuple[str, str, str, int]]:
     """Load, board, file system and seed: all kernels have a load before the next one begins, and
-    all loads are cut once before any is torn anew. UBIFS's pairs of calls, more points than all
-    others and slow, come when all else is there, and so do nearly full partitions."""
+    all loads are cut once before any is torn anew; the slow ones are last."""
     last = []
     systems = sorted(SYSTEMS.items(), key=lambda each: each[0] == "ubifs")
-    for turn in range(max(where.rounds for where in SYSTEMS.values())):
-        for load in LOADS:
-            for system, where in systems:
-                if load in where.loads and turn < where.rounds:
-                    for board in where.boards:
-                        campaign = load, board, system, SEEDS[board] + turn * len(SEEDS)
-                        if load == FULL or (system, load) == ("ubifs", PAIRS):
-                            last.append(campaign)
-                        else:
-                            yield campaign
+    rounds = range(max(where.rounds for where in SYSTEMS.values()))
+    for turn, load, (system, where) in itertools.product(rounds, LOADS, systems):
+        if turn >= where.rounds:
+            continue
+        for board in where.pairs_on if load == PAIRS else where.boards:
+            campaign = load, board, system, SEEDS[board] + turn * len(SEEDS)
+            if load == FULL or (system, load) == ("ubifs", PAIRS):
+                last.append(campaign)
+            else:
+                yield campaign
     yield from last
 
 

@@ -4,13 +4,18 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
+from collections.abc import Iterator
+from typing import Any
 
 import pytest
+import typer
 
 from nandlab.base.paths import ROOT
 from nandlab.catalog import files as catalog
 from nandlab.catalog.filesystem import FilesystemModel
 from nandlab.catalog.option import Option
+from nandlab.cli.main import app
 from nandlab.traced import cost
 
 
@@ -81,3 +86,39 @@ def test_every_page_is_linked_from_another() -> None:
     texts = [path.read_text() for path in [*pages.values(), *ROOT.glob("*.md")]]
     linked = [name for text in texts for name in re.findall(r"\]\(([^)#]+\.md)", text)]
     assert [str(n) for n in pages if not any(link.endswith(n.name) for link in linked)] == []
+
+
+FENCE = re.compile(r"^ *```[a-z]*\n(.*?)^ *```", re.MULTILINE | re.DOTALL)
+OPTION = re.compile(r"--[a-z][a-z0-9-]*")
+OF_ANOTHER = (" -- ", " | ", "; ", " && ", ")", " #", "  #", " > ")
+"""Ends the words of nandlab's own command in a line of a shell."""
+
+
+def commands() -> Iterator[tuple[str, str]]:
+    """Each call of nandlab in the documentation, but for what it was once, with its page."""
+    for page in {*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")} - {ROOT / "CHANGELOG.md"}:
+        text = page.read_text().replace("\\\n", " ")
+        blocks = "\n".join(FENCE.findall(text))
+        calls = re.findall(r"(?:^|[$(] ?|\s)nandlab (.*)", blocks, re.MULTILINE)
+        calls += re.findall(r"`nandlab ([^`]+)`", MESSAGE.sub("", FENCE.sub("", text)))
+        for call in calls:
+            yield page.name, re.split("|".join(map(re.escape, OF_ANOTHER)), call)[0]
+
+
+def test_each_command_of_the_documentation_is_one() -> None:
+    seen = Counter[str]()
+    for page, call in commands():
+        command: Any = typer.main.get_command(app)
+        words = call.split()
+        while hasattr(command, "commands") and words:
+            if words[0].startswith("-") and command.name != "trace":
+                break
+            if words[0].startswith("-"):
+                words.insert(0, "run")
+            assert words[0] in command.commands, f"{page}: nandlab {call}"
+            seen[words[0]] += 1
+            command = command.commands[words.pop(0)]
+        known = {name for param in command.params for name in param.opts + param.secondary_opts}
+        given = {option for word in words for option in OPTION.findall(word) if word[0] == "-"}
+        assert given <= known | {"--help"}, f"{page}: nandlab {call}"
+    assert len(seen) > 15

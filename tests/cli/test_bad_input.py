@@ -89,6 +89,7 @@ OTHERS = [
     ["run", "quickstart", "--on", "file"],
     ["run", "quickstart", "--insecure"],
     ["plan", "quickstart", "--board", "nowhere"],
+    ["plan", "--board", "apf27"],
 ]
 
 
@@ -107,7 +108,6 @@ def test_what_other_verbs_refuse(
 
 USAGE = [
     ["fly"],
-    ["plan"],
     ["plan", "a", "b"],
     ["run", "quickstart", "--jobs", "0"],
     ["run", "quickstart", "--jobs", "x"],

@@ -30,7 +30,7 @@ from nandlab.cli.schema import schema
 from nandlab.cli.show import show
 from nandlab.cli.space import space
 from nandlab.cli.trace import trace_app
-from nandlab.cli.words import BoardOption, RunArgument, StudyArgument
+from nandlab.cli.words import AnyStudyArgument, BoardOption, RunArgument
 from nandlab.cli.workload import workload_app
 
 app = typer.Typer(
@@ -53,17 +53,26 @@ app.add_typer(workload_app, name="workload")
 
 
 @app.command()
-def plan(study: StudyArgument, board: BoardOption = None) -> None:
-    """List the trials of a study with their ids. Nothing is run or fetched.
+def plan(study: AnyStudyArgument = None, board: BoardOption = None) -> None:
+    """List the trials of a study with their ids; without a study, the shipped studies with their
+    questions. Nothing is run or fetched.
 
     If the board's kernel has been fetched before, it is checked for all that the study asks of it.
     `nandlab run` checks this in any case, before the first trial.
     """
+    from nandlab.base.errors import UsageError
+    from nandlab.catalog.files import read_toml
     from nandlab.kit.kit import kernel_here
-    from nandlab.plan.study import find, read
+    from nandlab.plan.study import find, read, shipped
     from nandlab.plan.study import plan as expand
     from nandlab.trial.run import refuse_what_the_kernel_lacks
 
+    if study is None:
+        if board:
+            raise UsageError("plan: --board needs a study: nandlab plan STUDY --board NAME")
+        for name, path in shipped().items():
+            print(f"{name:28}  {read_toml(path)['question']}")
+        return
     read_study = read(find(study), board)
     specs = expand(read_study)
     kernel = kernel_here(specs[0].virtual)

@@ -32,14 +32,13 @@ def named(kind: str) -> Callable[[str], list[str]]:
     return beginning
 
 
-StudyArgument = Annotated[
-    str,
-    typer.Argument(
-        metavar="STUDY",
-        help="a study file, or the name of a shipped study",
-        autocompletion=named("studies"),
-    ),
-]
+STUDY = typer.Argument(
+    metavar="STUDY",
+    help="a study file, or the name of a shipped study",
+    autocompletion=named("studies"),
+)
+StudyArgument = Annotated[str, STUDY]
+AnyStudyArgument = Annotated[str | None, STUDY]
 BoardOption = Annotated[
     str | None,
     typer.Option(

@@ -129,19 +129,23 @@ class Study(Strict):
         return self.matrix.members()[:first]
 
 
+def shipped() -> dict[str, Path]:
+    """The study files that nandlab brings, by name."""
+    return {path.stem: path for path in sorted(STUDIES.glob("*.toml"))}
+
+
 def find(study: str) -> Path:
     """A study file by path, or a shipped one by name."""
     path = Path(study)
     if path.suffix == ".toml" or path.is_file():
         return path
-    shipped = STUDIES / f"{study}.toml"
-    if not shipped.exists():
-        there = sorted(p.stem for p in STUDIES.glob("*.toml"))
-        near = nearest(study, there)
+    there = shipped()
+    if study not in there:
+        near = nearest(study, list(there))
         raise UsageError(
             f"{study}: no such file, nor a study of nandlab ({', '.join(there)}){near}"
         )
-    return shipped
+    return there[study]
 
 
 def read(path: Path, board: str | None = None) -> Study:

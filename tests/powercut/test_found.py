@@ -223,8 +223,9 @@ class Dying:
         for each, k in self.deadly:
             inside = points.first <= k and (points.last is None or k <= points.last)
             if points.first_load <= each <= last and inside:
-                tail = ["noise", f"cut {FEW.loads[each].title}: {k}:subset:1", "BUG: at"]
-                raise BoardLost("the board's kernel panicked: Oops", tail)
+                console = ["noise", f"cut {FEW.loads[each].title}: {k}:subset:1", "BUG: at"]
+                console += ["---[ end trace", *("Call Trace of the next one" for _ in range(200))]
+                raise BoardLost("the board's kernel panicked: Oops", console)
         return None
 
 

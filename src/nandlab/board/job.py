@@ -18,6 +18,7 @@ from nandlab.board.cargo import Cargo
 from nandlab.board.cpio import Archive
 from nandlab.kit.needs import Brought
 
+CONSOLE_TAIL_LINES = 80
 RECORD_FORMAT = 3
 OUTPUT_MAX = 8 << 20
 """The most bytes of a step's output stream that a record holds; init's channel.c has it too."""
@@ -224,10 +225,16 @@ class JobRecord:
 class BoardLost(NandlabError):
     """The board is gone: it panicked, hung, ran out of memory or was killed."""
 
-    def __init__(self, reason: str, console_tail: list[str]) -> None:
+    def __init__(self, reason: str, console: list[str]) -> None:
         super().__init__(reason)
         self.reason = reason
-        self.console_tail = console_tail
+        self.console = console
+        """All lines of its console."""
+
+    @property
+    def console_tail(self) -> list[str]:
+        """Its last lines: what a record keeps."""
+        return self.console[-CONSOLE_TAIL_LINES:]
 
 
 class ChannelReader:

@@ -26,7 +26,6 @@ from nandlab.board.machine import HERE, SAVES, STATE, Machine
 from nandlab.board.ram import OUT_OF_MEMORY
 from nandlab.board.resident import Curve, resident
 
-CONSOLE_TAIL_LINES = 80
 CHANNEL_POLL_S = 0.2
 ANSWER_S = 30
 """How long QEMU may take to open its monitor."""
@@ -85,7 +84,7 @@ class Vm:
         step = next(failed, self.reader.running)
         if why == OUT_OF_MEMORY and step:
             why += f" in step {step}"
-        return BoardLost(why, console[-CONSOLE_TAIL_LINES:])
+        return BoardLost(why, console)
 
     async def doorbell(self) -> None:
         """Waits until the guest rings; BoardLost if it stops without ringing."""

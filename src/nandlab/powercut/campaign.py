@@ -90,7 +90,7 @@ class Done:
 
 def _points_lost(lost: BoardLost, loads: Loads) -> tuple[int, int, dict[str, Any]]:
     """The load and the operation at which the board was lost, and the finding."""
-    told = [found for line in lost.console_tail if (found := POINT.match(line.strip()))]
+    told = [found for line in lost.console if (found := POINT.match(line.strip()))]
     titles = [load.title for load in loads.loads]
     if not told or told[-1]["load"] not in titles:
         tail = " | ".join(lost.console_tail[-6:])
@@ -101,7 +101,7 @@ def _points_lost(lost: BoardLost, loads: Loads) -> tuple[int, int, dict[str, Any
         "count": 1,
         "first": point["at"],
         "what": lost.reason,
-        "console": said.last_words(lost.console_tail, point[0]),
+        "console": said.last_words(lost.console, point[0]),
     }
     return titles.index(point["load"]), int(point["k"]), finding
 

@@ -163,6 +163,8 @@ def main() -> None:
     told |= {"cut": sum(sum(e.cut.values()) for e in every)}
     told |= {"whole": sum(e.whole for e in every), "campaigns": len(list(campaigns()))}
     print(json.dumps(told))
+    if not given.summary and told["whole"] < told["campaigns"]:
+        sys.exit("campaigns are incomplete: run it again")
 
 
 if __name__ == "__main__":

@@ -1,0 +1,120 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""UBIFS, where a page reads right once after the cut and never again: what docs/power-cuts-seen.md
+says of it, on a real board. Two kinds of page alone matter: that of a commit's start in the log,
+and the second copy of the master node."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import replace
+from itertools import pairwise
+
+import pytest
+from cutsteps import on
+
+from nandlab.board.job import JobRecord, Step
+from nandlab.board.qemu import QemuBoard
+from nandlab.chip.simulated import FOLDER
+from nandlab.powercut import campaign, loads, states
+from nandlab.powercut.campaign import Campaign
+from nandlab.powercut.job import Points, alone, chip_module, job
+from nandlab.powercut.journal import Operation
+
+pytestmark = pytest.mark.board
+
+LOADS = loads.read(
+    "unstable",
+    """
+mkdir A
+create A/x
+write A/x 0 3000
+load create
+create A/new
+sync
+""",
+)
+UNSTABLE = Points(variants=("unstable",), seeds=16)
+UP = "ubiattach -m 0 -d 0 >/dev/null && mount -t ubifs ubi0:data /mnt 2>/dev/null"
+DOWN = "umount /mnt 2>/dev/null; ubidetach -d 0"
+MAGIC, TYPE_AT = b"\x31\x18\x10\x06", 20
+MASTER, COMMIT_START = 7, 10
+UNMOUNTABLE = "M"
+
+
+def node(operation: Operation) -> int | None:
+    """The type of the UBIFS node that a program's page begins with; None: it begins with none."""
+    (page, *more) = operation.after.pages
+    return None if more or page.cells[:4] != MAGIC else page.cells[TYPE_AT]
+
+
+class Cut:
+    """The load cut within each operation by each seed, and what was found."""
+
+    def __init__(self, board: QemuBoard) -> None:
+        self.board = board
+        self.campaign = Campaign(on(board, "ubifs"), LOADS, UNSTABLE)
+        recorded = asyncio.run(states.recorded(self.campaign, 0, board))
+        assert recorded is not None
+        kinds = [None, *map(node, recorded.operations)]
+        # the second copy is written right after the first
+        self.second = [k for k, pair in enumerate(pairwise(kinds)) if pair == (MASTER, MASTER)]
+        self.starts = [k for k, kind in enumerate(kinds[1:]) if kind == COMMIT_START]
+        (told,) = asyncio.run(campaign.once(self.campaign, UNSTABLE, board))
+        self.outcomes: str = told["outcomes"]["unstable"]
+        self.findings = {each["class"]: each for each in told["findings"]}
+
+    def failed(self) -> set[int]:
+        """Operations at which some seed's point did not hold."""
+        return {k for k, letter in enumerate(self.outcomes) if letter not in ". "}
+
+    def says(self, kind: str, mounts: int) -> JobRecord:
+        """Each of so many mounts after the first point of a class, with what the kernel says."""
+        operations, variant, seed = self.findings[kind]["first"].split(":")
+        at = alone(UNSTABLE, 0, int(operations), variant, int(seed))
+        whole = job(self.campaign.on, LOADS, replace(at, leave=True), chip_module(self.board))
+        goto = f"echo goto {operations} {variant} {seed} > {FOLDER}/journal"
+        up = f"dmesg -c >/dev/null; {UP} && ls /mnt && wc -c </mnt/A/x; {DOWN}; dmesg"
+        steps = [
+            Step(f"mount {i}", f"{goto if i == 1 else ':'} && {{ {up}; }}")
+            for i in range(1, mounts + 1)
+        ]
+        record = asyncio.run(self.board.run(replace(whole, steps=(*whole.steps, *steps))))
+        broke = record.failed()
+        assert broke is None, broke.failure()
+        return record
+
+
+@pytest.fixture(scope="module")
+def cut(board: QemuBoard) -> Cut:
+    return Cut(board)
+
+
+def test_only_a_commits_start_and_the_second_master_matter(cut: Cut) -> None:
+    assert set(cut.findings) == {"unmountable", "not writable"}
+    assert len(cut.second) > 1
+    assert cut.starts
+    assert cut.failed() <= {*cut.second, *cut.starts}
+    unmountable = {k for k, letter in enumerate(cut.outcomes) if letter == UNMOUNTABLE}
+    assert unmountable == cut.failed() & {*cut.starts}
+
+
+def test_an_unstable_commit_start_fails_one_mount(cut: Cut) -> None:
+    """The log is full then, and the mount reads it again to write it anew."""
+    record = cut.says("unmountable", 3)
+    first, second, third = (record[f"mount {i}"].stdout for i in (1, 2, 3))
+    assert "ubifs_consolidate_log" in first
+    assert "LEB 4 scanning failed" in first
+    assert "un-mount" not in first
+    assert "recovery completed" in second
+    assert "3000" in second.split()
+    assert "recovery" not in third
+    assert "3000" in third.split()
+
+
+def test_an_unstable_second_master_fails_every_mount_after_the_first(cut: Cut) -> None:
+    record = cut.says("not writable", 4)
+    first, *rest = (record[f"mount {i}"].stdout for i in (1, 2, 3, 4))
+    assert "3000" in first.split()
+    for each in rest:
+        assert "failed to recover master node" in each
+        assert "un-mount" not in each

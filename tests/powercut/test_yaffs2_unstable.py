@@ -1,0 +1,55 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""YAFFS2, where the header of a rename over another file is torn: what docs/power-cuts-seen.md
+says of it, on a board. The mount reads such a header, does not ask whether it could, and believes
+it: a wrong parent puts the new file under lost+found, which the mount empties, and the file that
+was replaced is deleted as if the header were sound. Both names are gone."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from test_yaffs2_torn_page import UP, Torn, older
+
+from nandlab.board.qemu import QemuBoard
+from nandlab.powercut import loads
+from nandlab.powercut.job import Points
+
+pytestmark = pytest.mark.board
+
+REPLACE = loads.read(
+    "replace",
+    """
+mkdir A
+create A/network.setting
+write A/network.setting 0 300
+create A/new
+write A/new 0 300
+load replace
+rename A/new A/network.setting
+sync
+""",
+)
+HEADER = 1
+"""The operation of the load that writes the header which replaces a file."""
+PARENT_AT = 4
+"""Of struct yaffs_obj_hdr."""
+
+
+def test_a_torn_rename_loses_the_old_file_and_the_new_one(board: QemuBoard) -> None:
+    """Without the emptying, the new one is in a folder that never was."""
+    few = Points(first=HEADER, last=HEADER, variants=("before", "few"), seeds=256)
+    torn = Torn(board, REPLACE, few, "off")
+    assert set(torn.told["outcomes"]["before"]) <= {".", " "}
+    kept = f"{UP} -o no-background,empty-lost-and-found-off"
+    (where, gone), chunks = torn.says(
+        torn.point("lost"),
+        f"{kept} && ls /mnt/A | wc -l && find /mnt/lost+found -type f | sed 's/.*obj[0-9]*.//'",
+        f"umount /mnt && {UP} -o no-background && find /mnt -type f | wc -l",
+    )
+    bad, _ = older(chunks)
+    parent = int(np.frombuffer(bad.cells[PARENT_AT:], "<i4", 1)[0])
+    (folder,) = {c.object for c in chunks if c.chunk == 0 and c.cells[10:12] == b"A\0"}
+    assert (bad.chunk, parent & folder) == (0, folder)
+    assert parent != folder
+    assert where == ["0", "network.setting"]
+    assert gone == ["0"]

@@ -82,13 +82,23 @@ def campaigns() -> Iterator[tuple[str, str, str, int]]:
     yield from last
 
 
-def cut(out: Path, load: str, board: str, system: str, seed: int) -> None:
-    """Cuts a load on a file system, or goes on with it."""
+def folder(out: Path, load: str, board: str, system: str, seed: int) -> Path:
+    """Where a campaign is."""
+    return out / f"{load}-{board}-{system}-{seed}"
+
+
+def is_whole(at: Path) -> bool:
+    """Whether all of a campaign is there."""
+    return (at / "powercut.json").exists() and read(at).whole
+
+
+def cut(at: Path, load: str, board: str, system: str, seed: int) -> None:
+    """Cuts a load on a file system, or goes on with it; what is there must be of this board."""
     where = SYSTEMS[system]
     mib = where.collect_mib if load == FULL else where.mib
     words = ["--fs", system, "--load", load, "--board", board, "--chip", where.chip]
     words += ["--partition-mib", f"{mib}", "--seed", f"{seed}"]
-    words += ["--out", f"{out / f'{load}-{board}-{system}-{seed}'}"]
+    words += ["--out", f"{at}"]
     nandlab = Path(sys.executable).parent / "nandlab"
     done = subprocess.run([nandlab, "powercut", *words], check=False)
     if done.returncode not in (0, 1):
@@ -153,8 +163,9 @@ def main() -> None:
     given = parser.parse_args()
     if not given.summary:
         given.out.mkdir(parents=True, exist_ok=True)
-        for campaign in campaigns():
-            cut(given.out, *campaign)
+        named = [(folder(given.out, *each), each) for each in campaigns()]
+        for at, campaign in sorted(named, key=lambda each: is_whole(each[0])):
+            cut(at, *campaign)
     every = [read(path.parent) for path in sorted(given.out.glob("*/powercut.json"))]
     print("\n".join(tables(every)))
     died = sum(c.count for e in every for name, c in e.classes.items() if name in DEAD)

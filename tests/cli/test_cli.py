@@ -16,6 +16,7 @@ import pytest
 import samples
 from fitting import fits
 
+from nandlab.base.paths import STUDIES
 from nandlab.cli.main import main
 
 
@@ -47,6 +48,14 @@ def test_plan_lists_ids_and_titles() -> None:
     assert done.returncode == 0
     ids = [line.split()[0] for line in done.stdout.splitlines()]
     assert len(ids) == len(set(ids)) > 0
+
+
+def test_plan_alone_lists_the_shipped_studies() -> None:
+    done = nandlab("plan")
+    assert done.returncode == 0
+    named = dict(line.split(maxsplit=1) for line in done.stdout.splitlines())
+    assert list(named) == sorted(path.stem for path in STUDIES.glob("*.toml"))
+    assert named["quickstart"].startswith("Which file system serves")
 
 
 @pytest.mark.parametrize(

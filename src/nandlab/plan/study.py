@@ -131,7 +131,7 @@ class Study(Strict):
 
 def shipped() -> dict[str, Path]:
     """The study files that nandlab brings, by name."""
-    return {path.stem: path for path in sorted(STUDIES.glob("*.toml"))}
+    return {p.stem: p for p in sorted(STUDIES.glob("*.toml"), key=lambda p: p.stem)}
 
 
 def find(study: str) -> Path:

@@ -33,6 +33,8 @@ HEADER = 1
 """The operation of the load that writes the header which replaces a file."""
 PARENT_AT = 4
 """Of struct yaffs_obj_hdr."""
+KIND_BIT = 5233
+"""A seed by which bit 1 of that header reads 1, and so the kind 1, a file, as 3, a folder."""
 
 
 def test_a_torn_rename_loses_the_old_file_and_the_new_one(board: QemuBoard) -> None:
@@ -53,3 +55,21 @@ def test_a_torn_rename_loses_the_old_file_and_the_new_one(board: QemuBoard) -> N
     assert parent != folder
     assert where == ["0", "network.setting"]
     assert gone == ["0"]
+
+
+def test_a_file_that_reads_as_a_folder_is_an_error(board: QemuBoard) -> None:
+    """Until a checkpoint is read, which has an empty folder for it."""
+    few = Points(first=HEADER, last=HEADER, variants=("few",), seed=KIND_BIT)
+    torn = Torn(board, REPLACE, few, "off")
+    up = f"{UP} -o no-background"
+    (first, told, second), chunks = torn.says(
+        torn.point("unreadable"),
+        f"{up} && ! cat /mnt/A/network.setting 2>&1",
+        "dmesg | grep -o 'object .* wrong kind.*' | sort -u; touch /mnt/A/y && umount /mnt",
+        f"{up} && stat -c %F,%n /mnt/A/* && ls /mnt/A/network.setting | wc -l",
+    )
+    bad, _ = older(chunks)
+    assert (bad.chunk, bad.cells[0]) == (0, 3)
+    assert first[-2:] == ["Input/output", "error"]
+    assert told == f"object {bad.object} has a wrong kind in its header, 3".split()
+    assert " ".join(second) == "directory,/mnt/A/network.setting regular empty file,/mnt/A/y 0"

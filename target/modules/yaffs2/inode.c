@@ -70,6 +70,26 @@ static umode_t mode_of(struct yaffs_obj *obj)
 	}
 }
 
+/* The scan believes a header that it could not read, and may give an object a
+ * kind that it was not made as. What would be a folder's list of children is
+ * then a file's size, which is below every address of the kernel. */
+static bool is_of_its_kind(struct yaffs_obj *obj)
+{
+	switch (obj->variant_type) {
+	case YAFFS_OBJECT_TYPE_FILE:
+	case YAFFS_OBJECT_TYPE_SYMLINK:
+		return true;
+	case YAFFS_OBJECT_TYPE_DIRECTORY:
+		return (unsigned long)obj->variant.dir_variant.children.next >=
+		       PAGE_OFFSET;
+	case YAFFS_OBJECT_TYPE_SPECIAL:
+		return !S_ISREG(obj->yst_mode) && !S_ISDIR(obj->yst_mode) &&
+		       !S_ISLNK(obj->yst_mode);
+	default:
+		return false;
+	}
+}
+
 static void set_operations(struct inode *inode, struct yaffs_obj *obj)
 {
 	switch (inode->i_mode & S_IFMT) {
@@ -92,13 +112,21 @@ static void set_operations(struct inode *inode, struct yaffs_obj *obj)
 	}
 }
 
-static void fill(struct inode *inode, struct yaffs_obj *obj)
+/* -EIO: flash got the object's kind wrong. */
+static int fill(struct inode *inode, struct yaffs_obj *obj)
 {
 	char name[YAFFS_MAX_NAME_LENGTH + 1];
 
 	/* loads what lazy loading has left out: owner, times, a link's text */
 	if (obj->lazy_loaded)
 		yaffs_get_obj_name(obj, name, sizeof(name));
+	if (!is_of_its_kind(obj)) {
+		pr_err_ratelimited("yaffs2: mtd%d: object %u has a wrong kind "
+				   "in its header, %d\n",
+				   yl_of(inode)->mtd->index, obj->obj_id,
+				   obj->variant_type);
+		return -EIO;
+	}
 	inode->i_private = obj;
 	inode->i_mode = mode_of(obj);
 	i_uid_write(inode, obj->yst_uid);
@@ -109,6 +137,7 @@ static void fill(struct inode *inode, struct yaffs_obj *obj)
 	set_nlink(inode, links(obj));
 	set_operations(inode, obj);
 	obj->my_inode = inode;
+	return 0;
 }
 
 /* Call without the lock held: evicting an inode, which this may wait for, takes
@@ -118,7 +147,7 @@ struct inode *yl_iget(struct super_block *sb, u32 number)
 	struct yl_fs *fs = sb->s_fs_info;
 	struct inode *inode = iget_locked(sb, number);
 	struct yaffs_obj *obj;
-	int err = 0;
+	int err = -ESTALE;
 
 	if (!inode)
 		return ERR_PTR(-ENOMEM);
@@ -127,9 +156,7 @@ struct inode *yl_iget(struct super_block *sb, u32 number)
 	yl_lock(fs);
 	obj = yaffs_find_by_number(&fs->dev, number);
 	if (obj)
-		fill(inode, obj);
-	else
-		err = -ESTALE;
+		err = fill(inode, obj);
 	if (fs->read_error)
 		err = fs->read_error;
 	yl_unlock(fs);

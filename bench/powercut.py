@@ -4,11 +4,11 @@
 
 Measures: the processor time of the host for all points of one load (board, record and all), and for
 a few of the same points, each on a restored board of its own that records the load first. Points
-are each n-th operation's "before", "prefix", "subset" and "unstable". Beside the points it counts
-the distinct states of the chip: two points of one state count once. A state is what the chip holds:
-data and spare area of every page, which pages no ECC corrects, and of unstable cells where they are
-and how often they still read right (``nandlab.powercut.torn``). They are counted on the host when
-all that is timed is over, from the journal of one more board for each load.
+are each n-th operation's "before", "prefix", "subset", "few" and "unstable". Beside the points it
+counts the distinct states of the chip: two points of one state count once. A state is what the chip
+holds: data and spare area of every page, which pages no ECC corrects, and of unstable cells where
+they are and how often they still read right (``nandlab.powercut.torn``). They are counted on the
+host when all that is timed is over, from the journal of one more board for each load.
 Needs: QEMU. Costs: some minutes.
 
 The last line is one JSON object: points an hour and core by file system, distinct states an hour

@@ -69,6 +69,20 @@ def test_a_planted_fault_is_caught_by_name(board: QemuBoard, plant: str, caught:
     assert caught <= classes(cut(board, "jffs2", replace(BEFORE, plant=words)))
 
 
+@pytest.mark.parametrize("name", ["jffs2", "ubifs"])
+def test_a_sync_after_the_cut_is_cut_too(board: QemuBoard, name: str) -> None:
+    """What is written after the cut and synced is there if the power goes again; where that sync
+    does nothing, it is not. It is tried at one of eight points. On YAFFS2 its close stores it."""
+    first = replace(BEFORE, last_load=0)
+    (told,) = cut(board, name, first)
+    lie = replace(first, plant=("--plant-lying-later-sync",))
+    (lied,) = cut(board, name, lie)
+    (found,) = lied["findings"]
+    assert (told["findings"], found["class"]) == ([], "not writable")
+    assert found["what"].startswith("a file written and synced is lost by another cut: ")
+    assert 0 < found["count"] < lied["points"] / 2
+
+
 def test_ubifs_holds_and_its_recovery_too_but_not_a_lying_sync(board: QemuBoard) -> None:
     first = replace(TORN, variants=("before", "subset"), last_load=0, every=9)
     told = cut(board, "ubifs", replace(first, recovery=True))

@@ -32,6 +32,15 @@ static bool is_drawn(const struct request *request, const struct point *point,
 	return request->second && payload_draw(&state) % request->second == 0;
 }
 
+/* Whether a point's check is cut after its sync: one of SYNCED_EVERY points. */
+#define SYNCED_EVERY 8
+static bool is_synced(uint32_t k, const char *name, unsigned long seed)
+{
+	uint64_t state = seed + ((uint64_t)k << 32) + ((uint64_t)name[0] << 24);
+
+	return payload_draw(&state) % SYNCED_EVERY == 0;
+}
+
 static int cut_second(const struct request *request, const struct point *point,
 		      const char *where, uint32_t first, uint32_t operations,
 		      struct tally *tally);
@@ -42,12 +51,15 @@ static int cut_once(const struct request *request, const struct point *point,
 		    const char *where, uint32_t operation,
 		    struct finding *finding, uint32_t *after)
 {
+	struct moments moments = {0};
+
 	if (journal_say("back %u subset %u", operation, operation))
 		return -1;
 	dprintf(console, "cut %s: %s\n", point->load->title, where);
 	judge_mounts(&request->subject, point->load, point->k, point->in_next,
-		     finding, after);
+		     finding, &moments);
 	kernel_judge(finding);
+	*after = moments.mounted;
 	return 0;
 }
 
@@ -111,12 +123,19 @@ static int judge_point(const struct request *request, const struct load *load,
 
 	for (i = 0; i < request->repeat; i++) {
 		struct finding again = {0};
+		struct moments moments = {0};
 
 		if (journal_say("goto %ld %s %lu", (long)k + request->shift,
 				name, seed))
 			return -1;
 		judge_mounts(&request->subject, load, k, in_next, &again,
-			     recovery);
+			     &moments);
+		kernel_judge(&again);
+		*recovery = moments.mounted;
+		if (again.verdict == HELD && !request->leave &&
+		    is_synced(k, name, seed) &&
+		    judge_synced(&request->subject, moments.synced, &again))
+			return -1;
 		kernel_judge(&again);
 		if (!i)
 			*finding = again;

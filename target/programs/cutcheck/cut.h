@@ -51,11 +51,22 @@ int make_base(const struct request *request);
 int record(const struct request *request, struct load *load);
 void load_begins(void);
 
+/* Flash operations of a check: when its first mount had returned, and when the
+ * sync of its write had. */
+struct moments {
+	uint32_t mounted, synced;
+};
+
 /* mounts.c: mount, judge what is there after so many flash operations, write,
- * and mount again. recovery: operations of the first mount. */
+ * and mount again. */
 void judge_mounts(const struct subject *subject, const struct load *load,
 		  uint32_t operations, bool in_next, struct finding *finding,
-		  uint32_t *recovery);
+		  struct moments *moments);
+
+/* Cut the check, too, right after its sync had returned, and mount: its file
+ * must be there. -1 after a message. */
+int judge_synced(const struct subject *subject, uint32_t synced,
+		 struct finding *finding);
 void count(struct tally *tally, const struct finding *finding,
 	   const char *where);
 

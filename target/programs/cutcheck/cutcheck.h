@@ -137,6 +137,7 @@ struct subject {
 	const char *module; /* to look for its medium at each mount, or NULL */
 	struct knobs *checks; /* on at the second mount */
 	bool stale; /* to try the checker: files made longer have old bytes */
+	bool lies;  /* to try the checker: the sync of its write does nothing */
 };
 
 /* subject.c. Both are quiet: errno says why not. */

@@ -8,9 +8,10 @@
  * tearing it, the chip is brought to that state; the file system is mounted and
  * judged by what sync and fsync promised (judge.c); a file is written and
  * synced, and all files are made longer (extend.c); the file system is mounted
- * again and must show the same, that file, and zeros behind the old ends. One
- * JSON line a load. The board is not booted in between: a point takes
- * two mounts.
+ * again and must show the same, that file, and zeros behind the old ends. At
+ * one of eight points the power goes once more when that file's sync has
+ * returned, and a third mount must show it. One JSON line a load. The board is
+ * not booted in between.
  *
  * Needs root, and a file system that has been made and mounted once. Before
  * each point its name goes to the console, so that it is known if the kernel
@@ -103,6 +104,13 @@ static int take_stale(void *context, const char *value)
 	return 0;
 }
 
+static int take_lies(void *context, const char *value)
+{
+	(void)value;
+	((struct request *)context)->subject.lies = true;
+	return 0;
+}
+
 static int take_recovery(void *context, const char *value)
 {
 	(void)value;
@@ -169,6 +177,9 @@ static const struct option_decl options[] = {
 	{"plant-stale-end", NULL,
 	 "to try the checker: an old byte is behind each file's old end",
 	 take_stale},
+	{"plant-lying-later-sync", NULL,
+	 "to try the checker: the sync of what it writes is not done",
+	 take_lies},
 	{"check", NULL, "only read the loads, and count them", take_check},
 	{NULL, NULL, "the file of loads", take_loads},
 };

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* A verdict of what is on the chip: by a mount, a write, files made longer, and
- * a second mount. */
+/* A verdict of what is on the chip: by a mount, a write, files made longer, a
+ * second mount, and a mount of what that write's sync had put on flash. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -8,33 +8,51 @@
 #include <unistd.h>
 
 #include "cut.h"
+#include "payload.h"
 
 #define AFTER	    MOUNTPOINT "/written-after"
 #define AFTER_BYTES 5000
 
-static int write_after(void)
+/* No page of it is like another. */
+static const uint8_t *after_bytes(void)
+{
+	static uint8_t bytes[AFTER_BYTES];
+	uint64_t state = AFTER_BYTES;
+	size_t i;
+
+	for (i = 0; !bytes[AFTER_BYTES - 1] && i < AFTER_BYTES; i++)
+		bytes[i] = (uint8_t)payload_draw(&state) | 1;
+	return bytes;
+}
+
+static int write_after(bool lies)
 {
 	int fd = open(AFTER, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
-	char bytes[AFTER_BYTES];
 	int error;
 
-	memset(bytes, 'a', sizeof(bytes));
 	if (fd < 0)
 		return -1;
-	error = write(fd, bytes, sizeof(bytes)) != sizeof(bytes) || fsync(fd);
+	error = write(fd, after_bytes(), AFTER_BYTES) != AFTER_BYTES ||
+		(!lies && fsync(fd));
 	return close(fd) || error ? -1 : 0;
 }
 
-static bool after_is_there(void)
+static void judge_after(struct finding *finding, const char *when)
 {
-	char bytes[AFTER_BYTES + 1];
+	uint8_t bytes[AFTER_BYTES + 1];
 	int fd = open(AFTER, O_RDONLY | O_CLOEXEC);
 	ssize_t got = fd < 0 ? -1 : read(fd, bytes, sizeof(bytes));
 
+	if (got < 0)
+		found(finding, NOT_AFTER,
+		      "a file written and synced is lost%s: %s", when,
+		      strerror(errno));
+	else if (got != AFTER_BYTES ||
+		 memcmp(bytes, after_bytes(), AFTER_BYTES))
+		found(finding, NOT_AFTER,
+		      "a file written and synced is lost%s: other bytes", when);
 	if (fd >= 0)
 		close(fd);
-	return got == AFTER_BYTES && bytes[0] == 'a' &&
-	       bytes[AFTER_BYTES - 1] == 'a';
 }
 
 /* The second mount, with the file system's own checks. If only they keep it
@@ -72,8 +90,7 @@ static void judge_again(const struct subject *subject, const struct load *load,
 		return;
 	}
 	kernel_judge(finding); /* its checks, before what they may explain */
-	if (!after_is_there())
-		found(finding, NOT_AFTER, "a file written and synced is lost");
+	judge_after(finding, "");
 	unlink(AFTER);
 	look(load, finding, &second);
 	if (first != second) {
@@ -89,7 +106,7 @@ static void judge_again(const struct subject *subject, const struct load *load,
 
 void judge_mounts(const struct subject *subject, const struct load *load,
 		  uint32_t operations, bool in_next, struct finding *finding,
-		  uint32_t *recovery)
+		  struct moments *moments)
 {
 	uint64_t seen;
 
@@ -98,11 +115,12 @@ void judge_mounts(const struct subject *subject, const struct load *load,
 		found(finding, UNMOUNTABLE, "%s", strerror(errno));
 		return;
 	}
-	journal_checked(recovery);
+	journal_checked(&moments->mounted);
 	judge(load, operations, in_next, finding, &seen);
-	if (write_after())
+	if (write_after(subject->lies))
 		found(finding, NOT_AFTER, "a write or its sync: %s",
 		      strerror(errno));
+	journal_checked(&moments->synced);
 	/* last, for it may take all room; what is wrong already explains more
 	 */
 	if (finding->verdict == HELD)
@@ -111,6 +129,23 @@ void judge_mounts(const struct subject *subject, const struct load *load,
 		found(finding, NOT_AFTER, "unmount: %s", strerror(errno));
 	else
 		judge_again(subject, load, operations, in_next, finding, seen);
+}
+
+int judge_synced(const struct subject *subject, uint32_t synced,
+		 struct finding *finding)
+{
+	if (journal_say("back %u before 1", synced))
+		return -1;
+	if (subject_mount(subject)) {
+		found(finding, NOT_AFTER, "mount after another cut: %s",
+		      strerror(errno));
+		return 0;
+	}
+	judge_after(finding, " by another cut");
+	if (subject_unmount(subject))
+		found(finding, NOT_AFTER, "unmount after another cut: %s",
+		      strerror(errno));
+	return 0;
 }
 
 void count(struct tally *tally, const struct finding *finding,

@@ -19,7 +19,7 @@ from pydantic import ValidationError
 from nandlab.analysis.groups import Setting
 from nandlab.analysis.ranking import joined
 from nandlab.catalog.filesystem import Power
-from nandlab.results.cuts import Cuts
+from nandlab.results.cuts import UNSTABLE, Cuts
 from nandlab.results.record import Trial
 
 CUTS = "After a power cut, as promised: "
@@ -50,16 +50,22 @@ class Promise:
         of_power = [c for c in self.cuts if not c.faulty]
         if not of_power:
             return ""
-        lost = Counter[str]()
+        lost, unstable = Counter[str](), Counter[str]()
         for each in of_power:
             lost.update(each.lost)
+            unstable.update({n.removesuffix(UNSTABLE): m for n, m in each.excused.items()})
         loads = ", ".join(dict.fromkeys(c.load for c in of_power))
         points, cut = sum(c.points for c in of_power), sum(c.cut for c in of_power)
         operations = sum(c.operations for c in of_power)
         tried = f"{points:,} points at {cut:,} of {operations:,} flash operations ({loads})"
-        if not lost:
+        if not lost and not unstable:
             return f"{tried}, all held"
-        return f"{tried}, of which {lost.total():,} did not hold: {_counted(lost)}"
+        classes = [
+            *([_counted(lost)] if lost else []),
+            *([f"with unstable cells: {_counted(unstable)}"] if unstable else []),
+        ]
+        all_told = lost.total() + unstable.total()
+        return f"{tried}, of which {all_told:,} did not hold: {'; '.join(classes)}"
 
     @property
     def broken(self) -> bool:

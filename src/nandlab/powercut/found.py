@@ -13,7 +13,7 @@ from typing import Any
 from nandlab.base.errors import UsageError
 from nandlab.powercut import counted, judged
 from nandlab.powercut.counted import Counted
-from nandlab.results.cuts import Cuts
+from nandlab.results.cuts import UNSTABLE, Cuts
 
 FAULTS = "faultcheck"
 """The board's program of faults."""
@@ -41,7 +41,6 @@ LETTERS = {
 """Of outcomes: of what held, and of the classes (target/programs/cutcheck/verdict.c)."""
 CLASSES = {letter: name for name, letter in LETTERS.items()}
 """What each letter of outcomes stands for."""
-UNSTABLE = " (unstable cells)"
 TOLD = " (an error of a page that cannot be read)"
 """Ends the name of a class that is no loss in silence."""
 

@@ -16,6 +16,8 @@ from nandlab.base.files import write_whole
 
 FOLDER = "powercut"
 FILE = "summary.json"
+UNSTABLE = " (unstable cells)"
+"""What follows the class of a point at which cells were unstable."""
 
 
 class Cuts(BaseModel):

@@ -110,13 +110,18 @@ class Row:
 
     def __init__(self) -> None:
         self.operations = self.cut = self.points = 0
+        self.erases = 0
+        """Points within an erase."""
         self.found = Counter[str]()
         self.unstable = Counter[str]()
 
-    def add(self, variant: str, letters: str) -> None:
-        """The outcomes of a load's operations, torn in one way."""
+    def add(self, variant: str, letters: str, kinds: str) -> None:
+        """The outcomes of a load's operations, torn in one way; what kind each operation is."""
         told = Counter(CLASSES[each] for each in letters if each != " ")
         self.points += told.total()
+        if variant != "before":
+            of = zip(letters, kinds, strict=False)
+            self.erases += sum(each != " " and kind == "e" for each, kind in of)
         del told[judged.HELD]
         if variant == UNSTABLE:
             self.unstable += told
@@ -126,7 +131,7 @@ class Row:
     def by_board(self) -> str:
         """Columns of docs/power-cuts-seen.md."""
         cut = f"{self.cut:,} / {self.operations:,} | {self.points:,}"
-        return f"{cut} | {_told(self.found)} | {self.unstable.total():,}"
+        return f"{cut} | {self.erases:,} | {_told(self.found)} | {self.unstable.total():,}"
 
     def by_variant(self) -> str:
         """The same, of one way to tear."""
@@ -146,10 +151,10 @@ def tables(every: list[Found]) -> Iterator[str]:
         row = by_board[system, one.head["board"]]
         row.cut += sum(one.cut.values())
         row.operations += sum(one.recorded.values())
-        for variants in one.outcomes.values():
+        for load, variants in one.outcomes.items():
             for variant, letters in variants.items():
-                row.add(variant, letters)
-                by_variant[system, variant].add(variant, letters)
+                for each in (row, by_variant[system, variant]):
+                    each.add(variant, letters, one.kinds[load])
     for (system, board), row in sorted(by_board.items()):
         yield f"| {system} | `{board}` | {row.by_board()} |"
     for (system, variant), row in sorted(by_variant.items()):

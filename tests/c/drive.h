@@ -10,14 +10,15 @@
 
 #include "chip.h"
 
-#define CHECK_EQ(got, want)                                                    \
-	do {                                                                   \
-		unsigned long long got_ = (got), want_ = (want);               \
-		if (got_ != want_) {                                           \
-			printf("%s:%d: %s is %llu, not %s = %llu\n", __FILE__, \
-			       __LINE__, #got, got_, #want, want_);            \
-			failures++;                                            \
-		}                                                              \
+#define CHECK_EQ(got, want)                                              \
+	do {                                                             \
+		unsigned long long got_ = (got), want_ = (want);         \
+		if (got_ != want_) {                                     \
+			printf("%s:%d: %s: %s is %llu, not %s = %llu\n", \
+			       __FILE__, __LINE__, __func__, #got, got_, \
+			       #want, want_);                            \
+			failures++;                                      \
+		}                                                        \
 	} while (0)
 
 #define STATUS_GOOD 0xe0

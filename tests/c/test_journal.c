@@ -3,6 +3,10 @@
  * The journal of power cuts: a chip goes back and forth along its recorded
  * operations to the very state that it had, and what a torn operation leaves
  * lies between before and after: no bit goes from 0 to 1 but by an erase.
+ *
+ * The function and the words of a check are its name:
+ * tests/powercut/test_planted_journal.py has for each fault the check that
+ * fails first.
  */
 #include "torn.h"
 #include "array.h"
@@ -34,6 +38,72 @@ static u32 whole(struct chip *chip)
 	return crc;
 }
 
+/* All that operations move in the chip, in parts: a fault is told by the part
+ * that it spoils. */
+struct state {
+	u64 ops, programs, erases, wear;
+	u64 pages, data, spare, blocks, flips; /* sums; pages: their states */
+};
+
+static void add(u64 *sum, const void *from, size_t bytes)
+{
+	const u8 *at = from;
+	u64 word = 0;
+
+	for (; bytes; bytes -= sizeof(word), at += sizeof(word)) {
+		memcpy(&word, at, sizeof(word));
+		*sum = (*sum ^ word) * 0x9e3779b97f4a7c15;
+		*sum ^= *sum >> 32;
+	}
+}
+
+static void add_block(struct state *state, const struct chip_block *block)
+{
+	const u32 rest[4] = {block->disturb, block->flags, block->data_pages,
+			     block->high};
+
+	state->wear += block->wear;
+	add(&state->blocks, &(u64){block->wear}, sizeof(u64));
+	add(&state->blocks, rest, sizeof(rest));
+}
+
+static struct state state_of(struct chip *chip)
+{
+	struct state state = {
+		.ops = chip->op_seq,
+		.programs = chip->faults.programs,
+		.erases = chip->faults.erases,
+	};
+	u8 content[2112];
+	u32 i;
+
+	for (i = 0; i < chip->params.blocks; i++)
+		add_block(&state, &chip->block[i]);
+	for (i = 0; i < chip->faults.stored_count; i++)
+		add(&state.flips, &chip->faults.stored[i], sizeof(u64));
+	for (i = 0; i < chip->pages; i++) {
+		add(&state.pages, &(u64){chip->state[i]}, sizeof(u64));
+		page_content(chip, i, content);
+		add(&state.data, content, 2048);
+		add(&state.spare, content + 2048, 64);
+	}
+	return state;
+}
+
+#define CHECK_STATE(chip, want)                                 \
+	do {                                                    \
+		struct state now = state_of(chip), then = want; \
+		CHECK_EQ(now.ops, then.ops);                    \
+		CHECK_EQ(now.programs, then.programs);          \
+		CHECK_EQ(now.erases, then.erases);              \
+		CHECK_EQ(now.wear, then.wear);                  \
+		CHECK_EQ(now.pages, then.pages);                \
+		CHECK_EQ(now.data, then.data);                  \
+		CHECK_EQ(now.spare, then.spare);                \
+		CHECK_EQ(now.blocks, then.blocks);              \
+		CHECK_EQ(now.flips, then.flips);                \
+	} while (0)
+
 static void begin(struct chip *chip, struct journal *journal)
 {
 	start(chip, &large, NULL);
@@ -63,48 +133,92 @@ static void operate(struct chip *chip, u32 n)
 		program(chip, row, 0, page, 2112);
 }
 
-static void test_goto(void)
-{
-	u32 state[OPERATIONS + 1], i, k;
-	struct journal journal;
-	struct chip chip;
-
-	begin(&chip, &journal);
-	for (i = 0; i < 30; i++)
-		operate(&chip, 1000 + i);
-	CHECK_EQ(journal_record(&journal), 0);
-	state[0] = whole(&chip);
-	for (i = 0; i < OPERATIONS; i++) {
-		operate(&chip, i);
-		state[i + 1] = whole(&chip);
-	}
-	CHECK_EQ(journal_goto(&journal, 1), -EINVAL);
-	CHECK_EQ(journal_stop(&journal), 0);
-	CHECK_EQ(journal.recorded, OPERATIONS);
-	for (i = 0; i < 150; i++) {
-		k = i * 7919 % (OPERATIONS + 1);
-		CHECK_EQ(journal_goto(&journal, k), 0);
-		CHECK_EQ(whole(&chip), state[k]);
-		if (k < OPERATIONS && i % 3)
-			torn_next(&journal, false, 1 + i % 4, i);
-		operate(&chip, i);
-		operate(&chip, i + 16); /* often an erase */
-	}
-	CHECK_EQ(journal_goto(&journal, OPERATIONS + 1), -EINVAL);
-	CHECK_EQ(journal_goto(&journal, OPERATIONS), 0);
-	CHECK_EQ(whole(&chip), state[OPERATIONS]);
-	CHECK_EQ(journal_record(&journal), 0);
-	CHECK_EQ(whole(&chip), state[0]);
-	CHECK_EQ(journal.recorded, 0);
-	end(&chip, &journal);
-}
-
 static void pages_of(struct chip *chip, u32 first, u32 pages, u8 *to)
 {
 	u32 i;
 
 	for (i = 0; i < pages; i++)
 		page_content(chip, first + i, to + i * 2112);
+}
+
+/* What is recorded reaches the cells, and once. */
+static void test_through(void)
+{
+	struct journal journal;
+	struct chip chip;
+
+	begin(&chip, &journal);
+	CHECK_EQ(journal_record(&journal), 0);
+	fill(page, 2112, 3);
+	program(&chip, 5, 0, page, 2112);
+	pages_of(&chip, 5, 1, is);
+	CHECK_EQ(memcmp(is, page, 2112), 0);
+	CHECK_EQ(chip.faults.programs, 1);
+	erase(&chip, 0);
+	pages_of(&chip, 5, 1, is);
+	memset(page, 0xff, 2112);
+	CHECK_EQ(memcmp(is, page, 2112), 0);
+	CHECK_EQ(chip.faults.erases, 1);
+	end(&chip, &journal);
+}
+
+/* What a check does after k operations: it tears the next, and works on. */
+static void work(struct journal *journal, u32 k, u32 n)
+{
+	if (k < journal->recorded && n % 3)
+		torn_next(journal, false, 1 + n % 4, n);
+	operate(journal->chip, n);
+	operate(journal->chip, n + 16); /* often an erase */
+}
+
+static void check_undone(struct journal *journal, u32 k, u32 n,
+			 struct state before)
+{
+	work(journal, k, n);
+	CHECK_EQ(journal_goto(journal, k), 0);
+	CHECK_STATE(journal->chip, before);
+}
+
+static void test_goto(void)
+{
+	struct state state[OPERATIONS + 1];
+	struct journal journal;
+	u32 first, last, i, k;
+	struct chip chip;
+
+	begin(&chip, &journal);
+	for (i = 0; i < 30; i++)
+		operate(&chip, 1000 + i);
+	for (i = 0; i < 6; i++)
+		read(&chip, i * 64, 0, page, 2112); /* disturbs its block */
+	chip.params.faults.program_fail_at = 120; /* a block is worn out then */
+	CHECK_EQ(journal_record(&journal), 0);
+	first = whole(&chip);
+	state[0] = state_of(&chip);
+	for (i = 0; i < OPERATIONS; i++) {
+		operate(&chip, i);
+		state[i + 1] = state_of(&chip);
+	}
+	last = whole(&chip);
+	CHECK_EQ(journal_goto(&journal, 1), -EINVAL);
+	CHECK_EQ(journal_stop(&journal), 0);
+	CHECK_EQ(journal.recorded, OPERATIONS);
+	for (i = 0; i < 150; i++) {
+		k = i * 7919 % (OPERATIONS + 1);
+		CHECK_EQ(journal_goto(&journal, k), 0);
+		CHECK_STATE(&chip, state[k]);
+		check_undone(&journal, k, i, state[k]);
+		work(&journal, k, i);
+	}
+	CHECK_EQ(journal_goto(&journal, OPERATIONS + 1), -EINVAL);
+	CHECK_EQ(journal_goto(&journal, OPERATIONS), 0);
+	CHECK_STATE(&chip, state[OPERATIONS]);
+	CHECK_EQ(whole(&chip), last);
+	CHECK_EQ(journal_record(&journal), 0);
+	CHECK_STATE(&chip, state[0]);
+	CHECK_EQ(whole(&chip), first);
+	CHECK_EQ(journal.recorded, 0);
+	end(&chip, &journal);
 }
 
 static u32 bits_set(const u8 *from, const u8 *to, u32 bytes)
@@ -124,6 +238,20 @@ static u32 failed_steps(struct chip *chip, u32 row, u8 *to)
 	read(chip, row, 0, to, 2112);
 	chip_ecc_page(chip, &ecc4, to, to + 2048, &corrected, &failed);
 	return failed;
+}
+
+/* Reads of a page until it is wrong. */
+static u32 right_reads(struct chip *chip, u32 row, const u8 *wanted, u32 limit)
+{
+	u32 n;
+
+	for (n = 0; n < limit; n++) {
+		chip->reg_row = CHIP_NO_PAGE; /* else the register answers */
+		if (failed_steps(chip, row, back))
+			break;
+		CHECK_EQ(memcmp(back, wanted, 2112), 0);
+	}
+	return n;
 }
 
 static u32 most_wrong; /* bits of a page */
@@ -158,7 +286,9 @@ static void check_torn_program(struct journal *journal, u32 row,
 		CHECK_EQ(done, true);
 	CHECK_EQ(wrong <= (variant == TORN_FEW ? 8 : 0), true);
 	most_wrong = wrong > most_wrong ? wrong : most_wrong;
-	if (wrong > ecc4.strength)
+	if (variant == TORN_UNSTABLE) /* right at first, if not for long */
+		CHECK_EQ(right_reads(chip, row, goal, 1), 1);
+	else if (wrong > ecc4.strength)
 		CHECK_EQ(failed_steps(chip, row, back), 1);
 	else if (same || done)
 		CHECK_EQ(failed_steps(chip, row, back), 0);
@@ -243,20 +373,6 @@ static void test_torn_erases(void)
 	end(&chip, &journal);
 }
 
-/* Reads of a page until it is wrong. */
-static u32 right_reads(struct chip *chip, u32 row, const u8 *wanted, u32 limit)
-{
-	u32 n;
-
-	for (n = 0; n < limit; n++) {
-		chip->reg_row = CHIP_NO_PAGE; /* else the register answers */
-		if (failed_steps(chip, row, back))
-			break;
-		CHECK_EQ(memcmp(back, wanted, 2112), 0);
-	}
-	return n;
-}
-
 static void test_unstable(void)
 {
 	u32 least = ~0u, most = 0, n;
@@ -297,9 +413,10 @@ static void test_unstable(void)
 /* The check's own operations are cut, from the last to the first. */
 static void test_back(void)
 {
-	u32 state[20], i, j;
+	struct state state[20];
 	struct journal journal;
 	struct chip chip;
+	u32 i, j, first;
 
 	begin(&chip, &journal);
 	CHECK_EQ(journal_record(&journal), 0);
@@ -307,21 +424,23 @@ static void test_back(void)
 		operate(&chip, i);
 	CHECK_EQ(journal_stop(&journal), 0);
 	CHECK_EQ(journal_goto(&journal, 20), 0);
+	first = whole(&chip);
 	for (i = 0; i < 20; i++) {
-		state[i] = whole(&chip);
+		state[i] = state_of(&chip);
 		operate(&chip, 100 + i);
 	}
 	CHECK_EQ(journal_back(&journal, 21), -EINVAL);
 	for (j = 20; j-- > 0;) {
 		CHECK_EQ(journal_back(&journal, j), 0);
-		CHECK_EQ(whole(&chip), state[j]);
+		CHECK_STATE(&chip, state[j]);
 		pages_of(&chip, 0, 64, was);
 		CHECK_EQ(torn_next(&journal, true, TORN_SUBSET, j), 0);
 		operate(&chip, 200 + j);
 	}
 	CHECK_EQ(torn_next(&journal, true, TORN_DONE, 0), -EINVAL);
 	CHECK_EQ(journal_goto(&journal, 20), 0);
-	CHECK_EQ(whole(&chip), state[0]);
+	CHECK_STATE(&chip, state[0]);
+	CHECK_EQ(whole(&chip), first);
 	end(&chip, &journal);
 }
 
@@ -390,6 +509,7 @@ static void test_times(void)
 
 int main(void)
 {
+	test_through();
 	test_goto();
 	test_torn_programs();
 	test_torn_erases();

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Faults that are planted in the journal and in torn operations: its test sees each of them.
 
-Each is a copy of the module's source with one line changed, built with tests/c/test_journal.c.
+Each is a copy of the module's source with a line changed, built with tests/c/test_journal.c, and
+has the check that must fail first: its function and its words.
 """
 
 from __future__ import annotations
@@ -24,160 +25,233 @@ PLANTED = {
         "journal.c",
         "while (journal->at < operations) {",
         "while (journal->at <= operations && journal->at < journal->recorded) {",
+        "test_goto: now.ops is 31, not then.ops = 30",
     ),
     "the replay stops one operation early": (
         "journal.c",
         "while (journal->at < operations) {",
         "while (journal->at + 1 < operations) {",
+        "test_goto: now.ops is 83, not then.ops = 84",
     ),
     "undoing brings what was after, not before": (
         "journal.c",
         "restore(journal, entry, &entry->before);",
         "restore(journal, entry, &entry->after);",
+        "check_undone: now.ops is 31, not then.ops = 30",
     ),
-    "an erase is lost": (
+    "an erase is not recorded": (
         "journal.c",
         "array_erase(chip);\n\tif (noted)",
         "array_erase(chip);\n\tif (0)",
+        "test_goto: journal.recorded is 113, not OPERATIONS = 120",
     ),
-    "a program is lost": ("journal.c", "array_program(chip);\n", ";\n"),
+    "a program is lost": (
+        "journal.c",
+        "array_program(chip);\n",
+        ";\n",
+        "test_through: memcmp(is, page, 2112) is",
+    ),
     "a program is done twice": (
         "journal.c",
         "array_program(chip);\n",
         "array_program(chip);\n\tarray_program(chip);\n",
+        "test_through: chip.faults.programs is 2, not 1",
     ),
     "the spare area is not kept": (
         "journal.c",
         "memcpy(cells_of(chip, page), from, chip->page_bytes);",
         "memcpy(cells_of(chip, page), from, chip->params.writesize);",
+        "test_goto: now.spare is",
     ),
-    "a block's wear is not brought back": ("journal.c", "block->wear = side->wear;", ""),
+    "a block's wear is not brought back": (
+        "journal.c",
+        "block->wear = side->wear;",
+        "",
+        "test_goto: now.wear is",
+    ),
     "a page's state is not brought back": (
         "journal.c",
         "memcpy(&chip->state[entry->first], from,",
         "memcpy(&(u16[64]){0}, from,",
+        "test_goto: now.pages is",
     ),
     "the operations' number is not brought back": (
         "journal.c",
         "chip->op_seq = side->op_seq;",
         "",
+        "test_goto: now.ops is 150, not then.ops = 30",
     ),
-    "the check's last operation is not undone": (
+    "the check's first operation is not undone": (
         "journal.c",
         "while (journal->entries > entries) {",
         "while (journal->entries > entries + 1) {",
+        "check_undone: now.ops is 31, not then.ops = 30",
     ),
     "a mark is an operation late": (
         "journal.c",
         ".ops = journal->recorded,",
         ".ops = journal->recorded + 1,",
+        "test_marks: mark[0].ops is 1, not 0",
     ),
-    "marks are not numbered": ("journal.c", ".mark = mark,", ".mark = 0,"),
+    "marks are not numbered": (
+        "journal.c",
+        ".mark = mark,",
+        ".mark = 0,",
+        "test_marks: mark[0].mark is 0, not 7",
+    ),
     "a full journal is not told": (
         "journal.c",
         "if (journal->lost)\n\t\treturn -ENOSPC;\n\tif (journal->mode",
         "if (journal->mode",
+        "test_full: journal_goto(&journal, 1) is 0, not -ENOSPC",
     ),
     "a torn program sets a bit": (
         "torn.c",
         "cells[i] &= wanted[i] | (u8)~done;",
-        "cells[i] = wanted[i] ^ (u8)(~done & 1);",
+        "cells[i] = wanted[i] | (u8)~done;",
+        "check_torn_program: bits_set(was, is, 2112) is",
     ),
     "a torn program clears what nobody asked for": (
         "torn.c",
         "cells[i] &= wanted[i] | (u8)~done;",
         "cells[i] &= done ^ 0xff;",
+        "check_torn_program: bits_set(is, goal, 2112) is",
     ),
-    "a torn page is behind good ECC": ("torn.c", "left ? state | PAGE_GARBLED : state", "state"),
-    "a page is spoilt of which nothing changed": ("torn.c", "if (left && !cleared)", "if (0)"),
-    "a few bits are one too many": ("torn.c", "#define FEW_BITS  8", "#define FEW_BITS  9"),
+    "a torn page is behind good ECC": (
+        "torn.c",
+        "left ? state | PAGE_GARBLED : state",
+        "state",
+        "check_torn_program: failed_steps(chip, row, back) is 0, not 4",
+    ),
+    "a page is spoilt of which nothing changed": (
+        "torn.c",
+        "if (left && !cleared)",
+        "if (0)",
+        "check_torn_program: failed_steps(chip, row, back) is 4, not 0",
+    ),
+    "a few bits are one too many": (
+        "torn.c",
+        "#define FEW_BITS  8",
+        "#define FEW_BITS  9",
+        "check_torn_program: wrong <= (variant == TORN_FEW ? 8 : 0) is 0",
+    ),
     "what is a few is the same for each seed": (
         "torn.c",
         "draw(seed, DRAW_HOW, row), FEW_BITS",
         "1, FEW_BITS",
+        "test_torn_programs: most_wrong is 1, not 8",
     ),
     "a torn erase is behind good ECC": (
         "torn.c",
         "chip->state[page] |= PAGE_GARBLED;",
         "",
+        "check_torn_erase: failed_steps(chip, 64, back) is 0, not 4",
     ),
     "a torn erase clears a bit": (
         "torn.c",
         "cells[i] |= some_bits(",
         "cells[i] &= some_bits(",
+        "check_torn_erase: bits_set(is, was, sizeof(was)) is",
     ),
-    "a torn erase does not wear": ("torn.c", "block->wear = entry->after.wear;", ""),
+    "a torn erase does not wear": (
+        "torn.c",
+        "block->wear = entry->after.wear;",
+        "",
+        "check_torn_erase: chip->block[1].wear is 0",
+    ),
     "what is done is not whole": (
         "torn.c",
         "if (variant == TORN_PREFIX)",
         "if (variant == TORN_PREFIX || variant == TORN_DONE)",
+        "check_torn_program: done is 0, not true",
     ),
-    "an unstable page is stable": ("torn.c", "\tif (unstable->reads_left)", "\tif (1)"),
-    "an unstable page is never right": ("torn.c", "if (unstable->reads_left)", "if (0)"),
+    "an unstable page is stable": (
+        "torn.c",
+        "\tif (unstable->reads_left)",
+        "\tif (1)",
+        "test_unstable: memcmp(back, page, 2112) != 0 is 0, not true",
+    ),
+    "an unstable page is never right": (
+        "torn.c",
+        "if (unstable->reads_left)",
+        "if (0)",
+        "check_torn_program: right_reads(chip, row, goal, 1) is 0, not 1",
+    ),
     "an unstable page outlives its erase": (
         "journal.c",
         "journal->unstable.on = false;\n\tarray_erase",
         ";\n\tarray_erase",
+        "test_unstable: right_reads(&chip, 5, page, 20) is 0, not 20",
     ),
     "pages of other blocks are unstable too": (
         "torn.c",
-        "if (!unstable->on || chip->row < unstable->first ||",
-        "if (!unstable->on ||",
+        "if (!unstable->on || chip->row < unstable->first ||\n"
+        "\t    chip->row >= unstable->first + pages)",
+        "if (!unstable->on)",
+        "test_unstable: right_reads(&chip, 70, page, 20) is 0, not 20",
     ),
     "another tear each time": (
         "torn.c",
         "return prng(seed, PRNG_TEAR_BITS, what, n);",
         "static u64 again;\n\treturn prng(seed + again++, PRNG_TEAR_BITS, what, n);",
+        "check_torn_program: memcmp(back, is, 2112) is",
     ),
     "what the chip takes while it is checked is time": (
         "journal.c",
         "take_time(journal->chip, &(struct journal_times){0});",
         "",
+        "test_times: chip.params.t_r_ns + chip.params.t_prog_ns is 225000, not 0",
     ),
 }
 
 
 @pytest.fixture(scope="module")
-def rest(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
-    """All but the journal and its torn operations, built once."""
-    out = tmp_path_factory.mktemp("rest")
+def sound(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
+    """The objects of the test without a fault, by the name of their source: built once."""
+    out = tmp_path_factory.mktemp("sound")
     renamed = re.findall(r"-Darray_\w+=cut_\w+", (JOURNAL / "Kbuild").read_text())
     listed = re.findall(r"^simnand-chip \S?= (.*)$", (CHIP / "Kbuild").read_text(), re.M)
     sources = [CHIP / name.replace(".o", ".c") for name in " ".join(listed).split()]
-    for source in (*sources, ROOT / "tests" / "c" / "test_journal.c"):
+    sources += [JOURNAL / "journal.c", JOURNAL / "torn.c", ROOT / "tests" / "c" / "test_journal.c"]
+    for source in sources:
         more = renamed if source.name == "decode.c" else []
-        argv = [*FLAGS, *more, "-c", str(source), "-o", str(out / f"{source.stem}.o")]
-        subprocess.run(argv, check=True, timeout=120)
-    return [str(each) for each in sorted(out.glob("*.o"))]
+        compiled(source, out / f"{source.name}.o", *more)
+    return {source.name: str(out / f"{source.name}.o") for source in sources}
 
 
-def verdict(rest: list[str], tmp_path: Path, file: str = "", old: str = "", new: str = "") -> str:
-    for name in ("journal.c", "torn.c"):
-        text = (JOURNAL / name).read_text()
-        if name == file:
-            assert old in text, f"{file} has no such line any more: {old}"
-            text = text.replace(old, new, 1)
-        (tmp_path / name).write_text(text)
-    own = [str(tmp_path / name) for name in ("journal.c", "torn.c")]
+def compiled(source: Path, to: Path, *more: str) -> None:
+    argv = [*FLAGS, *more, "-c", str(source), "-o", str(to)]
+    subprocess.run(argv, check=True, timeout=120)
+
+
+def planted(tmp_path: Path, file: str, old: str, new: str) -> dict[str, str]:
+    """The object of a file with the fault in it."""
+    text = (JOURNAL / file).read_text()
+    assert old in text, f"{file} has no such line any more: {old}"
+    (tmp_path / file).write_text(text.replace(old, new, 1))
+    compiled(tmp_path / file, tmp_path / f"{file}.o")
+    return {file: str(tmp_path / f"{file}.o")}
+
+
+def said(objects: dict[str, str], tmp_path: Path) -> tuple[int, list[str], str]:
+    """The exit status of the test, its lines, and what it says of errors."""
     program = str(tmp_path / "test")
-    subprocess.run([*FLAGS, *own, *rest, "-o", program], check=True, timeout=120)
+    subprocess.run(["gcc", *objects.values(), "-o", program], check=True, timeout=120)
     done = subprocess.run([program], check=False, capture_output=True, text=True, timeout=120)
-    return done.stdout
+    return done.returncode, done.stdout.splitlines(), done.stderr
 
 
-def test_without_a_fault_all_is_well(rest: list[str], tmp_path: Path) -> None:
-    assert verdict(rest, tmp_path) == "all well\n"
+def test_without_a_fault_all_is_well(sound: dict[str, str], tmp_path: Path) -> None:
+    assert said(sound, tmp_path) == (0, ["all well"], "")
 
 
-QUICK = (
-    "the replay goes one operation too far",
-    "an erase is lost",
-    "a torn page is behind good ECC",
-)
-
-
-@pytest.mark.parametrize(
-    "name", [n if n in QUICK else pytest.param(n, marks=pytest.mark.long) for n in PLANTED]
-)
-def test_a_fault_in_the_journal_is_caught(name: str, rest: list[str], tmp_path: Path) -> None:
-    assert "all well" not in verdict(rest, tmp_path, *PLANTED[name])
+@pytest.mark.parametrize("name", PLANTED)
+def test_a_fault_in_the_journal_is_caught_by_name(
+    name: str, sound: dict[str, str], tmp_path: Path
+) -> None:
+    """The check that fails first is the one of what was planted, and the test runs to its end."""
+    *plant, check = PLANTED[name]
+    status, lines, errors = said(sound | planted(tmp_path, *plant), tmp_path)
+    assert (status, errors) == (1, ""), lines
+    _, _, first = lines[0].partition(": ")
+    assert first.startswith(check)

@@ -205,3 +205,4 @@ def test_jffs2_without_a_node_is_unmountable_after_its_first_write_is_torn(
     assert told["outcomes"]["before"] == ".."
     assert told["outcomes"]["subset"][0] == "M"
     assert [each["class"] for each in told["findings"]] == ["unmountable"]
+    assert told["findings"][0]["what"] == "Input/output error, and at the next mount"

@@ -80,6 +80,8 @@ def cut(board: QemuBoard) -> Cut:
 
 def test_only_a_commits_start_and_the_second_master_matter(cut: Cut) -> None:
     assert set(cut.findings) == {"unmountable", "not writable"}
+    once = "Structure needs cleaning, and the next mount succeeds"
+    assert cut.findings["unmountable"]["what"] == once
     assert len(cut.second) > 1
     assert cut.starts
     assert cut.failed() <= {*cut.second, *cut.starts}

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * What the kernel says of itself: a warning, a bug, a hung task. Its log is
- * read after each point, a record a read(2).
+ * read after each point, a record a read(2). If some were overwritten by then,
+ * that counts as a warning: one may have been among them.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -46,7 +47,10 @@ void kernel_judge(struct finding *finding)
 	ssize_t got;
 
 	while ((got = read(fd, record, sizeof(record) - 1)) > 0 ||
-	       (got < 0 && errno == EPIPE)) { /* some were overwritten */
+	       (got < 0 && errno == EPIPE)) {
+		if (got < 0)
+			found(finding, KERNEL,
+			      "its log is too long: some of it is lost");
 		record[got > 0 ? got : 0] = '\0';
 		said = strchr(record, ';');
 		if (said)

@@ -104,6 +104,19 @@ static void judge_again(const struct subject *subject, const struct load *load,
 	knobs_set(subject->checks, false);
 }
 
+/* After a mount that failed: whether the next one does too. */
+static void judge_unmountable(const struct subject *subject,
+			      struct finding *finding)
+{
+	const char *why = strerror(errno);
+	bool twice = subject_mount(subject);
+
+	found(finding, UNMOUNTABLE, "%s, %s", why,
+	      twice ? "and at the next mount" : "and the next mount succeeds");
+	if (!twice)
+		subject_unmount(subject);
+}
+
 void judge_mounts(const struct subject *subject, const struct load *load,
 		  uint32_t operations, bool in_next, struct finding *finding,
 		  struct moments *moments)
@@ -112,7 +125,7 @@ void judge_mounts(const struct subject *subject, const struct load *load,
 
 	extend_none(load);
 	if (subject_mount(subject)) {
-		found(finding, UNMOUNTABLE, "%s", strerror(errno));
+		judge_unmountable(subject, finding);
 		return;
 	}
 	journal_checked(&moments->mounted);

@@ -106,11 +106,12 @@ def test_a_point_alone_says_the_same_each_time(board: QemuBoard) -> None:
     assert classes(cut(board, "jffs2", alone(shifted, 0, 2, "before", 1))) == set()
 
 
-def test_a_point_replayed_twenty_times_gives_one_verdict(board: QemuBoard) -> None:
+@pytest.mark.parametrize("name", ["jffs2", "ubifs", "yaffs2"])
+def test_a_point_replayed_twenty_times_gives_one_verdict(board: QemuBoard, name: str) -> None:
     """Unstable cells too. That another verdict would be told: tests/c has the journal's part, and
     "another verdict again" is a class (verdict.c)."""
     points = Points(last_load=0, first=1, last=2, repeat=20)
-    (told,) = cut(board, "yaffs2", points)
+    (told,) = cut(board, name, points)
     assert (told["points"], found.VARIES in classes([told])) == (10, False)
 
 

@@ -13,7 +13,7 @@ from typing import Any
 from nandlab.base.errors import UsageError
 from nandlab.powercut import counted, judged
 from nandlab.powercut.counted import Counted
-from nandlab.results.cuts import UNSTABLE, Cuts
+from nandlab.results.cuts import TWO_NAMES, UNSTABLE, Cuts
 
 FAULTS = "faultcheck"
 """The board's program of faults."""
@@ -32,7 +32,7 @@ LETTERS = {
     "unreadable": "E",
     "resurrected": "R",
     "unknown name": "U",
-    "two names after a rename": "2",
+    TWO_NAMES: "2",
     "not writable": "A",
     "kernel warning": "K",
     "check fails": "C",

@@ -30,13 +30,14 @@ from nandlab.powercut.job import CUT, JOURNAL_MIB, Points, chip_module, job
 from nandlab.powercut.judged import HELD
 from nandlab.powercut.oracle import FOLDER as A_FOLDER
 from nandlab.powercut.oracle import Oracle, before_extension
+from nandlab.results.cuts import TWO_NAMES
 
 MARKS, KERNEL = "marks", "kernel"
 UNSEEN = (
     "unmountable",
     "not writable",
     "another second mount",
-    "two names after a rename",
+    TWO_NAMES,
     "kernel warning",
     "check fails",
     "another verdict again",

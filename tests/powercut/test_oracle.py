@@ -63,6 +63,12 @@ def test_a_rename_of_two_names_of_one_file_does_nothing() -> None:
     assert wrong(same, {"A": None, "y": OLD}, 3) == ["A/x: is not there"]
 
 
+def test_a_name_of_digits_is_a_name() -> None:
+    seven = oracle("create 7\nwrite 7 0 10\nfsync 7\n", (0, 1), (1, 2), (2, 3))
+    assert wrong(seven, {"A": None, "A/x": OLD, "7": bytes_of(5, 0, 10)}, 3) == []
+    assert wrong(seven, {"A": None, "A/x": OLD, "7": b""}, 3)[0] == "7: is no file that it may be"
+
+
 WRITTEN = oracle("write A/x 50 100\nfsync A/x\n", (0, 1), (1, 3))
 
 

@@ -23,6 +23,8 @@ SAME_WORD = (1 << 32) - 1
 """What load.c of the program has: words of a write that compresses are drawn as this one."""
 EXTENDED_BYTES = 8192
 """By which the board's check makes a file longer; cutcheck.h of the program has it too."""
+CHANGES = ("write", "swrite", "mwrite", "truncate")
+"""Calls that change what a file has."""
 ALL = ("sync", "readonly")
 """Calls that keep all."""
 
@@ -88,7 +90,6 @@ def _changed(content: bytes, kind: str, numbers: Sequence[int], call: int) -> by
 
 def _after(state: State, call: int, kind: str, words: list[str]) -> State:
     names, files = dict(state.names), dict(state.files)
-    numbers = [int(word) for word in words if word.isdigit()]
     if kind in ("create", "mkdir"):
         names[words[0]] = call
         files[call] = b"" if kind == "create" else FOLDER
@@ -98,8 +99,9 @@ def _after(state: State, call: int, kind: str, words: list[str]) -> State:
             del names[words[0]]  # two names of one file stay, by POSIX
     elif kind in ("unlink", "rmdir"):
         del names[words[0]]
-    elif numbers:
+    elif kind in CHANGES:
         number = names[words[0]]
+        numbers = [int(word) for word in words[1:]]
         files[number] = _changed(files[number] or b"", kind, numbers, call)
     return State(names, files)
 

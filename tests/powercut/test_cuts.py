@@ -19,6 +19,7 @@ from nandlab.chip.simulated import FOLDER, IMAGE
 from nandlab.powercut import campaign, found, loads, workloads
 from nandlab.powercut.campaign import Campaign
 from nandlab.powercut.job import Points, alone, chip_module, load_chip, subject
+from nandlab.powercut.loads import Load, Loads
 from nandlab.trial.medium import modules
 
 pytestmark = pytest.mark.board
@@ -178,11 +179,13 @@ sync
 
 
 def test_a_load_that_cannot_be_played_is_told(board: QemuBoard) -> None:
-    wrong = loads.read("wrong", "load w\ncreate a\ncreate b\nrename a b/c\n")
+    """A file of such loads is refused when it is read."""
+    wrong = Loads("wrong", (), (Load("w", ("create a", "create b", "rename a b/c")),))
     one = Campaign(on(board, "jffs2"), wrong, BEFORE)
     told = asyncio.run(campaign.once(one, BEFORE, board))
     assert told == [{"load": "w", "refused": "Not a directory"}]
-    gone = Campaign(on(board, "jffs2"), loads.read("gone", "load g\nunlink a\n"), BEFORE)
+    bad = Loads("gone", (), (Load("g", ("unlink a",)),))
+    gone = Campaign(on(board, "jffs2"), bad, BEFORE)
     with pytest.raises(NandlabError, match="g: operation 1 is on a, which is not there"):
         asyncio.run(campaign.once(gone, BEFORE, board))
 

@@ -13,6 +13,7 @@ import pytest
 from cutsteps import on
 
 from nandlab.base.errors import UsageError
+from nandlab.base.paths import TARGET
 from nandlab.board.qemu import QemuBoard
 from nandlab.powercut import campaign, second, sql
 from nandlab.powercut.campaign import Campaign
@@ -61,6 +62,41 @@ def test_a_file_of_sql_is_read(tmp_path: Path) -> None:
     assert made.loads[0].calls == ("INSERT INTO t VALUES (1)",)
     with pytest.raises(UsageError, match="no load in it"):
         sql.read("mine.sql", "CREATE TABLE t (a)\n")
+
+
+@pytest.mark.parametrize(
+    ("line", "why"),
+    [
+        ("INSERT INTO u VALUES (1)", "no such table: u"),
+        ("INSRT INTO t VALUES (1)", 'near "INSRT": syntax error'),
+        ("INSERT INTO t VALUES (2); ROLLBACK", "no transaction is active"),
+        ("BEGIN; INSERT INTO t VALUES (2)", "a transaction is open at its end"),
+        ("ATTACH 'other.db' AS other", "not authorized"),
+        ("VACUUM INTO 'other.db'", "authorization denied"),
+        ("load one", "two loads of one title: one"),
+        (f"INSERT INTO t VALUES ('{'a' * 8192}')", "more than 8,190 bytes"),
+    ],
+)
+def test_a_line_that_sqlite_does_not_take_is_refused(
+    line: str, why: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    text = f"CREATE TABLE t (a)\nload one\nINSERT INTO t VALUES (1)\nload two\n\n{line}\n"
+    with pytest.raises(UsageError, match=f"^mine.sql:6: .*{why}"):
+        sql.read("mine.sql", text)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_lines_of_all_modes_are_taken() -> None:
+    """Each load begins with the base alone; a VACUUM attaches a database without a name."""
+    assert sql.read(sql.SET, LOADS.text()).loads == LOADS.loads
+    tabs = sql.read("t.sql", "CREATE TABLE t (a)\nload one\nINSERT INTO t\tVALUES (1)\n")
+    assert tabs.loads[0].calls == ("INSERT INTO t\tVALUES (1)",)
+
+
+def test_the_longest_line_is_that_of_the_boards_program() -> None:
+    text = (TARGET / "programs" / "sqlcut" / "load.c").read_text()
+    assert f"LINE_MAX_BYTES {sql.LINE_BYTES_MAX + 2}\n" in text
 
 
 @pytest.mark.board

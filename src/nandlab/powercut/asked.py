@@ -61,18 +61,19 @@ def of_study(study: Study, named: Sequence[str], partition_mib: float | None = N
 
 def loads_of(name: str, on: Medium, board: QemuBoard) -> Loads:
     """The loads of a name: a set of ours, a workload of the catalog, or a file."""
+    return read(name) or workloads.made(name, on, board)
+
+
+def read(name: str) -> Loads | None:
+    """The loads of a name that are there without a board; None: a workload, whose programs must
+    run first."""
     if workloads.is_workload(name):
-        return workloads.made(name, on, board)
+        return None
     if name == sql.SET:
         return sql.loads()
-    return sql.read(name, _text(name)) if name.endswith(".sql") else loads.given(name)
-
-
-def _text(name: str) -> str:
-    """A file's text; UsageError if it is not there."""
-    if not Path(name).is_file():
-        raise UsageError(f"--load {name}: no such file")
-    return Path(name).read_text()
+    if name.endswith(".sql") and Path(name).is_file():
+        return sql.read(name, loads.text_of(name))
+    return loads.given(name)
 
 
 def only(points: Points, of: Loads, title: str | None) -> Points:

@@ -13,11 +13,12 @@ on where a small partition is full of what is outdated. Others are read from a f
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from nandlab.base.errors import UsageError
+from nandlab.powercut.followed import Followed
 
 KINDS = {
     **{"create": 1, "mkdir": 1, "unlink": 1, "rmdir": 1, "fsync": 1, "fsyncdir": 1},
@@ -53,6 +54,8 @@ STAYING, STAYING_BYTES, UPDATED, UPDATES = 50, 5000, 8192, 150
 """Of ``collect``: files that stay and their bytes, bytes of an update, and how many."""
 SEED = 1
 PROGRAM = "cutcheck"
+LINE_BYTES_MAX = 598
+"""Of a line of a file, as cutcheck reads it."""
 TRIPLES = 200
 """Sequences of ``ace3``."""
 
@@ -87,32 +90,63 @@ def given(name: str) -> Loads:
     """The loads of a name, or of a file; UsageError names what is wrong with it."""
     if name in SETS:
         return SETS[name]()
-    path = Path(name)
-    if not path.is_file():
+    if not Path(name).is_file():
         raise UsageError(f"--load {name}: no such file, and none of {', '.join(SETS)}")
-    return read(name, path.read_text())
+    return read(name, text_of(name))
+
+
+def text_of(name: str) -> str:
+    """The text of a file of loads; UsageError if it is none."""
+    try:
+        return Path(name).read_text(encoding="utf-8")
+    except UnicodeDecodeError:
+        raise UsageError(f"{name}: is no text in UTF-8: give a file of loads") from None
 
 
 def read(name: str, text: str) -> Loads:
     """Loads from their text; UsageError names the line."""
     base: list[str] = []
-    loads: list[tuple[str, list[str]]] = []
+    loads: dict[str, list[str]] = {}
+    before = there = Followed()
     for number, line in enumerate(text.splitlines(), 1):
-        words = line.split()
+        words, where = line.split(), f"{name}:{number}"
         if not words or words[0].startswith("#"):
             continue
-        if words[0] == "load" and len(words) > 1:
-            loads.append((" ".join(words[1:]), []))
+        call = " ".join(words)
+        refuse_long(where, call, LINE_BYTES_MAX)
+        if not call.isprintable():
+            raise UsageError(f"{where}: a character of it cannot be printed: take it out")
+        if words[0] == "load":
+            title = title_of(where, " ".join(words[1:]), loads)
+            loads[title], there = [], before.load()
             continue
-        _check(f"{name}:{number}", words)
-        (loads[-1][1] if loads else base).append(" ".join(words))
+        _check(where, words)
+        names = _paths(words[0])
+        there.take(where, words[0], words[1 : 1 + names], [int(w) for w in words[1 + names :]])
+        (loads[title] if loads else base).append(call)
+    return Loads(name, tuple(base), made_of(name, loads))
+
+
+def refuse_long(where: str, line: str, most: int) -> None:
+    """UsageError for a line that the board's program would take for two."""
+    if len(line.encode()) > most:
+        raise UsageError(f"{where}: the line has more than {most:,} bytes: make it shorter")
+
+
+def title_of(where: str, title: str, before: Mapping[str, object]) -> str:
+    """The title of the load that a line begins; before: the loads before it."""
+    if not title:
+        raise UsageError(f"{where}: a load has a title: load TITLE")
+    if title in before:
+        raise UsageError(f"{where}: two loads of one title: {title}: give this one another")
+    return title
+
+
+def made_of(name: str, loads: Mapping[str, Sequence[str]]) -> tuple[Load, ...]:
+    """The loads of a file, from their calls by title."""
     if not loads:
         raise UsageError(f"{name}: no load in it: begin one with a line 'load TITLE'")
-    titles = [title for title, _ in loads]
-    twice = sorted({title for title in titles if titles.count(title) > 1})
-    if twice:
-        raise UsageError(f"{name}: two loads of one title: {', '.join(twice)}")
-    return Loads(name, tuple(base), tuple(Load(title, tuple(calls)) for title, calls in loads))
+    return tuple(Load(title, tuple(calls)) for title, calls in loads.items())
 
 
 def _check(where: str, words: list[str]) -> None:
@@ -121,7 +155,8 @@ def _check(where: str, words: list[str]) -> None:
     root = words == ["fsyncdir"]
     if len(words) - 1 != KINDS[words[0]] and not root:
         raise UsageError(f"{where}: {words[0]} takes {KINDS[words[0]]} words")
-    if any(not word.isdigit() for word in words[1:][_paths(words[0]) :]):
+    numbers = words[1 + _paths(words[0]) :]
+    if not all(word.isascii() and word.isdigit() for word in numbers):
         raise UsageError(f"{where}: {' '.join(words)}: offsets and sizes are whole numbers")
 
 

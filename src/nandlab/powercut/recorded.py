@@ -12,14 +12,13 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
 from nandlab.base.errors import UsageError
+from nandlab.powercut.followed import FILE_BYTES_MAX
 from nandlab.powercut.loads import Load, Loads
 from nandlab.strace.words import unescaped
 
 WORD = re.compile(r'"((?:[^"\\]|\\.)*)"|(\S+)')
 ODD = re.compile(r"[^\w.+,:@~-]")
 """Characters that a name of a load has as %XX."""
-FILE_BYTES_MAX = 1 << 20
-"""Of cutcheck's."""
 NO_CHANGE = frozenset(
     (
         *("stat", "lstat", "fstat", "access", "readlink", "statfs", "getdents", "fadvise"),

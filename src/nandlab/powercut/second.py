@@ -26,6 +26,7 @@ from nandlab.onflash.layout import NO_OWNER, Layout
 from nandlab.plan.medium import Medium
 from nandlab.powercut import fsck, said, sql
 from nandlab.powercut.campaign import Campaign
+from nandlab.powercut.followed import OWN
 from nandlab.powercut.job import CUT, JOURNAL_MIB, Points, chip_module, job
 from nandlab.powercut.judged import HELD
 from nandlab.powercut.oracle import FOLDER as A_FOLDER
@@ -43,8 +44,6 @@ UNSEEN = (
     "another verdict again",
 )
 """Classes of the board's that are not of what files and names there are."""
-OWN = ("lost+found", "unlinked", "written-after")
-"""Names that a load does not make: the file system's, and the check's own."""
 
 
 @dataclass(frozen=True)

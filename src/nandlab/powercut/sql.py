@@ -15,11 +15,13 @@ from contextlib import closing
 from pathlib import Path
 
 from nandlab.base.errors import UsageError
-from nandlab.powercut.loads import Load, Loads
+from nandlab.powercut.loads import Load, Loads, made_of, refuse_long, title_of
 
 SET = "sqlite"
 PROGRAM = "sqlcut"
 DATABASE = "test.db"
+LINE_BYTES_MAX = 8190
+"""Of a line of a file, as sqlcut reads it."""
 ROWS, TRANSACTIONS = 24, 6
 MODES = {
     "delete, full": ("journal_mode=delete", "synchronous=full"),
@@ -61,17 +63,48 @@ def loads(seed: int = 1) -> Loads:
 
 
 def read(name: str, text: str) -> Loads:
-    """Loads of SQL from a file's text, a line done at once; Loads' own checks are not of SQL."""
-    base: list[str] = []
-    found: list[tuple[str, list[str]]] = []
-    for line in filter(None, (each.strip() for each in text.splitlines())):
+    """Loads of SQL from a file's text, a line done at once; UsageError names the line that SQLite
+    does not take."""
+    base: dict[str, str] = {}
+    found: dict[str, dict[str, str]] = {}
+    for number, line in enumerate(map(str.strip, text.splitlines()), 1):
+        where = f"{name}:{number}"
+        if not line or line.startswith("#"):
+            continue
+        refuse_long(where, line, LINE_BYTES_MAX)
         if line.startswith("load "):
-            found.append((line.removeprefix("load "), []))
-        elif not line.startswith("#"):
-            (found[-1][1] if found else base).append(line)
-    if not found:
-        raise UsageError(f"{name}: no load in it: begin one with a line 'load TITLE'")
-    return Loads(name, tuple(base), tuple(Load(t, tuple(c)) for t, c in found), PROGRAM)
+            title = title_of(where, line.removeprefix("load ").strip(), found)
+            found[title] = {}
+        else:
+            (found[title] if found else base)[where] = line
+    made = made_of(name, {title: tuple(lines.values()) for title, lines in found.items()})
+    for lines in found.values():
+        _refuse_bad({**base, **lines})
+    return Loads(name, tuple(base.values()), made, PROGRAM)
+
+
+def _refuse_bad(lines: Mapping[str, str]) -> None:
+    """UsageError for the first line that SQLite does not take, or that does not end what it begins;
+    lines: by their places."""
+    with closing(sqlite3.connect(":memory:", isolation_level=None)) as db:
+        db.set_authorizer(_of_one_database)
+        for where, line in lines.items():
+            try:
+                db.executescript(line)
+            except (sqlite3.Error, ValueError) as e:  # ValueError: a byte of 0
+                raise UsageError(f"{where}: SQLite {sqlite3.sqlite_version}: {e}") from None
+            if db.in_transaction:
+                raise UsageError(
+                    f"{where}: a transaction is open at its end: write it on one line, from BEGIN "
+                    "to COMMIT"
+                )
+
+
+def _of_one_database(action: int, file: str | None, *_: object) -> int:
+    """No other database is attached, which nobody would judge; VACUUM attaches one without a
+    name."""
+    another = action == sqlite3.SQLITE_ATTACH and file != ""
+    return sqlite3.SQLITE_DENY if another else sqlite3.SQLITE_OK
 
 
 Content = list[tuple[str, list[tuple[object, ...]]]]

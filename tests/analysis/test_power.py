@@ -135,6 +135,21 @@ def test_what_was_cut_beside_the_run_is_told_of_its_own_medium() -> None:
     assert f"cut here: {held}, all held" in power.lines([t.beside(well) for t in fast])[1]
 
 
+def test_loads_without_a_flash_operation_tell_nothing_of_what_is_kept() -> None:
+    nothing = cut("jffs2", operations=0, cut=0, points=1, excused={})
+    for campaigns, told in [
+        ([nothing], f"cut here: {power.NOT_CUT}"),
+        ([nothing, cut("jffs2")], "1,200 points at 40 of 40"),
+    ]:
+        (fast, *_) = [t.beside(campaigns) for t in pair("jffs2", 10)]
+        assert told in power.lines([fast])[1]
+    lost = [
+        t.beside([cut("jffs2", operations=0, excused={}, lost={"lost": 1})])
+        for t in pair("jffs2", 10)
+    ]
+    assert "of which 1 did not hold" in power.lines(lost)[1]
+
+
 def test_who_did_not_keep_what_it_promises_is_not_taken_without_these_words() -> None:
     broken = [t.beside([cut("jffs2", lost={"lost": 1})]) for t in pair("jffs2", 10)]
     found = advised(broken, pair("ubifs", 20))

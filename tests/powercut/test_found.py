@@ -328,10 +328,82 @@ def test_recovery_makes_smaller_pieces_with_the_same_points(name: str, every: in
 
 def test_a_folder_whose_pieces_are_others_is_refused(tmp_path: Path) -> None:
     """Else points would count twice."""
-    campaign.begun(tmp_path / "a", HEAD)
-    campaign.begun(tmp_path / "a", HEAD)
+    out = folder(tmp_path, [told("x", ". .", "L  ")])
+    campaign.begun(out, HEAD)
     with pytest.raises(UsageError, match="of another campaign"):
-        campaign.begun(tmp_path / "a", {**HEAD, "pieces": 64})
+        campaign.begun(out, {**HEAD, "pieces": 64})
+
+
+@pytest.mark.parametrize("kept", ["00003.json", "sample-1.jsonl", "states.jsonl"])
+def test_a_folder_of_another_campaign_is_free_if_nothing_is_found_in_it(
+    kept: str, tmp_path: Path
+) -> None:
+    """Such as that of a load of which no piece could be done."""
+    another = {**HEAD, "identity": "another"}
+    campaign.begun(folder(tmp_path), another)
+    (tmp_path / kept).write_text("{}")
+    with pytest.raises(UsageError, match="of another campaign"):
+        campaign.begun(tmp_path, another)
+
+
+def test_what_fails_before_a_piece_is_done_claims_no_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A load is mended then, and its campaign is another one."""
+    out, fails = tmp_path / "out", [True]
+
+    async def once(one: Any, points: Points, board: Any) -> list[dict[str, Any]]:
+        if fails[0]:
+            raise NandlabError("no such operation")
+        return [told("a", ".", " ")]
+
+    def run(identity: str) -> None:
+        head = {**HEAD, "identity": identity, "pieces": 4}
+        monkeypatch.setattr(campaign, "head_of", lambda one, board: head)
+        one = campaign.Campaign(cast(Any, None), FEW, Points(last_load=0))
+        asyncio.run(campaign.run(one, cast(Any, None), out, 1, lambda *told: None))
+
+    monkeypatch.setattr(campaign, "once", once)
+    with pytest.raises(NandlabError, match="no such operation"):
+        run("bad")
+    assert list(out.iterdir()) == []
+    fails[0] = False
+    run("good")
+    assert (found.read(out).head["identity"], found.read(out).whole) == ("good", True)
+    with pytest.raises(UsageError, match="of another campaign"):
+        run("bad")
+
+
+def test_a_folder_that_another_campaign_took_meanwhile_is_left_to_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def once(one: Any, points: Points, board: Any) -> list[dict[str, Any]]:
+        folder(tmp_path, [told("x", ". .", "L  ")])
+        return [told("a", ".", " ")]
+
+    head = {**HEAD, "identity": "mine", "pieces": 4}
+    monkeypatch.setattr(campaign, "once", once)
+    monkeypatch.setattr(campaign, "head_of", lambda one, board: head)
+    one = campaign.Campaign(cast(Any, None), FEW, Points(last_load=0))
+    with pytest.raises(UsageError, match="of another campaign"):
+        asyncio.run(campaign.run(one, cast(Any, None), tmp_path, 1, lambda *told: None))
+    assert found.read(tmp_path).outcomes.keys() == {"x"}
+
+
+def test_a_campaign_without_a_flash_operation_is_told_and_does_not_hold(tmp_path: Path) -> None:
+    """But one of its loads may be without one, and one that is not over says nothing yet."""
+    refused = {"load": "y", "points": 0, "refused": "Not a directory", "findings": []}
+    none, some = told("x", ".", " "), told("z", "..", ". ")
+    died = {"load": "w", "points": 1, "findings": [finding("kernel crash", "0:subset:1")]}
+    for pieces, nothing in [
+        *(([[none], [refused]], True), ([[none], [some]], False)),
+        *(([[none]], False), ([[none], [died]], False)),
+    ]:
+        for left in tmp_path.glob("*"):
+            left.unlink()
+        result = found.read(folder(tmp_path, *pieces))
+        assert result.nothing == nothing
+        assert ("nothing was tried: no load makes" in "\n".join(found.lines(result))) == nothing
 
 
 def test_a_sample_of_an_older_form_is_refused(tmp_path: Path) -> None:

@@ -47,7 +47,7 @@ class Promise:
     @property
     def kept(self) -> str:
         """What it kept when its power was cut, in words; empty: that is not known."""
-        of_power = [c for c in self.cuts if not c.faulty]
+        of_power = [c for c in self.cuts if not c.faulty and (c.operations or c.lost or c.excused)]
         if not of_power:
             return ""
         lost, unstable = Counter[str](), Counter[str]()

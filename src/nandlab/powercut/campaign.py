@@ -27,6 +27,9 @@ from nandlab.powercut.job import CUT, Points, chip_module, job
 from nandlab.powercut.loads import Loads
 
 FORMAT = 1
+HEAD = "powercut.json"
+KEPT = ("[0-9]*.json", "*.jsonl")
+"""What a campaign found: pieces, samples, states."""
 LOADS_A_PIECE = 16
 STRIDE = 4
 """A load that is alone is cut in so many pieces, each every so many operations.
@@ -176,16 +179,32 @@ def _written(path: Path, content: Any) -> None:
 
 def begun(out: Path, head: dict[str, Any]) -> None:
     """Makes the folder of a campaign, or goes on with it; UsageError if it is of another one."""
-    path = out / "powercut.json"
-    if path.exists():
-        had = json.loads(path.read_text())
-        if any(had[name] != head[name] for name in ("identity", "pieces")):
-            raise UsageError(f"{out}: of another campaign: give another --out")
-        return
-    if out.exists() and any(out.iterdir()):
+    if not (out / HEAD).exists() and out.exists() and any(out.iterdir()):
         raise UsageError(f"{out}: not empty, and no campaign's: give another --out")
+    _has(out, head)
     out.mkdir(parents=True, exist_ok=True)
-    _written(path, head)
+
+
+def _has(out: Path, head: dict[str, Any]) -> bool:
+    """Whether a folder has this head; UsageError if it has what was found in another campaign."""
+    path = out / HEAD
+    had = json.loads(path.read_text()) if path.exists() else {}
+    same = bool(had) and all(had[name] == head[name] for name in ("identity", "pieces"))
+    if had and not same and any(any(out.glob(kept)) for kept in KEPT):
+        raise UsageError(f"{out}: of another campaign: give another --out")
+    return same
+
+
+def _keep(out: Path, head: dict[str, Any], number: int, done: Done) -> None:
+    """Keeps a piece. The head comes with the first, so that what fails before claims no folder."""
+    if not _has(out, head):
+        _written(out / HEAD, head)
+    _written(_piece(out, number), asdict(done))
+
+
+def _piece(out: Path, number: int) -> Path:
+    """The file of a piece that is done."""
+    return out / f"{number:05}.json"
 
 
 async def run(
@@ -196,22 +215,22 @@ async def run(
     told: Callable[[int, int, Sequence[dict[str, Any]]], None],
 ) -> None:
     """Does the pieces that the folder lacks, ``jobs`` at a time; told after each."""
-    begun(out, head_of(campaign, board))
+    head = head_of(campaign, board)
+    begun(out, head)
     pieces, free = campaign.pieces(), asyncio.Semaphore(jobs)
-    ready = sum((out / f"{i:05}.json").exists() for i in range(len(pieces)))
+    ready = sum(_piece(out, i).exists() for i in range(len(pieces)))
     told_s = _children_cpu_s()
 
     async def one(number: int, points: Points) -> None:
         nonlocal ready, told_s
-        path = out / f"{number:05}.json"
-        if path.exists():
+        if _piece(out, number).exists():
             return
         async with free:
             loads = await once(campaign, points, board)
             # of pieces done at once, each board's time counts when it has ended
             used_s = _children_cpu_s()
             done, told_s = Done(loads, used_s - told_s), used_s
-            _written(path, asdict(done))
+            _keep(out, head, number, done)
             ready += 1
             told(ready, len(pieces), loads)
 

@@ -41,6 +41,10 @@ LETTERS = {
 """Of outcomes: of what held, and of the classes (target/programs/cutcheck/verdict.c)."""
 CLASSES = {letter: name for name, letter in LETTERS.items()}
 """What each letter of outcomes stands for."""
+NOTHING = (
+    "nothing was tried: no load makes a flash operation, so nothing is known: give a load that the "
+    "file system takes, and that writes"
+)
 TOLD = " (an error of a page that cannot be read)"
 """Ends the name of a class that is no loss in silence."""
 
@@ -94,6 +98,11 @@ class Found:
     def faulty(self) -> bool:
         """Whether the chip failed, instead of its power."""
         return bool(self.head.get("program") == FAULTS)
+
+    @property
+    def nothing(self) -> bool:
+        """Whether no load has a flash operation, so that there was nothing to try."""
+        return self.whole and not any(self.recorded.values()) and not self.classes
 
     @property
     def faults(self) -> list[Class]:
@@ -320,6 +329,8 @@ def lines(found: Found) -> Iterator[str]:
     if found.refused:
         why = ", ".join(sorted(set(found.refused.values())))
         yield f"loads that it does not take: {len(found.refused)} ({why})"
+    if found.nothing:
+        yield NOTHING
     for one in sorted(found.classes.values(), key=lambda each: -each.count):
         yield f"{one.name}: {one.count}; first: {one.load}: {one.point}: {one.what}"
         yield f"  {found.again(one)}"

@@ -3,14 +3,21 @@
 
 from __future__ import annotations
 
+import json
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from refusing import ended, refused
 
 from nandlab.base.errors import UsageError
-from nandlab.cli.cutting import _by_host, medium, opened
-from nandlab.powercut.job import Points
+from nandlab.cli.cutting import How, _by_host, _refuse_no_point, medium, opened
+from nandlab.powercut import campaign
+from nandlab.powercut.campaign import Campaign
+from nandlab.powercut.faults import KINDS
+from nandlab.powercut.job import ALL_VARIANTS, Points
+from nandlab.powercut.loads import ace1
 from nandlab.powercut.second import Verdicts
 
 
@@ -63,3 +70,189 @@ def test_the_host_reads_the_chip_of_the_point_and_not_of_a_cut_of_its_recovery(
     nothing: Any = None
     _by_host(nothing, Points(first=5, recovery=True), nothing)
     assert asked == [Points(first=5)]
+
+
+@pytest.fixture
+def boardless(away: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    """No board may be opened."""
+
+    def opened(media: Any) -> None:
+        raise AssertionError("a board is opened")
+
+    monkeypatch.setattr("nandlab.cli.cutting.opened", opened)
+
+
+GOOD = "create b\nload x\nunlink b\nsync\n"
+FILES = {
+    "good": GOOD,
+    "gone": GOOD.replace("create b\n", ""),
+    "large": "create b\nload x\nwrite b 0 1048577\n",
+    "unknown": "load x\nexplode b\n",
+    "folder": "mkdir A\nload x\nrename A C\n",
+    "out": "load x\ncreate ../a\n",
+    "mine.sql": "load x\nINSERT INTO t VALUES (1)\n",
+}
+REFUSED = [
+    ("powercut", "--load gone --out o", "gone:2: unlink b: b is not there: make it before"),
+    ("powercut", "--load large --out o", "large:3: write b 0 1048577: a file of 1,048,577 bytes"),
+    ("powercut", "--load unknown --out o", "unknown:2: no such call: explode; known are create"),
+    ("powercut", "--load folder --out o", "folder:3: rename A C: A is a folder"),
+    ("powercut", "--load out --out o", "out:2: create ../a: ../a is no name below"),
+    ("powercut", "--load mine.sql --out o", "mine.sql:2: SQLite"),
+    ("powercut", "--load good --load gone --out o", "gone:2: unlink b"),
+    ("powercut", "--load good --title y --out o", "--title y: good has no such load"),
+    ("powercut", "--load nowhere --out o", "--load nowhere: no such file"),
+    ("powercut", "--load . --out o", "--load .: no such file"),
+    ("powercut", "--load gone --title x --point 0:before:1", "gone:2: unlink b"),
+    ("powercut", "--variants bogus --out o", "--variants bogus: known are before, prefix"),
+    ("powercut", "--variants few,few --out o", "--variants few,few: give each once"),
+    ("powercut", "--variants , --out o", "--variants ,: known are"),
+    ("faults", "--load gone --out o", "gone:2: unlink b"),
+    ("faults", "--load sqlite --out o", "--load sqlite: faults have no judge of SQL"),
+    ("faults", "--kinds bogus --out o", "--kinds bogus: known are program, erase"),
+    ("faults", "--kinds full,full --out o", "--kinds full,full: give each once"),
+]
+POINTS = [
+    ("powercut", "0:bogus:1", "no such variant: bogus; known are before, prefix, subset, few"),
+    ("powercut", "0:beyond:1", "no such variant: beyond; known are before"),
+    ("faults", "0:bogus:1", "no such fault: bogus; known are program, erase, flips, beyond"),
+    ("faults", "0:before:1", "no such fault: before; known are program"),
+    *(
+        ("powercut", point, "expected K:VARIANT:SEED, such as 5:subset:1")
+        for point in (
+            *("", "5", "5:subset", "5:subset:1:2", "-1:subset:1", "5:subset:-1", "x:subset:1"),
+            *(
+                "1e3:subset:1",
+                "0x1:subset:1",
+                "1.5:subset:1",
+                "5:subset:x",
+                "²:subset:1",
+                "٣:few:1",
+            ),
+            *("5:SUBSET:1", " 5:subset:1", "9999999999:few:1", "1:few:99999999999999999999"),
+        )
+    ),
+    ("faults", "x:beyond:1", "expected K:FAULT:SEED, such as 3:beyond:1"),
+]
+BESIDE = [("--out o", "--out"), ("--sample 3", "--sample"), ("--states", "--states")]
+
+
+@pytest.mark.usefixtures("boardless")
+@pytest.mark.parametrize(("verb", "words", "why"), REFUSED, ids=lambda each: str(each)[:40])
+def test_bad_input_is_refused_before_a_board_is_opened_and_nothing_is_written(
+    verb: str, words: str, why: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for name, text in FILES.items():
+        Path(name).write_text(text)
+    told = refused(capsys, [verb, "--fs", "jffs2", *words.split()])
+    assert told.startswith(f"nandlab: {why}")
+
+
+@pytest.mark.usefixtures("boardless")
+@pytest.mark.parametrize(("verb", "point", "why"), POINTS)
+def test_a_point_that_is_none_is_refused_before_a_board_is_opened(
+    verb: str, point: str, why: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    title = ["--load", "ace1", "--title", ace1().loads[0].title]
+    told = refused(capsys, [verb, "--fs", "jffs2", *title, "--point", point])
+    assert told.startswith(f"nandlab: --point {point}: {why}")
+
+
+@pytest.mark.usefixtures("boardless")
+@pytest.mark.parametrize(("words", "option"), BESIDE)
+def test_what_only_a_campaign_has_is_refused_beside_a_point(
+    words: str, option: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    title = ["--title", ace1().loads[0].title, "--point", "0:before:1"]
+    told = refused(capsys, ["powercut", "--fs", "jffs2", *title, *words.split()])
+    assert told.startswith(f"nandlab: {option} with --point: a point is tried alone")
+
+
+@pytest.mark.usefixtures("away")
+def test_all_loads_are_made_before_the_first_is_cut(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A workload is made on a board that is open; what of it cannot be cut is refused then."""
+
+    def made(name: str, on: Any, board: Any) -> None:
+        raise UsageError("config:7: a call symlink, which power cuts do not know")
+
+    def run(*args: Any, **more: Any) -> bool:
+        raise AssertionError("a load is cut")
+
+    monkeypatch.setattr("nandlab.cli.cutting.opened", lambda media: None)
+    monkeypatch.setattr("nandlab.powercut.workloads.made", made)
+    monkeypatch.setattr(How, "run", run)
+    words = ["--load", "ace1", "--load", "config", "--out", "o"]
+    assert "config:7: a call symlink" in refused(capsys, ["powercut", "--fs", "jffs2", *words])
+
+
+@pytest.mark.usefixtures("away")
+@pytest.mark.parametrize(("before", "status"), [(".", 1), ("..", 0)])
+def test_loads_without_a_flash_operation_are_told_and_the_status_is_1(
+    before: str, status: int, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    Path("mine").write_text("load x\nsync\n")
+
+    async def once(one: Campaign, points: Points, board: Any) -> list[dict[str, Any]]:
+        count = len(before) - 1
+        told = {"load": "x", "operations": count, "points": 1, "held": 1, "kinds": "p" * count}
+        return [{**told, "outcomes": {"before": before}, "findings": []}]
+
+    head = {
+        **{
+            "identity": "x",
+            "filesystem": "jffs2",
+            "chip": "apf27",
+            "partition_mib": 8,
+            "pieces": 4,
+        },
+        **{"kernel": "6.1", "load": "mine"},
+    }
+    monkeypatch.setattr("nandlab.cli.cutting.opened", lambda media: None)
+    monkeypatch.setattr(campaign, "once", once)
+    monkeypatch.setattr(campaign, "head_of", lambda one, board: head)
+    words = ["--load", "mine", "--variants", "before", "--out", "o"]
+    assert ended_with(["powercut", "--fs", "jffs2", *words]) == status
+    told = capsys.readouterr().out
+    assert ("nothing was tried: no load makes a flash operation" in told) == bool(status)
+    assert json.loads(Path("o/powercut.json").read_text()) == head
+
+
+def ended_with(argv: list[str]) -> int:
+    """The exit status of a command; typer ends a good one with status 0."""
+    return int(ended(argv) or 0)
+
+
+@pytest.mark.parametrize(
+    ("load", "why"),
+    [
+        ({"load": "x", "refused": "Invalid argument"}, "does not take the load: Invalid argument"),
+        ({"operations": 0, "points": 1, "findings": []}, "the load makes no flash operation"),
+        ({"operations": 7, "points": 0, "findings": []}, "no such point; it has 7 operations"),
+    ],
+)
+def test_why_there_is_no_such_point_is_told(load: dict[str, Any], why: str) -> None:
+    with pytest.raises(UsageError, match=f"--point 9:few:1: .*{why}"):
+        _refuse_no_point("9:few:1", [load])
+
+
+def test_a_finding_is_told_though_the_load_makes_no_flash_operation() -> None:
+    _refuse_no_point(
+        "0:before:1", [{"operations": 0, "points": 1, "findings": [{"class": "lost"}]}]
+    )
+
+
+@pytest.mark.parametrize(("verb", "names"), [("powercut", ALL_VARIANTS), ("faults", KINDS)])
+def test_the_help_names_all_that_can_be_chosen_at_80_columns(
+    verb: str,
+    names: tuple[str, ...],
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    assert ended([verb, "--help"]) == 0
+    told = capsys.readouterr().out
+    assert "…" not in told
+    for name in names:
+        assert f" {name}," in told or f" {name};" in told

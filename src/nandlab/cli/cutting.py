@@ -26,8 +26,9 @@ if TYPE_CHECKING:
     from nandlab.powercut.campaign import Campaign
     from nandlab.powercut.found import Found
     from nandlab.powercut.job import Points
+    from nandlab.powercut.loads import Loads
 
-POINT = re.compile(r"(\d+):([a-z]+):(\d+)")
+POINT = re.compile(r"([0-9]{1,9}):([a-z]+):([0-9]{1,19})")
 MIB_USUAL = 8
 BOARD_USUAL = "apf27"
 RUN_HEAD = "run.json"
@@ -128,14 +129,26 @@ class Common:
         """The point that is named, or all campaigns, each in ``hows``' ways; exit status 1 if
         anything does not hold. alone: --out is the campaign's own folder."""
         if self.point is not None:
+            self._refuse_beside_a_point(hows[0])
             one(hows[0], wanted, self.point)
             return
-        place, board = folder_of(self.study, self.out), opened(wanted.media)
-        held = [
-            h.run(on, name, board, place, alone=alone) for on, name in wanted.pairs() for h in hows
-        ]
+        place = folder_of(self.study, self.out)
+        hows[0].refuse_bad_loads(wanted)
+        board = opened(wanted.media)
+        # all are made first: what cannot be is refused before any is begun
+        made = [(h, h.campaign(on, name, board)) for on, name in wanted.pairs() for h in hows]
+        held = [how.run(campaign, board, place, alone=alone) for how, campaign in made]
         if not all(held):
             raise typer.Exit(1)
+
+    def _refuse_beside_a_point(self, how: How) -> None:
+        """UsageError for an option that only a campaign has."""
+        given = {"--out": self.out is not None, "--sample": how.sample, "--states": how.states}
+        for option in (name for name, is_given in given.items() if is_given):
+            raise UsageError(
+                f"{option} with --point: a point is tried alone and leaves no folder: leave out "
+                "one of both"
+            )
 
 
 def with_common(command: Callable[..., None]) -> Callable[..., None]:
@@ -159,6 +172,16 @@ def with_common(command: Callable[..., None]) -> Callable[..., None]:
     taking.__signature__ = inspect.Signature(every)  # type: ignore[attr-defined]
     taking.__annotations__ = {each.name: each.annotation for each in every}
     return taking
+
+
+def chosen(text: str, option: str, known: Sequence[str]) -> tuple[str, ...]:
+    """The words of an option, each of them known and given once; else UsageError."""
+    words = listed(text)
+    if not words or set(words) - set(known):
+        raise UsageError(f"{option} {text}: known are {', '.join(known)}")
+    if len(set(words)) < len(words):
+        raise UsageError(f"{option} {text}: give each once")
+    return words
 
 
 def asked(
@@ -260,17 +283,29 @@ class How:
     faulty: bool = False
     """Whether the chip fails, instead of its power."""
 
+    def refuse_bad_loads(self, wanted: Asked) -> None:
+        """UsageError for loads that cannot be, as far as that is known without a board."""
+        from nandlab.powercut.asked import read
+
+        for loads in filter(None, map(read, wanted.loads)):
+            self._of(loads)
+
+    def _of(self, loads: Loads) -> tuple[Loads, Points]:
+        """Loads as they are played, and which points of them are tried."""
+        from nandlab.powercut import faults
+        from nandlab.powercut.asked import only
+
+        loads = faults.of(loads) if self.faulty else loads
+        return loads, only(self.points, loads, self.title)
+
     def campaign(self, on: Medium, name: str, board: QemuBoard) -> Campaign:
         """The campaign of a load on a medium."""
-        from nandlab.powercut import faults
-        from nandlab.powercut.asked import loads_of, only
+        from nandlab.powercut.asked import loads_of
         from nandlab.powercut.campaign import Campaign
 
-        loads = loads_of(name, on, board)
-        loads = faults.of(loads) if self.faulty else loads
-        return Campaign(on, loads, only(self.points, loads, self.title))
+        return Campaign(on, *self._of(loads_of(name, on, board)))
 
-    def run(self, on: Medium, name: str, board: QemuBoard, out: Path, *, alone: bool) -> bool:
+    def run(self, one: Campaign, board: QemuBoard, out: Path, *, alone: bool) -> bool:
         """Runs a campaign, in ``out`` or, not alone, in a folder there; whether all held."""
         from nandlab.powercut import campaign as cutting
         from nandlab.powercut import found
@@ -279,7 +314,6 @@ class How:
         from nandlab.report import powercuts
         from nandlab.results import cuts
 
-        one = self.campaign(on, name, board)
         if self.sample:
             refuse_several_seeds(one)
         folder = out if alone else out / label(one)
@@ -293,7 +327,7 @@ class How:
         if not alone:
             cuts.write(folder.parent, found.summary(folder.parent))
         print("\n".join(found.lines(result)))
-        return not result.faults
+        return not result.faults and not result.nothing
 
 
 def _tell(done: int, of: int, loads: Sequence[dict[str, Any]]) -> None:
@@ -333,21 +367,18 @@ def one(how: How, wanted: Asked, point: str) -> None:
     from nandlab.powercut import campaign as cutting
     from nandlab.powercut.job import alone
 
-    form = POINT.fullmatch(point)
-    if form is None:
-        raise UsageError(f"--point {point}: expected K:VARIANT:SEED, such as 5:subset:1")
+    k, variant, seed = _place(point, faulty=how.faulty)
     if how.title is None:
         raise UsageError("--point: of which load? give its --title")
     if len(list(wanted.pairs())) > 1:
         raise UsageError("--point: of which load? give one --fs and one --load")
+    how.refuse_bad_loads(wanted)
     (on, name), board = next(wanted.pairs()), opened(wanted.media)
     campaign = how.campaign(on, name, board)
-    k, variant, seed = int(form[1]), form[2], int(form[3])
     only = alone(campaign.points, campaign.points.first_load, k, variant, seed)
     loads = asyncio.run(cutting.once(campaign, only, board))
     told = [each for load in loads for each in load.get("findings", [])]
-    if not sum(load.get("points", 0) for load in loads):
-        raise UsageError(f"--point {point}: the load has no such point")
+    _refuse_no_point(point, loads)
     dead = any(each["class"] in (cutting.CRASH, cutting.HANG) for each in told)
     if not how.faulty and not dead:
         told += _by_host(campaign, only, board)
@@ -358,6 +389,43 @@ def one(how: How, wanted: Asked, point: str) -> None:
     if told:
         raise typer.Exit(1)
     print("held")
+
+
+def _place(point: str, *, faulty: bool) -> tuple[int, str, int]:
+    """A point's operation, variant and seed; UsageError if it is none."""
+    from nandlab.powercut.faults import KINDS
+    from nandlab.powercut.job import ALL_VARIANTS
+
+    what, such = ("FAULT", "3:beyond:1") if faulty else ("VARIANT", "5:subset:1")
+    form = POINT.fullmatch(point)
+    if form is None:
+        raise UsageError(f"--point {point}: expected K:{what}:SEED, such as {such}")
+    known = KINDS if faulty else ALL_VARIANTS
+    if form[2] not in known:
+        raise UsageError(
+            f"--point {point}: no such {what.lower()}: {form[2]}; known are {', '.join(known)}"
+        )
+    return int(form[1]), form[2], int(form[3])
+
+
+def _refuse_no_point(point: str, loads: Sequence[dict[str, Any]]) -> None:
+    """UsageError if nothing was tried, or nothing that a load could change."""
+    for load in loads:
+        if "refused" in load:
+            raise UsageError(
+                f"--point {point}: the file system does not take the load: {load['refused']}"
+            )
+        if load.get("operations") == 0 and not load["findings"]:
+            raise UsageError(
+                f"--point {point}: the load makes no flash operation, so nothing is known: give "
+                "one that writes"
+            )
+    if not sum(load.get("points", 0) for load in loads):
+        count = max((load.get("operations", 0) for load in loads), default=0)
+        raise UsageError(
+            f"--point {point}: the load has no such point; it has {count} operations, the first is "
+            "0"
+        )
 
 
 def _by_host(campaign: Campaign, only: Points, board: QemuBoard) -> list[dict[str, str]]:

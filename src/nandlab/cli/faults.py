@@ -7,9 +7,7 @@ from typing import Annotated
 
 import typer
 
-from nandlab.base.errors import UsageError
-from nandlab.cli.cutting import Common, with_common
-from nandlab.cli.words import listed
+from nandlab.cli.cutting import Common, chosen, with_common
 
 
 @with_common
@@ -17,7 +15,13 @@ def faults(
     common: Common,
     *,
     kinds: Annotated[
-        str, typer.Option(help="what fails: program,erase,flips,beyond,disturb,full")
+        str,
+        typer.Option(
+            metavar="NAMES",
+            show_default=False,
+            help="what fails, with commas between: program, erase, flips, beyond, disturb, full; "
+            "default: all",
+        ),
     ] = "program,erase,flips,beyond,disturb,full",
 ) -> None:
     """Let a chip fail at every flash operation of loads, and check what is there then.
@@ -30,17 +34,14 @@ def faults(
     apart.
 
     Campaigns are kept, go on, and repeat a point as those of nandlab powercut. The exit status is 1
-    if anything did not hold.
+    if anything did not hold, or if no load made a flash operation.
     """
     from nandlab.powercut.faults import FULL, KINDS
     from nandlab.powercut.job import Points
 
-    chosen = listed(kinds)
-    unknown = [each for each in chosen if each not in KINDS]
-    if unknown or not chosen:
-        raise UsageError(f"--kinds {kinds}: known are {', '.join(KINDS)}")
+    every = chosen(kinds, "--kinds", KINDS)
     # a disk that is full is so for a whole campaign
-    groups = [tuple(k for k in chosen if k != FULL), tuple(k for k in chosen if k == FULL)]
+    groups = [tuple(k for k in every if k != FULL), tuple(k for k in every if k == FULL)]
     wanted = common.asked("rewrite")
     hows = [common.how(Points(variants=g), wanted, faulty=True) for g in groups if g]
     common.run(hows, wanted, alone=False)

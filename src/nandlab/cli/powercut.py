@@ -7,9 +7,7 @@ from typing import Annotated
 
 import typer
 
-from nandlab.base.errors import UsageError
-from nandlab.cli.cutting import Common, with_common
-from nandlab.cli.words import listed
+from nandlab.cli.cutting import Common, chosen, with_common
 
 
 @with_common
@@ -17,7 +15,13 @@ def powercut(
     common: Common,
     *,
     variants: Annotated[
-        str, typer.Option(help="ways to tear an operation: before,prefix,subset,few,done,unstable")
+        str,
+        typer.Option(
+            metavar="NAMES",
+            show_default=False,
+            help="ways to tear an operation, with commas between: before, prefix, subset, few, "
+            "done, unstable; default: all but done",
+        ),
     ] = "before,prefix,subset,few,unstable",
     repeat: Annotated[
         int, typer.Option(min=1, help="times that each point is judged, each time the same")
@@ -48,7 +52,8 @@ def powercut(
     A load is recorded once by the simulated chip. Then the chip is brought to the state after each
     of its operations, and to states within the next one, torn; the file system is mounted and held
     against what sync and fsync promised, written to, and mounted again. A campaign that is
-    interrupted goes on where it was. The exit status is 1 if anything did not hold.
+    interrupted goes on where it was. The exit status is 1 if anything did not hold, or if no load
+    made a flash operation.
 
     STUDY: a study, or a run's folder: each of its file systems, with its options and chips, under
     each of its workloads that can be cut, made small. What a run's folder has of cuts is in its
@@ -56,11 +61,8 @@ def powercut(
     """
     from nandlab.powercut.job import ALL_VARIANTS, Points
 
-    chosen = listed(variants)
-    unknown = [each for each in chosen if each not in ALL_VARIANTS]
-    if unknown or not chosen:
-        raise UsageError(f"--variants {variants}: known are {', '.join(ALL_VARIANTS)}")
+    ways = chosen(variants, "--variants", ALL_VARIANTS)
     wanted = common.asked("ace1")
-    points = Points(variants=chosen, repeat=repeat, recovery=recovery)
+    points = Points(variants=ways, repeat=repeat, recovery=recovery)
     how = common.how(points, wanted, sample=sample, states=states)
     common.run([how], wanted, alone=common.study is None and len(wanted.loads) == 1)

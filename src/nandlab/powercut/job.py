@@ -85,7 +85,7 @@ def bad_blocks(words: Sequence[str], blocks: int) -> tuple[int, ...]:
     for word in words:
         if word == WORST:
             found |= {1, 2, blocks - 2, blocks - 1}
-        elif word.isdigit() and 0 < int(word) < blocks:
+        elif word.isdecimal() and 0 < int(word) < blocks:
             found.add(int(word))
         else:
             raise UsageError(

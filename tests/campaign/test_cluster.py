@@ -5,9 +5,11 @@ from __future__ import annotations
 
 import asyncio
 from pathlib import Path
+from typing import cast
 
 import pytest
 from distributed import Client, LocalCluster, get_worker
+from distributed.comm.core import CommClosedError
 from test_run import fake, read
 
 from nandlab.analysis.compare import compare
@@ -210,6 +212,37 @@ def test_a_connection_that_is_lost_and_back_loses_no_trial(
     assert compare(spread(tmp_path, specs), plain(tmp_path, specs)) == []
     assert lost
     assert back
+
+
+class Lost:
+    """A client whose connection was lost in the middle of an answer."""
+
+    def __init__(self, then: str) -> None:
+        self.status, self._then = "running", then
+
+    async def answer(self, *_: object, **__: object) -> None:
+        self.status = self._then
+        raise CommClosedError("in <TCP (closed) ...>: Connection reset by peer")
+
+    nthreads = register_plugin = retire_workers = answer
+
+
+@pytest.mark.parametrize("asks", ["_threads", "_send_board", "_let_go"])
+def test_a_connection_that_is_lost_in_an_answer_ends_a_run_if_the_scheduler_is_gone(
+    specs: list[TrialSpec], monkeypatch: pytest.MonkeyPatch, asks: str
+) -> None:
+    board = fake()
+    monkeypatch.setattr(cluster, "pack", lambda model, lock, file: file.write_bytes(b""))
+    given = [batch.Answer(by="tcp://w")] if asks == "_let_go" else []
+
+    def of(then: str) -> None:
+        asked = batch.asked(board, specs[0].virtual, {})
+        engine = cluster.Cluster(cast("Client", Lost(then)), board, asked, 1, work)
+        asyncio.run(getattr(engine, asks)(*given))
+
+    of("running")  # it is back: asked again, in its time
+    with pytest.raises(UsageError, match="the scheduler is gone; run again to go on"):
+        of("closed")
 
 
 def test_workers_with_another_nandlab_board_or_program_run_nothing(

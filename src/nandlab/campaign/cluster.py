@@ -122,7 +122,9 @@ class Cluster:
     async def _threads(self) -> int:
         """How many trials the workers that there are now run at once."""
         now = time.monotonic()
-        if now - self._counted[0] >= PACE_S and self._client.status == "running":
+        if now - self._counted[0] < PACE_S or self._client.status != "running":
+            return self._counted[1]
+        async with self._asking():
             there = await self._client.nthreads()
             threads = sum(n for by, n in there.items() if by not in self._unfit)
             if not threads and self._unfit:
@@ -194,6 +196,17 @@ class Cluster:
             raise UsageError(f"a worker could not take trials: {why}; {GO_ON}") from e
         return Answer.model_validate_json(told), brought
 
+    @asynccontextmanager
+    async def _asking(self) -> AsyncIterator[None]:
+        """The scheduler is asked here; what a lost connection leaves out is to be asked again.
+
+        UsageError if the scheduler is gone.
+        """
+        try:
+            yield
+        except OSError:
+            await self._back()
+
     async def _back(self) -> None:
         """Waits until the client has its scheduler again; UsageError if that does not come back."""
         while self._client.status == "connecting":
@@ -210,8 +223,10 @@ class Cluster:
             with tempfile.TemporaryDirectory(prefix="nandlab-") as scratch:
                 file = Path(scratch) / "board"
                 pack(self._asked.model, self._asked.lock, file)
-                await self._client.register_plugin(Bring(file.read_bytes()))
-            self._sent = True
+                board = Bring(file.read_bytes())
+            async with self._asking():
+                await self._client.register_plugin(board)
+                self._sent = True
 
     async def _let_go(self, answer: Answer) -> None:
         """Lets a worker go that cannot run the trials, and tells why, once.
@@ -224,7 +239,8 @@ class Cluster:
             why = answer.unfit or "it does not keep the board's packages in its cache"
             self._unfit[answer.by] = why
             _tell(f"worker {answer.by} is let go: {why}")
-        await self._client.retire_workers([answer.by], close_workers=True, remove=True)
+        async with self._asking():
+            await self._client.retire_workers([answer.by], close_workers=True, remove=True)
 
 
 class Took:

@@ -366,6 +366,28 @@ static void test_back(void)
 	end(&chip, &journal);
 }
 
+/* Whoever cuts a check need not know which of its operations are erases. */
+static void test_an_erase_of_a_check_has_no_few_bits(void)
+{
+	struct journal journal;
+	struct state subset;
+	struct chip chip;
+
+	begin(&chip, &journal);
+	CHECK_EQ(journal_record(&journal), 0);
+	operate(&chip, 0);
+	CHECK_EQ(journal_stop(&journal), 0);
+	CHECK_EQ(journal_goto(&journal, 1), 0);
+	erase(&chip, 0);
+	CHECK_EQ(journal_back(&journal, 0), 0);
+	CHECK_EQ(torn_next(&journal, true, TORN_SUBSET, 7), 0);
+	subset = state_of(&chip);
+	CHECK_EQ(journal_back(&journal, 0), 0);
+	CHECK_EQ(torn_next(&journal, true, TORN_FEW, 7), 0);
+	CHECK_STATE(&chip, subset);
+	end(&chip, &journal);
+}
+
 /* What finds no room is told, and nothing moves any more. */
 static void test_full(void)
 {
@@ -437,6 +459,7 @@ int main(void)
 	test_torn_erases();
 	test_unstable();
 	test_back();
+	test_an_erase_of_a_check_has_no_few_bits();
 	test_full();
 	test_marks();
 	test_times();

@@ -94,6 +94,19 @@ def test_ubifs_holds_and_its_recovery_too_but_not_a_lying_sync(board: QemuBoard)
     assert classes(cut(board, "ubifs", lie)) == {"lost"}
 
 
+@pytest.mark.parametrize("name", ["jffs2", "yaffs2"])
+def test_what_is_written_first_after_a_cut_is_cut_too(board: QemuBoard, name: str) -> None:
+    """JFFS2's mount writes nothing: its points are of the check's write, of three pages."""
+    torn = replace(TORN, variants=("prefix",), last_load=0, second=2, recovery=True)
+    (told,) = cut(board, name, torn)
+    assert told["findings"] == []
+    assert told["second_points"] > 0
+    if name == "jffs2":
+        assert told["recovery_points"] == 3 * told["points"] > 0
+    else:
+        assert told["recovery_points"] > 3 * told["points"] > 0
+
+
 def test_a_point_alone_says_the_same_each_time(board: QemuBoard) -> None:
     """Among others and on boards of its own, for a point that holds and one that does not."""
     shifted = replace(BEFORE, plant=("--plant-shift", "-1"), last_load=0)

@@ -27,7 +27,11 @@ def powercut(
         int, typer.Option(min=1, help="times that each point is judged, each time the same")
     ] = 1,
     recovery: Annotated[
-        bool, typer.Option("--recovery", help="cut each operation of the mount after a cut too")
+        bool,
+        typer.Option(
+            "--recovery",
+            help="cut each operation of the recovery too, first write and sync included",
+        ),
     ] = False,
     sample: Annotated[
         int,

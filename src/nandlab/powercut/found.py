@@ -19,7 +19,7 @@ FAULTS = "faultcheck"
 """The board's program of faults."""
 VARIES = "another verdict again"
 RECOVERY = " recovery "
-"""Of a point's name, before what was cut of the mount after it."""
+"""Of a point's name, before what was cut of the recovery after it."""
 CONTRADICTED = "the load contradicts its oracle"
 ERRORS = ("unmountable", "unreadable", "not writable")
 LETTERS = {
@@ -318,8 +318,8 @@ def lines(found: Found) -> Iterator[str]:
         yield f"points: {found.points}, in {len(found.recorded)} loads ({kinds})"
     else:
         yield f"operations cut: {cut}/{recorded}, in {len(found.recorded)} loads"
-        more = f"{found.recovery_points} in the mounts after them"
-        yield f"points: {found.points}, {more}, {found.second_points} in the mounts after those"
+        more = f"{found.recovery_points} in the recoveries after them"
+        yield f"points: {found.points}, {more}, {found.second_points} in those after these"
     yield f"held: {found.held}"
     same = sum(len(each) == 1 for each in found.recordings.values())
     yield f"recordings: the same in all pieces for {same} of {len(found.recordings)} loads"

@@ -52,9 +52,9 @@ class Points:
     repeat: int = 1
     """Times that each point is judged; each must give the same verdict."""
     recovery: bool = False
-    """Whether each operation of the mount after a cut is cut too."""
+    """Whether each operation after a cut is cut too, until the check's first sync has returned."""
     second: int = SECOND_EVERY
-    """Of the operations of the mount after such a cut, one of so many is cut as well; 0: none."""
+    """Of the operations after such a cut, one of so many is cut as well; 0: none."""
     bad: tuple[int, ...] = ()
     """Blocks of the partition that the maker marked bad."""
     leave: bool = False

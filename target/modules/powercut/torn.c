@@ -186,10 +186,14 @@ int torn_next(struct journal *journal, bool of_check, enum torn_variant variant,
 
 	if (variant == TORN_BEFORE)
 		return 0;
-	if (!next || variant >= TORN_VARIANTS ||
-	    (next->kind == JOURNAL_ERASE &&
-	     (variant == TORN_PREFIX || variant == TORN_FEW)))
+	if (!next || variant >= TORN_VARIANTS)
 		return -EINVAL;
+	if (next->kind == JOURNAL_ERASE &&
+	    (variant == TORN_PREFIX || variant == TORN_FEW)) {
+		if (!of_check)
+			return -EINVAL;
+		variant = TORN_SUBSET;
+	}
 	entry = *next; /* the journal overwrites what it undid of a check */
 	wanted = shim_zalloc(2 * bytes);
 	if (!wanted)

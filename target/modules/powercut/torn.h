@@ -30,9 +30,9 @@ enum torn_variant {
 /* Their names, by their numbers. */
 extern const char *const torn_names[];
 
-/* Tear the next operation, of the recording or of the check. -EINVAL: there is
- * none, or it has no such variant (an erase has no prefix, and no few);
- * -ENOSPC. */
+/* Tear the next operation, of the recording or of the check. An erase has no
+ * prefix, and no few: a check's is then torn as subset. -EINVAL: there is no
+ * next operation, or it has no such variant; -ENOSPC. */
 int torn_next(struct journal *journal, bool of_check, enum torn_variant variant,
 	      u64 seed);
 

@@ -18,25 +18,39 @@ struct point {
 	const struct load *load;
 	uint32_t k;
 	bool in_next;
+	const char *torn; /* how an operation of its recovery is */
 	unsigned long seed;
 };
+
+/* Of a title: loads that are alike at first are not drawn alike. */
+static uint64_t digest_of(const char *title)
+{
+	uint64_t digest = 0;
+
+	for (; *title; title++)
+		digest = digest * 0x100000001b3u + (uint8_t)*title;
+	return digest;
+}
 
 /* Whether a mount after a cut mount is cut at this operation: one of so many,
  * drawn by the point's seed. */
 static bool is_drawn(const struct request *request, const struct point *point,
 		     uint32_t first, uint32_t operation)
 {
-	uint64_t state = point->seed + ((uint64_t)point->k << 40) +
-			 ((uint64_t)first << 20) + operation;
+	uint64_t state = digest_of(point->load->title) + point->seed +
+			 ((uint64_t)point->k << 40) + ((uint64_t)first << 20) +
+			 operation;
 
 	return request->second && payload_draw(&state) % request->second == 0;
 }
 
 /* Whether a point's check is cut after its sync: one of SYNCED_EVERY points. */
 #define SYNCED_EVERY 8
-static bool is_synced(uint32_t k, const char *name, unsigned long seed)
+static bool is_synced(const struct load *load, uint32_t k, const char *name,
+		      unsigned long seed)
 {
-	uint64_t state = seed + ((uint64_t)k << 32) + ((uint64_t)name[0] << 24);
+	uint64_t state = digest_of(load->title) + seed + ((uint64_t)k << 32) +
+			 ((uint64_t)name[0] << 24);
 
 	return payload_draw(&state) % SYNCED_EVERY == 0;
 }
@@ -51,20 +65,19 @@ static int cut_once(const struct request *request, const struct point *point,
 		    const char *where, uint32_t operation,
 		    struct finding *finding, uint32_t *after)
 {
-	struct moments moments = {0};
-
-	if (journal_say("back %u subset %u", operation, operation))
+	*after = 0;
+	if (journal_say("back %u %s %u", operation, point->torn, operation))
 		return -1;
 	dprintf(console, "cut %s: %s\n", point->load->title, where);
 	judge_mounts(&request->subject, point->load, point->k, point->in_next,
-		     finding, &moments);
+		     finding, after);
 	kernel_judge(finding);
-	*after = moments.mounted;
 	return 0;
 }
 
-/* Cut the mount after a point as well, at each of its own operations, the last
- * first; and of the mounts after those cuts some. */
+/* Cut what follows a point as well, until the sync of the check's own file has
+ * returned, at each operation, the last first; and of what follows those cuts
+ * some. */
 static int cut_recovery(const struct request *request,
 			const struct point *point, const char *where,
 			uint32_t operations, struct tally *tally)
@@ -116,25 +129,24 @@ static int cut_second(const struct request *request, const struct point *point,
 /* Judge a point as often as asked for, each time the same. */
 static int judge_point(const struct request *request, const struct load *load,
 		       uint32_t k, const char *name, unsigned long seed,
-		       struct finding *finding, uint32_t *recovery)
+		       struct finding *finding, uint32_t *synced)
 {
 	bool in_next = strcmp(name, "before") != 0;
 	unsigned long i;
 
 	for (i = 0; i < request->repeat; i++) {
 		struct finding again = {0};
-		struct moments moments = {0};
 
+		*synced = 0;
 		if (journal_say("goto %ld %s %lu", (long)k + request->shift,
 				name, seed))
 			return -1;
 		judge_mounts(&request->subject, load, k, in_next, &again,
-			     &moments);
+			     synced);
 		kernel_judge(&again);
-		*recovery = moments.mounted;
 		if (again.verdict == HELD && !request->leave &&
-		    is_synced(k, name, seed) &&
-		    judge_synced(&request->subject, moments.synced, &again))
+		    is_synced(load, k, name, seed) &&
+		    judge_synced(&request->subject, *synced, &again))
 			return -1;
 		kernel_judge(&again);
 		if (!i)
@@ -150,6 +162,14 @@ static int judge_point(const struct request *request, const struct load *load,
 	return 0;
 }
 
+/* How the recovery of a point is torn: as the point, where that tears. */
+static const char *recovery_torn(const char *name)
+{
+	bool tears = !strcmp(name, "prefix") || !strcmp(name, "few");
+
+	return tears ? name : "subset";
+}
+
 static int point(const struct request *request, const struct load *load,
 		 uint32_t k, int variant, unsigned long seed,
 		 struct tally *tally)
@@ -157,7 +177,7 @@ static int point(const struct request *request, const struct load *load,
 	const char *name = request->variants[variant];
 	bool in_next = strcmp(name, "before") != 0;
 	struct finding finding = {0};
-	uint32_t recovery = 0;
+	uint32_t synced = 0;
 	char where[64], *letter = &tally->outcome[variant][k];
 	long at = (long)k + request->shift;
 
@@ -165,7 +185,7 @@ static int point(const struct request *request, const struct load *load,
 	dprintf(console, "cut %s: %s\n", load->title, where);
 	if (at < 0 || at > (long)tally->operations - in_next)
 		return 0;
-	if (judge_point(request, load, k, name, seed, &finding, &recovery))
+	if (judge_point(request, load, k, name, seed, &finding, &synced))
 		return -1;
 	tally->points++;
 	count(tally, &finding, where);
@@ -173,8 +193,10 @@ static int point(const struct request *request, const struct load *load,
 		*letter = verdict_letters[finding.verdict];
 	return request->recovery && finding.verdict == HELD
 		       ? cut_recovery(request,
-				      &(struct point){load, k, in_next, seed},
-				      where, recovery, tally)
+				      &(struct point){load, k, in_next,
+						      recovery_torn(name),
+						      seed},
+				      where, synced, tally)
 		       : 0;
 }
 

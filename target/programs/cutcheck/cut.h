@@ -51,17 +51,12 @@ int make_base(const struct request *request);
 int record(const struct request *request, struct load *load);
 void load_begins(void);
 
-/* Flash operations of a check: when its first mount had returned, and when the
- * sync of its write had. */
-struct moments {
-	uint32_t mounted, synced;
-};
-
 /* mounts.c: mount, judge what is there after so many flash operations, write,
- * and mount again. */
+ * and mount again. synced: the check's own flash operations when the sync of
+ * its write had returned; as it was if the first mount fails. */
 void judge_mounts(const struct subject *subject, const struct load *load,
 		  uint32_t operations, bool in_next, struct finding *finding,
-		  struct moments *moments);
+		  uint32_t *synced);
 
 /* Cut the check, too, right after its sync had returned, and mount: its file
  * must be there. -1 after a message. */

@@ -10,6 +10,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#define CHECKS_OWN "written-after" /* the check's own file, in the root */
+
 #ifndef MOUNTPOINT /* a test has another */
 #define MOUNTPOINT "/mnt"
 #endif

@@ -361,7 +361,7 @@ static bool known(const struct load *load, const char *path)
 	for (i = 0; i < load->names; i++)
 		if (!strcmp(load->name[i].path, path))
 			return true;
-	return !strcmp(path, "lost+found");
+	return !strcmp(path, "lost+found") || !strcmp(path, CHECKS_OWN);
 }
 
 /* Every name in a folder is one of the load's. */

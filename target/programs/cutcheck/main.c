@@ -163,7 +163,7 @@ static const struct option_decl options[] = {
 	{"seed", "N", "first seed of the variants (1)", take_seed},
 	{"seeds", "N", "seeds tried for each but \"before\" (1)", take_seeds},
 	{"repeat", "N", "judge each point so often (1)", take_repeat},
-	{"recovery", NULL, "cut each operation of the first mount too",
+	{"recovery", NULL, "cut each operation until the check's sync too",
 	 take_recovery},
 	{"second", "N",
 	 "of the mounts after a cut mount, cut one of N operations (0: none)",

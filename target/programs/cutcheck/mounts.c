@@ -10,7 +10,7 @@
 #include "cut.h"
 #include "payload.h"
 
-#define AFTER	    MOUNTPOINT "/written-after"
+#define AFTER	    MOUNTPOINT "/" CHECKS_OWN
 #define AFTER_BYTES 5000
 
 /* No page of it is like another, and no byte is 0, as a hole's are. */
@@ -121,7 +121,7 @@ static void judge_unmountable(const struct subject *subject,
 
 void judge_mounts(const struct subject *subject, const struct load *load,
 		  uint32_t operations, bool in_next, struct finding *finding,
-		  struct moments *moments)
+		  uint32_t *synced)
 {
 	uint64_t seen;
 
@@ -130,12 +130,11 @@ void judge_mounts(const struct subject *subject, const struct load *load,
 		judge_unmountable(subject, finding);
 		return;
 	}
-	journal_checked(&moments->mounted);
 	judge(load, operations, in_next, finding, &seen);
 	if (write_after(subject->lies))
 		found(finding, NOT_AFTER, "a write or its sync: %s",
 		      strerror(errno));
-	journal_checked(&moments->synced);
+	journal_checked(synced);
 	/* last, for it may take all room; what is wrong already explains more
 	 */
 	if (finding->verdict == HELD)

@@ -169,7 +169,7 @@ static bool worn(void)
 static int try_point(struct point *p, struct tally *tally, char *letter)
 {
 	const char *name = names[p->fault];
-	struct moments unused;
+	uint32_t unused;
 	char where[64];
 
 	snprintf(where, sizeof(where), "%u:%s:%lu", p->k, name, p->seed);

@@ -208,7 +208,9 @@ class _Walk:
 
     def _page(self, i: int) -> Scored:
         row = self.rows[i]
-        of = self.files.setdefault(row.object, Pieces(self.layout, row.object))
+        if row.object not in self.files:
+            self.files[row.object] = Pieces(self.layout, row.object)
+        of = self.files[row.object]
         page = row.offset // PAGE
         held = self._held(i, row.object, row.offset, row.offset + PAGE)
         held = held and self.state.reader.sure(of, page)
@@ -276,10 +278,10 @@ def _timer(trace: Traced, rows: Sequence[Row]) -> Timer | None:
 def _disturbed(rows: Sequence[Row], i: int) -> bool:
     """Whether another thread used MTD or the chip before the call ended."""
     end = rows[i].start_ns + rows[i].ns
-    for row in rows[i + 1 :]:
-        if row.start_ns >= end:
+    for after in range(i + 1, len(rows)):
+        if rows[after].start_ns >= end:
             return False
-        if row.pid != rows[i].pid:
+        if rows[after].pid != rows[i].pid:
             return True
     return False
 

@@ -5,12 +5,14 @@ from __future__ import annotations
 
 from typing import get_args
 
+import numpy as np
 import pytest
 
 from nandlab.catalog.chip import Ecc
 from nandlab.catalog.filesystem import Checksums
 from nandlab.chip.image import Block, ChipImage, Geometry
 from nandlab.onflash.cells import GARBLED
+from nandlab.onflash.yaffs2 import TAGS, TAGS_AT, tags_code
 from nandlab.powercut.second import bare
 
 PAGE = b"d" * 512 + b"s" * 16
@@ -36,3 +38,21 @@ def test_pages_beyond_the_ecc_are_as_a_file_system_takes_them(checksums: Checksu
             "none": [unread, unread],
         }[checksums]
     )
+
+
+@pytest.mark.parametrize(("bits", "taken"), [([], True), ([3], True), ([3, 40], False)])
+def test_tags_with_a_checksum_are_taken_from_a_page_that_no_ecc_corrects(
+    bits: list[int], taken: bool
+) -> None:
+    """YAFFS2 reads tags alone, and believes what their code says of them, whatever the data are."""
+    data, tags = b"d" * 2048, bytes(range(TAGS))
+    code: bytes = tags_code(np.frombuffer(tags, dtype=np.uint8)[None, :])[0].astype("<u4").tobytes()
+    spare = (b"\xff" * TAGS_AT + tags + code).ljust(64, b"\xff")
+    torn = bytearray(spare)
+    for bit in bits:
+        torn[TAGS_AT + bit // 8] ^= 1 << bit % 8
+    block = Block(0, 0, 0, 0, [], [1 | GARBLED], data + torn)
+    chip = ChipImage(Geometry(2048, 64, 2048, 1), 0, 0, 0, [block])
+    (block,) = bare(chip, Ecc(strength=1, step=512), "tags").blocks
+    unread = bytes(b ^ 0xFF for b in data) + spare
+    assert block.cells == (unread if taken else b"\xff" * 2112)

@@ -88,6 +88,29 @@ def tags_code(tags: NDArray[np.uint8]) -> NDArray[np.uint32]:
     return np.stack([column, lines, others], axis=1)
 
 
+def tags_taken(spare: bytes) -> bytes | None:
+    """A spare area with tags as the core takes them, and their code; it corrects one bit of either.
+
+    None: it cannot correct them (yaffs_ecc.c), or the area has no room for tags with a code.
+    """
+    end, bounds = TAGS_AT + TAGS, TAGS_AT + TAGS_WITH_ECC
+    if len(spare) < bounds:
+        return None
+    tags = np.frombuffer(spare[TAGS_AT:end], dtype=np.uint8).copy()
+    found = tags_code(tags[None, :])[0] ^ np.frombuffer(spare[end:bounds], dtype="<u4")
+    column, line, other = int(found[0]) & 0xFF, int(found[1]), int(found[2])
+    if line ^ other == 0xFFFFFFFF and (column ^ column >> 1) & 0x15 == 0x15 and line < TAGS:
+        tags[line] ^= 1 << ((column >> 5 & 1) << 2 | (column >> 3 & 1) << 1 | column >> 1 & 1)
+    elif column.bit_count() + line.bit_count() + other.bit_count() > 1:
+        return None
+    return spare[:TAGS_AT] + tags.tobytes() + _code_of(tags) + spare[bounds:]
+
+
+def _code_of(tags: NDArray[np.uint8]) -> bytes:
+    code: bytes = tags_code(tags[None, :])[0].astype("<u4").tobytes()
+    return code
+
+
 class _Scan:
     def __init__(self, partition: Partition) -> None:
         self.on = partition

@@ -20,7 +20,7 @@ from nandlab.catalog.filesystem import Checksums
 from nandlab.chip import image as chipimage
 from nandlab.chip.image import Block, ChipImage, Geometry
 from nandlab.chip.simulated import FOLDER, save
-from nandlab.onflash import every, jffs2, jffs2nodes, jffs2scan, packing
+from nandlab.onflash import every, jffs2, jffs2nodes, jffs2scan, packing, yaffs2
 from nandlab.onflash.cells import GARBLED, Partition, wrong_pages
 from nandlab.onflash.layout import NO_OWNER, Layout
 from nandlab.plan.medium import Medium
@@ -138,8 +138,8 @@ def bare(chip: ChipImage, ecc: Ecc, checksums: Checksums) -> ChipImage:
     correct.
 
     Where its own checksums tell, the cells are as they are. Else a read of such a page fails, so no
-    byte of its data is what it was to be. Pages of which the spare area is beyond the ECC too are
-    as if erased, if the tags there have a checksum.
+    byte of its data is what it was to be. Where the spare area is beyond the ECC too, tags that
+    have a checksum are as it corrects them, and where it cannot the page is as if erased.
     """
     return replace(
         chip, blocks=[_bare_block(b, chip.geometry, ecc, checksums) for b in chip.blocks]
@@ -155,12 +155,15 @@ def _bare_block(block: Block, geometry: Geometry, ecc: Ecc, checksums: Checksums
             cells[(page - first) * size + bit // 8] ^= 1 << bit % 8
     for page, state in enumerate(block.states):
         at, garbled = page * size, bool(state & GARBLED)
+        spare = at + geometry.writesize
         if garbled and checksums == "tags":
-            cells[at : at + size] = b"\xff" * size
-        elif checksums != "all" and (garbled or first + page in wrong):
-            cells[at : at + geometry.writesize] = (
-                byte ^ 0xFF for byte in cells[at : at + geometry.writesize]
-            )
+            taken = yaffs2.tags_taken(bytes(cells[spare : at + size]))
+            if taken is None:
+                cells[at : at + size] = b"\xff" * size
+                continue
+            cells[spare : at + size] = taken
+        if checksums != "all" and (garbled or first + page in wrong):
+            cells[at:spare] = (byte ^ 0xFF for byte in cells[at:spare])
     return replace(
         block,
         cells=bytes(cells),

@@ -15,7 +15,10 @@ from cutsteps import FEW, on
 from nandlab.base.errors import NandlabError, UsageError
 from nandlab.board.job import Job, Step
 from nandlab.board.qemu import QemuBoard
+from nandlab.catalog.chip import ChipModel
+from nandlab.catalog.files import load
 from nandlab.chip.simulated import FOLDER, IMAGE
+from nandlab.plan.medium import Medium
 from nandlab.powercut import campaign, found, loads, workloads
 from nandlab.powercut.campaign import Campaign
 from nandlab.powercut.job import Points, alone, chip_module, load_chip, subject
@@ -170,6 +173,33 @@ def test_files_that_stay_open_hold(board: QemuBoard) -> None:
     told = asyncio.run(campaign.once(one, points, board))
     assert classes(told) == set()
     assert all("refused" not in each for each in told)
+
+
+@pytest.mark.parametrize(
+    ("name", "chip", "option"),
+    [("ubifs", "apf27", "writeback=off"), ("nftl-fat32", "nandsim-small", "write=sync")],
+)
+def test_one_that_is_mounted_sync_is_cut_so(
+    board: QemuBoard, name: str, chip: str, option: str
+) -> None:
+    """Sync is a flag of mount(2), and FAT takes it as no word: each write is on flash when
+    it returns, after a remount to read-only and back too."""
+    part = load("chips", chip, ChipModel)
+    medium = on(board, name).model_copy(
+        update={"chip": part, "partition_blocks": part.partition_blocks(8)}
+    )
+    off = medium.filesystem.chosen(dict([option.split("=")]), "the test")
+    writes = "write x 0 100\n" * 8
+    of = loads.read("eight", f"create x\nload w\n{writes}sync\nload r\nreadonly\n{writes}sync\n")
+    points = replace(BEFORE, every=16)
+
+    def told(medium: Medium) -> list[dict[str, Any]]:
+        return asyncio.run(campaign.once(Campaign(medium, of, points), points, board))
+
+    back, synced = told(medium), told(medium.model_copy(update={"options": off}))
+    assert classes(back + synced) == set()
+    more = [s["operations"] - b["operations"] for b, s in zip(back, synced, strict=True)]
+    assert all(each >= 7 for each in more), more
 
 
 def test_what_no_call_promised_is_not_asked_for(board: QemuBoard) -> None:

@@ -33,6 +33,7 @@ is. "done" is the state "before" of the operation after it."""
 SECOND_EVERY = 64
 WORST, BAD_MAX = "worst", 64
 ALL_VARIANTS = (*VARIANTS, "done")
+SYNCHRONOUS = "sync"
 UBIATTACH = re.compile(r"ubiattach +-m \d+ -d 0")
 
 
@@ -114,8 +115,11 @@ def subject(on: Medium) -> list[str]:
             raise UsageError(f"powercut: {command}: not done before a mount that is cut")
     if commands[at + 1 :]:
         raise UsageError(f"powercut: {commands[at + 1]}: not set in a mount that is cut")
-    words = ",".join(word for word in options.split(",") if word != "rw")
+    # mount(8) makes flags of these two: only the rest is for the file system
+    given = options.split(",")
+    words = ",".join(word for word in given if word not in ("rw", SYNCHRONOUS))
     found = ["--type", kind, "--source", source, "--options", words]
+    found += ["--synchronous"] if SYNCHRONOUS in given else []
     found += ["--ubi", "0"] if ubi else []
     found += ["--module", module] if module else []
     power = on.filesystem.power

@@ -135,8 +135,9 @@ struct subject {
 	const char *type;
 	const char *source;
 	const char *options;
-	int ubi;	    /* MTD device to attach first, NONE: no UBI */
-	const char *module; /* to look for its medium at each mount, or NULL */
+	unsigned long flags; /* of mount(2) */
+	int ubi;	     /* MTD device to attach first, NONE: no UBI */
+	const char *module;  /* to look for its medium at each mount, or NULL */
 	struct knobs *checks; /* on at the second mount */
 	bool stale; /* to try the checker: files made longer have old bytes */
 	bool lies;  /* to try the checker: the sync of its write does nothing */

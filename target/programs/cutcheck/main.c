@@ -21,6 +21,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mount.h>
 
 #include "cut.h"
 #include "diag.h"
@@ -90,6 +91,13 @@ static int take_variant(void *context, const char *value)
 	return 0;
 }
 
+static int take_synchronous(void *context, const char *value)
+{
+	(void)value;
+	((struct request *)context)->subject.flags |= MS_SYNCHRONOUS;
+	return 0;
+}
+
 static int take_lie(void *context, const char *value)
 {
 	(void)value;
@@ -142,6 +150,8 @@ static const struct option_decl options[] = {
 	{"type", "NAME", "the file system, as mount(2) knows it", take_type},
 	{"source", "NAME", "what is mounted", take_source},
 	{"options", "WORDS", "of the mount (none)", take_options},
+	{"synchronous", NULL, "mounted so that each write is synced",
+	 take_synchronous},
 	{"ubi", "MTD", "attach this MTD device to UBI first (no UBI)",
 	 take_ubi},
 	{"module", "NAME",

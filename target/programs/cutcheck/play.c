@@ -12,6 +12,7 @@
 #include <sys/mman.h>
 #include <sys/mount.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <unistd.h>
 
 #include "checked.h"
@@ -72,11 +73,19 @@ void play_end(void)
 		close(held[--holds].fd);
 }
 
-/* Read-only, which must store all, and writable again. */
+/* Read-only, which must store all, and writable again; synchronous if it was.
+ */
 static int readonly(void)
 {
-	if (mount(NULL, MOUNTPOINT, NULL, MS_REMOUNT | MS_RDONLY, NULL) ||
-	    mount(NULL, MOUNTPOINT, NULL, MS_REMOUNT, NULL))
+	unsigned long flags = MS_REMOUNT;
+	struct statvfs had;
+
+	if (statvfs(MOUNTPOINT, &had))
+		return fail_errno("statvfs", MOUNTPOINT);
+	if (had.f_flag & ST_SYNCHRONOUS)
+		flags |= MS_SYNCHRONOUS;
+	if (mount(NULL, MOUNTPOINT, NULL, flags | MS_RDONLY, NULL) ||
+	    mount(NULL, MOUNTPOINT, NULL, flags, NULL))
 		return fail_errno("remount", MOUNTPOINT);
 	return 0;
 }

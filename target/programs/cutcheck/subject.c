@@ -59,7 +59,7 @@ int subject_mount(const struct subject *s)
 		return -1;
 	if (s->ubi != NONE && attach(s->ubi))
 		return -1;
-	if (!mount(s->source, MOUNTPOINT, s->type, 0, s->options))
+	if (!mount(s->source, MOUNTPOINT, s->type, s->flags, s->options))
 		return 0;
 	error = errno;
 	if (s->ubi != NONE)

@@ -51,6 +51,18 @@ def test_a_node_that_was_torn_tells_its_file_as_far_as_it_was_written() -> None:
     assert (lost.number, lost.offset, lost.plain) == (3, 0, jffs2nodes.ANY)
 
 
+def test_a_node_whose_header_was_written_wrong_tells_no_file() -> None:
+    """A page programmed in part has wrong bits anywhere in it, though no page after it was."""
+    begin = dirent(1, 2, b"a")
+    filler = inode(2, 1, 0, b"o" * (PAGE - len(begin) - 68 - 68), 4096)
+    torn = bytearray(inode(2, 2, 0, b"n" * 500, 4096)[:68])
+    torn[46] ^= 0x80  # of its offset
+    layout, (lost,) = salvaged(chip_of({0: begin + filler + bytes(torn)}))
+    assert (lost.kind, lost.number, lost.offset, lost.plain) == ("inode", 0, 0, 0)
+    assert lost.may_hold(2, 0, 4096)
+    assert layout.sizes == {2: 4096}
+
+
 def test_what_is_no_node_may_have_been_of_any_file() -> None:
     whole = dirent(1, 2, b"a") + b"\x12\x34\x56\x78" * 5 + inode(2, 1, 0, b"o" * 100, 100)
     layout, (lost,) = salvaged(chip_of({0: whole}))

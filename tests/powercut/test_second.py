@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What the host's checker makes of pages that a cut left torn."""
+"""What the host's checker makes of pages and nodes that a cut left torn."""
 
 from __future__ import annotations
 
@@ -7,13 +7,15 @@ from typing import get_args
 
 import numpy as np
 import pytest
+from jffs2made import Made
 
 from nandlab.catalog.chip import Ecc
 from nandlab.catalog.filesystem import Checksums
 from nandlab.chip.image import Block, ChipImage, Geometry
-from nandlab.onflash.cells import GARBLED
+from nandlab.onflash.cells import GARBLED, Partition
+from nandlab.onflash.dump import Shape
 from nandlab.onflash.yaffs2 import TAGS, TAGS_AT, tags_code
-from nandlab.powercut.second import bare
+from nandlab.powercut.second import bare, read
 
 PAGE = b"d" * 512 + b"s" * 16
 
@@ -56,3 +58,16 @@ def test_tags_with_a_checksum_are_taken_from_a_page_that_no_ecc_corrects(
     (block,) = bare(chip, Ecc(strength=1, step=512), "tags").blocks
     unread = bytes(b ^ 0xFF for b in data) + spare
     assert block.cells == (unread if taken else b"\xff" * 2112)
+
+
+def test_a_file_is_as_long_as_its_sound_nodes_say() -> None:
+    """As for a mount: the torn node that would have made it longer is not there."""
+    of = Made(Shape(page=512, erase_block=8192, oob=16), blocks=1)
+    of.name(2, b"a")
+    of.write(2, 0, b"o" * 4096)
+    torn = len(of.data)
+    of.write(2, 4096, b"n" * 500)
+    of.data[torn + 60] ^= 1  # of its data's checksum
+    block = Block(0, 0, 0, 0, [], [1] * 16, of.dump())
+    chip = ChipImage(Geometry(512, 16, 8192, 1), 0, 0, 0, [block])
+    assert read(Partition(chip), "jffs2") == {"a": b"o" * 4096}

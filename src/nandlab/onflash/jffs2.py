@@ -45,7 +45,19 @@ def salvaged(found: Found, shape: Shaped) -> tuple[Layout, list[Dropped]]:
             )
     _right_page(found, shape.writesize)
     _right_block(found, shape.erasesize)
-    return assembled(found, shape, strict=False), found.dropped
+    unread = list(found.dropped)
+    layout = assembled(found, shape, strict=False)
+    _as_long_as_they_were(layout, unread)
+    return layout, found.dropped
+
+
+def _as_long_as_they_were(layout: Layout, dropped: list[Dropped]) -> None:
+    """Makes files as long as their lost nodes say, where it can be: a number that is damaged itself
+    may say anything."""
+    for node in dropped:
+        size, end = layout.sizes.get(node.number), node.offset + node.plain
+        if size is not None and size < end <= size + layout.partition_bytes:
+            layout.sizes[node.number] = end
 
 
 def missing(layout: Layout) -> list[Dropped]:

@@ -40,11 +40,6 @@ def assembled(found: Found, shape: Shaped, *, strict: bool = True) -> Layout:
     for number, pieces in found.pieces.items():
         _inode(walk, number, pieces, number in reached)
     _attributes(walk, found, reached)
-    for node in found.dropped:
-        size, end = walk.sizes.get(node.number), node.offset + node.plain
-        # the file may have been as long; a number that is damaged itself may say anything
-        if size is not None and size < end <= size + shape.bytes:
-            walk.sizes[node.number] = end
     found.dropped += copies.doubtful
     return Layout(
         "jffs2", shape.bytes, shape.erasesize, shape.writesize,

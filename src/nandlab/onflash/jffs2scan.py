@@ -135,8 +135,8 @@ class Scan:
     def _was(self, at: int) -> tuple[str, int, int, int]:
         """Kind, file, offset and bytes of a node, as far as they are sure.
 
-        They are where the header's checksum is right, or where the node was torn: what comes after
-        it in the page of its end was never written, so what comes before is as it was.
+        They are where the header's checksum is right, or where it was never written, since the node
+        was torn before it: then what comes before is as it was.
         """
         if not self._is_head(at):
             return "", 0, 0, 0
@@ -148,6 +148,8 @@ class Scan:
         if crc(self.data[at : at + 60]) == node[20]:
             return name, node[4], node[13], node[15]
         written = self._written_to(at, at + size)
+        if written >= at + INODE_NODE.size:
+            return name, 0, 0, 0  # the checksum was written: what it is of is wrong, or itself
         if written >= at + 56:
             return name, node[4], node[13], node[15]
         return (name, node[4], 0, ANY) if written >= at + 16 else (name, 0, 0, 0)

@@ -20,7 +20,7 @@ from nandlab.catalog.filesystem import Checksums
 from nandlab.chip import image as chipimage
 from nandlab.chip.image import Block, ChipImage, Geometry
 from nandlab.chip.simulated import FOLDER, save
-from nandlab.onflash import every, jffs2, jffs2nodes, jffs2scan, packing, yaffs2
+from nandlab.onflash import every, jffs2files, jffs2nodes, jffs2scan, packing, yaffs2
 from nandlab.onflash.cells import GARBLED, Partition, wrong_pages
 from nandlab.onflash.layout import NO_OWNER, Layout
 from nandlab.plan.medium import Medium
@@ -175,18 +175,19 @@ def _bare_block(block: Block, geometry: Geometry, ecc: Ecc, checksums: Checksums
 def read(partition: Partition, filesystem: str) -> dict[str, bytes | None]:
     """Files with their bytes, folders with None, by path; UsageError if it cannot be decoded."""
     if filesystem == "jffs2":
-        # torn nodes are left out, as by a mount
-        layout, _ = jffs2.salvaged(jffs2scan.scanned(partition), jffs2nodes.Shaped.of(partition))
+        # torn nodes are left out, as by a mount: no file is as long as these say
+        found = jffs2scan.scanned(partition)
+        layout = jffs2files.assembled(found, jffs2nodes.Shaped.of(partition), strict=False)
     else:
         layout = every.decode(partition, filesystem)
-    found: dict[str, bytes | None] = {}
+    tree: dict[str, bytes | None] = {}
     for path, owner in layout.names.items():
         name = path.strip("/")
         if name.split("/")[0] in OWN:
             continue
         is_file = owner in layout.sizes or owner == NO_OWNER
-        found[name] = _content(layout, partition, owner) if is_file else A_FOLDER
-    return found
+        tree[name] = _content(layout, partition, owner) if is_file else A_FOLDER
+    return tree
 
 
 def _content(layout: Layout, partition: Partition, owner: int) -> bytes:

@@ -13,7 +13,7 @@
 
 static int console = -1;
 
-/* A point whose mount is cut too. */
+/* A point whose recovery is cut too. */
 struct point {
 	const struct load *load;
 	uint32_t k;
@@ -32,8 +32,8 @@ static uint64_t digest_of(const char *title)
 	return digest;
 }
 
-/* Whether a mount after a cut mount is cut at this operation: one of so many,
- * drawn by the point's seed. */
+/* Whether any recovery that follows a cut one is cut at this operation: one of
+ * so many, drawn by the point's seed. */
 static bool is_drawn(const struct request *request, const struct point *point,
 		     uint32_t first, uint32_t operation)
 {
@@ -103,7 +103,7 @@ static int cut_recovery(const struct request *request,
 	return 0;
 }
 
-/* first: the operation that was torn before this mount. */
+/* first: the operation that was torn before this recovery. */
 static int cut_second(const struct request *request, const struct point *point,
 		      const char *where, uint32_t first, uint32_t operations,
 		      struct tally *tally)

@@ -18,7 +18,7 @@ struct request {
 	bool lie;   /* a sync does nothing, and says that it returned */
 	long shift; /* the chip is so many operations off */
 	bool recovery;
-	unsigned long second; /* of so many of its own mounts' operations one
+	unsigned long second; /* after a cut recovery, one of so many operations
 			       * is cut too; 0: none */
 	bool leave;	      /* the chip as the last check left it */
 	bool check;	      /* read the loads, and do nothing */

@@ -8,7 +8,7 @@
 #include "image.h"
 
 /* CRC-32 of all that an image of the chip holds. */
-static u32 whole(struct chip *chip)
+static inline u32 whole(struct chip *chip)
 {
 	u8 *part = malloc(image_part_max(chip));
 	u32 crc = 0, i;

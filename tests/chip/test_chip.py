@@ -13,6 +13,7 @@ ROOT = Path(__file__).resolve().parents[2]
 MODULE = ROOT / "target" / "modules" / "simnand"
 JOURNAL = MODULE.with_name("powercut")
 TESTS = ["test_chip", "test_faults", "test_records"]
+JOURNALLED = ["test_journal", "test_torn"]
 FUZZ_RUNS = 1000
 SANITIZERS = ["-fsanitize=address,undefined", "-fno-sanitize-recover=all"]
 
@@ -44,9 +45,10 @@ def build_journalled(source: Path, program: Path) -> None:
     subprocess.run([*argv, str(source), *rest, "-o", str(program)], check=True, timeout=120)
 
 
-def test_a_chip_goes_to_any_cut_of_its_power_and_back(tmp_path: Path) -> None:
-    program = tmp_path / "test_journal"
-    build_journalled(ROOT / "tests" / "c" / "test_journal.c", program)
+@pytest.mark.parametrize("name", JOURNALLED)
+def test_a_chip_goes_to_any_cut_of_its_power_and_back(name: str, tmp_path: Path) -> None:
+    program = tmp_path / name
+    build_journalled(ROOT / "tests" / "c" / f"{name}.c", program)
 
     result = subprocess.run([program], check=False, capture_output=True, text=True, timeout=60)
 

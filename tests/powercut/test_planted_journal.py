@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Faults that are planted in the journal and in torn operations: its test sees each of them.
+"""Faults that are planted in the journal and in torn operations: its tests see each of them.
 
-Each is a copy of the module's source with a line changed, built with tests/c/test_journal.c, and
-has the check that must fail first: its function and its words.
+Each is a copy of the module's source with a line changed, built with tests/c/test_journal.c and
+with tests/c/test_torn.c, and has the check of these that must fail first: its function and its
+words.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from nandlab.base.paths import TARGET
 ROOT = Path(__file__).resolve().parents[2]
 CHIP = TARGET / "modules" / "simnand"
 JOURNAL = TARGET / "modules" / "powercut"
+TESTS = ("test_journal.c", "test_torn.c")
 FLAGS = ["gcc", "-std=gnu11", "-O1", "-w", "-I", str(CHIP), "-I", str(JOURNAL)]
 
 PLANTED = {
@@ -207,12 +209,13 @@ PLANTED = {
 
 @pytest.fixture(scope="module")
 def sound(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
-    """The objects of the test without a fault, by the name of their source: built once."""
+    """The objects of the tests without a fault, by the name of their source: built once."""
     out = tmp_path_factory.mktemp("sound")
     renamed = re.findall(r"-Darray_\w+=cut_\w+", (JOURNAL / "Kbuild").read_text())
     listed = re.findall(r"^simnand-chip \S?= (.*)$", (CHIP / "Kbuild").read_text(), re.M)
     sources = [CHIP / name.replace(".o", ".c") for name in " ".join(listed).split()]
-    sources += [JOURNAL / "journal.c", JOURNAL / "torn.c", ROOT / "tests" / "c" / "test_journal.c"]
+    sources += [JOURNAL / "journal.c", JOURNAL / "torn.c"]
+    sources += [ROOT / "tests" / "c" / name for name in TESTS]
     for source in sources:
         more = renamed if source.name == "decode.c" else []
         compiled(source, out / f"{source.name}.o", *more)
@@ -233,25 +236,32 @@ def planted(tmp_path: Path, file: str, old: str, new: str) -> dict[str, str]:
     return {file: str(tmp_path / f"{file}.o")}
 
 
-def said(objects: dict[str, str], tmp_path: Path) -> tuple[int, list[str], str]:
-    """The exit status of the test, its lines, and what it says of errors."""
+def said(objects: dict[str, str], test: str, tmp_path: Path) -> tuple[int, list[str], str]:
+    """The exit status of a test, its lines, and what it says of errors."""
     program = str(tmp_path / "test")
-    subprocess.run(["gcc", *objects.values(), "-o", program], check=True, timeout=120)
+    linked = [each for name, each in objects.items() if name == test or name not in TESTS]
+    subprocess.run(["gcc", *linked, "-o", program], check=True, timeout=120)
     done = subprocess.run([program], check=False, capture_output=True, text=True, timeout=120)
     return done.returncode, done.stdout.splitlines(), done.stderr
 
 
-def test_without_a_fault_all_is_well(sound: dict[str, str], tmp_path: Path) -> None:
-    assert said(sound, tmp_path) == (0, ["all well"], "")
+@pytest.mark.parametrize("test", TESTS)
+def test_without_a_fault_all_is_well(test: str, sound: dict[str, str], tmp_path: Path) -> None:
+    assert said(sound, test, tmp_path) == (0, ["all well"], "")
 
 
 @pytest.mark.parametrize("name", PLANTED)
 def test_a_fault_in_the_journal_is_caught_by_name(
     name: str, sound: dict[str, str], tmp_path: Path
 ) -> None:
-    """The check that fails first is the one of what was planted, and the test runs to its end."""
+    """The check that fails first is the one of what was planted, and each test runs to its end."""
     *plant, check = PLANTED[name]
-    status, lines, errors = said(sound | planted(tmp_path, *plant), tmp_path)
-    assert (status, errors) == (1, ""), lines
-    _, _, first = lines[0].partition(": ")
+    objects = sound | planted(tmp_path, *plant)
+    failed: list[str] = []
+    for test in TESTS:
+        status, lines, errors = said(objects, test, tmp_path)
+        assert status in (0, 1) and not errors, lines
+        failed += lines if status else []
+    assert failed, "neither test sees it"
+    _, _, first = failed[0].partition(": ")
     assert first.startswith(check)

@@ -16,7 +16,7 @@ from nandlab.base.paths import TARGET
 from nandlab.board.job import BoardLost
 from nandlab.catalog.chip import ChipModel
 from nandlab.catalog.files import load
-from nandlab.powercut import campaign, found, judged, loads, sample
+from nandlab.powercut import campaign, found, judged, loads, sample, second
 from nandlab.powercut.job import Points
 from nandlab.report import powercuts
 
@@ -142,6 +142,44 @@ def test_a_sample_is_drawn_from_the_points_that_were_tried(tmp_path: Path) -> No
         *(("x", 0, "before", "."), ("x", 0, "subset", "L"), ("x", 2, "before", "."))
     ]
     assert sample.drawn(result, 2, 5) == sample.drawn(result, 2, 5)
+
+
+@pytest.mark.parametrize(
+    ("letter", "left", "class_", "says"),
+    [
+        ("M", [], "not writable", "not writable"),
+        ("M", [], "", "held"),
+        ("L", [{"class": "lost", "what": "A"}], "not writable", "lost"),
+        (".", [], "not writable", "held"),
+    ],
+)
+def test_a_point_of_a_sample_is_cut_behind_its_sync_too(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    letter: str,
+    left: list[dict[str, Any]],
+    class_: str,
+    says: str,
+) -> None:
+    """The chip that the host reads was not: what such a cut finds, the board says without it."""
+
+    async def tried(*_: object) -> second.Verdicts:
+        return second.Verdicts(left, [], "r")
+
+    async def once(*_: object) -> list[dict[str, Any]]:
+        return [{"findings": [{"class": class_}] if class_ else []}]
+
+    monkeypatch.setattr(second, "tried", tried)
+    monkeypatch.setattr(sample, "once", once)
+    one = {**told("x", letter, ""), "recording": "r"}
+    result = found.read(folder(tmp_path, [one]))
+    of = type("Campaign", (), {"loads": loads.read("x", "load x\nsync\n"), "points": Points()})()
+
+    async def all_of_it() -> list[judged.Again]:
+        return [each async for each in sample.again(of, result, cast(Any, None), tmp_path, 9)]
+
+    (point,) = asyncio.run(all_of_it())
+    assert (point.alone, point.campaign) == (says, found.CLASSES[letter])
 
 
 @pytest.mark.parametrize(

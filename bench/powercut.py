@@ -72,7 +72,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n", maxsplit=1)[0])
     parser.add_argument("--load", default="small-files")
     parser.add_argument("--every", type=int, default=1, help="cut after each n-th operation")
-    parser.add_argument("--fresh", type=int, default=3, help="points on boards of their own")
+    parser.add_argument("--fresh", type=int, default=9, help="points on boards of their own")
     parser.add_argument("--fs", nargs="+", default=list(CHIPS))
     options = parser.parse_args()
     board = open_board(load("boards", "apf27", BoardModel))

@@ -16,7 +16,7 @@ from nandlab.base.paths import TARGET
 from nandlab.board.job import BoardLost
 from nandlab.catalog.chip import ChipModel
 from nandlab.catalog.files import load
-from nandlab.powercut import campaign, found, judged, loads, sample, second
+from nandlab.powercut import campaign, found, judged, loads
 from nandlab.powercut.job import Points
 from nandlab.report import powercuts
 
@@ -132,67 +132,6 @@ def test_the_picture_has_a_cell_for_each_cut(tmp_path: Path) -> None:
     rows = [cell["row"] for cell in both.datasets["cells"]]
     assert rows == ["x", "x", "held", "held", "held"]
     assert both.datasets["cells"][0]["outcome"] == "lost"
-
-
-def test_a_sample_is_drawn_from_the_points_that_were_tried(tmp_path: Path) -> None:
-    one = told("x", ". .", "L  ", finding("lost", "0:subset:1"))
-    result = found.read(folder(tmp_path, [one]))
-    every = sample.drawn(result, 99, 1)
-    assert sorted(every) == [
-        *(("x", 0, "before", "."), ("x", 0, "subset", "L"), ("x", 2, "before", "."))
-    ]
-    assert sample.drawn(result, 2, 5) == sample.drawn(result, 2, 5)
-
-
-@pytest.mark.parametrize(
-    ("letter", "left", "class_", "says"),
-    [
-        ("M", [], "not writable", "not writable"),
-        ("M", [], "", "held"),
-        ("L", [{"class": "lost", "what": "A"}], "not writable", "lost"),
-        (".", [], "not writable", "held"),
-    ],
-)
-def test_a_point_of_a_sample_is_cut_behind_its_sync_too(
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    letter: str,
-    left: list[dict[str, Any]],
-    class_: str,
-    says: str,
-) -> None:
-    """The chip that the host reads was not: what such a cut finds, the board says without it."""
-
-    async def tried(*_: object) -> second.Verdicts:
-        return second.Verdicts(left, [], "r")
-
-    async def once(*_: object) -> list[dict[str, Any]]:
-        return [{"findings": [{"class": class_}] if class_ else []}]
-
-    monkeypatch.setattr(second, "tried", tried)
-    monkeypatch.setattr(sample, "once", once)
-    one = {**told("x", letter, ""), "recording": "r"}
-    result = found.read(folder(tmp_path, [one]))
-    of = type("Campaign", (), {"loads": loads.read("x", "load x\nsync\n"), "points": Points()})()
-
-    async def all_of_it() -> list[judged.Again]:
-        return [each async for each in sample.again(of, result, cast(Any, None), tmp_path, 9)]
-
-    (point,) = asyncio.run(all_of_it())
-    assert (point.alone, point.campaign) == (says, found.CLASSES[letter])
-
-
-@pytest.mark.parametrize(
-    ("alone", "host_agrees", "agreed"),
-    [
-        *(("lost", True, True), ("lost", None, True), ("lost", False, False)),
-        *(("held", None, False), ("resurrected", None, False)),
-    ],
-)
-def test_a_point_agrees_if_nobody_contradicts(
-    alone: str, host_agrees: bool | None, agreed: bool
-) -> None:
-    assert judged.Again("x", "0:before:1", "lost", alone, "", host_agrees).agreed == agreed
 
 
 def test_what_a_part_forbids_is_told_and_which_cuts_it_makes_unphysical(tmp_path: Path) -> None:

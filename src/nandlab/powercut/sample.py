@@ -42,12 +42,13 @@ async def again(
     out: the campaign's folder; what is tried is kept there in a file, and not tried again.
     """
     titles = [load.title for load in campaign.loads.loads]
+    points = replace(campaign.points, recovery=False)
     kept = Kept(out / f"sample-{seed}.jsonl")
     for title, k, variant, letter in drawn(found, count, seed):
-        one = alone(campaign.points, titles.index(title), k, variant, campaign.points.seed)
+        one = alone(points, titles.index(title), k, variant, points.seed)
         point = f"{k}:{variant}:{one.seed}"
         if (title, point) not in kept.every:
-            told = await second.tried(campaign, replace(one, recovery=False), board)
+            told = await second.tried(campaign, one, board)
             host = "; ".join(told.wrong) or "holds"
             same = told.recording in found.recordings[title]
             verdict = await _verdict(campaign, one, board, told, CLASSES[letter])

@@ -1,9 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * The core's memory: from kmalloc(), or from vmalloc() if a piece is too big
- * for that, as the tables of a large chip are. The sum now and its peak are in
- * /proc/yaffs: YAFFS2 keeps its whole index in RAM, and the size of that
- * decides whether a product can use it.
+ * for that, as the tables of a large chip are, or has no neighbouring pages.
+ * The sum now and its peak are in /proc/yaffs: YAFFS2 keeps its whole index in
+ * RAM, and the size of that decides whether a product can use it.
+ *
+ * The core asks while it holds the lock that reclaim and write-back wait for.
+ * Such a request may not wait for them, nor have a program killed: the kernel
+ * tries it for ever. So neighbouring pages are asked for once, and single ones
+ * may be of those that the kernel keeps back (__GFP_HIGH): who holds the lock
+ * must come to its end before anything else can free RAM.
  */
 #include <linux/atomic.h>
 #include <linux/mm.h>
@@ -12,8 +18,8 @@
 
 #include "yaffs2.h"
 
-/* ksize() knows the size of a slab object; for the few from vmalloc() we keep
- * it. */
+/* ksize() knows the size of a slab object; for those from vmalloc() we keep it.
+ */
 struct big {
 	struct list_head others;
 	const void *memory;
@@ -35,13 +41,13 @@ static void count(size_t bytes)
 
 static void *alloc_big(size_t bytes)
 {
-	struct big *big = kmalloc(sizeof(*big), GFP_NOFS);
+	struct big *big = kmalloc(sizeof(*big), GFP_NOFS | __GFP_HIGH);
 	unsigned int scope;
 
 	if (!big)
 		return NULL;
 	scope = memalloc_nofs_save();
-	big->memory = vzalloc(bytes);
+	big->memory = __vmalloc(bytes, GFP_NOFS | __GFP_HIGH | __GFP_ZERO);
 	memalloc_nofs_restore(scope);
 	if (!big->memory) {
 		kfree(big);
@@ -76,8 +82,11 @@ void *yl_alloc(size_t bytes, gfp_t flags)
 {
 	void *memory = NULL;
 
+	flags |= __GFP_HIGH | __GFP_NOWARN;
+	if (bytes > PAGE_SIZE)
+		flags |= __GFP_NORETRY;
 	if (bytes <= SZ_128K)
-		memory = kmalloc(bytes, flags | __GFP_NOWARN);
+		memory = kmalloc(bytes, flags);
 	if (!memory)
 		return alloc_big(bytes);
 	count(ksize(memory));

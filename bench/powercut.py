@@ -72,7 +72,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n", maxsplit=1)[0])
     parser.add_argument("--load", default="small-files")
     parser.add_argument("--every", type=int, default=1, help="cut after each n-th operation")
-    parser.add_argument("--fresh", type=int, default=9, help="points on boards of their own")
+    parser.add_argument("--fresh", type=int, default=20, help="points on boards of their own")
     parser.add_argument("--fs", nargs="+", default=list(CHIPS))
     options = parser.parse_args()
     board = open_board(load("boards", "apf27", BoardModel))
@@ -92,12 +92,17 @@ def main() -> None:
         )
         points = Points(every=options.every)
         one = Campaign(on, asked, points)
-        used, _, tried, operations = spent(one, points, board)
+        operations = spent(one, replace(points, first=states.NO_POINT), board)[-1]
         step = max(1, operations // (options.fresh + 1))
-        fresh = [
-            spent(one, alone(replace(points, last_load=0), 0, k * step, "subset", 1), board)[0]
+        lone = [
+            alone(replace(points, last_load=0), 0, k * step, "subset", 1)
             for k in range(1, options.fresh + 1)
         ]
+        # half before and half after: a busy machine's processors differ from minute to minute
+        half = len(lone) // 2
+        fresh = [spent(one, point, board)[0] for point in lone[:half]]
+        used, _, tried, _ = spent(one, points, board)
+        fresh += [spent(one, point, board)[0] for point in lone[half:]]
         rate, slow = tried * HOUR_S / used, HOUR_S * len(fresh) / sum(fresh)
         rates[name], apart = round(rate), distinct(one, board, tried)
         of_states[name] = round(rate * apart / tried)

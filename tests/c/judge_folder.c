@@ -7,7 +7,7 @@
  * longer as well, and the folder is looked at again when the command has been
  * run, as at the second mount. Prints the verdict's name, what was found, and
  * what was made longer. The folder is ./mnt. Where NO_LONGER is set, to make a
- * file longer fails with the error of that number (link with --wrap=ftruncate).
+ * file longer fails with the error of that number (link with --wrap=truncate).
  */
 #include <errno.h>
 #include <stdio.h>
@@ -18,19 +18,19 @@
 #include "../../target/programs/cutcheck/cutcheck.h"
 #include "diag.h"
 
-int __real_ftruncate(int fd, off_t size);
-int __wrap_ftruncate(int fd, off_t size);
+int __real_truncate(const char *path, off_t size);
+int __wrap_truncate(const char *path, off_t size);
 
-int __wrap_ftruncate(int fd, off_t size)
+int __wrap_truncate(const char *path, off_t size)
 {
 	const char *number = getenv("NO_LONGER");
 	struct stat st;
 
-	if (!number || fstat(fd, &st) || size <= st.st_size)
-		return __real_ftruncate(fd, size);
+	if (!number || stat(path, &st) || size <= st.st_size)
+		return __real_truncate(path, size);
 	errno = atoi(number);
 	/* as a file system may: some of it found room */
-	if (errno == ENOSPC && __real_ftruncate(fd, st.st_size + 1))
+	if (errno == ENOSPC && __real_truncate(path, st.st_size + 1))
 		return -1;
 	errno = atoi(number);
 	return -1;

@@ -83,7 +83,7 @@ def judge() -> Path:
     files = [own / f"{name}.c" for name in ("judge", "content", "extend", "load", "verdict")]
     files += [lib / f"{name}.c" for name in ("diag", "payload", "checked")]
     flags = ["-std=gnu11", "-O1", "-g", "-fsanitize=address,undefined", "-I", str(lib)]
-    flags.append("-Wl,--wrap=ftruncate")
+    flags.append("-Wl,--wrap=truncate")
     argv = ["gcc", *flags, '-DMOUNTPOINT="mnt"', str(ROOT / "tests/c/judge_folder.c")]
     subprocess.run([*argv, *map(str, files), "-o", str(out)], check=True, timeout=120)
     return out

@@ -8,7 +8,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "diag.h"
@@ -17,9 +16,10 @@
 /* What stands there where none was, to try the checker. */
 #define STALE 's'
 
-/* Names whose file is longer, by their number; as many as the load has. */
+/* Names at which a file was seen, by their number; as many as the load has. */
 static struct longer {
-	bool is;
+	bool seen;
+	bool is; /* longer now */
 	ino_t inode;
 	size_t end; /* of before */
 } *names;
@@ -32,67 +32,49 @@ void extend_none(const struct load *load)
 	names = allocate((unsigned)count + 1, sizeof(*names), "longer files");
 }
 
-/* What a file of several names had before one of them made it longer. */
-static const struct longer *other_name(int number, ino_t inode)
+void extend_seen(int number, ino_t inode, size_t bytes)
+{
+	if (!names[number].is)
+		names[number] = (struct longer){
+			.seen = true, .inode = inode, .end = bytes};
+}
+
+/* A file of several names is made longer by the first of them. */
+static bool is_longer(int number)
 {
 	int i;
 
 	for (i = 0; i < number; i++)
-		if (names[i].is && names[i].inode == inode)
-			return &names[i];
-	return NULL;
+		if (names[i].is && names[i].inode == names[number].inode)
+			return true;
+	return false;
 }
 
-/* 1: it is left as it is. */
-static int make_longer(int fd, off_t end, bool stale)
+static int write_stale(const char *path, size_t end)
 {
 	static const char byte = STALE;
+	int fd = open(path, O_WRONLY | O_CLOEXEC | O_NOFOLLOW), error;
 
-	if (ftruncate(fd, end + EXTENDED_BYTES)) {
+	if (fd < 0)
+		return -1;
+	error = pwrite(fd, &byte, 1, (off_t)end) == 1 ? 0 : -1;
+	return close(fd) || error ? -1 : 0;
+}
+
+/* One call a file: a look at each again would be a good part of a point. */
+static int make_longer(const char *name, struct longer *file, bool stale)
+{
+	char path[PATH_MAX];
+
+	snprintf(path, sizeof(path), MOUNTPOINT "/%s", name);
+	if (truncate(path, (off_t)file->end + EXTENDED_BYTES)) {
 		if (errno != ENOSPC)
 			return -1;
 		/* what found room of it is no part of the file */
-		return ftruncate(fd, end) ? -1 : 1;
+		return truncate(path, (off_t)file->end);
 	}
-	return stale && pwrite(fd, &byte, 1, end) != 1 ? -1 : 0;
-}
-
-static int extend_open(int fd, int number, bool stale)
-{
-	const struct longer *other;
-	struct stat st;
-	int error;
-
-	if (fstat(fd, &st))
-		return -1;
-	other = other_name(number, st.st_ino);
-	if (other) {
-		names[number] = *other;
-		return 0;
-	}
-	error = make_longer(fd, st.st_size, stale);
-	if (!error)
-		names[number] =
-			(struct longer){true, st.st_ino, (size_t)st.st_size};
-	return error < 0 ? -1 : 0;
-}
-
-static int extend(const char *name, int number, bool stale)
-{
-	char path[PATH_MAX];
-	int fd, why, error;
-
-	snprintf(path, sizeof(path), MOUNTPOINT "/%s", name);
-	fd = open(path, O_WRONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
-	if (fd < 0)
-		return errno == ENOENT || errno == ENOTDIR || errno == EISDIR
-			       ? 0
-			       : -1;
-	error = extend_open(fd, number, stale);
-	why = errno;
-	close(fd);
-	errno = why;
-	return error;
+	file->is = true;
+	return stale ? write_stale(path, file->end) : 0;
 }
 
 void extend_files(const struct load *load, bool stale, struct finding *finding)
@@ -102,7 +84,11 @@ void extend_files(const struct load *load, bool stale, struct finding *finding)
 
 	for (i = 0; i < load->names; i++) {
 		name = load->name[i].path;
-		if (load->name[i].events && extend(name, i, stale)) {
+		if (!names[i].seen)
+			continue;
+		if (is_longer(i)) {
+			names[i].is = true;
+		} else if (make_longer(name, &names[i], stale)) {
 			found(finding, NOT_AFTER, "%s made longer: %s", name,
 			      strerror(errno));
 			return;

@@ -285,6 +285,8 @@ static void judge_name(const struct moment *m, int number, struct seen *seen,
 		judge_folder(m, name, seen, finding);
 	else
 		judge_file(m, name, had, seen, finding);
+	if (!seen->folder)
+		extend_seen(number, st.st_ino, had);
 }
 
 /* The last fsync of a folder that had returned, in which the inode had a name

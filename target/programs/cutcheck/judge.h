@@ -4,6 +4,8 @@
 #ifndef CUTCHECK_JUDGE_H
 #define CUTCHECK_JUDGE_H
 
+#include <sys/types.h>
+
 #include "cutcheck.h"
 
 /* A moment: the last operation that had begun, and the cut. */
@@ -17,6 +19,9 @@ struct moment {
 /* What was read of a file. */
 #define READ_BYTES_MAX (FILE_BYTES_MAX + EXTENDED_BYTES + 1)
 extern uint8_t data[READ_BYTES_MAX];
+
+/* extend.c: a file is at a name, with so many bytes: that is made longer. */
+void extend_seen(int name, ino_t inode, size_t bytes);
 
 /* extend.c: of so many bytes that were read of a name's file those that it had
  * before it was made longer; the others must be 0. */

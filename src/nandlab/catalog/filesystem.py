@@ -96,8 +96,9 @@ class Power(Strict):
     source: str = Field(min_length=1, description="who says so: document and section")
     checks: tuple[str, ...] = Field(
         default=(),
-        description="files of the kernel that switch its own checks on, by 1, or FILE=VALUE; "
-        "`nandlab powercut` does at the second mount after a cut",
+        description="files of the kernel that switch its own checks on, by 1, FILE=VALUE, or "
+        "FILE=VALUE,THEN; `nandlab powercut` does at the second mount after a cut, and to THEN "
+        "after it",
     )
     check_says: tuple[str, ...] = Field(
         default=(),

@@ -114,11 +114,13 @@ int module_load(const char *name);
 #define SAYS_MAX   24
 
 /* Files of the kernel that switch a file system's own checks on: what they take
- * then, and what they had; and words of the kernel's log by which a check that
- * keeps nothing from mounting says that it failed. */
+ * at a mount, what when it is mounted (NULL: the same), and what they had; and
+ * words of the kernel's log by which a check that keeps nothing from mounting
+ * says that it failed. */
 struct knobs {
 	const char *path[KNOBS_MAX];
 	const char *on[KNOBS_MAX];
+	const char *mounted[KNOBS_MAX];
 	char before[KNOBS_MAX][KNOB_BYTES];
 	int count;
 	const char *says[SAYS_MAX];
@@ -129,6 +131,7 @@ struct knobs {
 int knobs_take(struct knobs *knobs, char *path_and_value);
 int knobs_take_words(struct knobs *knobs, const char *words);
 int knobs_set(struct knobs *knobs, bool on);
+int knobs_mounted(const struct knobs *knobs);
 
 /* The file system under test. */
 struct subject {

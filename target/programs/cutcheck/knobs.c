@@ -10,13 +10,17 @@
 
 int knobs_take(struct knobs *knobs, char *path_and_value)
 {
-	char *value = strchr(path_and_value, '=');
+	char *value = strchr(path_and_value, '='), *mounted;
 
 	if (knobs->count == KNOBS_MAX)
 		return fail("more than %d own checks", KNOBS_MAX);
 	if (value)
 		*value++ = '\0';
+	mounted = value ? strchr(value, ',') : NULL;
+	if (mounted)
+		*mounted++ = '\0';
 	knobs->on[knobs->count] = value ? value : "1";
+	knobs->mounted[knobs->count] = mounted;
 	knobs->path[knobs->count++] = path_and_value;
 	return 0;
 }
@@ -58,5 +62,16 @@ int knobs_set(struct knobs *knobs, bool on)
 		else if (*knobs->before[i])
 			error = set_one(knobs->path[i], knobs->before[i], NULL);
 	}
+	return error;
+}
+
+int knobs_mounted(const struct knobs *knobs)
+{
+	int i, error = 0;
+
+	for (i = 0; !error && i < knobs->count; i++)
+		if (knobs->mounted[i])
+			error = set_one(knobs->path[i], knobs->mounted[i],
+					NULL);
 	return error;
 }

@@ -66,7 +66,7 @@ static int mount_checked(const struct subject *subject, struct finding *finding)
 	if (knobs_set(subject->checks, true))
 		return -1;
 	if (!subject_mount(subject))
-		return 0;
+		return knobs_mounted(subject->checks);
 	why = errno;
 	knobs_set(subject->checks, false);
 	if (!subject->checks->count || subject_mount(subject)) {

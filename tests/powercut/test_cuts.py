@@ -221,12 +221,19 @@ sync
     assert [(each["findings"], each["points"] > 4) for each in told] == [([], True)] * 2
 
 
+CREATE_AND_WRITE = (("create", ""), ("write", " 0 1000000"))
+
+
 def test_a_load_that_cannot_be_played_is_told(board: QemuBoard) -> None:
     """A file of such loads is refused when it is read."""
     wrong = Loads("wrong", (), (Load("w", ("create a", "create b", "rename a b/c")),))
     one = Campaign(on(board, "jffs2"), wrong, BEFORE)
     told = asyncio.run(campaign.once(one, BEFORE, board))
     assert told == [{"load": "w", "refused": "Not a directory"}]
+    many = tuple(f"{call} f{i}{at}" for i in range(12) for call, at in CREATE_AND_WRITE)
+    large = Campaign(on(board, "yaffs2"), Loads("large", (), (Load("l", many),)), BEFORE)
+    told = asyncio.run(campaign.once(large, BEFORE, board))
+    assert told == [{"load": "l", "refused": "No space left on device"}]
     bad = Loads("gone", (), (Load("g", ("unlink a",)),))
     gone = Campaign(on(board, "jffs2"), bad, BEFORE)
     with pytest.raises(NandlabError, match="g: operation 1 is on a, which is not there"):

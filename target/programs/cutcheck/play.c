@@ -122,6 +122,21 @@ static int write_mapped(int fd, const struct op *op, const uint8_t *data,
 	return error ? fail_errno("write through a map of", path) : 0;
 }
 
+static int write_bytes(int fd, const struct op *op, const uint8_t *data,
+		       const char *path)
+{
+	ssize_t done = pwrite(fd, data, op->bytes, (off_t)op->at);
+
+	if (done == (ssize_t)op->bytes)
+		return 0;
+	/* Write once more, only because a short write hides its reason. */
+	if (done < 0 || pwrite(fd, data + done, op->bytes - (size_t)done,
+			       (off_t)op->at + done) < 0)
+		return fail_errno("write", path);
+	return fail("short write: %zd of %zu bytes reached '%s'", done,
+		    (size_t)op->bytes, path);
+}
+
 static int write_op(const struct load *load, int number, const char *path)
 {
 	const struct op *op = &load->op[number];
@@ -135,9 +150,8 @@ static int write_op(const struct load *load, int number, const char *path)
 		return -1;
 	if (op->what == OP_MWRITE)
 		error = write_mapped(fd, op, data, path);
-	else if (pwrite(fd, data, op->bytes, (off_t)op->at) !=
-		 (ssize_t)op->bytes)
-		error = fail_errno("write", path);
+	else
+		error = write_bytes(fd, op, data, path);
 	if (holding >= 0)
 		return error;
 	return checked_close(fd, path) || error ? -1 : 0;

@@ -245,7 +245,7 @@ def test_a_journal_that_is_full_is_told_and_nothing_counts(
 ) -> None:
     monkeypatch.setattr("nandlab.powercut.job.JOURNAL_MIB", 1)
     large = loads.read("large", "load l\ncreate a\nwrite a 0 900000\nsync\n")
-    with pytest.raises(NandlabError, match=r"journal is full after .* give it more MiB"):
+    with pytest.raises(NandlabError, match=r"journal is full after .* take a shorter load"):
         asyncio.run(campaign.once(Campaign(on(board, "yaffs2"), large, BEFORE), BEFORE, board))
 
 

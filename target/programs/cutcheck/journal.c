@@ -30,7 +30,7 @@ int journal_say(const char *format, ...)
 	if (fd >= 0 && write(fd, words, (size_t)size) == size)
 		return 0;
 	if (errno == ENOSPC)
-		return fail("the chip's journal is full: give it more MiB");
+		return fail("the chip's journal is full: take a shorter load");
 	return fail_errno(words, JOURNAL);
 }
 
@@ -55,7 +55,7 @@ int journal_recorded(uint32_t *operations)
 	if (value_of("lost ", &lost) || value_of("recorded ", operations))
 		return -1;
 	return lost ? fail("the chip's journal is full after %u operations: "
-			   "give it more MiB",
+			   "take a shorter load",
 			   *operations)
 		    : 0;
 }

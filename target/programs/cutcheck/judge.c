@@ -281,12 +281,12 @@ static void judge_name(const struct moment *m, int number, struct seen *seen,
 		return;
 	seen->folder = sight == SIGHT_FOLDER;
 	seen->number = st.st_ino;
-	if (seen->folder)
+	if (seen->folder) {
 		judge_folder(m, name, seen, finding);
-	else
-		judge_file(m, name, had, seen, finding);
-	if (!seen->folder)
-		extend_seen(number, st.st_ino, had);
+		return;
+	}
+	judge_file(m, name, had, seen, finding);
+	extend_seen(number, st.st_ino, had);
 }
 
 /* The last fsync of a folder that had returned, in which the inode had a name

@@ -129,12 +129,10 @@ static int write_bytes(int fd, const struct op *op, const uint8_t *data,
 
 	if (done == (ssize_t)op->bytes)
 		return 0;
-	/* Write once more, only because a short write hides its reason. */
-	if (done < 0 || pwrite(fd, data + done, op->bytes - (size_t)done,
-			       (off_t)op->at + done) < 0)
+	if (done < 0 || lseek(fd, (off_t)op->at + done, SEEK_SET) < 0)
 		return fail_errno("write", path);
-	return fail("short write: %zd of %zu bytes reached '%s'", done,
-		    (size_t)op->bytes, path);
+	/* a short write hides its reason, the next has it */
+	return checked_write(fd, data + done, op->bytes - (size_t)done, path);
 }
 
 static int write_op(const struct load *load, int number, const char *path)

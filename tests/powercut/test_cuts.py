@@ -5,6 +5,7 @@ alone says what it said among others, and the chip is at the end as it was."""
 from __future__ import annotations
 
 import asyncio
+import re
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -28,6 +29,7 @@ from nandlab.trial.medium import modules
 pytestmark = pytest.mark.board
 
 BEFORE = Points(variants=("before",))
+MASK = "/sys/module/yaffs2/parameters/yaffs_trace_mask"
 TORN = Points(variants=("before", "prefix", "subset", "done"))
 
 
@@ -221,23 +223,32 @@ sync
     assert [(each["findings"], each["points"] > 4) for each in told] == [([], True)] * 2
 
 
-CREATE_AND_WRITE = (("create", ""), ("write", " 0 1000000"))
-
-
 def test_a_load_that_cannot_be_played_is_told(board: QemuBoard) -> None:
     """A file of such loads is refused when it is read."""
     wrong = Loads("wrong", (), (Load("w", ("create a", "create b", "rename a b/c")),))
     one = Campaign(on(board, "jffs2"), wrong, BEFORE)
     told = asyncio.run(campaign.once(one, BEFORE, board))
     assert told == [{"load": "w", "refused": "Not a directory"}]
-    many = tuple(f"{call} f{i}{at}" for i in range(12) for call, at in CREATE_AND_WRITE)
-    large = Campaign(on(board, "yaffs2"), Loads("large", (), (Load("l", many),)), BEFORE)
-    told = asyncio.run(campaign.once(large, BEFORE, board))
-    assert told == [{"load": "l", "refused": "No space left on device"}]
     bad = Loads("gone", (), (Load("g", ("unlink a",)),))
     gone = Campaign(on(board, "jffs2"), bad, BEFORE)
     with pytest.raises(NandlabError, match="g: operation 1 is on a, which is not there"):
         asyncio.run(campaign.once(gone, BEFORE, board))
+
+
+def test_a_load_that_finds_no_room_says_so(board: QemuBoard) -> None:
+    text = "".join(f"create f{i}\nwrite f{i} 0 1000000\n" for i in range(12))
+    large = Campaign(on(board, "yaffs2"), loads.read("large", f"load l\n{text}"), BEFORE)
+    told = asyncio.run(campaign.once(large, BEFORE, board))
+    assert told == [{"load": "l", "refused": "No space left on device"}]
+
+
+def test_a_check_that_the_kernel_does_not_have_is_no_finding(board: QemuBoard) -> None:
+    """It cannot be switched on: that is the catalog's mistake or the kernel's lack."""
+    for words, why in (("/nosuch", "open '/nosuch'"), (f"{MASK}=0,x", f"write '{MASK}'")):
+        points = replace(BEFORE, plant=("--own-check", words))
+        one = Campaign(on(board, "yaffs2"), FEW, points)
+        with pytest.raises(NandlabError, match=re.escape(why)):
+            asyncio.run(campaign.once(one, points, board))
 
 
 def test_a_journal_that_is_full_is_told_and_nothing_counts(

@@ -33,6 +33,6 @@ def test_a_check_has_a_value_at_the_mount_another_after_it_and_its_own_again(
     assert program.knobs_take(knobs, word) == 0
     had = []
     for step in (("set", True), ("mounted",), ("set", False)):
-        assert getattr(program, f"knobs_{step[0]}")(knobs, *step[1:]) == 0
+        getattr(program, f"knobs_{step[0]}")(knobs, *step[1:])
         had.append(switch.read_text())
     assert had == [mount, mounted, "0"]

@@ -127,11 +127,12 @@ struct knobs {
 	int said;
 };
 
-/* knobs.c: each says what failed, and returns -1. */
+/* knobs.c: the first two say what failed, and return -1; the others end the
+ * program then. */
 int knobs_take(struct knobs *knobs, char *path_and_value);
 int knobs_take_words(struct knobs *knobs, const char *words);
-int knobs_set(struct knobs *knobs, bool on);
-int knobs_mounted(const struct knobs *knobs);
+void knobs_set(struct knobs *knobs, bool on);
+void knobs_mounted(const struct knobs *knobs);
 
 /* The file system under test. */
 struct subject {

@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* The file system's own checks, which files of the kernel switch on: UBIFS has
- * five in debugfs, YAFFS2 bits of its module's trace mask. */
+ * five in debugfs, YAFFS2 bits of its module's trace mask. Where the kernel has
+ * no such file, or does not take the value, the program ends: the file system
+ * is not to be blamed for it. */
 #include <fcntl.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -33,45 +36,44 @@ int knobs_take_words(struct knobs *knobs, const char *words)
 	return 0;
 }
 
-static int set_one(const char *path, const char *value, char *before)
+static void set_one(const char *path, const char *value, char *before)
 {
-	int fd = open(path, O_RDWR | O_CLOEXEC), error = 0;
+	int fd = open(path, O_RDWR | O_CLOEXEC);
 	ssize_t bytes = (ssize_t)strlen(value);
 	ssize_t had;
 
-	if (fd < 0)
-		return fail_errno("open", path);
+	if (fd < 0) {
+		fail_errno("open", path);
+		exit(EXIT_RUN_FAILED);
+	}
 	if (before) {
 		had = read(fd, before, KNOB_BYTES - 1);
 		before[had < 0 ? 0 : had] = '\0';
 	}
-	if (pwrite(fd, value, (size_t)bytes, 0) != bytes)
-		error = fail_errno("write", path);
-	close(fd);
-	return error;
-}
-
-int knobs_set(struct knobs *knobs, bool on)
-{
-	int i, error = 0;
-
-	for (i = 0; !error && i < knobs->count; i++) {
-		if (on)
-			error = set_one(knobs->path[i], knobs->on[i],
-					knobs->before[i]);
-		else if (*knobs->before[i])
-			error = set_one(knobs->path[i], knobs->before[i], NULL);
+	if (pwrite(fd, value, (size_t)bytes, 0) != bytes) {
+		fail_errno("write", path);
+		exit(EXIT_RUN_FAILED);
 	}
-	return error;
+	close(fd);
 }
 
-int knobs_mounted(const struct knobs *knobs)
+void knobs_set(struct knobs *knobs, bool on)
 {
-	int i, error = 0;
+	int i;
 
-	for (i = 0; !error && i < knobs->count; i++)
+	for (i = 0; i < knobs->count; i++) {
+		if (on)
+			set_one(knobs->path[i], knobs->on[i], knobs->before[i]);
+		else if (*knobs->before[i])
+			set_one(knobs->path[i], knobs->before[i], NULL);
+	}
+}
+
+void knobs_mounted(const struct knobs *knobs)
+{
+	int i;
+
+	for (i = 0; i < knobs->count; i++)
 		if (knobs->mounted[i])
-			error = set_one(knobs->path[i], knobs->mounted[i],
-					NULL);
-	return error;
+			set_one(knobs->path[i], knobs->mounted[i], NULL);
 }

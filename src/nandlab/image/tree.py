@@ -23,6 +23,7 @@ from pathlib import Path, PurePosixPath
 
 from nandlab.base.digest import digest
 from nandlab.base.errors import NandlabError, UsageError
+from nandlab.base.printable import printable
 from nandlab.catalog.filesystem import Difference, FilesystemModel
 from nandlab.catalog.imagetools import Loss
 
@@ -100,10 +101,7 @@ class Tree:
 
 def shown(name: str) -> str:
     """A name for a line of text: bytes that cannot be printed become \\xNN."""
-    return "".join(
-        c if c.isprintable() and c != "\\" else "".join(f"\\x{b:02x}" for b in os.fsencode(c))
-        for c in name
-    )
+    return printable(name, exact=True)
 
 
 def scan(folder: Path) -> Tree:

@@ -1,0 +1,147 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The gate for files from elsewhere: what they are, how large, and how deep their values may be.
+
+Whoever reads a file that nandlab did not just write itself reads it here: studies, catalog files,
+figures, runs, board files, sidecars, traces, strace and fio files. A file passes if it is a regular
+one of bounded size. JSON and TOML pass if they nest at most DEPTH_MAX deep and all their numbers
+are finite and of at most a few thousand digits. What the values mean is the models' part.
+
+Every refusal is a UsageError that begins with the file's path.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import stat
+import tomllib
+from pathlib import Path
+from typing import IO, Any
+
+from nandlab.base.errors import UsageError
+
+MIB = 1 << 20
+JSON_BYTES_MAX = 64 * MIB
+"""Of a JSON file: run.json of 5,000 trials has 2 MiB, a trial of a chip of 1 GiB has 1 MiB."""
+TOML_BYTES_MAX = 16 * MIB
+"""Of a study or a catalog file; the workload of a strace of 20 MB has 3 MB."""
+DEPTH_MAX = 64
+"""Arrays and tables within each other; nandlab's own files have at most 12."""
+
+
+def open_regular(path: Path) -> IO[bytes]:
+    """Opens a regular file, or a link to one, to be read from its begin.
+
+    A pipe, a device or a folder is refused at once: nothing is waited for, nothing runs full.
+    """
+    try:
+        descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    except FileNotFoundError:
+        raise UsageError(f"{path}: no such file") from None
+    except (OSError, ValueError) as e:
+        raise UsageError(f"{path}: cannot be read: {getattr(e, 'strerror', e)}") from None
+    if stat.S_ISREG(os.fstat(descriptor).st_mode):
+        return os.fdopen(descriptor, "rb")
+    os.close(descriptor)
+    kind = "a folder" if path.is_dir() else "a pipe or a device"
+    raise UsageError(f"{path}: cannot be read: it is {kind}, and a regular file is needed")
+
+
+def read_bytes(path: Path, bytes_max: int) -> bytes:
+    """All bytes of a regular file of at most ``bytes_max``."""
+    with open_regular(path) as file:
+        try:
+            content = file.read(bytes_max + 1)
+        except OSError as e:
+            raise UsageError(f"{path}: cannot be read: {e.strerror}") from None
+    if len(content) > bytes_max:
+        raise UsageError(f"{path}: it has more than {bytes_max:,} bytes, the limit for such a file")
+    return content
+
+
+def read_text(path: Path, bytes_max: int) -> str:
+    """All of a regular file in UTF-8."""
+    try:
+        return read_bytes(path, bytes_max).decode()
+    except UnicodeDecodeError as e:
+        raise UsageError(f"{path}: not text in UTF-8: byte {e.start}") from None
+
+
+def read_json(path: Path, bytes_max: int = JSON_BYTES_MAX) -> Any:
+    """The value of a JSON file."""
+    try:
+        return parse_json(read_bytes(path, bytes_max))
+    except ValueError as e:
+        raise UsageError(f"{path}: not JSON that nandlab reads: {e}") from None
+
+
+def parse_json(content: bytes) -> Any:
+    """The value of a JSON text in UTF-8; ValueError in a clause where it is none, or out of bounds.
+
+    Bounds: DEPTH_MAX levels, finite numbers, and as many digits as Python converts.
+    """
+    if nests_too_deep(content):
+        raise ValueError(f"its values nest more than {DEPTH_MAX} deep")
+    try:
+        text = content.decode()
+    except UnicodeDecodeError as e:
+        raise ValueError(f"byte {e.start} is not UTF-8") from None
+    return json.loads(text, parse_float=_finite, parse_constant=_refuse_constant)
+
+
+def read_toml(path: Path, bytes_max: int = TOML_BYTES_MAX) -> dict[str, Any]:
+    """The tables of a TOML file."""
+    content = read_bytes(path, bytes_max)
+    try:
+        return tomllib.loads(content.decode(), parse_float=_finite)
+    except (RecursionError, MemoryError):
+        raise UsageError(f"{path}: not TOML that nandlab reads: it is nested too deeply") from None
+    except ValueError as e:  # TOMLDecodeError and UnicodeDecodeError among them
+        raise UsageError(f"{path}: not TOML: {e}") from None
+
+
+_NO_BRACKETS = bytes(set(range(256)) - set(b"[]{}"))
+
+
+def nests_too_deep(content: bytes) -> bool:
+    """Whether a JSON text may nest more than DEPTH_MAX deep.
+
+    Each pass takes the innermost pairs off. Brackets in strings can stop that early; only then each
+    character is looked at.
+    """
+    brackets = content.translate(None, _NO_BRACKETS)
+    for _ in range(DEPTH_MAX):
+        fewer = brackets.replace(b"[]", b"").replace(b"{}", b"")
+        if len(fewer) == len(brackets):
+            break
+        brackets = fewer
+    return bool(brackets) and _depth(content) > DEPTH_MAX
+
+
+def _depth(content: bytes) -> int:
+    """How deep a JSON text nests at most, its strings left out."""
+    depth = deepest = 0
+    in_string = escaped = False
+    for c in content:
+        if in_string:
+            in_string = escaped or c != ord('"')
+            escaped = not escaped and c == ord("\\")
+        elif c == ord('"'):
+            in_string = True
+        elif c in b"[{":
+            depth += 1
+            deepest = max(deepest, depth)
+        elif c in b"]}":
+            depth -= 1
+    return deepest
+
+
+def _finite(text: str) -> float:
+    number = float(text)
+    if number - number != 0:  # inf and nan
+        raise ValueError(f"the number {text[:20]} is not finite")
+    return number
+
+
+def _refuse_constant(text: str) -> float:
+    raise ValueError(f"{text} is no number in JSON")

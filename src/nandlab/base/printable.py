@@ -1,0 +1,24 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Text from elsewhere, made safe to show: in a line of a terminal or of an error message."""
+
+from __future__ import annotations
+
+
+def printable(text: str, exact: bool = False) -> str:
+    r"""The text in one line without control characters, each of which becomes ``\xNN``.
+
+    What Python calls not printable is escaped, byte by byte of its UTF-8: line ends, ESC, marks
+    that turn the direction of writing, and bytes of file names that are no UTF-8. ``exact`` escapes
+    the backslash too, so that two texts that differ never look the same.
+    """
+    if text.isprintable() and not exact:
+        return text
+    return "".join(
+        c if c.isprintable() and not (exact and c == "\\") else _escaped(c) for c in text
+    )
+
+
+def _escaped(character: str) -> str:
+    byte = "\udc80" <= character <= "\udcff"
+    content = character.encode(errors="surrogateescape" if byte else "surrogatepass")
+    return "".join(f"\\x{b:02x}" for b in content)

@@ -1,0 +1,97 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The gate for files from elsewhere: what passes, what is refused, and that nothing waits."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from nandlab.base import gate
+from nandlab.base.errors import UsageError
+
+VALUES = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False)
+    | st.text(),
+    lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner),
+)  # fmt: skip
+
+
+@given(VALUES)
+def test_json_is_read_as_json_reads_it(value: object) -> None:
+    assert gate.parse_json(json.dumps(value).encode()) == value
+
+
+def nested(depth: int, text: str = "") -> bytes:
+    return (f'["{text}",' * (depth - 1) + "[" + "]" * depth).encode()
+
+
+@pytest.mark.parametrize("text", ["", "]", "}{", '\\"]', "[", "[\\\\"])
+def test_depth_has_a_limit_whatever_the_strings_hold(text: str) -> None:
+    assert gate.parse_json(nested(gate.DEPTH_MAX, text))
+    with pytest.raises(ValueError, match="deep"):
+        gate.parse_json(nested(gate.DEPTH_MAX + 1, text))
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        b"[" * 200_000,
+        b'{"a":' * 200_000,
+        b"9" * 5_000,
+        b"1e999",
+        b"-1e999",
+        b"NaN",
+        b"-Infinity",
+        b'"\xff"',
+        b"",
+        b"[1,]",
+    ],
+)
+def test_json_out_of_bounds_is_a_value_error(content: bytes) -> None:
+    with pytest.raises(ValueError):
+        gate.parse_json(content)
+
+
+@pytest.mark.parametrize(
+    "content",
+    [b"a = " + b"[" * 5_000, b"a = " + b"9" * 5_000, b"a = inf", b"a = 1e999", b"\xff", b"a"],
+)
+def test_toml_out_of_bounds_is_refused(tmp_path: Path, content: bytes) -> None:
+    path = tmp_path / "a.toml"
+    path.write_bytes(content)
+    with pytest.raises(UsageError, match=r"a\.toml: "):
+        gate.read_toml(path)
+
+
+def test_only_regular_files_pass(tmp_path: Path) -> None:
+    """None of these is read: the pipe has no writer, the device no end."""
+    pipe, zero, loop = tmp_path / "pipe", tmp_path / "zero", tmp_path / "loop"
+    os.mkfifo(pipe)
+    zero.symlink_to("/dev/zero")
+    loop.symlink_to(loop)
+    for path in (pipe, zero, tmp_path, loop, tmp_path / "none", Path("nul\0")):
+        with pytest.raises(UsageError):
+            gate.read_bytes(path, 10)
+
+
+def test_size_has_a_limit(tmp_path: Path) -> None:
+    path = tmp_path / "large"
+    path.write_bytes(b"12345")
+    assert gate.read_bytes(path, 5) == b"12345"
+    with pytest.raises(UsageError):
+        gate.read_bytes(path, 4)
+    with path.open("ab") as file:
+        file.truncate(1 << 40)  # takes no disk, and no memory when it is refused
+    with pytest.raises(UsageError):
+        gate.read_bytes(path, 1 << 20)
+
+
+def test_a_link_to_a_regular_file_passes(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("é")
+    (tmp_path / "link").symlink_to("file")
+    assert gate.read_text(tmp_path / "link", 10) == "é"

@@ -3,7 +3,10 @@
 
 VENV := .venv
 BIN := $(VENV)/bin
-PIP := $(BIN)/pip install --quiet --disable-pip-version-check -c setup/constraints.txt
+PIP := $(BIN)/pip --quiet --disable-pip-version-check
+# only files of the listed SHA-256 are installed; this project is built with what is installed
+LOCKED := install --require-hashes -r
+OURS := --no-deps --no-build-isolation
 # each board is one process, so one test runs per core; tests of a group share a worker and a job
 PYTEST := $(BIN)/pytest -n auto --dist loadgroup
 # the study that `make study` runs, and how many members of its ensemble; empty: all
@@ -21,7 +24,7 @@ C_SOURCES := $(shell find target tests docs/examples -name '*.[ch]')
 
 .PHONY: help setup build demo study wheel test test-long test-search test-kernels test-arm lint clean
 .PHONY: fresh fresh-container fresh-wheel
-.PHONY: packages packages-build packages-test
+.PHONY: packages packages-build packages-test lock-python
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  \1\t\2/p' $(MAKEFILE_LIST) | expand -t 16
@@ -40,7 +43,7 @@ study: setup ## the same for another study: make study STUDY=ffsmark-2015 (MEMBE
 	echo "report: $$($(BIN)/nandlab report $$run)"
 
 wheel: setup ## build dist/nandlab-*.whl, which needs no checkout: pip install it
-	@$(BIN)/pip wheel -q --disable-pip-version-check --no-deps -w dist . && ls dist/*.whl
+	@$(PIP) wheel $(OURS) -w dist . && ls dist/*.whl
 
 test: packages-test $(VENV)/dev build lint ## run all checks and tests
 	@$(PYTEST)
@@ -68,7 +71,7 @@ fresh-wheel: ## try the wheel and the pages of docs/own in bare Debians, as root
 	@for release in $(RELEASE); do setup/fresh $$release 'setup/try-wheel $(TRY)' || exit; done
 
 fresh-container: ## run the Containerfile's steps in the bare Debian that it names, as root
-	@setup/fresh "$$(sed -n 's/^FROM debian://p' Containerfile)" \
+	@setup/fresh "$$(sed -n 's/^ARG BASE=debian://p' Containerfile)" \
 		"$$(sed -nE 's/^(RUN|CMD) //p' Containerfile)"
 
 lint: $(VENV)/dev ## check style and types of all code
@@ -89,13 +92,22 @@ packages-build:
 packages-test:
 	@setup/install-packages setup/apt-run.txt setup/apt-test.txt
 
-$(VENV)/run: pyproject.toml setup/constraints.txt
+$(VENV)/run: pyproject.toml setup/python-run.txt
 	@$(MAKE) -s packages
 	@echo "making $(VENV)"
 	@python3 -m venv $(VENV)
-	@$(PIP) -e .
+	@$(PIP) $(LOCKED) setup/python-run.txt
+	@$(PIP) install $(OURS) -e .
 	@touch $@
 
-$(VENV)/dev: $(VENV)/run
-	@$(PIP) -e '.[dev]'
+$(VENV)/dev: $(VENV)/run setup/python-dev.txt
+	@$(PIP) $(LOCKED) setup/python-dev.txt
 	@touch $@
+
+# a list's versions stay where pyproject.toml allows them: remove the list to take the newest
+UV := $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header \
+	--no-annotate pyproject.toml --group build
+lock-python: $(VENV)/dev ## write setup/python-*.txt anew: Python packages with versions and SHA-256
+	@$(UV) -o setup/python-run.txt
+	@$(UV) --extra dev -o setup/python-dev.txt
+	@$(UV) --extra distributed --group farm -o setup/python-farm.txt

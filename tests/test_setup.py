@@ -4,9 +4,13 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import tempfile
+import tomllib
 from subprocess import CompletedProcess
+
+import pytest
 
 from nandlab.base.paths import ROOT
 
@@ -96,9 +100,30 @@ def test_the_container_does_what_the_readme_says_in_debian_s_stable_release() ->
     steps = [line.partition(" ")[2] for line in lines if line.startswith(("RUN ", "CMD "))]
     assert steps[1:] == ["make setup", "make demo"]
     assert set(steps[0].split()[-3:]) == {"ca-certificates", "git", "make"}
-    (base,) = (line for line in lines if line.startswith("FROM "))
-    release = base.removeprefix("FROM debian:")
+    assert "FROM ${BASE}" in lines
+    (base,) = (line for line in lines if line.startswith("ARG BASE="))
+    release = base.removeprefix("ARG BASE=debian:")
     assert f"make fresh RELEASE={release}" in (ROOT / ".ci/run").read_text()
+
+
+@pytest.mark.parametrize("name", ["run", "dev", "farm"])
+def test_python_packages_are_pinned_by_hash(name: str) -> None:
+    """And the list has all that pyproject.toml asks for, the tools that build nandlab too."""
+    text = (ROOT / f"setup/python-{name}.txt").read_text().replace("\\\n", " ")
+    pinned = set()
+    for line in text.splitlines():
+        requirement, *hashes = line.split(" --hash=")
+        assert hashes and all(re.fullmatch(r"sha256:[0-9a-f]{64} *", h) for h in hashes), line
+        pinned.add(re.match(r"([a-z0-9-]+)==[\w.]+", requirement)[1])  # type: ignore[index]
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())
+    extras = project["project"]["optional-dependencies"]
+    wanted = [*project["project"]["dependencies"], *project["dependency-groups"]["build"]]
+    wanted += {"run": [], "dev": extras["dev"][1:], "farm": project["dependency-groups"]["farm"]}[
+        name
+    ]
+    wanted += extras["distributed"] if name != "run" else []
+    names = {re.match(r"[\w.-]+", w)[0].replace(".", "-") for w in wanted}  # type: ignore[index]
+    assert names <= pinned
 
 
 def test_the_demo_is_the_whole_quickstart() -> None:

@@ -135,7 +135,7 @@ def test_what_goes_in_comes_out(board: QemuBoard, tmp_path: Path, fs: str) -> No
         tree.shown(e.path) + points.get(e.path, "") for e in wanted if e.path
     ]
 
-    run("extract", image, "--to", out)
+    run("extract", image, "--to", out, "--set-id")
     found = tree.with_sums(tree.scan(out), out)
     assert tree.differences(wanted, found, system) == []
     assert (out / "big").read_bytes() == (source / "big").read_bytes()

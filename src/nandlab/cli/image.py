@@ -117,17 +117,21 @@ def list_files(file: FileArgument, board: BoardOption = None) -> None:
 def extract(
     file: FileArgument,
     to: Annotated[Path, typer.Option(metavar="DIR", help="an empty folder, or one to make")],
+    set_id: Annotated[
+        bool, typer.Option("--set-id", help="keep set-user-ID and set-group-ID bits")
+    ] = False,
     board: BoardOption = None,
 ) -> None:
     """Read all files of an image into a folder, through the board.
 
-    Permissions and times are restored, owners only for root.
+    Permissions and times are restored, owners only for root. Set-user-ID and set-group-ID bits are
+    left out: a program of a stranger's image must not run as its owner here.
     """
     from nandlab.image import making as imaging
 
     imaging.refuse_to_extract(to)
     on, image, opened = _read(file, board)
-    print(_counted(imaging.extract(on, image, opened, to).counts()))
+    print(_counted(imaging.extract(on, image, opened, to, set_id).counts()))
 
 
 def _medium(

@@ -205,12 +205,15 @@ def listing(on: Medium, image: ChipImage, board: Board, sums: bool = False) -> T
     return found.without(on.filesystem.own_entries)
 
 
-def extract(on: Medium, image: ChipImage, board: Board, to: Path) -> Tree:
-    """Reads all files of an image into a folder that is empty or does not exist yet."""
+def extract(on: Medium, image: ChipImage, board: Board, to: Path, set_id: bool = False) -> Tree:
+    """Reads all files of an image into a folder that is empty or does not exist yet.
+
+    set_id: whether files keep their set-user-ID and set-group-ID bits.
+    """
     archive = _read_out(on, image, f"tar -c -C {MOUNTPOINT} .", board)
     with tempfile.TemporaryDirectory(prefix=".part-", dir=to.parent) as scratch:
         work = Path(scratch) / "tree"
-        tree.unpack(archive, work, skip=on.filesystem.own_entries)
+        tree.unpack(archive, work, skip=on.filesystem.own_entries, set_id=set_id)
         found = tree.scan(work)
         work.rename(to)
     return found

@@ -15,7 +15,6 @@ import re
 import shutil
 import stat
 import tarfile
-import tempfile
 import zlib
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
@@ -31,6 +30,7 @@ TOLD = 5
 """An error message lists this many cases and counts the rest."""
 PIECE = 1 << 20
 FAT_TIME_STEP_S = 2
+SET_ID = stat.S_ISUID | stat.S_ISGID
 
 
 @dataclass(frozen=True)
@@ -283,12 +283,21 @@ def _tar_info(e: Entry, firsts: dict[int, str]) -> tarfile.TarInfo:
     return info
 
 
-def unpack(archive: bytes, to: Path, skip: Iterable[str] = ()) -> None:
-    """Unpacks an archive that the board packed into a new folder, without ``skip``."""
+def unpack(archive: bytes, to: Path, skip: Iterable[str] = (), set_id: bool = False) -> None:
+    """Unpacks an archive that the board packed into a new folder, without ``skip``.
+
+    The image may be a stranger's, so nothing outside of the folder is touched: every path lies in a
+    folder that this call made, a hard link leads to a file that it made, and no link is followed.
+    (tarfile's data filter would refuse the absolute links that root file systems have.) Set-user-ID
+    and set-group-ID bits are left out unless ``set_id``: on the host they would be an open door.
+    """
     with tarfile.open(fileobj=io.BytesIO(archive)) as tar:
         members = [m for m in tar if _below(m) not in skip]
+        made: dict[str, bytes] = {}
         for member in members:
-            _make(tar, member, to)
+            if not set_id:
+                member.mode &= ~SET_ID
+            _make(tar, member, to, made)
     # Making a file changes its folder's time, so folders are finished last, the deepest first.
     for member in reversed([m for m in members if m.isdir()]):
         _finish(member, to / _below(member))
@@ -296,28 +305,43 @@ def unpack(archive: bytes, to: Path, skip: Iterable[str] = ()) -> None:
 
 def _below(member: tarfile.TarInfo) -> str:
     """A member's path below the archive's root; NandlabError if it leads out of the root."""
-    path = PurePosixPath(member.name)
+    return _inside(member.name)
+
+
+def _inside(name: str) -> str:
+    path = PurePosixPath(name)
     if path.is_absolute() or ".." in path.parts:
-        raise NandlabError(f"{shown(member.name)}: the path leads out of its folder")
+        raise NandlabError(f"{shown(name)}: the path leads out of its folder")
     return "" if path == PurePosixPath() else str(path)
 
 
-def _make(tar: tarfile.TarFile, member: tarfile.TarInfo, to: Path) -> None:
-    path = to / _below(member)
+def _make(tar: tarfile.TarFile, member: tarfile.TarInfo, to: Path, made: dict[str, bytes]) -> None:
+    """Makes a member, and notes its type by its path; NandlabError if it is there already."""
+    below = _below(member)
+    path = to / below
+    parent, _, _ = below.rpartition("/")
+    if below in made or (below and made.get(parent) != tarfile.DIRTYPE):
+        raise NandlabError(
+            f"{shown(member.name)}: it is in the archive twice, or in no folder of it"
+        )
     if member.isdir():
         path.mkdir()
     elif member.issym():
         path.symlink_to(member.linkname)
     elif member.islnk():
-        path.hardlink_to(to / member.linkname)
+        target = _inside(member.linkname)
+        if made.get(target) != tarfile.REGTYPE:
+            raise NandlabError(f"{shown(member.name)}: a hard link to no file of the archive")
+        path.hardlink_to(to / target)
     elif member.isreg():
         content = tar.extractfile(member)
         assert content is not None
-        with path.open("wb") as f:
+        with path.open("xb") as f:
             shutil.copyfileobj(content, f)
         _finish(member, path)
     else:
         raise NandlabError(f"{shown(member.name)}: neither file, folder nor link")
+    made[below] = tarfile.REGTYPE if member.islnk() or member.isreg() else member.type
 
 
 def _finish(member: tarfile.TarInfo, path: Path) -> None:
@@ -331,14 +355,6 @@ def _finish(member: tarfile.TarInfo, path: Path) -> None:
 def owned_by_root(tree: Tree) -> Tree:
     """The tree with everything root's own, whoever unpacked it."""
     return Tree(tuple(replace(e, uid=0, gid=0) for e in tree))
-
-
-def copy(folder: Path, to: Path) -> None:
-    """Copies a folder to a new one, with permissions, links and times; or leaves nothing."""
-    with tempfile.TemporaryDirectory(prefix=".part-", dir=to.absolute().parent) as scratch:
-        work = Path(scratch) / "tree"
-        unpack(packed(scan(folder), folder)[0], work)
-        work.rename(to)
 
 
 def with_sums(tree: Tree, folder: Path) -> Tree:

@@ -111,7 +111,7 @@ def with_one_killed(place: Path) -> None:
 
 
 @pytest.mark.board
-def test_merged_shards_and_a_run_that_lost_scheduler_and_worker_are_the_plain_run(
+def test_merged_shards_processes_here_and_a_run_that_lost_scheduler_and_worker_are_the_plain_run(
     tmp_path: Path,
 ) -> None:
     (tmp_path / "spread.toml").write_text(STUDY)
@@ -122,5 +122,6 @@ def test_merged_shards_and_a_run_that_lost_scheduler_and_worker_are_the_plain_ru
         assert len(list((tmp_path / part / "trials").iterdir())) == TRIALS // 2
     assert f"{TRIALS} of {TRIALS} trials are done" in nandlab(tmp_path, "merge", "all", "1", "2")
     with_one_killed(tmp_path)
-    for whole in ("all", "dask"):
+    nandlab(tmp_path, "run", "spread.toml", "--out", "here", "--on", "local:2", *quiet)
+    for whole in ("all", "dask", "here"):
         assert "no difference" in nandlab(tmp_path, "compare", "plain", whole)

@@ -49,7 +49,7 @@ from distributed import Client, LocalCluster, get_worker
 from nandlab.board import states
 from nandlab.board.job import Board
 from nandlab.board.opening import open_board
-from nandlab.campaign import batch, cluster, worker
+from nandlab.campaign import batch, cluster, connection, worker
 from nandlab.campaign.address import Address
 from nandlab.cli.progress import Silent
 from nandlab.plan import study
@@ -86,7 +86,7 @@ NAP_S = 2.0
 """How long a stand-in of a board takes a trial."""
 FLEET = 100
 QUIET = {
-    **cluster.QUIET,
+    **connection.QUIET,
     "distributed.admin.system-monitor.interval": "1h",
     "distributed.admin.tick.interval": "10s",
 }
@@ -108,7 +108,7 @@ async def over(
     processes: int, folder: RunFolder, specs: list[TrialSpec], board: Board
 ) -> tuple[float, float]:
     """Wall seconds and the coordinator's processor seconds of a run, its workers warm."""
-    async with cluster.connected(Address(processes=processes)) as client:
+    async with connection.connected(Address(processes=processes)) as client:
         engine = await cluster.engine(client, board, specs[0].virtual, {})
         first = one_of_each(specs)
         keys = [runner.key(spec, board) for spec in first]
@@ -247,10 +247,10 @@ def setup_state() -> dict[str, float]:
     return {"setup_state": round(took["with"] / took["without"], 3)}
 
 
-def sleeping(result: Trial, nap_s: float) -> Callable[[str], tuple[str, worker.Brought]]:
+def sleeping(result: Trial, nap_s: float) -> Callable[[str], tuple[str, batch.Brought]]:
     """What a stand-in does with a batch: it sleeps, and gives this result for each trial."""
 
-    def work(text: str) -> tuple[str, worker.Brought]:
+    def work(text: str) -> tuple[str, batch.Brought]:
         ids = [asked["spec"] for asked in json.loads(text)["trials"]]
         specs = [TrialSpec.model_validate(spec).id for spec in ids]
         time.sleep(nap_s * len(specs))

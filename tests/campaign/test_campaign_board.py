@@ -26,6 +26,7 @@ seeds = [1, 2]
 """
 TRIALS = 4
 WAIT_S = 60
+QUIET = ("--anew", "--progress", "none")
 
 
 def nandlab(cwd: Path, *words: str) -> str:
@@ -110,17 +111,29 @@ def with_one_killed(place: Path) -> None:
     assert len({*before, *after}) == len(before) + len(after) == TRIALS
 
 
+@pytest.fixture(scope="module")
+def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with the study and its plain run."""
+    folder = tmp_path_factory.mktemp("spread")
+    (folder / "spread.toml").write_text(STUDY)
+    nandlab(folder, "run", "spread.toml", "--out", "plain", *QUIET)
+    return folder
+
+
 @pytest.mark.board
 def test_merged_shards_and_a_run_that_lost_scheduler_and_worker_are_the_plain_run(
-    tmp_path: Path,
+    place: Path,
 ) -> None:
-    (tmp_path / "spread.toml").write_text(STUDY)
-    quiet = ("--anew", "--progress", "none")
-    nandlab(tmp_path, "run", "spread.toml", "--out", "plain", *quiet)
     for part in ("1", "2"):
-        nandlab(tmp_path, "run", "spread.toml", "--shard", f"{part}/2", "--out", part, *quiet)
-        assert len(list((tmp_path / part / "trials").iterdir())) == TRIALS // 2
-    assert f"{TRIALS} of {TRIALS} trials are done" in nandlab(tmp_path, "merge", "all", "1", "2")
-    with_one_killed(tmp_path)
+        nandlab(place, "run", "spread.toml", "--shard", f"{part}/2", "--out", part, *QUIET)
+        assert len(list((place / part / "trials").iterdir())) == TRIALS // 2
+    assert f"{TRIALS} of {TRIALS} trials are done" in nandlab(place, "merge", "all", "1", "2")
+    with_one_killed(place)
     for whole in ("all", "dask"):
-        assert "no difference" in nandlab(tmp_path, "compare", "plain", whole)
+        assert "no difference" in nandlab(place, "compare", "plain", whole)
+
+
+@pytest.mark.board
+def test_a_run_over_processes_of_this_machine_is_the_plain_run(place: Path) -> None:
+    nandlab(place, "run", "spread.toml", "--out", "here", "--on", "local:2", *QUIET)
+    assert "no difference" in nandlab(place, "compare", "plain", "here")

@@ -17,7 +17,7 @@ from test_run import fake, read
 
 from nandlab.analysis.compare import compare
 from nandlab.base.errors import UsageError
-from nandlab.campaign import address, cluster
+from nandlab.campaign import address, cluster, connection
 from nandlab.cli.progress import Silent
 from nandlab.plan.trialspec import TrialSpec
 from nandlab.trial import run as runner
@@ -72,7 +72,7 @@ def test_a_campaigns_file_runs_over_tls_on_workers_that_have_no_board(
     async def go() -> None:
         async with scheduler(ours, workers=2) as there:
             on = address.read(campaign(tmp_path / "farm.toml", there, ours))
-            async with cluster.connected(on) as client:
+            async with connection.connected(on) as client:
                 engine = await cluster.engine(client, board, specs[0].virtual, {})
                 await runner.execute(folder, specs, board, engine, Silent())
 
@@ -83,7 +83,7 @@ def test_a_campaigns_file_runs_over_tls_on_workers_that_have_no_board(
 
 async def refused(on: address.Address) -> str:
     with pytest.raises(UsageError) as raised:
-        async with cluster.connected(on):
+        async with connection.connected(on):
             pass
     told = str(raised.value)
     assert "\n" not in told

@@ -11,15 +11,19 @@ from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
 
-from pydantic import Field
+from pydantic import Field, ValidationError
 
-from nandlab.base.digest import digest, tree_digest
+from nandlab.base.digest import bytes_digest, digest, tree_digest
+from nandlab.base.errors import UsageError
 from nandlab.board.job import Board
 from nandlab.catalog.board import BoardModel
 from nandlab.catalog.noun import Strict
 from nandlab.kit.lock import Lock
 from nandlab.plan.trialspec import TrialSpec
 from nandlab.results.record import Trial
+
+Brought = dict[str, bytes]
+"""Artefacts of trials, by SHA-256."""
 
 
 @cache
@@ -80,6 +84,35 @@ def batch(specs: Sequence[TrialSpec], keys: Sequence[str], study: str, board: Bo
     """A batch as JSON; keys: one for each trial."""
     trials = [Asked(spec=s, key=k, home=s.workload.home) for s, k in zip(specs, keys, strict=True)]
     return Batch(code=code(), study=study, board=board, trials=trials).model_dump_json()
+
+
+def read_answer(sent: object, ids: Sequence[str]) -> tuple[Answer, Brought]:
+    """What a worker sent of the trials with these ids; UsageError if it is no answer of theirs.
+
+    Trials and artefacts name files. So a trial must be one that was asked for, and an artefact's
+    name the digest of its content.
+    """
+    try:
+        text, brought = _parts(sent)
+        answer = Answer.model_validate_json(text)
+        if answer.trials and [trial.id for trial in answer.trials] != list(ids):
+            raise ValueError("it has other trials")
+        for artefact in (artefact for trial in answer.trials for artefact in trial.artefacts):
+            content = brought.get(artefact.sha256)
+            if not isinstance(content, bytes) or bytes_digest(content) != artefact.sha256:
+                raise ValueError("an artefact is not there, or its name is not its digest")
+    except ValueError as e:
+        mistake = f"{e.error_count()} mistakes" if isinstance(e, ValidationError) else str(e)
+        raise UsageError(f"a worker's answer for {', '.join(ids)} is refused: {mistake}") from None
+    return answer, brought
+
+
+def _parts(sent: object) -> tuple[str, Brought]:
+    match sent:
+        case (str() as text, dict() as brought):
+            return text, brought
+        case _:
+            raise ValueError(f"it is {type(sent).__name__}, and not a text with artefacts")
 
 
 def asked(board: Board, model: BoardModel, lock: Lock) -> BoardAsked:

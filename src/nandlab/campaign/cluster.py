@@ -9,8 +9,6 @@ taken once, and that a worker which cannot run the trials is let go and its reas
 from __future__ import annotations
 
 import asyncio
-import logging
-import sys
 import tempfile
 import time
 from collections import deque
@@ -19,16 +17,15 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
-import dask
-from distributed import Client, LocalCluster, Security
+from distributed import Client
 from distributed.client import FutureCancelledError
-from distributed.scheduler import KilledWorker
 
-from nandlab.base.errors import UsageError
+from nandlab.base.errors import NandlabError, UsageError
 from nandlab.board.job import Board
-from nandlab.campaign.address import Address
-from nandlab.campaign.batch import Answer, BoardAsked, asked, batch
-from nandlab.campaign.worker import Bring, Brought, work
+from nandlab.campaign import pickles
+from nandlab.campaign.batch import Answer, BoardAsked, Brought, asked, batch, read_answer
+from nandlab.campaign.connection import tell
+from nandlab.campaign.worker import Bring, work
 from nandlab.catalog.board import BoardModel
 from nandlab.kit.exchange import pack
 from nandlab.kit.lock import Lock
@@ -46,18 +43,7 @@ ROUNDS = 4
 towards the end, and all workers end at about one time."""
 AHEAD = 2
 """Batches under way for each of the workers' threads: one that runs, and one that waits there."""
-CONNECT_S = 10
-QUIET = {
-    "distributed.admin.low-level-log-length": 10,
-    "distributed.admin.system-monitor.interval": "5s",
-    "distributed.admin.tick.interval": "500ms",
-    "distributed.worker.profile.enabled": False,
-}
-"""Dask watches itself for developers. It keeps the last 1000 messages to each worker, and here each
-is a whole batch. Its clocks and its profile of workers, which wait for QEMU, take a tenth of a core
-from two workers and their scheduler."""
 GO_ON = "run again to go on: what has ended is kept"
-BELIEVED = "with TLS, both sides must have certificates of one authority that have not expired"
 PACE_S = 0.5
 """How often the workers are counted, at most."""
 
@@ -131,7 +117,7 @@ class Cluster:
                 why = "; ".join(f"{by}: {why}" for by, why in self._unfit.items())
                 raise UsageError(f"no worker is left that can run the trials: {why}; {GO_ON}")
             if not threads and self._counted[1]:
-                _tell("no worker is there; waiting for one")
+                tell("no worker is there; waiting for one")
             self._counted = now, threads
         return self._counted[1]
 
@@ -173,39 +159,37 @@ class Cluster:
 
         A connection that was lost and is back has dropped all that was under way: it is sent again.
         """
+        ids = [spec.id for spec in specs]
         try:
             while True:
                 future = self._client.submit(self._work, text, pure=False)
                 try:
-                    told, brought = await future
+                    sent = await future
                     break
                 except FutureCancelledError:
                     await self._back()
             future.release()
         except UsageError:
             raise
-        except KilledWorker:
-            names = ", ".join(spec.id for spec in specs)
-            raise UsageError(
-                f"worker after worker was lost with these trials: {names}; to see why, run them on "
-                "one machine, by the same command without --on"
-            ) from None
         except Exception as e:  # whatever a worker could not do, such as import nandlab
-            line = " ".join(str(e).split())
-            why = f"{type(e).__name__}: {line}"
-            raise UsageError(f"a worker could not take trials: {why}; {GO_ON}") from e
-        return Answer.model_validate_json(told), brought
+            raise _no_answer(e, ids) from None
+        return read_answer(sent, ids)
 
     @asynccontextmanager
     async def _asking(self) -> AsyncIterator[None]:
         """The scheduler is asked here; what a lost connection leaves out is to be asked again.
 
-        UsageError if the scheduler is gone.
+        UsageError if the scheduler is gone, or cannot do it.
         """
         try:
             yield
+        except NandlabError:
+            raise
         except OSError:
             await self._back()
+        except Exception as e:  # whatever a scheduler may answer
+            why = "{}: {}".format(*pickles.exception(e))
+            raise UsageError(f"the scheduler could not do it: {why}; {GO_ON}") from None
 
     async def _back(self) -> None:
         """Waits until the client has its scheduler again; UsageError if that does not come back."""
@@ -219,7 +203,7 @@ class Cluster:
         async with self._sending:
             if self._sent:
                 return
-            _tell("a worker lacks packages of the board: sending them")
+            tell("a worker lacks packages of the board: sending them")
             with tempfile.TemporaryDirectory(prefix="nandlab-") as scratch:
                 file = Path(scratch) / "board"
                 pack(self._asked.model, self._asked.lock, file)
@@ -238,7 +222,7 @@ class Cluster:
         else:
             why = answer.unfit or "it does not keep the board's packages in its cache"
             self._unfit[answer.by] = why
-            _tell(f"worker {answer.by} is let go: {why}")
+            tell(f"worker {answer.by} is let go: {why}")
         async with self._asking():
             await self._client.retire_workers([answer.by], close_workers=True, remove=True)
 
@@ -261,6 +245,18 @@ class Took:
         return int(seconds * self._trials / max(self._seconds, 1e-3))
 
 
+def _no_answer(error: Exception, ids: Sequence[str]) -> UsageError:
+    """Why there is no answer for these trials."""
+    kind, why = pickles.exception(error)
+    names = ", ".join(ids)
+    if kind == "KilledWorker":
+        return UsageError(
+            f"worker after worker was lost with these trials: {names}; to see why, run them on "
+            "one machine, by the same command without --on"
+        )
+    return UsageError(f"a worker could not take these trials: {names}: {kind}: {why}; {GO_ON}")
+
+
 async def _some_end(tasks: set[asyncio.Task[None]]) -> set[asyncio.Task[None]]:
     """Waits until some tasks have ended, or the workers are to be counted; those still running."""
     if not tasks:
@@ -276,56 +272,3 @@ async def engine(client: Client, board: Board, model: BoardModel, packages: Lock
     """The engine on a client's workers; packages: sets that programs need beside the board's."""
     jobs = sum((await client.nthreads()).values())
     return Cluster(client, board, asked(board, model, packages), max(1, jobs))
-
-
-@asynccontextmanager
-async def connected(address: Address) -> AsyncIterator[Client]:
-    """A client of the scheduler there; for ``local:N`` one with N processes is begun, and ended.
-
-    UsageError if no scheduler answers.
-    """
-    logging.getLogger("distributed").setLevel(logging.CRITICAL)
-    dask.config.set(QUIET)
-    if address.processes:
-        async with (
-            LocalCluster(
-                n_workers=address.processes,
-                threads_per_worker=1,
-                memory_limit=0,
-                dashboard_address="127.0.0.1:0",
-                asynchronous=True,
-            ) as cluster,
-            Client(cluster, asynchronous=True) as client,
-        ):
-            yield client
-        return
-    try:
-        client = await Client(
-            address.scheduler, asynchronous=True, timeout=CONNECT_S, security=_security(address)
-        )
-    except (OSError, ValueError) as e:
-        why = " ".join(str(e).split()) or "it ended the connection"
-        hint = f"; {BELIEVED}" if address.tls else ""
-        raise UsageError(
-            f"{address.scheduler}: no scheduler of Dask answers: {why}{hint}"
-        ) from None
-    try:
-        _tell(f"dashboard, if the scheduler has one: {client.dashboard_link}")
-        yield client
-    finally:
-        await client.close()
-
-
-def _security(address: Address) -> Security | None:
-    if address.tls is None:
-        return None
-    return Security(
-        require_encryption=True,
-        tls_ca_file=str(address.tls.ca),
-        tls_client_cert=str(address.tls.cert),
-        tls_client_key=str(address.tls.key),
-    )
-
-
-def _tell(line: str) -> None:
-    print(line, file=sys.stderr, flush=True)

@@ -19,14 +19,11 @@ from distributed import Worker, WorkerPlugin, get_worker
 from nandlab.base.errors import NandlabError, UsageError
 from nandlab.board.job import Board
 from nandlab.board.opening import open_board
-from nandlab.campaign.batch import Answer, Batch, BoardAsked, code
+from nandlab.campaign.batch import Answer, Batch, BoardAsked, Brought, code
 from nandlab.kit import packages
 from nandlab.results.record import Trial
 from nandlab.trial import one
 from nandlab.trial.run import key
-
-Brought = dict[str, bytes]
-"""Artefacts of trials, by SHA-256."""
 
 
 class Lacking(Exception):

@@ -128,7 +128,8 @@ class How:
         store: Store | None,
     ) -> None:
         """Runs the trials on the workers of a scheduler."""
-        from nandlab.campaign.cluster import connected, engine
+        from nandlab.campaign.cluster import engine
+        from nandlab.campaign.connection import connected
         from nandlab.trial.run import execute
 
         async with connected(on) as client:
@@ -144,7 +145,7 @@ def away(on: str | None, insecure: bool, yaffs2_source: Path | None) -> Address 
         if insecure:
             raise UsageError("--insecure is said of a scheduler: name it by --on")
         return None
-    if importlib.util.find_spec("distributed") is None:
+    if None in map(importlib.util.find_spec, ("distributed", "cryptography")):
         raise UsageError("--on needs Dask: pip install 'nandlab[distributed]'")
     if yaffs2_source is not None:
         raise UsageError("--on and --yaffs2-source: workers have Debian's core of YAFFS2 alone")

@@ -18,7 +18,7 @@ from typing import Any, TypeVar
 
 from pydantic import BaseModel, ValidationError
 
-from nandlab.base.digest import digest
+from nandlab.base.digest import bytes_digest, digest
 from nandlab.base.errors import UsageError
 from nandlab.base.files import PART, write_whole
 from nandlab.catalog.mistakes import mistakes
@@ -94,10 +94,16 @@ class RunFolder:
         return self.path / "artefacts" / sha256
 
     def save(self, trial: Trial) -> None:
-        """Writes a finished trial, after what it ran with."""
+        """Writes a finished trial, after what it ran with.
+
+        UsageError if an artefact's name is not the digest of its content: a file is named after it.
+        """
         path = self.trial_path(trial.id)
         if path.exists():
             raise FileExistsError(f"{path}: a finished trial is never rewritten")
+        for artefact in trial.artefacts:
+            if bytes_digest(trial.contents[artefact.sha256]) != artefact.sha256:
+                raise UsageError(f"{trial.id}: the content of {artefact.name} has another digest")
         for what, source in trial.sources.items():
             kept = self.source_path(trial.provenance[what])
             if not kept.exists():

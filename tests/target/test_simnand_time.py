@@ -8,6 +8,7 @@ import json
 import multiprocessing
 import os
 import re
+from dataclasses import replace
 
 import pytest
 from chipsteps import modprobe, numbers, run
@@ -53,8 +54,8 @@ def load(board: QemuBoard, chip: ChipModel, **more: str | int) -> Step:
     return modprobe(words)
 
 
-def counters(record: JobRecord) -> dict[str, int]:
-    return numbers(record["counters"].stdout)
+def counters(record: JobRecord, chip: str = "") -> dict[str, int]:
+    return numbers(record[f"{chip}counters"].stdout)
 
 
 def took_ns(record: JobRecord, step: str) -> int:
@@ -77,18 +78,33 @@ def predicted_ns(chip: ChipModel) -> dict[str, int]:
     }
 
 
-@pytest.mark.parametrize("wait", WAITS)
-@pytest.mark.parametrize("name", catalog.names("chips"))
-def test_known_work_takes_the_predicted_time(board: QemuBoard, name: str, wait: str) -> None:
-    chip = catalog.load("chips", name, ChipModel)
-    record = run(board, load(board, chip, wait=wait), *WORK)
-    counts, ns = {"erase": ERASED, "program": PROGRAMMED, "read": READ}, predicted_ns(chip)
-    c = counters(record)
+CHIPS = catalog.names("chips")
+
+
+@pytest.fixture(
+    scope="module", params=[pytest.param(w, marks=pytest.mark.xdist_group(w)) for w in WAITS]
+)
+def known_work(request: pytest.FixtureRequest, board: QemuBoard) -> tuple[str, JobRecord]:
+    """The way to wait, and one job that does the work on every chip, one after another."""
+    steps: list[Step] = []
+    for name in CHIPS:
+        chip = catalog.load("chips", name, ChipModel)
+        work = (load(board, chip, wait=request.param), *WORK, Step("unload", "rmmod simnand"))
+        steps += (replace(step, name=f"{name} {step.name}") for step in work)
+    return request.param, run(board, *steps)
+
+
+@pytest.mark.parametrize("name", CHIPS)
+def test_known_work_takes_the_predicted_time(known_work: tuple[str, JobRecord], name: str) -> None:
+    wait, record = known_work
+    ns = predicted_ns(catalog.load("chips", name, ChipModel))
+    counts = {"erase": ERASED, "program": PROGRAMMED, "read": READ}
+    c = counters(record, f"{name} ")
     assert (c["reads"], c["programs"], c["erases"]) == (READ, PROGRAMMED, ERASED)
     assert c["busy_ns"] == sum(n * ns[kind] for kind, n in counts.items())
     each = SYSTEM_CALL_NS + (WAKE_UP_NS if wait == "sleep" else 0)
     for kind, n in counts.items():
-        over = took_ns(record, kind) - n * ns[kind]
+        over = took_ns(record, f"{name} {kind}") - n * ns[kind]
         ticks = n * ns[kind] // TICK_NS + 1 if wait == "spin" else 0
         assert 0 <= over < n * each + ticks * TICK_THREADS_NS, kind
     assert (c["warped_ns"] > 0) == (wait == "warp")

@@ -69,6 +69,7 @@ class Batch:
     rest: Sequence[Label] = ()
     """What is left to try of cases, as one has ended the process."""
     _partly: bytes = b""
+    _abandoned: bool = False
 
     def hear(self) -> bool:
         """Takes what was told; False: the process has ended, with all that it began."""
@@ -100,12 +101,10 @@ class Batch:
 
     def abandon(self) -> None:
         """Ends it, whatever it is at; that case is not counted."""
+        self._abandoned = True
         self.stop()
         while self.hear():
             pass
-        if self.running is not None:
-            self.findings.pop()
-            self.done -= 1
 
     def _end(self) -> None:
         _, status = os.waitpid(self.pid, 0)
@@ -114,7 +113,7 @@ class Batch:
         said = self.log.read_text(errors="replace")
         self.log.unlink()
         how = os.waitstatus_to_exitcode(status)
-        if self.running is None and not how:
+        if self._abandoned or (self.running is None and not how):
             return
         name = signal.Signals(-how).name if how < 0 else f"exit {how}"
         where = next((line.strip() for line in said.splitlines() if OWN in line), "")

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import hashlib
-import io
 import json
 import tarfile
 from functools import cache
@@ -75,20 +74,22 @@ def archive(members: list[tuple[str, bytes]], chance: Random) -> bytes:
         members.append(chance.choice(members))
     if chance.random() < 0.05:
         members.pop()
-    out = io.BytesIO()
-    form = chance.choice((tarfile.USTAR_FORMAT, tarfile.PAX_FORMAT, tarfile.GNU_FORMAT))
-    with tarfile.open(fileobj=out, mode="w", format=form) as tar:
-        for name, content in members:
-            info = tarfile.TarInfo(name)
-            info.size = len(content)
-            if chance.random() < 0.02:
-                info.name = chance.choice(("../x", "/etc/x", name + "/", name * 9, "packages/"))
-            if chance.random() < 0.02:
-                info.type, info.linkname = chance.choice(KINDS), "../../x"
-            if chance.random() < 0.02:
-                info.size = chance.choice((0, len(content) + 600, 1 << 33))
-            tar.addfile(info, io.BytesIO(content.ljust(min(info.size, 1 << 12), b"\0")))
-    return out.getvalue()
+    blocks = [_member(name, content, chance) for name, content in members]
+    return b"".join(blocks) + bytes(2 * tarfile.BLOCKSIZE)
+
+
+def _member(name: str, content: bytes, chance: Random) -> bytes:
+    """A member's header, whose checksum is right, and its content in whole blocks."""
+    info = tarfile.TarInfo(name)
+    info.size = len(content)
+    if chance.random() < 0.02:
+        info.name = chance.choice(("../x", "/etc/x", name + "/", name * 9, "packages/"))
+    if chance.random() < 0.02:
+        info.type, info.linkname = chance.choice(KINDS), "../../x"
+    if chance.random() < 0.02:
+        info.size = chance.choice((0, len(content) + 600, 1 << 33, 1 << 62))
+    head = info.tobuf(tarfile.PAX_FORMAT if chance.random() < 0.5 else tarfile.GNU_FORMAT)
+    return head + content + bytes(-len(content) % tarfile.BLOCKSIZE)
 
 
 def take(folder: Path) -> None:

@@ -27,13 +27,13 @@ WORDS = (["space", "i.nand"], ["space", "i.nand", "--json"], ["model", "map", "i
 @cache
 def sound() -> tuple[bytes, str]:
     """A JFFS2 on the first blocks of the chip apf27: its cells and its sidecar."""
-    dump, size = made(SHAPE, BLOCKS, kib=48).dump(), SHAPE.block_bytes
+    dump, size = made(SHAPE, BLOCKS, kib=12).dump(ecc=False), SHAPE.block_bytes
     blocks = [
         Block(i, 1, 0, 0, [], [0x81] * PAGES, dump[i * size : (i + 1) * size])
         for i in range(BLOCKS)
     ]
     image = ChipImage(Geometry(2048, 64, 131072, 2048), 9, 9, 9, blocks)
-    counts = chipfile.Counts(files=3, hard_links=0, folders=1, symbolic_links=0, bytes=98304)
+    counts = chipfile.Counts(files=3, hard_links=0, folders=1, symbolic_links=0, bytes=12288)
     told = chipfile.Made(
         filesystem="jffs2",
         options={},

@@ -28,7 +28,7 @@ KNOWN = re.compile(
     r"|init/steps\.c:\d+:\d+: runtime error: signed integer overflow"
     r"|agent/agent\.c:\d+:\d+: runtime error: signed integer overflow"
 )
-"""Of numbers of a job beyond a century, which nandlab itself never writes: a deadline of a step, the
+"""Of numbers of a job beyond a century, which nandlab never writes: a deadline of a step, the
 offset of the start, the period that is awaited. A mend would change each board and each trial."""
 
 

@@ -58,7 +58,7 @@ def draw(chance: Random) -> Files:
 
 def take(folder: Path) -> None:
     recording = records.decode((folder / "records").read_bytes())
-    names = records.names((folder / "names").read_text(errors="surrogateescape"))
+    names = records.names((folder / "names").read_text(errors="backslashreplace"))
     names.kernel_threads()
     symbols: Mapping[str, Sequence[str]] = load(  # type: ignore[assignment]
         "filesystems", "jffs2", FilesystemModel

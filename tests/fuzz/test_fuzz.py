@@ -19,7 +19,7 @@ from fuzz.target import Target, case, targets
 from nandlab.base.errors import NandlabError
 
 ROOT = Path(__file__).resolve().parents[2]
-AWAITED = frozenset(("images", "keptchips", "runs", "traces"))
+AWAITED = frozenset(("images", "keptchips", "powercuts", "runs", "traces"))
 """Targets that wait for the mend of what was found."""
 Found = dict[str, list[str]]
 

@@ -179,7 +179,6 @@ def folder(tmp_path: Path, *every: Counted) -> found.Found:
     head = {
         **{"filesystem": "jffs2", "options": {}, "chip": part.name, "kernel": "6.1", "pieces": 1},
         **{"partition_mib": 8.0, "load": "two", "forbids": part.forbids(), "nop": 1},
-        **{"board": "apf27", "changed": {}},
     }
     out = tmp_path / "jffs2-two"
     out.mkdir(exist_ok=True)

@@ -26,7 +26,6 @@ HEAD = {
         "identity": "x",
         "filesystem": "jffs2",
         "changed": {"summaries": "on"},
-        "options": {"summaries": "on"},
         "chip": "apf27",
     },
     **{"partition_mib": 8.0, "board": "apf27", "kernel": "6.1", "load": "ace1", "pieces": 2},

@@ -9,7 +9,6 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
 from nandlab.base.files import write_whole
-from nandlab.powercut import kept
 
 FILE = "states.jsonl"
 
@@ -35,7 +34,9 @@ class Counted:
 
 def read(folder: Path) -> dict[str, Counted]:
     """What is kept in a campaign's folder, by load."""
-    return {one.load: one for one in kept.lines(folder / FILE, Counted)}
+    path = folder / FILE
+    lines = path.read_text().splitlines() if path.exists() else ()
+    return {one.load: one for one in (Counted(**json.loads(line)) for line in lines)}
 
 
 def write(folder: Path, every: dict[str, Counted]) -> None:

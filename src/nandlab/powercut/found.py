@@ -3,15 +3,15 @@
 
 from __future__ import annotations
 
+import json
 import shlex
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from itertools import islice, zip_longest
 from pathlib import Path
 from typing import Any
 
 from nandlab.base.errors import UsageError
-from nandlab.powercut import counted, judged, kept
+from nandlab.powercut import counted, judged
 from nandlab.powercut.counted import Counted
 from nandlab.results.cuts import TWO_NAMES, UNSTABLE, Cuts
 
@@ -133,9 +133,9 @@ def read(out: Path) -> Found:
     path = out / "powercut.json"
     if not path.is_file():
         raise UsageError(f"{out}: no campaign's folder: it has no powercut.json")
-    found = Found(kept.head(path))
+    found = Found(json.loads(path.read_text()))
     for piece in sorted(out.glob("[0-9]*.json")):
-        told = kept.piece(piece)
+        told = json.loads(piece.read_text())
         found.done += 1
         found.cpu_s += told["cpu_s"]
         for load in told["loads"]:
@@ -196,8 +196,9 @@ def _add(found: Found, load: dict[str, Any]) -> None:
     mine = found.outcomes.setdefault(title, {})
     for variant, letters in load["outcomes"].items():
         mine[variant] = _merged(mine.get(variant, " " * len(letters)), letters)
-    columns = zip_longest(*mine.values(), fillvalue=" ")
-    found.cut[title] = sum(any(map(str.strip, c)) for c in islice(columns, load["operations"]))
+    found.cut[title] = sum(
+        any(letters[k] != " " for letters in mine.values()) for k in range(load["operations"])
+    )
 
 
 def _split(told: dict[str, Any], outcomes: dict[str, str]) -> Iterator[dict[str, Any]]:
@@ -230,9 +231,7 @@ def _contradicted(found: Found, load: dict[str, Any]) -> None:
 
 
 def _merged(one: str, other: str) -> str:
-    """Where one has no letter, the other's; recordings may differ in their length."""
-    pairs = zip_longest(one, other, fillvalue=" ")
-    return "".join(b if a == " " else a for a, b in pairs)
+    return "".join(b if a == " " else a for a, b in zip(one, other, strict=True))
 
 
 def _count(found: Found, title: str, told: dict[str, Any]) -> None:

@@ -7,16 +7,13 @@ import json
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import Any
 
-from nandlab.powercut import kept
+from nandlab.base.errors import UsageError
 
 HELD = "held"
 FILES = "sample-*.jsonl"
 """In a campaign's folder."""
-OLDER = (
-    "damaged, or of an older nandlab: remove the folder's sample-*.jsonl, and try --sample again"
-)
-"""What is said of a sample that has another form."""
 ALONE = "another verdict alone"
 CHECKERS = "checkers disagree"
 CHECK = "check fails on this machine"
@@ -68,7 +65,8 @@ class Kept:
     def __init__(self, path: Path) -> None:
         self.path = path
         self.every: dict[tuple[str, str], Again] = {}
-        for one in kept.lines(path, Again, OLDER):
+        for line in self._whole():
+            one = _again(json.loads(line))
             self.every[one.load, one.point] = one
 
     def _whole(self) -> Iterator[str]:
@@ -82,6 +80,17 @@ class Kept:
             self.path.write_text("".join(self._whole()))
         with self.path.open("a") as file:
             file.write(json.dumps(asdict(one)) + "\n")
+
+
+def _again(told: dict[str, Any]) -> Again:
+    """What a line of the file tells; UsageError if it is of an older form."""
+    try:
+        return Again(**told)
+    except TypeError:
+        raise UsageError(
+            "a sample of an older nandlab, without classes: remove the folder's sample-*.jsonl, "
+            "and try --sample again"
+        ) from None
 
 
 def findings(folder: Path) -> Iterator[tuple[Again, str, str]]:

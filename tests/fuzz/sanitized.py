@@ -43,14 +43,22 @@ def program(name: str) -> Path:
     return BUILT / name
 
 
-def _on_host(name: str, sources: Sequence[Path], *more: str) -> Path:
-    """A program of the board's that would do harm here, with the calls of host.h."""
+def _built(name: str, sources: Sequence[Path], words: Sequence[str]) -> Path:
+    """A program that clang makes of sources, if it is not there or older than what they are of."""
     BUILT.mkdir(parents=True, exist_ok=True)
     out, part = BUILT / name, BUILT / f"{name}.part-{os.getpid()}"
-    include = ["-include", str(HOST / "host.h"), f"-I{HOST}", f"-I{TARGET}/init"]
-    words = ["clang", "-D_GNU_SOURCE", *FLAGS, *include, *more, "-o", str(part)]
-    subprocess.run([*words, *map(str, sources), str(HOST / "host.c")], check=True)
+    of = [*sources, *(p for s in sources for p in s.parent.glob("*.h")), Path(__file__)]
+    if out.exists() and out.stat().st_mtime > max(p.stat().st_mtime for p in of):
+        return out
+    argv = ["clang", *FLAGS, *words, "-o", str(part), *map(str, sources)]
+    subprocess.run(argv, check=True)
     return part.rename(out)
+
+
+def _on_host(name: str, sources: Sequence[Path], *more: str) -> Path:
+    """A program of the board's that would do harm here, with the calls of host.h."""
+    include = ["-include", str(HOST / "host.h"), f"-I{HOST}", f"-I{TARGET}/init"]
+    return _built(name, [*sources, HOST / "host.c"], ["-D_GNU_SOURCE", *include, *more])
 
 
 def init() -> Path:
@@ -68,14 +76,11 @@ def agent() -> Path:
 
 def chip() -> Path:
     """The simulated chip against its model."""
-    BUILT.mkdir(parents=True, exist_ok=True)
     module = TARGET / "modules" / "simnand"
     listed = re.findall(r"^simnand-chip \S?= (.*)$", (module / "Kbuild").read_text(), re.M)
     parts = [module / name.replace(".o", ".c") for name in " ".join(listed).split()]
-    out = BUILT / "chip_fuzz"
-    words = ["clang", "-std=gnu11", *FLAGS, f"-I{module}", str(HOST.parent / "chip_fuzz.c")]
-    subprocess.run([*words, *map(str, parts), "-o", str(out)], check=True)
-    return out
+    sources = [HOST.parent / "chip_fuzz.c", *parts]
+    return _built("chip_fuzz", sources, ["-std=gnu11", f"-I{module}"])
 
 
 def _limits() -> None:

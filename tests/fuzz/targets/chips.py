@@ -58,4 +58,4 @@ def mapped(path: Path, asked: Asked) -> None:
         file_map(layout, owner, dropped)
 
 
-TARGET = Target(draw, take)
+TARGET = Target(draw, take, cases=20)

@@ -79,4 +79,4 @@ def take(folder: Path) -> None:
     sanitized.run([sanitized.BUILT / "init"], folder)
 
 
-TARGET = Target(draw, take, prepare=sanitized.init, cases=15)
+TARGET = Target(draw, take, prepare=sanitized.init, cases=8)

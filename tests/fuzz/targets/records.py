@@ -69,4 +69,4 @@ def take(folder: Path) -> None:
     tables.write(recording, names, folder / "e.parquet", folder / "e.csv", more=more, words=words)
 
 
-TARGET = Target(draw, take)
+TARGET = Target(draw, take, cases=20)

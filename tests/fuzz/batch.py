@@ -18,7 +18,7 @@ import sys
 import tempfile
 import time
 import traceback
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TextIO
@@ -33,6 +33,8 @@ ADDRESSES_MIB = 4096
 """What a case may map at most; more fails in it as memory that is not there."""
 OWN = "/nandlab/"
 """Of the paths of nandlab's own files."""
+LOG = "log"
+MEMORY = Path("/dev/shm")
 QUIET_S = 60
 """A case that says nothing for so long hangs."""
 
@@ -61,7 +63,8 @@ class Batch:
     pid: int
     out: int
     """The pipe's end that it is heard by."""
-    log: Path
+    folder: Path
+    """Where cases lie, and what the process says; gone as it has ended."""
     done: int = 0
     running: Label | None = None
     heard: float = field(default_factory=time.monotonic)
@@ -110,8 +113,8 @@ class Batch:
         _, status = os.waitpid(self.pid, 0)
         self.stop()
         os.close(self.out)
-        said = self.log.read_text(errors="replace")
-        self.log.unlink()
+        said = (self.folder / LOG).read_text(errors="replace")
+        shutil.rmtree(self.folder, ignore_errors=True)
         how = os.waitstatus_to_exitcode(status)
         if self._abandoned or (self.running is None and not how):
             return
@@ -125,19 +128,20 @@ class Batch:
 
 def begin(name: str, cases: Sequence[Label], seconds: float) -> Batch:
     """Begins a batch; after so many seconds it takes no further case."""
-    file, log = tempfile.mkstemp(prefix="nandlab-fuzz-")
+    memory = MEMORY if os.access(MEMORY, os.W_OK) else None  # most cases write, and sync
+    folder = Path(tempfile.mkdtemp(prefix="nandlab-fuzz-", dir=memory))
     end, out = os.pipe()
     pid = os.fork()
     if pid:
-        os.close(file)
         os.close(out)
-        return Batch(name, cases, pid, end, Path(log))
+        return Batch(name, cases, pid, end, folder)
     status = 1
     try:
         os.close(end)
         os.setsid()
-        os.dup2(file, 2)
-        _try(name, cases, os.fdopen(out, "w", buffering=1), time.monotonic() + seconds)
+        os.dup2(os.open(folder / LOG, os.O_WRONLY | os.O_CREAT | os.O_APPEND), 2)
+        told = os.fdopen(out, "w", buffering=1)
+        _try(name, cases, told, folder, time.monotonic() + seconds)
         status = 0
     except BaseException:
         traceback.print_exc()
@@ -146,20 +150,19 @@ def begin(name: str, cases: Sequence[Label], seconds: float) -> Batch:
         os._exit(status)
 
 
-def _try(name: str, cases: Iterable[Label], out: TextIO, until: float) -> None:
+def _try(name: str, cases: Iterable[Label], out: TextIO, folder: Path, until: float) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
     faulthandler.register(signal.SIGPROF, all_threads=False, chain=True)
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     most = _mapped() + (ADDRESSES_MIB << 20)
     resource.setrlimit(resource.RLIMIT_AS, (most, resource.getrlimit(resource.RLIMIT_AS)[1]))
-    with scratch() as folder:
-        for label in cases:
-            if time.monotonic() > until:
-                return
-            out.write(f"{json.dumps([label, None])}\n")
-            wrong = _one(targets()[name], name, label, folder)
-            out.write(f"{json.dumps([label, wrong])}\n")
+    for label in cases:
+        if time.monotonic() > until:
+            return
+        out.write(f"{json.dumps([label, None])}\n")
+        wrong = _one(targets()[name], name, label, folder)
+        out.write(f"{json.dumps([label, wrong])}\n")
 
 
 def files(name: str, label: Label) -> Files:
@@ -167,16 +170,6 @@ def files(name: str, label: Label) -> Files:
     if isinstance(label, int):
         return case(name, label)
     return corpus.read(corpus.FOLDER / name / f"{label}.tar.xz")
-
-
-@contextlib.contextmanager
-def scratch() -> Iterator[Path]:
-    """A folder for cases, in memory if there is any: most of them write, and sync."""
-    memory = Path("/dev/shm")
-    with tempfile.TemporaryDirectory(
-        prefix="nandlab-fuzz-", dir=memory if os.access(memory, os.W_OK) else None
-    ) as folder:
-        yield Path(folder)
 
 
 def _one(target: Target, name: str, label: Label, folder: Path) -> tuple[str, str] | None:

@@ -94,6 +94,7 @@ def test_each_end_of_a_case_is_known(
     assert told == ([(1, kind)] if kind else [])
     assert list(one.rest) == rest
     assert one.done == 3 - len(rest)
+    assert not one.folder.exists()
 
 
 def test_a_seed_is_a_case_and_another_seed_another() -> None:

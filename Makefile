@@ -12,6 +12,11 @@ PYTEST := $(BIN)/pytest -n auto --dist loadgroup
 # the study that `make study` runs, and how many members of its ensemble; empty: all
 STUDY := quickstart
 MEMBERS :=
+# of `make fuzz`
+MINUTES := 10
+JOBS := 1
+TARGETS :=
+CASE :=
 # the Debian releases of `make fresh`, and the commands that it runs there
 RELEASE := bookworm trixie
 COMMANDS := make demo && make test
@@ -23,7 +28,7 @@ ON_ARM := tests/board $(addprefix tests/target/test_,tracers_known.py tracers_co
 C_SOURCES := $(shell find target tests docs/examples -name '*.[ch]')
 
 .PHONY: help setup build demo study wheel test test-long test-search test-kernels test-arm lint clean
-.PHONY: fresh fresh-container fresh-wheel
+.PHONY: fuzz fresh fresh-container fresh-wheel
 .PHONY: packages packages-build packages-test lock-python
 
 help: ## list the targets
@@ -54,6 +59,9 @@ test-long: packages-test $(VENV)/dev ## run the long tests of file systems, repe
 
 test-search: packages-test $(VENV)/dev build ## draw new examples for the property tests (half an hour; a failure prints its example)
 	@$(PYTEST) -m 'not board and not browser and not long' --hypothesis-profile=search
+
+fuzz: packages-test $(VENV)/dev ## damaged input for all that reads files (MINUTES=60; JOBS=2; TARGETS="runs chips"; CASE=SEED: one)
+	@PYTHONPATH=tests:$$PYTHONPATH $(BIN)/python -m fuzz $(TARGETS) --jobs $(JOBS) --minutes $(MINUTES) $(CASE:%=--case %)
 
 test-kernels: packages-test $(VENV)/dev ## run the board's tests on Linux 5.10 and 6.12 too (takes twice as long as make test)
 	@for board in apf27-5.10 apf27-6.12; do \

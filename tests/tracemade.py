@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -24,6 +25,24 @@ class Event:
 
 def ev(kind: Type, own_ns: int = 0, *inside: Event, **fields: Any) -> Event:
     return Event(kind, own_ns, list(inside), fields)
+
+
+def function(number: int) -> Callable[..., Event]:
+    def made(own_ns: int, *inside: Event) -> Event:
+        return ev(Type.FUNC, own_ns, *inside, object=number)
+
+    return made
+
+
+GC, FLUSH, ERASE, ANYTHING = (function(n) for n in range(4))
+
+
+def page_read(ns: int = 25, **fields: Any) -> Event:
+    return ev(Type.FLASH_READ, ns, size=2048, **fields)
+
+
+def program(ns: int = 220) -> Event:
+    return ev(Type.FLASH_PROGRAM, ns, size=2048)
 
 
 @dataclass

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from dumpsteps import LARGE, SMALL, as_file, known_pages
 from flashsamples import BLOCKS, chip
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -17,48 +18,16 @@ from jffs2made import Made, made
 from nandlab.base.errors import UsageError
 from nandlab.chip.image import FACTORY_BAD
 from nandlab.model.fragments import file_map
-from nandlab.model.reads import PAGE, Pieces
+from nandlab.model.reads import PAGE
 from nandlab.onflash import dump, jffs2nodes
 from nandlab.onflash.cells import Partition
 from nandlab.onflash.dump import Shape
 from nandlab.onflash.every import decode, found
-from nandlab.onflash.layout import HOLE, Kind
+from nandlab.onflash.layout import Kind
 from nandlab.onflash.opened import Asked, opened, read
 
-LARGE, SMALL = Shape(2048, 65536, 64), Shape(512, 16384, 16)
 SOUND = made(LARGE, 4)
 FINE = made(SMALL, 16, pieces=500)
-
-
-def as_file(path: Path, data: bytes) -> Path:
-    path.write_bytes(data)
-    return path
-
-
-def known_pages(path: Path, shape: Shape, truth: Made, mib: float | None = None) -> int:
-    """Pages that count as known, each of which must have the bytes that were written to it."""
-    asked = Asked(None, mib, shape)
-    layout, dropped = read(path, asked, tolerant=True)
-    partition, _ = opened(path, mib, shape)
-    found = 0
-    for number, path_of in layout.paths.items():
-        if number not in layout.sizes:
-            continue
-        assert path_of == f"/file{number}"
-        rows = file_map(layout, number, dropped).rows
-        pieces = Pieces(layout, number)
-        wanted = bytes(truth.files[number])
-        for row in (r for r in rows if r.known):
-            at = row.page * PAGE
-            content = bytearray(min(PAGE, pieces.size - at))
-            for p in pieces.of(row.page):
-                assert p.packing != HOLE
-                block, start = divmod(p.at + p.skip, partition.erasesize)
-                own = partition.data(block)[start : start + p.bytes]
-                content[p.offset - at : p.offset - at + p.bytes] = own
-            assert bytes(content) == wanted[at : at + len(content)], (path_of, row)
-            found += 1
-    return found
 
 
 @pytest.mark.parametrize("order", ["<", ">"])

@@ -5,8 +5,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from dumpsteps import as_file
 from jffs2made import Made
-from test_dump import as_file
 
 from nandlab.model.every import State
 from nandlab.model.reads import Pieces

@@ -13,7 +13,7 @@ import pytest
 from fitting import fits
 from test_claims import paper as made_paper
 from test_claims import part
-from test_trace_folder import board, traced
+from tracefolders import board, traced
 from typer.testing import CliRunner
 
 from nandlab.base.errors import UsageError

@@ -3,13 +3,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tracemade import Event, Made, ev
+from tracemade import ANYTHING, ERASE, FLUSH, GC, Event, Made, ev, page_read, program
 
 from nandlab.trace import cache, summary
 from nandlab.traced import cost, tree
@@ -25,24 +24,6 @@ NAMES = Names(
     functions={0: "fs_gc", 1: "fs_flush", 2: "fs_erase", 3: "anything"},
     tasks={7: Task(7, False, "cat"), 8: Task(8, True, "fs_gcd")},
 )
-
-
-def function(number: int) -> Callable[..., Event]:
-    def made(own_ns: int, *inside: Event) -> Event:
-        return ev(Type.FUNC, own_ns, *inside, object=number)
-
-    return made
-
-
-GC, FLUSH, ERASE, ANYTHING = (function(n) for n in range(4))
-
-
-def page_read(ns: int = 25, **fields: Any) -> Event:
-    return ev(Type.FLASH_READ, ns, size=2048, **fields)
-
-
-def program(ns: int = 220) -> Event:
-    return ev(Type.FLASH_PROGRAM, ns, size=2048)
 
 
 def events() -> st.SearchStrategy[Event]:

@@ -188,3 +188,17 @@ def test_names() -> None:
     assert (found.task(1), found.task(5)) == ("cat", "?")
     with pytest.raises(NandlabError, match="'tusk 1'"):
         records.names("tusk 1\n")
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "task 4294967296 7 user x",
+        "function 18446744073709551616 f",
+        f"mtd 0 0 {'9' * 5000} 2048 131072 64 nand0",
+        f"task 1 {'9' * 5000} user x",
+    ],
+)
+def test_a_number_that_no_kernel_has_is_refused(line: str) -> None:
+    with pytest.raises(NandlabError, match="no line like"):
+        records.names(f"{line}\n")

@@ -277,9 +277,11 @@ class Names:
         return sorted({task.pid for task in self.tasks.values()} - programs)
 
 
-_TASK = re.compile(r"task (\d+) (\d+) (kernel|user) (.*)")
-_DEVICE = re.compile(r"mtd (\d+) (\d+) (\d+) (\d+) (\d+) (\d+) (.*)")
-_FUNCTION = re.compile(r"function (\d+) (\S+)")
+# a table is made of all numbers of tasks and of functions: none is large
+_NUMBER, _INDEX = r"([0-9]{1,19})", r"([0-9]{1,5})"
+_TASK = re.compile(rf"task {_INDEX} {_NUMBER} (kernel|user) (.*)")
+_DEVICE = re.compile(rf"mtd {_INDEX} {' '.join([_NUMBER] * 5)} (.*)")
+_FUNCTION = re.compile(rf"function {_INDEX} (\S+)")
 
 
 def names(text: str) -> Names:
@@ -293,5 +295,5 @@ def names(text: str) -> Names:
         elif m := _FUNCTION.fullmatch(line):
             found.functions[int(m[1])] = m[2]
         elif line:
-            raise NandlabError(f"names of a trace: no line like {line!r} is known")
+            raise NandlabError(f"names of a trace: no line like {line[:80]!r} is known")
     return found

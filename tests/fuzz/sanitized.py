@@ -1,0 +1,133 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Programs of the board under AddressSanitizer and UBSan on this machine."""
+
+from __future__ import annotations
+
+import os
+import re
+import resource
+import subprocess
+from collections.abc import Sequence
+from pathlib import Path
+
+from nandlab.base.paths import TARGET
+
+HOST = Path(__file__).parent / "host"
+BUILT = Path(__file__).parents[2] / "build" / "fuzz" / "bin"
+FLAGS = ("-g", "-O1", "-fno-omit-frame-pointer", "-fsanitize=address,undefined")
+CPU_S = 10
+WALL_S = 40
+FILE_MIB = 64
+"""Most that a program may write to a file."""
+REPORT = "sanitizer"
+OPTIONS = "detect_leaks=0:exitcode=99:allocator_may_return_null=1:hard_rss_limit_mb=300"
+
+
+KNOWN = re.compile(
+    r"init/moment\.c:\d+:\d+: runtime error: signed integer overflow"
+    r"|init/steps\.c:\d+:\d+: runtime error: signed integer overflow"
+    r"|agent/agent\.c:\d+:\d+: runtime error: signed integer overflow"
+)
+"""Of numbers of a job beyond a century, which nandlab never writes: a deadline of a step, the
+offset of the start, the period that is awaited. A mend would change each board and each trial."""
+
+
+class Found(Exception):
+    """A sanitizer's report, or the signal that ended the program."""
+
+
+def program(name: str) -> Path:
+    """A program of target/programs, built if it is not there or older than its sources."""
+    make = ["make", "-s", "-C", str(TARGET / "programs"), f"OUT={BUILT}", "CC=clang", "STATIC="]
+    subprocess.run([*make, "WARN=", f"CFLAGS={' '.join(FLAGS)}", f"{BUILT}/{name}"], check=True)
+    return BUILT / name
+
+
+def _built(name: str, sources: Sequence[Path], words: Sequence[str]) -> Path:
+    """A program that clang makes of sources, if it is not there or older than what they are of."""
+    BUILT.mkdir(parents=True, exist_ok=True)
+    out, part = BUILT / name, BUILT / f"{name}.part-{os.getpid()}"
+    of = [*sources, *(p for s in sources for p in s.parent.glob("*.h")), Path(__file__)]
+    if out.exists() and out.stat().st_mtime > max(p.stat().st_mtime for p in of):
+        return out
+    argv = ["clang", *FLAGS, *words, "-o", str(part), *map(str, sources)]
+    subprocess.run(argv, check=True)
+    return part.rename(out)
+
+
+def _on_host(name: str, sources: Sequence[Path], *more: str) -> Path:
+    """A program of the board's that would do harm here, with the calls of host.h."""
+    include = ["-include", str(HOST / "host.h"), f"-I{HOST}", f"-I{TARGET}/init"]
+    return _built(name, [*sources, HOST / "host.c"], ["-D_GNU_SOURCE", *include, *more])
+
+
+def init() -> Path:
+    paths = ['-DWIRE="../../tests/fuzz/host/wire.h"', '-DJOB_DIR="job"', '-DOUTPUT_DIR="tmp"']
+    return _on_host("init", sorted((TARGET / "init").glob("*.c")), *paths)
+
+
+def agent() -> Path:
+    """With the same defines as its Makefile gives it."""
+    own = sorted((TARGET / "agent").glob("*.c"))
+    shared = [TARGET / "init" / name for name in ("steps.c", "moment.c", "channel.c")]
+    more = ['-DWIRE="../agent/wire.h"', '-DJOB_DIR="."', '-DOUTPUT_DIR=".."', "-DSTART_S=1"]
+    return _on_host("agent", [*own, *shared], f"-I{TARGET}/agent", *more)
+
+
+def chip() -> Path:
+    """The simulated chip against its model."""
+    module = TARGET / "modules" / "simnand"
+    listed = re.findall(r"^simnand-chip \S?= (.*)$", (module / "Kbuild").read_text(), re.M)
+    parts = [module / name.replace(".o", ".c") for name in " ".join(listed).split()]
+    sources = [HOST.parent / "chip_fuzz.c", *parts]
+    return _built("chip_fuzz", sources, ["-std=gnu11", f"-I{module}"])
+
+
+def _limits() -> None:
+    """The sanitizers' own tables take terabytes of addresses: memory is limited by OPTIONS."""
+    hard = resource.getrlimit(resource.RLIMIT_AS)[1]
+    resource.setrlimit(resource.RLIMIT_AS, (hard, hard))
+    resource.setrlimit(resource.RLIMIT_CPU, (CPU_S, CPU_S))
+    resource.setrlimit(resource.RLIMIT_FSIZE, (FILE_MIB << 20, FILE_MIB << 20))
+
+
+def run(
+    argv: Sequence[str | Path], at: Path, given: bytes = b"", *, keep_open: bool = False
+) -> str:
+    """What a program prints; Found if a sanitizer or a signal ended it, or it took too long.
+
+    keep_open: its standard input has no end before the program has one.
+    """
+    end, to = os.pipe()
+    log = f"log_path={at / REPORT}"
+    env = {**os.environ, "ASAN_OPTIONS": f"{OPTIONS}:{log}", "UBSAN_OPTIONS": "print_stacktrace=1"}
+    with (
+        os.fdopen(end, "rb") as stdin,
+        subprocess.Popen(
+            list(map(str, argv)),
+            cwd=at,
+            env=env,
+            stdin=stdin,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            preexec_fn=_limits,  # noqa: PLW1509 - the process has one thread
+        ) as running,
+    ):
+        os.write(to, given)
+        if not keep_open:
+            os.close(to)
+        try:
+            out, err = running.communicate(timeout=WALL_S)
+        except subprocess.TimeoutExpired:
+            running.kill()
+            raise Found(f"no end within {WALL_S} s") from None
+        finally:
+            if keep_open:
+                os.close(to)
+    told = "".join(p.read_text(errors="replace") for p in sorted(at.glob(f"{REPORT}.*")))
+    errors = [line for line in told.splitlines() if "runtime error:" in line]
+    if "ERROR: " not in told and all(map(KNOWN.search, errors)):
+        told = ""
+    if told or running.returncode < 0 or running.returncode == 99:
+        raise Found(f"{told}\n{err.decode(errors='replace')}\nstatus {running.returncode}")
+    return out.decode(errors="replace")

@@ -1,0 +1,61 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Chips that the board's own file systems wrote, damaged in nodes whose checksums are right again.
+
+A decoder refuses one or sums to the partition; who reads a mounted one tells each page.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from random import Random
+
+from flashsamples import BLOCKS, FILESYSTEM, chip, damaged, file_damaged
+
+from fuzz.target import Files, Target
+from nandlab.base.errors import NandlabError
+from nandlab.chip import image as chipimage
+from nandlab.model.fragments import file_map
+from nandlab.onflash.every import DECODERS
+from nandlab.onflash.layout import Kind
+from nandlab.onflash.opened import Asked, opened, read
+
+MIB = 1 << 20
+
+
+def draw(chance: Random) -> Files:
+    layout, seed = chance.choice(sorted(BLOCKS)), chance.getrandbits(40)
+    name = FILESYSTEM[layout] if chance.random() < 0.9 else chance.choice(sorted(DECODERS))
+    mib = BLOCKS[layout] * chip(layout).geometry.erasesize / MIB
+    if chance.random() < 0.2:
+        cells = file_damaged(layout, seed)
+    else:
+        cells = chipimage.encode(damaged(layout, seed))
+    asked = [name if chance.random() < 0.7 else None, mib if chance.random() < 0.9 else None]
+    return {"chip.image": cells, "asked.json": json.dumps(asked).encode()}
+
+
+def take(folder: Path) -> None:
+    asked = Asked(*json.loads((folder / "asked.json").read_text()))
+    try:
+        summed(folder / "chip.image", asked)
+    except NandlabError:
+        mapped(folder / "chip.image", asked)
+        raise
+    mapped(folder / "chip.image", asked)
+
+
+def summed(path: Path, asked: Asked) -> None:
+    layout, _ = read(path, asked)
+    partition, _ = opened(path, asked.partition_mib)
+    assert sum(layout.sums().values()) == partition.bytes
+    assert layout.sums()[Kind.BAD] == len(partition.bad) * partition.erasesize
+
+
+def mapped(path: Path, asked: Asked) -> None:
+    layout, dropped = read(path, asked, tolerant=True)
+    for owner in layout.sizes:
+        file_map(layout, owner, dropped)
+
+
+TARGET = Target(draw, take, cases=20)

@@ -1,0 +1,122 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The kept cases and the first few of each target; `make fuzz` goes on from there."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from random import Random
+
+import pytest
+
+from fuzz import batch, corpus, values
+from fuzz.batch import Batch
+from fuzz.target import Target, case, targets
+from nandlab.base.errors import NandlabError
+
+ROOT = Path(__file__).resolve().parents[2]
+AWAITED = frozenset(("images", "keptchips", "powercuts", "runs", "traces"))
+"""Targets that wait for the mend of what was found."""
+Found = dict[str, list[str]]
+
+pytestmark = pytest.mark.xdist_group("fuzz")
+
+
+@pytest.fixture(scope="module")
+def found(tmp_path_factory: pytest.TempPathFactory) -> Found:
+    """What a quick round of all targets finds, by target."""
+    told = tmp_path_factory.mktemp("fuzz") / "found.json"
+    path = os.pathsep.join([str(ROOT / "tests"), os.environ.get("PYTHONPATH", "")])
+    argv = [sys.executable, "-m", "fuzz", "--quick", "--json", str(told)]
+    subprocess.run(argv, cwd=ROOT, env={**os.environ, "PYTHONPATH": path}, check=False)
+    found: Found = {name: [] for name in targets()}
+    for name, label, kind, what in json.loads(told.read_text()):
+        found[name].append(f"{kind}; again: make fuzz TARGETS={name} CASE={label}\n{what}")
+    return found
+
+
+@pytest.mark.parametrize("name", targets())
+def test_each_case_succeeds_or_is_refused(name: str, found: Found) -> None:
+    if name in AWAITED and found[name]:
+        pytest.xfail(found[name][0])
+    assert found[name] == []
+
+
+def ended(take: Callable[[], object], monkeypatch: pytest.MonkeyPatch, cpu_s: float = 1) -> Batch:
+    """A batch of three cases, of which the second is taken so."""
+
+    def one(folder: Path) -> None:
+        if (folder / "n").read_bytes() == b"1":
+            take()
+
+    seeds = iter((b"0", b"1", b"2"))
+    made = Target(lambda _: {"n": next(seeds)}, one, cpu_s=cpu_s)
+    monkeypatch.setitem(targets(), "made", made)
+    found = batch.begin("made", range(3), 60)
+    while found.hear():
+        pass
+    return found
+
+
+def refuse() -> None:
+    raise NandlabError("not that")
+
+
+def spin() -> None:
+    while True:
+        pass
+
+
+def grow() -> None:
+    assert bytearray(batch.MEMORY_MIB + 50 << 20)
+
+
+@pytest.mark.parametrize(
+    ("take", "kind", "rest"),
+    [
+        (refuse, None, []),
+        (lambda: int("x"), "ValueError in", []),
+        (grow, "memory", []),
+        (spin, "SIGPROF", [2]),
+        (lambda: os.kill(os.getpid(), signal.SIGKILL), "SIGKILL", [2]),
+    ],
+)
+def test_each_end_of_a_case_is_known(
+    take: Callable[[], object], kind: str | None, rest: list[int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    one = ended(take, monkeypatch)
+    told = [(f.case, f.kind[: len(kind or "")]) for f in one.findings]
+    assert told == ([(1, kind)] if kind else [])
+    assert list(one.rest) == rest
+    assert one.done == 3 - len(rest)
+    assert not one.folder.exists()
+
+
+def test_a_seed_is_a_case_and_another_seed_another() -> None:
+    for name in targets():
+        assert case(name, 5) == case(name, 5)
+        assert len({repr(case(name, n)) for n in range(9)}) > 5
+
+
+def test_a_kept_case_is_the_same_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(corpus, "FOLDER", tmp_path)
+    files = {"a/b": b"\x00x", "c": b""}
+    corpus.keep("made", "7", files)
+    assert batch.files("made", "7") == files
+
+
+def test_changes_reach_each_kind_of_value() -> None:
+    sound = {"n": 1, "s": "x", "l": [1, {"d": None}]}
+    made = [values.changed(sound, Random(n)) for n in range(300)]
+    assert sound == {"n": 1, "s": "x", "l": [1, {"d": None}]}
+    of = [m for m in made if isinstance(m, dict)]
+    assert {type(m["n"]) for m in of if "n" in m} >= {int, str, list, dict, type(None), float}
+    assert [m for m in of if set(m) != set(sound)]
+    assert [m for m in of if isinstance(m.get("l"), list) and m["l"] and m["l"] != sound["l"]]
+    deep = [values.as_json(sound, Random(n)) for n in range(300)]
+    assert max(text.count(b"[") for text in deep) > 50_000

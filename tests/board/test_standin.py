@@ -15,10 +15,11 @@ from standinssh import board_file, reached
 from typer.testing import CliRunner
 
 from nandlab.board import held
-from nandlab.board.guard import Doubt, Partition
+from nandlab.board.guard import Partition
 from nandlab.board.job import Job, Step
 from nandlab.board.remote import RemoteBoard
 from nandlab.board.serialline import SerialLine
+from nandlab.board.tables import Doubt
 from nandlab.cli.main import app
 from nandlab.results.folder import RunFolder
 

@@ -8,8 +8,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from nandlab.base.errors import NandlabError, UsageError
-from nandlab.board.guard import Mtd
 from nandlab.board.reach import Transport
+from nandlab.board.tables import Mtd
 from nandlab.catalog.chip import ChipModel
 
 SHAPE = ("writesize", "oobsize", "ecc_strength", "ecc_step_size")

@@ -20,8 +20,8 @@ MTDBLOCK = re.compile(r"mtdblock(?:_ro)?(\d+)")
 UBIBLOCK = re.compile(r"ubiblock(\d+)_\d+")
 FILE_BACKED = re.compile(r"(?:loop|zram)\d+")
 IN_RAM = re.compile(r"(?:ram|zram)\d+")
-NO_FILE = ("", "none")
-"""What a loop device or zram says that writes to nothing."""
+ZRAM, NO_FILE = "zram", "none"
+"""What zram says that writes to nothing."""
 DEVICES = "/sys/devices/"
 NO_HARDWARE = (f"{DEVICES}virtual/", f"{DEVICES}tcm_loop")
 HARDWARE = f"{DEVICES}virtual/nvme-subsystem/"
@@ -49,7 +49,13 @@ def of_node(tables: Tables, node: Node) -> frozenset[int]:
 
 def stacked(block: BlockDevice) -> bool:
     """Whether a block device is made of others, which it then uses, mounted or not."""
-    return bool(block.slaves) or block.file not in NO_FILE
+    return bool(block.slaves) or _has_file(block)
+
+
+def _has_file(block: BlockDevice) -> bool:
+    """Whether it is a loop device that is set up, or zram that writes to a disk too."""
+    is_none = block.file == NO_FILE and block.name.startswith(ZRAM)
+    return bool(block.file) and not is_none
 
 
 def _below(tables: Tables, block: BlockDevice, above: tuple[str, ...]) -> frozenset[int]:
@@ -67,7 +73,7 @@ def _below(tables: Tables, block: BlockDevice, above: tuple[str, ...]) -> frozen
         if name not in tables.blocks:
             raise Doubt(f"{block.name} is made of {name}, which sysfs does not tell")
         numbers |= _below(tables, tables.blocks[name], (*above, block.name))
-    if block.file not in NO_FILE:
+    if _has_file(block):
         numbers |= _behind(tables, block, (*above, block.name))
     if lower or FILE_BACKED.fullmatch(block.name) or IN_RAM.fullmatch(block.name):
         return numbers

@@ -19,6 +19,7 @@ from nandlab.board.blockdevices import (
     stacked,
 )
 from nandlab.board.bootline import NUMBERED, refuse_booted_from
+from nandlab.board.overlap import overlapping
 from nandlab.board.tables import Device, Doubt, Mount, Mtd, Node, Tables
 from nandlab.board.tables import node as node_of
 
@@ -187,35 +188,3 @@ def _refuse_named(mtd: Mtd, sources: Iterable[str], how: str) -> None:
         numbers, name = NUMBERED.findall(source), NAMED.fullmatch(source)
         if str(mtd.number) in numbers or (name and name[1] == mtd.name):
             raise Doubt(f"{mtd.name!r} is in use: {how}, as {source!r}")
-
-
-def overlapping(mtd: Mtd, mtds: list[Mtd], sysfs: Mapping[int, Mapping[str, str]]) -> list[Mtd]:
-    """The other partitions that have blocks of this one: its parts, what it is part of, and those
-    beside it whose ranges touch it."""
-    mine = sysfs[mtd.number]
-    tells = any(values["offset"].isdigit() for values in sysfs.values())
-    found = []
-    for other in (each for each in mtds if each != mtd):
-        told = sysfs.get(other.number)
-        if told is None or not told["path"]:
-            raise Doubt(f"sysfs does not tell where mtd{other.number} is")
-        a, b = mine["path"], told["path"]
-        inside = a.startswith(f"{b}/") or b.startswith(f"{a}/")
-        beside = a.rpartition("/")[0] == b.rpartition("/")[0]
-        if inside or (beside and _touch(mtd, mine, other, told, tells=tells)):
-            found.append(other)
-    return found
-
-
-def _touch(
-    a: Mtd, told_a: Mapping[str, str], b: Mtd, told_b: Mapping[str, str], *, tells: bool
-) -> bool:
-    """Whether two of one chip may have blocks in common; what has no offset is a whole chip.
-
-    tells: whether the kernel tells offsets; those before 4.1 do not.
-    """
-    has_a, has_b = (told["offset"].isdigit() for told in (told_a, told_b))
-    if not (has_a and has_b):
-        return has_a or has_b or not tells
-    at_a, at_b = int(told_a["offset"]), int(told_b["offset"])
-    return at_a < at_b + b.size and at_b < at_a + a.size

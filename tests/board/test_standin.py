@@ -59,7 +59,7 @@ async def _on(line: SerialLine, built: Path) -> None:
     assert (record["fails"].rc, record["fails"].ok) == (255, False)
     assert record["last"].stdout.split()[0] == "armv7l"
 
-    with pytest.raises(Doubt, match="in use: mounted, as 'mtd1'"):
+    with pytest.raises(Doubt, match="in use: mounted at /mnt, as 'mtd1'"):
         await held.erasable(line, DATA, standin.DATA)
     for how, why in (("ubiattach -m 1", "attached as ubi0"), ("true", "")):
         again = "umount /mnt; ubidetach -m 1; flash_erase -q /dev/mtd1 0 0"

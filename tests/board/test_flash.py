@@ -26,17 +26,20 @@ class Board:
         return Reply(0, text.encode())
 
 
-def board(sysfs: str, kernel: str = "armv7l\nLinux 6.1\n\n") -> Board:
+def board(sysfs: str, kernel: str = "armv7l\nLinux 6.1\nno\nno\n") -> Board:
     return Board(kernel, sysfs)
 
 
-def test_the_shape_is_told_and_whether_ubi_has_a_device() -> None:
+def test_the_shape_is_told_and_whether_ubi_or_nftl_has_a_device() -> None:
     told = "writesize 2048\noobsize 64\necc_strength 1\necc_step_size\n"
     found = asyncio.run(flash(board(told), 1))  # type: ignore[arg-type]
     assert (found.machine, found.kernel, found.ubi_taken) == ("armv7l", "Linux 6.1", False)
     assert found.shape == {"writesize": 2048, "oobsize": 64, "ecc_strength": 1}
-    other = board(told, "armv7l\nLinux 6.1\n/sys/class/ubi/ubi0\n")
-    assert asyncio.run(flash(other, 1)).ubi_taken  # type: ignore[arg-type]
+    assert not found.nftl_taken
+    for ubi, nftl in ((True, False), (False, True)):
+        answers = "\n".join("yes" if each else "no" for each in (ubi, nftl))
+        other = asyncio.run(flash(board(told, f"armv7l\nLinux 6.1\n{answers}"), 1))  # type: ignore[arg-type]
+        assert (other.ubi_taken, other.nftl_taken) == (ubi, nftl)
 
 
 def test_a_flash_without_a_shape_is_refused() -> None:

@@ -14,10 +14,10 @@ import pytest
 from remotes import agent, program, running
 
 from nandlab.board import yours
-from nandlab.board.guard import Mtd
 from nandlab.board.job import BoardLost
 from nandlab.board.reach import Reply, Shell
 from nandlab.board.remote import RemoteBoard
+from nandlab.board.tables import Mtd
 from nandlab.board.yours import Held
 from nandlab.catalog.files import parse
 from nandlab.catalog.remote import RemoteModel

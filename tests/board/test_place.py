@@ -10,9 +10,9 @@ import pytest
 
 from nandlab.base.errors import UsageError
 from nandlab.board import place, yours
-from nandlab.board.guard import Mtd
 from nandlab.board.job import BoardLost
 from nandlab.board.reach import Reply
+from nandlab.board.tables import Mtd
 from nandlab.catalog.files import parse
 from nandlab.catalog.remote import RemoteModel
 

@@ -15,9 +15,9 @@ from nandtools import ERASED, FULL, PAGE, PAGES
 from nandlab.base.errors import NandlabError, UsageError
 from nandlab.board import saved
 from nandlab.board.flash import refuse_without
-from nandlab.board.guard import Mtd
 from nandlab.board.reach import local
 from nandlab.board.saved import Cells
+from nandlab.board.tables import Mtd
 
 BLOCKS, BAD = 40, {0, 7, 8, 39}
 
@@ -37,9 +37,9 @@ def cells(seed: int) -> bytes:
 def part(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Cells:
     """A partition with bad blocks, carried three blocks at once."""
     monkeypatch.setattr(saved, "PIECE", 3 * PAGES * FULL)
-    monkeypatch.setattr(saved, "PART", str(tmp_path / "part"))
     on = nandtools.on_path(tmp_path, cells(1), BAD)
-    return Cells(on, Mtd(3, BLOCKS * PAGES * PAGE, PAGES * PAGE, "data"), FULL, PAGES)
+    mtd = Mtd(3, BLOCKS * PAGES * PAGE, PAGES * PAGE, "data")
+    return Cells(on, mtd, FULL, PAGES, piece=str(tmp_path / "part"))
 
 
 async def erased(part: Cells) -> None:

@@ -15,10 +15,11 @@ from standinssh import board_file, reached
 from typer.testing import CliRunner
 
 from nandlab.board import held
-from nandlab.board.guard import Doubt, Partition
+from nandlab.board.guard import Partition
 from nandlab.board.job import Job, Step
 from nandlab.board.remote import RemoteBoard
 from nandlab.board.serialline import SerialLine
+from nandlab.board.tables import Doubt
 from nandlab.cli.main import app
 from nandlab.results.folder import RunFolder
 
@@ -58,7 +59,7 @@ async def _on(line: SerialLine, built: Path) -> None:
     assert (record["fails"].rc, record["fails"].ok) == (255, False)
     assert record["last"].stdout.split()[0] == "armv7l"
 
-    with pytest.raises(Doubt, match="in use: mounted, as 'mtd1'"):
+    with pytest.raises(Doubt, match="in use: mounted at /mnt, as 'mtd1'"):
         await held.erasable(line, DATA, standin.DATA)
     for how, why in (("ubiattach -m 1", "attached as ubi0"), ("true", "")):
         again = "umount /mnt; ubidetach -m 1; flash_erase -q /dev/mtd1 0 0"

@@ -15,6 +15,7 @@ from nandlab.board import held, serialline
 from nandlab.catalog.files import parse
 from nandlab.catalog.remote import RemoteModel
 from nandlab.cli.board import board_app
+from nandlab.cli.main import app
 
 PARTITION = 'partition = { name = "data", size = 109051904, erasesize = 131072 }\n'
 
@@ -74,3 +75,14 @@ def test_a_file_that_says_too_much_or_too_little_is_refused(
 ) -> None:
     with pytest.raises(UsageError, match=why):
         parse(written(tmp_path / "my.toml", reach), RemoteModel)
+
+
+@pytest.mark.parametrize("words", [["--erase", "data"], ["--erase", ""], ["--discard"]])
+@pytest.mark.parametrize("board", [[], ["--board", "apf27"]])
+def test_a_virtual_board_has_nothing_of_yours_to_erase(
+    words: list[str], board: list[str], tmp_path: Path
+) -> None:
+    """The run is refused before it has a folder."""
+    out = tmp_path / "run"
+    done = CliRunner().invoke(app, ["run", "quickstart", *board, *words, "--out", str(out)])
+    assert isinstance(done.exception, UsageError) and not out.exists()

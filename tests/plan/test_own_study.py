@@ -9,7 +9,7 @@ import pytest
 
 from nandlab.base.errors import UsageError
 from nandlab.board.flash import Flash, refuse_another_chip
-from nandlab.board.guard import Mtd
+from nandlab.board.tables import Mtd
 from nandlab.catalog.chip import ChipModel
 from nandlab.catalog.files import load, validate
 from nandlab.catalog.remote import RemoteModel

@@ -8,8 +8,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from nandlab.base.errors import NandlabError, UsageError
-from nandlab.board.guard import Mtd
 from nandlab.board.reach import Transport
+from nandlab.board.tables import Mtd
 from nandlab.catalog.chip import ChipModel
 
 SHAPE = ("writesize", "oobsize", "ecc_strength", "ecc_step_size")
@@ -20,6 +20,8 @@ HEALTH = {
     "ecc_failures": "times ECC could not correct what was read",
 }
 """What its driver counts of its health, and what more of it means."""
+NFTL_NAME = "DiskOnChip"
+"""How the name of a partition begins that NFTL takes."""
 MODULE_THERE = "[ -d /sys/module/{0} ] || grep -qw {0} /proc/filesystems"
 """The test whether a kernel has a module already, loaded or built in."""
 BLANK_S = 3600
@@ -60,6 +62,8 @@ class Flash:
     """By SHAPE's names; what the board does not tell is missing."""
     ubi_taken: bool
     """Whether the board has a UBI device 0."""
+    nftl_taken: bool = False
+    """Whether NFTL's first device is, or would be, of another partition."""
 
     def identity(self) -> dict[str, object]:
         """What of it decides figures."""
@@ -79,12 +83,17 @@ def erase(number: int, blocks: int) -> str:
 
 async def flash(on: Transport, number: int) -> Flash:
     """What the board tells of a partition."""
-    reply = await on.call("uname -m; uname -sr; ls -d /sys/class/ubi/ubi0 2>/dev/null || echo")
-    machine, kernel, ubi = [*reply.text.split("\n"), "", "", ""][:3]
+    ubi_there, nftl_there = "-d /sys/class/ubi/ubi0", "-e /sys/class/block/nftla"
+    for_nftl = f"grep -v '^mtd{number}:' /proc/mtd | grep -q '\"{NFTL_NAME}'"
+    reply = await on.call(
+        f"uname -m; uname -sr; [ {ubi_there} ] && echo yes || echo no; "
+        f"{{ [ {nftl_there} ] || {for_nftl}; }} && echo yes || echo no"
+    )
+    machine, kernel, ubi, nftl = [*reply.text.split("\n"), "", "", "", ""][:4]
     shape = await _told(on, number, SHAPE)
     if not {"writesize", "oobsize"} <= shape.keys():
         raise NandlabError(f"{on.where}: the board does not tell the flash's shape: {shape}")
-    return Flash(machine, kernel, shape, bool(ubi))
+    return Flash(machine, kernel, shape, ubi != "no", nftl != "no")
 
 
 def refuse_another_chip(chip: ChipModel, told: Flash, mtd: Mtd) -> None:

@@ -10,8 +10,9 @@ import socket
 from datetime import UTC, datetime
 
 from nandlab.base.errors import UsageError
-from nandlab.board.guard import LOOK, Mtd, Partition, checked
+from nandlab.board.guard import Partition, checked
 from nandlab.board.reach import Transport
+from nandlab.board.tables import LOOK, Mtd, Tables, read
 
 LOCK = "/tmp/nandlab.lock"
 TAKEN = 9
@@ -56,7 +57,12 @@ async def unlock(on: Transport, lock: str = LOCK) -> str | None:
     return None if reply.rc else reply.text or "somebody"
 
 
+async def tables(on: Transport) -> Tables:
+    """The board's tables; Doubt if they did not come whole."""
+    reply = await on.call(LOOK)
+    return read(reply.out.decode(errors="surrogateescape"))
+
+
 async def erasable(on: Transport, wanted: Partition, erase: str | None) -> Mtd:
     """Asks the board for its tables: the partition that may be erased; Doubt if none may."""
-    reply = await on.call(LOOK)
-    return checked(wanted, erase, reply.out.decode(errors="surrogateescape"))
+    return checked(wanted, erase, await tables(on))

@@ -2,11 +2,13 @@
 """A user's own board: the contract of job.py, kept through a transport.
 
 On the board there is a folder of ours for as long as it is open: the agent, which runs a job's
-steps as the virtual board's init does (target/agent), and the job. Nothing is installed.
+steps as the virtual board's init does (target/agent), and the job. Nothing is installed. No other
+user of the board can know the folder's name before it is there, nor look into it then.
 """
 
 from __future__ import annotations
 
+import secrets
 import shlex
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -20,12 +22,15 @@ from nandlab.board.job import BoardLost, ChannelReader, Job, JobRecord, Step
 from nandlab.board.reach import Transport, digests, put, there
 from nandlab.kit.needs import Brought
 
-FOLDER = "/tmp/nandlab"
-"""The folder on the board."""
-
-
+FOLDERS = "/tmp/nandlab.job-"
+"""How the names of what is ours on a board begin."""
 AWAIT = "await-moment"
 """The step between a job's setup and what follows; no step of a workload has a hyphen."""
+
+
+def new_name() -> str:
+    """A name below a board's /tmp that nobody can know."""
+    return FOLDERS + secrets.token_hex(8)
 
 
 def _waiting(job: Job, folder: str) -> Job:
@@ -38,7 +43,7 @@ def _waiting(job: Job, folder: str) -> Job:
 
 
 async def nothing() -> None:
-    """Refuses no job."""
+    """Refuses no job, and sees nothing after it."""
 
 
 def _lost(reader: ChannelReader, why: str) -> BoardLost:
@@ -57,13 +62,16 @@ class RemoteBoard:
     """Builds a program for the board from its folder of sources."""
     before: Callable[[], Awaitable[None]] = nothing
     """Called before each job; it raises an error to refuse it."""
+    after: Callable[[], Awaitable[None]] = nothing
+    """Called after each job that has ended."""
     again: Callable[[], Awaitable[None]] = nothing
     """Called before the job that follows a loss, to have the board answer again."""
     modules: Sequence[Path] = ()
     """Modules of its kernel that its jobs load, from ``modules`` beside the job."""
     environment: Mapping[str, str] = field(default_factory=dict)
     """What the steps find in their environment."""
-    folder: str = FOLDER
+    folder: str = field(default_factory=new_name)
+    """The folder on the board; it must not be there."""
     kernel_config: Mapping[str, str] = field(default_factory=dict)
     told: dict[str, Any] = field(default_factory=dict)
     """What is known of the board beside its address, for its identity."""
@@ -73,6 +81,8 @@ class RemoteBoard:
     """The digests of our files on the board, by their paths; those that were asked for or brought
     since it was lost."""
     _is_lost: bool = False
+    _has_folder: bool = False
+    """Whether the folder was made; it may have gone since with a boot."""
 
     @property
     def identity(self) -> dict[str, Any]:
@@ -120,12 +130,14 @@ class RemoteBoard:
             raise _lost(reader, lost.reason) from None
         if reader.trouble or not reader.done:
             raise _lost(reader, "the agent ended before its job was done")
+        await self.after()
         return reader
 
     async def close(self) -> None:
         """Takes our folder away and leaves the board."""
         await self.on.call(f"rm -rf {shlex.quote(self.folder)}")
         self._there.clear()
+        self._has_folder = False
         await self.on.close()
 
     def _command(self) -> str:
@@ -136,9 +148,10 @@ class RemoteBoard:
     async def _bring(self, job: Job) -> None:
         """Brings the agent, the job's programs and its files, whatever is not there already."""
         at = shlex.quote(self.folder)
-        made = await self.on.call(f"rm -rf {at}/job; mkdir -p {at}/job {at}/bin {at}/modules")
-        if made.rc:
-            raise NandlabError(f"{self.on.where}: {made.text}")
+        await self._make_folder()
+        parts = await self.on.call(f"rm -rf {at}/job; mkdir -p {at}/job {at}/bin {at}/modules")
+        if parts.rc:
+            raise NandlabError(f"{self.on.where}: {parts.text}")
         kept = {"agent": self.agent}
         kept |= {f"bin/{name}": path for name, path in self.programs(job).items()}
         kept |= {f"modules/{path.name}": path for path in self.modules}
@@ -148,6 +161,18 @@ class RemoteBoard:
             await self._put_once(name, path.read_bytes())
         for name, content in {**job.files, **job.texts()}.items():
             await put(self.on, f"{self.folder}/job/{name}", content, "755")
+
+    async def _make_folder(self) -> None:
+        """Makes our folder, unless it is there and this board's; NandlabError if it is another's.
+
+        After a boot its name is known to who saw it before, so it must still be our user's.
+        """
+        at = shlex.quote(self.folder)
+        ours = f"[ -d {at} ] && [ ! -L {at} ] && [ -O {at} ] || " if self._has_folder else ""
+        reply = await self.on.call(f"{ours}mkdir -m 700 {at}")
+        if reply.rc:
+            raise NandlabError(f"{self.on.where}: {self.folder} is not to be made: {reply.text}")
+        self._has_folder = True
 
     async def _put_once(self, name: str, content: bytes) -> None:
         """Brings a file, unless it is there."""

@@ -12,21 +12,20 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Awaitable, Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from nandlab.base.errors import NandlabError, UsageError
 from nandlab.board.flash import flash, refuse_without
-from nandlab.board.guard import Mtd
 from nandlab.board.reach import Transport
+from nandlab.board.remote import new_name
+from nandlab.board.tables import Mtd
 
 TOOLS = ("flash_erase", "mtdinfo", "nanddump", "nandwrite")
 PIECE = 1 << 20
 """The most bytes that are carried at once, but a block at the least."""
 PIECE_S = 3600
 """By a serial line it takes so long."""
-PART = "/tmp/nandlab.part"
-"""The file on the board with what is to be written next."""
 BAD = re.compile(r"\b(\d+): [0-9a-f]{8,}\s+(?:RO\s+)?BAD")
 """A bad block in the map that mtdinfo prints."""
 
@@ -54,6 +53,8 @@ class Cells:
     """Bytes of a page and its spare area."""
     pages: int
     """Pages of a block."""
+    piece: str = field(default_factory=new_name)
+    """The file on the board with what is to be written next; nobody else can know its name."""
 
     @property
     def block(self) -> int:
@@ -99,8 +100,9 @@ class Cells:
         if not runs:
             return
         done = await self.on.call(
-            f"w() {{ {put} /dev/mtd{self.mtd.number} {PART} || exit; }}; "
-            f"cat >{PART} && ( {'; '.join(runs)} ); set -- $?; rm {PART}; exit $1",
+            f"w() {{ {put} /dev/mtd{self.mtd.number} {self.piece} || exit; }}; "
+            f"umask 077; set -C; cat >{self.piece} && ( {'; '.join(runs)} ); set -- $?; "
+            f"rm {self.piece}; exit $1",
             cells,
             limit_s=PIECE_S,
         )

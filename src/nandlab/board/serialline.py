@@ -130,7 +130,7 @@ class SerialLine:
     baud: int = 115200
     kernel_quiet: bool = True
     """Whether the kernel's messages are kept off the line."""
-    place: str = field(default_factory=lambda: f"/tmp/nandlab-{secrets.token_hex(2)}")
+    place: str = field(default_factory=lambda: f"/tmp/nandlab-{secrets.token_hex(8)}")
     """The folder on the board with the parts of messages, for as long as the line is open."""
     _device: SerialDevice | None = None
     _heard: bytes = b""

@@ -10,19 +10,21 @@ import sys
 import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from nandlab.base.errors import UsageError
 from nandlab.board import flashcounts, place
 from nandlab.board.crossbuild import Compiler
 from nandlab.board.flash import Flash, erase, flash, health, is_erased, refuse_without, worse
-from nandlab.board.guard import Doubt, Mtd, Partition
-from nandlab.board.held import erasable, keep, leave, owner, take, unlock
+from nandlab.board.guard import Partition, checked
+from nandlab.board.held import erasable, keep, leave, owner, tables, take, unlock
 from nandlab.board.job import BoardLost
+from nandlab.board.leftover import MOUNTPOINT, Leftover, leftover, put_away
 from nandlab.board.reach import QUIET_S, Transport, ssh
-from nandlab.board.remote import FOLDER, RemoteBoard
+from nandlab.board.remote import FOLDERS, RemoteBoard
 from nandlab.board.serialline import SerialLine
+from nandlab.board.tables import Doubt, Mtd, Tables
 from nandlab.catalog.files import parse
 from nandlab.catalog.remote import RemoteModel
 
@@ -31,9 +33,11 @@ BOOT_S = 180.0
 ENDS_S = QUIET_S + 10
 """The agent ends by itself when it has heard nothing of the host for QUIET_S."""
 ERASE_S = 3600
-MOUNTPOINT = "/mnt"
-"""Where jobs mount; plan/medium.py has it too."""
-AGENTS = f"for p in /proc/[0-9]*; do readlink $p/exe; done 2>/dev/null | grep -cx {FOLDER}/agent"
+AGENTS = (
+    f"for p in /proc/[0-9]*; do readlink $p/exe; done 2>/dev/null | grep -c '^{FOLDERS}[^/]*/agent'"
+)
+STALE = f'for d in {FOLDERS}*; do [ -O "$d" ] && [ ! -L "$d" ] && rm -rf "$d"; done'
+"""Takes away what runs that were killed have left; the board is used by one at a time."""
 
 
 def transport(model: RemoteModel) -> Transport:
@@ -57,13 +61,34 @@ class Held:
     mtd: Mtd
     was_switched: bool = False
     """Whether its power was switched since it last answered."""
+    boot: str = ""
+    """The boot in which the last job began."""
+    left: Leftover | None = field(default_factory=Leftover)
+    """What the last job left; None: it is not known yet."""
 
     async def before(self) -> None:
-        """Asks the guard again; Doubt if anything is in doubt now."""
+        """Asks the guard before a job; Doubt if anything is in doubt now."""
+        self.boot = (await self._guarded()).boot
+        self.left = None
+
+    async def after(self) -> None:
+        """Sees what a job has left that has ended; later, if the board does not answer now."""
+        with contextlib.suppress(BoardLost, Doubt):
+            self.left = await self._leftover()
+
+    async def _guarded(self) -> Tables:
+        """The board's tables, by which the guard lets the partition be erased; else Doubt."""
         await keep(self.on, self.who)
-        now = await erasable(self.on, wanted(self.model), self.erase)
-        if now != self.mtd:
-            raise Doubt(f"{now.name!r} is mtd{now.number} now, and was mtd{self.mtd.number}")
+        now = await tables(self.on)
+        mtd = checked(wanted(self.model), self.erase, now)
+        if mtd != self.mtd:
+            raise Doubt(f"{mtd.name!r} is mtd{mtd.number} now, and was mtd{self.mtd.number}")
+        return now
+
+    async def _leftover(self) -> Leftover:
+        """What the last job left: nothing, if the board has booted since."""
+        now = await tables(self.on)
+        return leftover(now, self.mtd) if now.boot == self.boot else Leftover()
 
     async def again(self) -> None:
         """Has a board that was lost answer again, with its partition unused; else BoardLost."""
@@ -92,18 +117,21 @@ class Held:
                 await asyncio.sleep(1)
 
     async def tidy(self) -> None:
-        """Waits until no agent runs there, and takes away what a job has left mounted."""
+        """Waits until no agent runs there, and takes away what the last job has left mounted."""
         until = time.monotonic() + ENDS_S
         while (await self.on.call(AGENTS)).text != "0" and time.monotonic() < until:
             await asyncio.sleep(1)
-        put_away = f"umount {MOUNTPOINT}; ubidetach -m {self.mtd.number}"
+        if self.left is None:
+            await keep(self.on, self.who)
+            self.left = await self._leftover()
+        await self.on.call(put_away(self.left, self.mtd))
+        self.left = Leftover()
         if self.model.programs.kdir is not None:
-            put_away += f"; {flashcounts.END}"
-        await self.on.call(put_away)
+            await self.on.call(flashcounts.END)
 
     async def erased(self) -> None:
         """Erases the partition, if the guard lets it."""
-        await self.before()
+        await self._guarded()
         blocks = self.mtd.size // self.mtd.erasesize
         await self.on.call(erase(self.mtd.number, blocks), limit_s=ERASE_S)
 
@@ -177,22 +205,32 @@ async def ready(board: Held, *, discard: bool) -> AsyncIterator[tuple[RemoteBoar
         compiler.agent(),
         compiler.program,
         before=board.before,
+        after=board.after,
         again=board.again,
         modules=modules,
         told={"name": board.model.name, "kind": board.model.kind, **told.identity()},
     )
     before = await health(on, number)
+    await on.call(STALE)
     try:
         yield remote, told
     finally:
         try:
-            await board.tidy()
-            await board.erased()
+            await _leave_erased(board)
             for line in worse(before, await health(on, number)):
                 print(f"{board.mtd.name!r}: {line}", file=sys.stderr)
             await on.call(f"rm -rf {shlex.quote(remote.folder)}")
         except BoardLost as lost:
             print(f"the board could not be left erased: {lost.reason}", file=sys.stderr)
+
+
+async def _leave_erased(board: Held) -> None:
+    """Erases the partition at the end, unless somebody has begun to use it."""
+    try:
+        await board.tidy()
+        await board.erased()
+    except UsageError as e:
+        print(f"the partition is left as it is, not erased: {e}", file=sys.stderr)
 
 
 async def _refuse_mountpoint(on: Transport) -> None:

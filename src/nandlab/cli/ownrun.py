@@ -23,6 +23,10 @@ if TYPE_CHECKING:
     from nandlab.results.folder import RunFolder
 
 
+NFTL = "/dev/nftla"
+"""The device that the catalog's commands name."""
+
+
 def is_own(board: str | None) -> bool:
     """Whether ``--board`` names a file, and no board of the catalog."""
     return board is not None and (board.endswith(".toml") or "/" in board)
@@ -89,14 +93,14 @@ async def on_board(study: Study, there: Held, told: Flash, chip: ChipModel) -> S
     from nandlab.plan.ownstudy import fitted
 
     refuse_another_chip(chip, told, there.mtd)
-    lacking = await _lacking(there.on, study, ubi_taken=told.ubi_taken)
+    lacking = await _lacking(there.on, study, told)
     study, left_out = fitted(study, there.model.name, chip, there.mtd.size, lacking)
     for line in left_out:
         print(f"left out: {line}", file=sys.stderr)
     return study
 
 
-async def _lacking(on: Transport, study: Study, *, ubi_taken: bool) -> dict[str, str]:
+async def _lacking(on: Transport, study: Study, flash: Flash) -> dict[str, str]:
     """Why the board cannot have file systems of a study, by their names."""
     from nandlab.board.flash import lacking
     from nandlab.plan.ownstudy import systems
@@ -107,7 +111,9 @@ async def _lacking(on: Transport, study: Study, *, ubi_taken: bool) -> dict[str,
     for name, fs in known.items():
         if gone := [m for m in fs.modules if m in absent]:
             found[name] = f"the board's kernel has no {gone[0]}"
-        elif ubi_taken and "ubi" in fs.modules:
+        elif flash.nftl_taken and NFTL in fs.mount:
+            found[name] = f"the board's {NFTL} is, or would be, of another partition"
+        elif flash.ubi_taken and "ubi" in fs.modules:
             found[name] = "the board has a UBI device 0 of its own, whose number it takes"
     return found
 

@@ -219,6 +219,11 @@ def run(  # noqa: PLR0913 - the command line's own options
             raise UsageError("--board FILE: its trials run on that board: leave --on, --accel out")
         _ended(OwnRun(Path(board), erase, discard, out, progress).run(read_study, part))
         return
+    if erase is not None or discard:
+        raise UsageError(
+            "--erase, --discard: the board is a virtual one and has no partition of yours: leave "
+            "them out, or name your own board's file by --board"
+        )
     where = away(on, insecure, yaffs2_source)
     how = How(out, jobs, progress, yaffs2_source, anew, locked, accel, where, store)
     _ended(how.run(read_study, partial(part, read_study)))

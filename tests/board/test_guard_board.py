@@ -1,0 +1,41 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The guard asks a real kernel that has NFTL on the partition: mounted by another name, and not."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+from smalltrial import spec
+
+from nandlab.board.guard import Partition, checked
+from nandlab.board.job import Job, Step
+from nandlab.board.qemu import QemuBoard
+from nandlab.board.tables import LOOK, Doubt, read
+from nandlab.trial import steps as trial
+
+pytestmark = pytest.mark.board
+
+OTHER = "umount /mnt && mknod /tmp/flashdata b $(tr : ' ' </sys/block/nftla/dev) && "
+OTHER += "mount -t vfat /tmp/flashdata /mnt && grep -q /tmp/flashdata /proc/mounts"
+
+
+def test_nftl_over_the_partition_is_refused_by_whatever_name_it_is_mounted(
+    board: QemuBoard,
+) -> None:
+    setup = trial.setup(spec(board, "nftl-fat32"))
+    looks = (
+        Step("other", OTHER),
+        Step("mounted", LOOK),
+        Step("unmount", "umount /mnt"),
+        Step("unmounted", LOOK),
+    )
+    record = asyncio.run(board.run(Job((*setup, *looks))))
+    failed = record.failed()
+    assert failed is None, failed.failure()
+    tables = {name: read(record[name].stdout) for name in ("mounted", "unmounted")}
+    (mtd,) = tables["mounted"].mtds
+    wanted = Partition(mtd.name, mtd.size, mtd.erasesize)
+    with pytest.raises(Doubt, match="in use: mounted at /mnt, as '/tmp/flashdata'"):
+        checked(wanted, mtd.name, tables["mounted"])
+    assert checked(wanted, mtd.name, tables["unmounted"]) == mtd

@@ -13,7 +13,7 @@ import pytest
 
 from nandlab.base import cache
 from nandlab.base.cache import entry, place
-from nandlab.base.digest import _once, bytes_digest
+from nandlab.base.digest import _once, bytes_digest, file_digest
 from nandlab.base.errors import UsageError
 
 
@@ -173,6 +173,36 @@ def test_of_a_lazy_entry_only_what_is_used_is_read(capsys: pytest.CaptureFixture
         assert (whole / "link").read_text() == "abc"
 
 
+def test_what_was_read_today_and_not_changed_is_not_read_again(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    whole = entry("kind", {"n": 7}, _make)
+    count = []
+
+    def check(name: str) -> int:
+        """How many files a process reads to check one."""
+        as_another_process()
+        count.clear()
+        cache.check(entry("kind", {"n": 7}, _make, lazy=True), [name])
+        return len(count)
+
+    def counted(path: Path) -> str:
+        count.append(path)
+        return file_digest(path)
+
+    monkeypatch.setattr("nandlab.base.sums.known_digest", counted)
+    assert [check(name) for name in ("content", "content", "other")] == [1, 0, 1]
+    note = whole.with_suffix(".read")
+    os.utime(note, (0, 0))
+    assert [check("other"), check("other")] == [1, 0]
+    flip(whole / "other")
+    assert check("other") == 1
+    assert (whole / "other").read_text() == "def"
+    relink(whole)
+    check("other")
+    assert (whole / "link").read_text() == "abc"
+
+
 def test_a_reader_takes_no_damaged_entry() -> None:
     whole = entry("kind", {"n": 7}, _make)
     flip(whole / "other")
@@ -213,9 +243,10 @@ def test_verify_leaves_what_is_being_read() -> None:
 
 
 @pytest.mark.skipif(os.getuid() != 0, reason="gives a folder to another user")
-@pytest.mark.parametrize("ending", ["", ".sums", ".lock"])
+@pytest.mark.parametrize("ending", ["", ".sums", ".lock", ".read"])
 def test_what_another_user_made_is_not_trusted(ending: str) -> None:
     others = entry("kind", {"n": 8}, _make)
+    Path(f"{others}.read").touch()
     os.chown(f"{others}{ending}", 65534, -1)
     as_another_process()
     own = entry("kind", {"n": 8}, _make)

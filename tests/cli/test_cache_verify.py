@@ -25,7 +25,10 @@ def verify(*words: str) -> tuple[int, list[str]]:
 
 
 def filled() -> Path:
-    return entry("things", 1, lambda work: (work / "content").write_text("x") and None)
+    def make(work: Path) -> None:
+        (work / "content").write_text("x")
+
+    return entry("things", 1, make)
 
 
 def test_a_whole_cache_is_well() -> None:

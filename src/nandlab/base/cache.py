@@ -4,7 +4,7 @@
 An entry is made in a temporary folder and renamed, under a lock of its own, so that a reader sees
 all of it or none, and two runs that need the same entry at once make it once. Beside it is the list
 of what it was made with (sums.py). A process reads the files of an entry once, before it uses them;
-an entry that is not as it was made is told of and made again. That finds what a disk, a neighbour
+an entry that is not as it was made is reported and made again. That finds what a disk, a neighbour
 or a slip has changed; who may write the list too can change both.
 """
 
@@ -17,6 +17,7 @@ import re
 import shutil
 import sys
 import tempfile
+import time
 from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -72,8 +73,7 @@ def exists(kind: str, inputs: Any) -> bool:
 def check(folder: Path, paths: Collection[str] | None = None) -> None:
     """Reads files of an entry that ``lazy`` left unread; it is made again if one is damaged.
 
-    paths: where they are in the entry; None: all. All links are looked at too. A process reads each
-    file once.
+    paths: where they are in the entry, see _read(); None: all, each. All links are looked at too.
     """
     make_again = _lazy.get(folder)
     if make_again is not None and _fault(folder, paths) is not None:
@@ -127,7 +127,7 @@ def _own(folder: Path) -> Path:
 
 def _is_ours(folder: Path) -> bool:
     """Whether nothing of an entry is another user's: neither folder nor list nor lock."""
-    for path in (folder, _list(folder), _lock(folder)):
+    for path in (folder, _list(folder), folder.with_suffix(READ), _lock(folder)):
         try:
             if path.lstat().st_uid != os.getuid():
                 return False
@@ -186,6 +186,10 @@ INPUTS = "inputs.json"
 """The file of an entry that is written last."""
 SUMS = ".sums"
 """Ending of the list of what an entry has, beside it; see sums.py."""
+READ = ".read"
+"""Ending of the note of when the files that check() was asked for last changed before a reading."""
+READ_AGAIN_S = 86400
+"""A disk may lose a bit of a file that nobody changes, so a note is believed for so long."""
 SIZES = ".files"
 """Ending of the list that entries had before."""
 NO_ENTRY = ""
@@ -210,11 +214,29 @@ def _fault(folder: Path, paths: Collection[str] | None = None) -> str | None:
         made_ns = _list(folder).stat().st_mtime_ns
         if made_ns in (_checked.get(key), _checked.get((folder, None))):
             return None
-        why = sums.fault(folder, _list(folder).read_bytes(), paths)
+        why = _read(folder, _list(folder).read_bytes(), paths)
     except FileNotFoundError:  # somebody makes it again meanwhile
         return NO_ENTRY
     if why is None:
         _checked[key] = made_ns
+    return why
+
+
+def _read(folder: Path, lines: bytes, paths: Collection[str] | None) -> str | None:
+    """What of an entry is not as its list has it, in a clause; paths: see sums.fault().
+
+    Of paths, those that no file system has changed since a process read them, less than a day ago,
+    are not read again: the emulator's files took each process as long as its saved state.
+    """
+    if paths is None:
+        return sums.fault(folder, lines)
+    note, changes = folder.with_suffix(READ), sums.changes(folder, paths)
+    lately = note.is_file() and 0 <= time.time() - note.stat().st_mtime < READ_AGAIN_S
+    if lately and note.read_bytes() == changes:
+        return sums.fault(folder, lines, ())
+    why = sums.fault(folder, lines, paths)
+    if why is None:
+        write_whole(note, changes)
     return why
 
 
@@ -318,7 +340,7 @@ def _remove(folder: Path) -> None:
 
     It loses its name first, so that nobody finds a part of it.
     """
-    for ending in (SUMS, SIZES):
+    for ending in (SUMS, READ, SIZES):
         folder.with_suffix(ending).unlink(missing_ok=True)
     if folder.exists():
         gone = Path(tempfile.mkdtemp(dir=folder.parent, prefix=f"{PART}{folder.name}-"))

@@ -13,6 +13,8 @@ import pytest
 
 from nandlab.base import cache
 from nandlab.base.cache import entry, place
+from nandlab.base.digest import _once, bytes_digest, file_digest
+from nandlab.base.errors import UsageError
 
 
 @pytest.fixture(autouse=True)
@@ -74,32 +76,186 @@ def test_a_part_that_a_killed_process_left_is_swept(
 
 def _make(work: Path) -> None:
     (work / "content").write_text("abc")
+    (work / "other").write_text("def")
+    (work / "folder").mkdir()
+    (work / "link").symlink_to("content")
 
 
-@pytest.mark.parametrize(
-    "damage",
-    [
-        lambda folder: (folder / "content").write_text("a"),
-        lambda folder: (folder / "content").unlink(),
-        lambda folder: (folder / "inputs.json").unlink(),
-    ],
-)
-def test_a_damaged_entry_is_made_again(damage: Callable[[Path], object]) -> None:
-    damage(entry("kind", {"n": 7}, _make))
-    cache._seen.clear()  # as another process
+def as_another_process() -> None:
+    """Forgets what this process has read."""
+    for known in (cache._checked, cache._lazy):
+        known.clear()
+    _once.cache_clear()
+
+
+def flip(path: Path) -> None:
+    """Flips a bit in a file's middle; its size and its times stay."""
+    times = path.stat()
+    content = bytearray(path.read_bytes())
+    content[len(content) // 2] ^= 1
+    path.write_bytes(content)
+    os.utime(path, ns=(times.st_atime_ns, times.st_mtime_ns))
+
+
+def relink(folder: Path) -> None:
+    (folder / "link").unlink()
+    (folder / "link").symlink_to("other")
+
+
+DAMAGES: dict[str, Callable[[Path], object]] = {
+    '"content"': lambda folder: flip(folder / "content"),
+    '"link"': relink,
+    '"folder"': lambda folder: (folder / "folder").rmdir(),
+    '"other"': lambda folder: (folder / "other").chmod(0o755),
+    '"more"': lambda folder: (folder / "more").write_text(""),
+    '"inputs.json"': lambda folder: flip(folder / "inputs.json"),
+    "the list": lambda folder: flip(folder.with_suffix(".sums")),
+}
+
+
+@pytest.mark.parametrize("name", DAMAGES)
+def test_a_damaged_entry_is_reported_once_and_made_again(
+    name: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    whole = entry("kind", {"n": 7}, _make)
+    DAMAGES[name](whole)
+    assert entry("kind", {"n": 7}, lambda work: pytest.fail("it was read before")) == whole
+    as_another_process()
     again = entry("kind", {"n": 7}, _make)
-    assert (again / "content").read_text() == "abc"
+    assert (again / "content").read_text() == (again / "link").read_text() == "abc"
+    assert sorted(p.name for p in again.iterdir()) == [
+        *("content", "folder", "inputs.json", "link", "other")
+    ]
+    (line,) = capsys.readouterr().err.splitlines()
+    assert f"kind/{again.name}" in line
+    assert name in line or name == "the list"
+    as_another_process()
     assert entry("kind", {"n": 7}, lambda work: pytest.fail("it is there")) == again
+    assert not capsys.readouterr().err
+    assert [p for p in again.parent.iterdir() if p.name.startswith(".part")] == []
+
+
+@pytest.mark.parametrize("lost", [".sums", "/inputs.json", "/content"])
+def test_an_entry_without_its_list_or_a_file_is_made_again(lost: str) -> None:
+    whole = entry("kind", {"n": 7}, _make)
+    Path(f"{whole.parent}/{whole.name}{lost}").unlink()
+    as_another_process()
+    assert (entry("kind", {"n": 7}, _make) / "content").read_text() == "abc"
+    as_another_process()
+    assert entry("kind", {"n": 7}, lambda work: pytest.fail("it is there")) == whole
+
+
+def test_a_damaged_entry_that_cannot_be_made_again_is_gone() -> None:
+    whole = entry("kind", {"n": 7}, _make)
+    flip(whole / "content")
+    as_another_process()
+    with pytest.raises(ZeroDivisionError):
+        entry("kind", {"n": 7}, lambda work: print(1 // 0))
+    assert not whole.exists()
+    assert not whole.with_suffix(".sums").exists()
+
+
+def test_of_a_lazy_entry_only_what_is_used_is_read(capsys: pytest.CaptureFixture[str]) -> None:
+    whole = entry("kind", {"n": 7}, _make)
+    flip(whole / "content")
+    as_another_process()
+    assert entry("kind", {"n": 7}, _make, lazy=True) == whole
+    cache.check(whole, ["other"])
+    assert (whole / "content").read_text() != "abc"
+    assert not capsys.readouterr().err
+    cache.check(whole, ["content"])
+    assert (whole / "content").read_text() == "abc"
+    assert '"content"' in capsys.readouterr().err
+    for damage in (relink, lambda folder: flip(folder / "content")):
+        as_another_process()
+        damage(entry("kind", {"n": 7}, _make, lazy=True))
+        cache.check(whole)
+        assert (whole / "link").read_text() == "abc"
+
+
+def test_what_was_read_today_and_not_changed_is_not_read_again(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    whole = entry("kind", {"n": 7}, _make)
+    count = []
+
+    def check(name: str) -> int:
+        """How many files a process reads to check one."""
+        as_another_process()
+        count.clear()
+        cache.check(entry("kind", {"n": 7}, _make, lazy=True), [name])
+        return len(count)
+
+    def counted(path: Path) -> str:
+        count.append(path)
+        return file_digest(path)
+
+    monkeypatch.setattr("nandlab.base.sums.known_digest", counted)
+    assert [check(name) for name in ("content", "content", "other")] == [1, 0, 1]
+    note = whole.with_suffix(".read")
+    os.utime(note, (0, 0))
+    assert [check("other"), check("other")] == [1, 0]
+    flip(whole / "other")
+    assert check("other") == 1
+    assert (whole / "other").read_text() == "def"
+    relink(whole)
+    check("other")
+    assert (whole / "link").read_text() == "abc"
+
+
+def test_a_reader_takes_no_damaged_entry() -> None:
+    whole = entry("kind", {"n": 7}, _make)
+    flip(whole / "other")
+    as_another_process()
+    with cache.reading("kind", {"n": 7}) as folder:
+        assert folder is None
+    with cache.making("kind", {"n": 7}) as work:
+        assert work is not None
+        assert whole.exists()
+        _make(work)
+    with cache.reading("kind", {"n": 7}) as folder:
+        assert folder == whole
+
+
+def test_verify_removes_what_is_damaged_and_nothing_else(tmp_path: Path) -> None:
+    whole, damaged, old = (entry("kind", {"n": n}, _make) for n in range(3))
+    flip(damaged / "content")
+    old.with_suffix(".sums").unlink()
+    archive = tmp_path / "cache" / "archive"
+    archive.mkdir()
+    good = archive / bytes_digest(b"good")
+    for path in (good, archive / bytes_digest(b"bad")):
+        path.write_bytes(b"good")
+    wrong = {one.path for one in cache.kept() if cache.verify(one)}
+    assert wrong == {damaged, old, archive / bytes_digest(b"bad")}
+    assert {one.path for one in cache.kept()} == {whole, good}
+
+
+def test_verify_leaves_what_is_being_read() -> None:
+    whole = entry("kind", {"n": 7}, _make)
+    with cache.reading("kind", {"n": 7}):
+        flip(whole / "content")
+        (one,) = cache.kept()
+        assert cache.verify(one)
+        assert whole.exists()
+    assert cache.verify(one)
+    assert not whole.exists()
 
 
 @pytest.mark.skipif(os.getuid() != 0, reason="gives a folder to another user")
-def test_what_another_user_made_is_not_trusted() -> None:
+@pytest.mark.parametrize("ending", ["", ".sums", ".lock", ".read"])
+def test_what_another_user_made_is_not_trusted(ending: str) -> None:
     others = entry("kind", {"n": 8}, _make)
-    os.chown(others, 65534, -1)
+    Path(f"{others}.read").touch()
+    os.chown(f"{others}{ending}", 65534, -1)
+    as_another_process()
     own = entry("kind", {"n": 8}, _make)
     assert own != others
     assert own.stat().st_uid == os.getuid()
     assert entry("kind", {"n": 8}, lambda work: pytest.fail("it is there")) == own
+    os.chown(own, 65534, -1)
+    with pytest.raises(UsageError):
+        entry("kind", {"n": 8}, _make)
 
 
 def test_the_cache_is_listed_and_emptied_and_nothing_else_is(tmp_path: Path) -> None:

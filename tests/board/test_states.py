@@ -78,11 +78,11 @@ def test_members_share_a_state_and_are_as_without_it(
         with (state / name).open("r+b") as f:
             f.seek(-len(content), 2)
             f.write(content)
-        states._sound.clear()
+        cache._checked.clear()
         assert run(board, SECOND) == second
         assert kept(place) == [state]
     (state / "store").write_bytes(b"")
-    cache._seen.clear()
+    cache._checked.clear()
     assert run(board, SECOND) == second
 
     other = replace(JOB, files={**JOB.files, "setup": b"of another setup\n"})

@@ -1,8 +1,11 @@
-# SPDX-License-Identifier: GPL-2.0-or-later
+# SPDX-License-Identifier: GPL-2.0-or-lazy
 """A cache of folders named by the hash of everything that went into them.
 
 An entry is made in a temporary folder and renamed, under a lock of its own, so that a reader sees
-all of it or none, and two runs that need the same entry at once make it once.
+all of it or none, and two runs that need the same entry at once make it once. Beside it is the list
+of what it was made with (sums.py). A process reads the files of an entry once, before it uses them;
+an entry that is not as it was made is reported and made again. That finds what a disk, a neighbour
+or a slip has changed; who may write the list too can change both.
 """
 
 from __future__ import annotations
@@ -12,14 +15,19 @@ import json
 import os
 import re
 import shutil
+import sys
 import tempfile
-from collections.abc import Callable, Iterator
+import time
+from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
-from nandlab.base.digest import digest
+from nandlab.base import sums
+from nandlab.base.digest import digest, file_digest
+from nandlab.base.errors import UsageError
 from nandlab.base.files import PART, write_whole
 from nandlab.base.paths import cache_dir
 
@@ -38,19 +46,38 @@ def place(kind: str, inputs: Any) -> Path:
     return cache_dir() / kind / digest(inputs)[:20]
 
 
-def entry(kind: str, inputs: Any, make: Callable[[Path], None]) -> Path:
+def entry(kind: str, inputs: Any, make: Callable[[Path], None], *, lazy: bool = False) -> Path:
     """The folder made from ``inputs``; ``make`` fills it if it is not there yet, or not whole.
 
     ``inputs`` must name everything that ``make`` depends on. If ``make`` raises, nothing is kept.
+    lazy: of an entry that is there no file is read; who uses one asks check() before.
     """
     folder = _own(place(kind, inputs))
-    if _is_whole(folder):
-        return folder
-    with held(_lock(folder)):
-        if not _is_whole(folder):
-            with _made(folder, inputs) as work:
-                make(work)
+    if lazy and _has_list(folder):
+        _lazy[folder] = partial(entry, kind, inputs, make)
+    elif _fault(folder) is not None:
+        with held(_lock(folder)):
+            why = _fault(folder)
+            if why is not None:
+                _report(folder, why)
+                with _made(folder, inputs) as work:
+                    make(work)
     return folder
+
+
+def exists(kind: str, inputs: Any) -> bool:
+    """Whether there is an entry made from ``inputs``; none of its files is read."""
+    return _has_list(_own(place(kind, inputs)))
+
+
+def check(folder: Path, paths: Collection[str] | None = None) -> None:
+    """Reads files of an entry that ``lazy`` left unread; it is made again if one is damaged.
+
+    paths: where they are in the entry, see _read(); None: all, each. All links are looked at too.
+    """
+    make_again = _lazy.get(folder)
+    if make_again is not None and _fault(folder, paths) is not None:
+        make_again()
 
 
 @contextmanager
@@ -61,7 +88,9 @@ def reading(kind: str, inputs: Any) -> Iterator[Path | None]:
     """
     folder = _own(place(kind, inputs))
     with _tried(_lock(folder), fcntl.LOCK_SH) as ours:
-        if not (ours and _is_whole(folder)):
+        why = _fault(folder) if ours else NO_ENTRY
+        if why is not None:
+            _report(folder, why)
             yield None
             return
         os.utime(folder)
@@ -85,13 +114,34 @@ def making(kind: str, inputs: Any) -> Iterator[Path | None]:
 
 def _own(folder: Path) -> Path:
     """The entry's folder: what another user made is not trusted, this user's own is beside it."""
-    if folder.exists() and folder.stat().st_uid != os.getuid():
-        return folder.with_name(f"{folder.name}-{os.getuid()}")
-    return folder
+    if _is_ours(folder):
+        return folder
+    beside = folder.with_name(f"{folder.name}-{os.getuid()}")
+    if not _is_ours(beside):
+        raise UsageError(
+            f"{beside}: another user made it, or its list or lock: have it removed, or name "
+            "another cache in NANDLAB_CACHE"
+        )
+    return beside
+
+
+def _is_ours(folder: Path) -> bool:
+    """Whether nothing of an entry is another user's: neither folder nor list nor lock."""
+    for path in (folder, _list(folder), folder.with_suffix(READ), _lock(folder)):
+        try:
+            if path.lstat().st_uid != os.getuid():
+                return False
+        except FileNotFoundError:
+            continue
+    return True
 
 
 def _lock(folder: Path) -> Path:
     return folder.with_suffix(".lock")
+
+
+def _list(folder: Path) -> Path:
+    return folder.with_suffix(SUMS)
 
 
 @contextmanager
@@ -109,71 +159,92 @@ def _tried(path: Path, how: int) -> Iterator[bool]:
 
 @contextmanager
 def _made(folder: Path, inputs: Any) -> Iterator[Path]:
-    """A folder that has the entry's name afterwards; needs the entry's lock."""
+    """A folder that has the entry's name afterwards; needs the entry's lock.
+
+    What had the name before keeps it until then, for another process may be using it.
+    """
     part = f"{PART}{folder.name}-"
     for left in folder.parent.glob(f"{part}*"):  # by a process that was killed
         shutil.rmtree(left, ignore_errors=True)
-    if folder.exists():
-        shutil.rmtree(folder)
-    _seen.discard(folder)
     work = Path(tempfile.mkdtemp(dir=folder.parent, prefix=part))
     try:
         work.chmod(0o755)
         yield work
         (work / INPUTS).write_text(json.dumps(inputs, indent=1, sort_keys=True))
-        write_whole(folder.with_suffix(FILES), _listed(work))
+        lines = sums.listing(work)
+        _remove(folder)
+        write_whole(_list(folder), lines)
         work.rename(folder)
     except BaseException:
         shutil.rmtree(work, ignore_errors=True)
+        _remove(folder)
         raise
+    _checked[folder, None] = _list(folder).stat().st_mtime_ns
 
 
 INPUTS = "inputs.json"
 """The file of an entry that is written last."""
-FILES = ".files"
-"""Ending of the list of an entry's files, beside it, each with its size."""
+SUMS = ".sums"
+"""Ending of the list of what an entry has, beside it; see sums.py."""
+READ = ".read"
+"""Ending of the note of when the files that check() was asked for last changed before a reading."""
+READ_AGAIN_S = 86400
+"""A disk may lose a bit of a file that nobody changes, so a note is believed for so long."""
+SIZES = ".files"
+"""Ending of the list that entries had before."""
+NO_ENTRY = ""
+"""Why an entry that nobody has made, or that has no list, is not used."""
+_checked: dict[tuple[Path, frozenset[str] | None], int] = {}
+"""By entry and which of its files (None: all): the time of the list that this process found them to
+agree with."""
+_lazy: dict[Path, Callable[[], Path]] = {}
+"""Entries that this process has not read as a whole, with what reads them, and makes them again."""
 
 
-def _files(folder: Path) -> Iterator[tuple[str, int]]:
-    """Each file of a folder, by its path in it, and its bytes; links are not followed."""
-    left = [str(folder)]
-    while left:
-        with os.scandir(left.pop()) as there:
-            for each in there:
-                if each.is_dir(follow_symlinks=False):
-                    left.append(each.path)
-                elif each.is_file(follow_symlinks=False):
-                    path = each.path[len(str(folder)) + 1 :]
-                    yield path, each.stat(follow_symlinks=False).st_size
+def _has_list(folder: Path) -> bool:
+    return (folder / INPUTS).is_file() and _list(folder).is_file()
 
 
-def _listed(folder: Path) -> bytes:
-    lines = [f"{size} {path}" for path, size in _files(folder) if "\n" not in path]
-    return os.fsencode("\n".join(lines))
+def _fault(folder: Path, paths: Collection[str] | None = None) -> str | None:
+    """Why an entry, or some of its files, cannot be used, in a clause; None: it can."""
+    if not _has_list(folder):
+        return NO_ENTRY
+    key = folder, None if paths is None else frozenset(paths)
+    try:
+        made_ns = _list(folder).stat().st_mtime_ns
+        if made_ns in (_checked.get(key), _checked.get((folder, None))):
+            return None
+        why = _read(folder, _list(folder).read_bytes(), paths)
+    except FileNotFoundError:  # somebody makes it again meanwhile
+        return NO_ENTRY
+    if why is None:
+        _checked[key] = made_ns
+    return why
 
 
-_seen: set[Path] = set()
-"""Entries that this process has found whole: a root has tens of thousands of files."""
+def _read(folder: Path, lines: bytes, paths: Collection[str] | None) -> str | None:
+    """What of an entry is not as its list has it, in a clause; paths: see sums.fault().
 
-
-def _is_whole(folder: Path) -> bool:
-    """Whether an entry is there, and all files that it was made with have their size.
-
-    An entry from before there were lists has none.
+    Of paths, those that no file system has changed since a process read them, less than a day ago,
+    are not read again: the emulator's files took each process as long as its saved state.
     """
-    if not (folder / INPUTS).is_file():
-        return False
-    if folder not in _seen:
-        try:
-            lines = os.fsdecode(folder.with_suffix(FILES).read_bytes()).split("\n")
-        except FileNotFoundError:
-            return True
-        there = dict(_files(folder))
-        told = (line.partition(" ") for line in lines)
-        if not all(str(there.get(path)) == size for size, _, path in told):
-            return False
-        _seen.add(folder)
-    return True
+    if paths is None:
+        return sums.fault(folder, lines)
+    note, changes = folder.with_suffix(READ), sums.changes(folder, paths)
+    lately = note.is_file() and 0 <= time.time() - note.stat().st_mtime < READ_AGAIN_S
+    if lately and note.read_bytes() == changes:
+        return sums.fault(folder, lines, ())
+    why = sums.fault(folder, lines, paths)
+    if why is None:
+        write_whole(note, changes)
+    return why
+
+
+def _report(folder: Path, why: str) -> None:
+    """Tells of damage to an entry that is to be made again."""
+    if why != NO_ENTRY:
+        name = f"{folder.parent.name}/{folder.name}"
+        print(f"damaged in the cache, made again: {name}: {why}", file=sys.stderr, flush=True)
 
 
 NAME = re.compile(r"[0-9a-f]{20}(-\d+)?")
@@ -198,9 +269,39 @@ def kept() -> Iterator[Kept]:
     for path in sorted(cache_dir().glob("*/*")):
         of_hash = NAME.fullmatch(path.name) and path.is_dir()
         if of_hash or (CONTENT.fullmatch(path.name) and path.is_file()):
-            size = sum(n for _, n in _files(path)) if path.is_dir() else path.stat().st_size
+            size = sums.bytes_in(path) if path.is_dir() else path.stat().st_size
             used = max(path.stat().st_atime, path.stat().st_mtime)
             yield Kept(path.parent.name, path, size, used)
+
+
+def verify(one: Kept) -> str | None:
+    """Reads a thing of the cache, and removes it if it is damaged: what is wrong, in a clause.
+
+    None: nothing, or somebody makes it just now, or it is another user's, which is never used.
+    """
+    if not one.path.is_dir():
+        if file_digest(one.path) == one.path.name:
+            return None
+        one.path.unlink()
+        return "its content is not what its name says"
+    if not _is_ours(one.path):
+        return None
+    with _tried(_lock(one.path), fcntl.LOCK_SH) as ours:
+        why = _whole_fault(one.path) if ours else None
+    if why is None:
+        return None
+    with _tried(_lock(one.path), fcntl.LOCK_EX) as ours:
+        if not ours:
+            return f"{why}; it is in use and not removed: verify again"
+        _remove(one.path)
+    return why
+
+
+def _whole_fault(folder: Path) -> str | None:
+    """What is wrong with an entry, in a clause, whatever this process has read of it before."""
+    if not _has_list(folder):
+        return "it has no list of its files, or not all of them" if folder.is_dir() else None
+    return sums.fault(folder, _list(folder).read_bytes())
 
 
 def drop(one: Kept) -> None:
@@ -235,7 +336,13 @@ def trim(kind: str, most_bytes: int) -> None:
 
 
 def _remove(folder: Path) -> None:
-    """Removes an entry; needs its lock."""
-    shutil.rmtree(folder)
-    folder.with_suffix(FILES).unlink(missing_ok=True)
-    _seen.discard(folder)
+    """Removes an entry, if there is one; needs its lock.
+
+    It loses its name first, so that nobody finds a part of it.
+    """
+    for ending in (SUMS, READ, SIZES):
+        folder.with_suffix(ending).unlink(missing_ok=True)
+    if folder.exists():
+        gone = Path(tempfile.mkdtemp(dir=folder.parent, prefix=f"{PART}{folder.name}-"))
+        folder.rename(gone)
+        shutil.rmtree(gone)

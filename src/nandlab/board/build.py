@@ -110,7 +110,10 @@ def taken_from(folder: Path) -> list[str]:
 
 def _with(material: Material, folder: Path, work: Path) -> dict[str, Path]:
     """What a build with material sees besides, or instead: by where it sees it."""
-    found = {LIBRARY: material.library.path} if material.library else {}
+    found = {}
+    if material.library:
+        material.library.check()
+        found[LIBRARY] = material.library.path
     if material.foreign is None:
         return found
     shutil.copytree(folder, work / GATHERED / folder.name)
@@ -138,6 +141,7 @@ def modules(
     flags = (*arch.kbuild, *MODULE_FLAGS)
 
     def make(work: Path) -> None:
+        kernel.root.check()
         build = work / "build"
         shutil.copytree(source, build)
         for subfolder, there in foreign.items():

@@ -28,7 +28,6 @@ from nandlab.board.modules import (
     depends,
     name_of,
 )
-from nandlab.catalog.arch import Arch
 from nandlab.kit.kernel import Kernel
 from nandlab.kit.kit import Kit
 from nandlab.kit.root import Root
@@ -105,7 +104,8 @@ def _add_tools(cpio: Archive, kit: Kit) -> None:
     for tool in tools:
         cpio.file(tool, (root.path / tool).read_bytes(), 0o755)
     binary = [p for p in tools if (root.path / p).read_bytes().startswith(ELF)]
-    found = _needed(kit, binary) if arch.cross else _loaded(root, arch, binary)
+    shell = ("/bin/busybox", "sh")
+    found = _needed(kit, binary) if arch.cross else loaded(root, arch.loader, binary, shell)
     loader = Path(arch.loader).name
     for library in found:
         home = Path(arch.loader).parent if library.name == loader else f"lib/{arch.triplet}"
@@ -113,10 +113,13 @@ def _add_tools(cpio: Archive, kit: Kit) -> None:
         cpio.file(f"{home}/{library.name}".lstrip("/"), content, 0o755)
 
 
-def _loaded(root: Root, arch: Arch, programs: list[str]) -> list[Path]:
-    """The libraries that programs of a root load, and their loader, as paths in the root."""
-    asked = f"for p; do {arch.loader} --inhibit-cache --list /$p || exit 1; done"
-    told = root.checked(["/bin/busybox", "sh", "-c", asked, "sh", *programs])
+def loaded(root: Root, loader: str, programs: list[str], shell: tuple[str, ...]) -> list[Path]:
+    """The libraries that programs of a root load, and their loader, as paths in the root.
+
+    shell: the root's own, as it is called.
+    """
+    asked = f"for p; do {loader} --inhibit-cache --list /$p || exit 1; done"
+    told = root.checked([*shell, "-c", asked, "sh", *programs])
     found = {line.split(" => ")[-1].split()[0] for line in told.splitlines()}
     return sorted(Path(p) for p in found if p.startswith("/"))
 

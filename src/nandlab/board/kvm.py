@@ -60,6 +60,7 @@ def boots(accel: str, tools: Root, kernel: Path) -> bool:
         *("-nodefaults", "-no-user-config", "-display", "none", "-no-reboot", "-serial", "stdio"),
         *("-kernel", "/vmlinuz", "-append", "console=ttyS0 panic=-1"),
     ]
+    tools.check()
     done = subprocess.run(
         tools.command(argv, {"/vmlinuz": kernel}),
         stdin=subprocess.DEVNULL,

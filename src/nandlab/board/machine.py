@@ -16,6 +16,7 @@ from nandlab.base.digest import file_digest
 from nandlab.base.paths import TARGET
 from nandlab.board import build
 from nandlab.board.cargo import STORE
+from nandlab.board.emulator import loads
 from nandlab.board.image import commands, compressed, gathered, initramfs
 from nandlab.board.job import PROGRAMS
 from nandlab.board.modules import Modules
@@ -55,6 +56,8 @@ class Machine:
     yaffs2: Core
     modules: Modules
     """Those of the kernel that a job may bring."""
+    loads: tuple[Path, ...] = ()
+    """What QEMU loads of its root: see emulator.py"""
     found_kib: int | None = None
     """RAM that the kernel uses, KiB, if the model tells only what shall be available: see ram.py"""
 
@@ -85,6 +88,7 @@ class Machine:
 
     def command(self, see: Mapping[Path, Path], *more: str) -> list[str]:
         """The command line that runs QEMU; see: folders, by HERE, STATE and SAVES."""
+        self.kit.tools.check(self.loads)
         boots = {VMLINUZ: self.kit.kernel.vmlinuz, INITRAMFS: self.initrd}
         seen = {str(at): path for at, path in {**see, **boots}.items()}
         return self.kit.tools.command([*self.qemu(), *more], seen)
@@ -176,6 +180,7 @@ def assemble(
     parts = {p.name: file_digest(p) for p in (*home.values(), *own)}
 
     def make(work: Path) -> None:
+        kit.kernel.root.check()
         (work / "modules").mkdir()
         there = gathered(kit.kernel, own, work / "modules")
         image = initramfs(kit, home, there)
@@ -190,4 +195,5 @@ def assemble(
     has = frozenset((made / "commands").read_text().split())
     to, needs = json.loads((made / "needs").read_text())
     there = Modules(made / "modules", to, {name: tuple(more) for name, more in needs.items()})
-    return Machine(model, accel, kit, made / "initrd", has, parts, yaffs2, there)
+    loaded = tuple(loads(kit.tools, arch.emulator))
+    return Machine(model, accel, kit, made / "initrd", has, parts, yaffs2, there, loaded)

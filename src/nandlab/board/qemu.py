@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from nandlab.base.cache import entry, making, trim
-from nandlab.base.digest import bytes_digest, file_digest
+from nandlab.base.digest import bytes_digest, file_digest, known_digest
 from nandlab.base.errors import NandlabError, UsageError
 from nandlab.base.scratch import scratch
 from nandlab.board import programs, ram, staged, states
@@ -329,8 +329,8 @@ def _inputs(machine: Machine) -> dict[str, str | list[str]]:
     """All that decides the state of a board that has booted."""
     return {
         "command": machine.qemu(),
-        "kernel": file_digest(machine.kit.kernel.vmlinuz),
-        "initrd": file_digest(machine.initrd),
+        "kernel": known_digest(machine.kit.kernel.vmlinuz),
+        "initrd": known_digest(machine.initrd),
         "tools": machine.kit.tools.key,
     }
 

@@ -3,7 +3,9 @@
 
 from __future__ import annotations
 
+import sys
 import time
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -46,3 +48,43 @@ def empty(
     for one in gone:
         drop(one)
     print(f"{len(gone)} removed, {size(sum(one.bytes for one in gone))}")
+
+
+@cache_app.command("verify")
+def verify_cache(
+    store: Annotated[
+        Path | None,
+        typer.Option(help="the folder of finished trials; default: results/store", metavar="DIR"),
+    ] = None,
+) -> None:
+    """Read all that the cache keeps, and the finished trials; remove what is damaged.
+
+    What is removed is made again when it is needed. Progress goes to standard error, a line for
+    each damaged thing to standard output. The exit status is 1 if there is one.
+    """
+    from nandlab.base.cache import kept, verify
+    from nandlab.base.errors import UsageError
+    from nandlab.base.paths import RESULTS, cache_dir
+    from nandlab.base.units import size
+    from nandlab.results.store import Store
+
+    if store is not None and not store.is_dir():
+        raise UsageError(f"--store {store}: no such folder")
+    things = list(kept())
+    damaged = 0
+    for kind in dict.fromkeys(thing.kind for thing in things):
+        same = [thing for thing in things if thing.kind == kind]
+        print(f"reading {kind}: {len(same)}", file=sys.stderr, flush=True)
+        for thing in same:
+            if why := verify(thing):
+                damaged += 1
+                print(f"{thing.path.relative_to(cache_dir())}: {why}")
+    trials = store or RESULTS / "store"
+    print(f"reading {trials}", file=sys.stderr, flush=True)
+    for path, why in Store(trials).drop_damaged():
+        damaged += 1
+        print(f"{path}: {why}")
+    total = size(sum(thing.bytes for thing in things))
+    print(f"{len(things)} in the cache, {total}: {damaged} damaged")
+    if damaged:
+        raise typer.Exit(1)

@@ -37,9 +37,14 @@ class Kernel:
     @property
     def config(self) -> dict[str, str]:
         """The kernel's configuration, values by symbol; its version is under LINUX."""
-        text = (self.root.path / "boot" / f"config-{self.release}").read_text()
+        text = self.config_file.read_text()
         version = ".".join(self.release.split(".")[:2])
         return {"LINUX": version, **dict(re.findall(r"^(CONFIG_\w+)=(.*)$", text, re.MULTILINE))}
+
+    @property
+    def config_file(self) -> Path:
+        """The kernel's configuration, as text."""
+        return self.root.path / "boot" / f"config-{self.release}"
 
     @property
     def vmlinuz(self) -> Path:
@@ -66,4 +71,6 @@ def kernel(files: Files, unpacked: Root) -> Kernel:
     kinds = ("linux-image-", "linux-headers-", "linux-kbuild-")
     if lacking := [kind for kind in kinds if not any(f.startswith(kind) for f in files)]:
         raise UsageError(f"the lock's set of the kernel has no package {lacking[0]}…")
-    return Kernel(tuple(sorted(files)), unpacked)
+    whole = Kernel(tuple(sorted(files)), unpacked)
+    unpacked.check([whole.vmlinuz, whole.config_file])
+    return whole

@@ -11,13 +11,13 @@ import errno
 import os
 import subprocess
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-from nandlab.base.cache import entry, place
+from nandlab.base.cache import check, entry, exists
 from nandlab.base.errors import NandlabError, UsageError
 from nandlab.base.scratch import scratch
 from nandlab.kit import deb, enter, packages
@@ -43,7 +43,11 @@ WAYS = (
 
 @dataclass(frozen=True)
 class Root:
-    """Unpacked packages. Construct with :func:`root`."""
+    """Unpacked packages. Construct with :func:`root`.
+
+    A root has tens of thousands of files, so a process reads only those that it uses to see whether
+    they are as they were unpacked: see check().
+    """
 
     folder: Path
     """Has ``root``, and ``stage``, an empty folder."""
@@ -58,6 +62,14 @@ class Root:
         """A name for the packages and how they are unpacked."""
         return self.folder.name
 
+    def check(self, files: Iterable[Path] | None = None) -> None:
+        """Sees that files below ``path`` are as they were unpacked, or unpacks all anew.
+
+        Who reads files, has them seen by a build, or runs command() asks before. None: all files.
+        """
+        inside = None if files is None else [str(f.relative_to(self.folder)) for f in files]
+        check(self.folder, inside)
+
     def command(self, argv: Sequence[str], see: Mapping[str, Path]) -> list[str]:
         """A command line that runs ``argv`` in the root; see: the host's folders, by where."""
         return _entering(self.path, self.folder / "stage", see, argv)
@@ -66,6 +78,7 @@ class Root:
         self, argv: Sequence[str], see: Mapping[str, Path] | None = None
     ) -> subprocess.CompletedProcess[str]:
         """Runs a command to its end; see: the host's folders, by where it sees them."""
+        self.check()
         words = self.command(argv, see or {})
         return subprocess.run(
             words, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False
@@ -98,13 +111,12 @@ def _entering(path: Path, stage: Path, see: Mapping[str, Path], argv: Sequence[s
 
 def root(files: Files) -> Root:
     """The root of a set, unpacked from the cache's package files, or found there unpacked."""
-    return Root(entry("roots", _inputs(files), lambda work: _unpack(files, work)))
+    return Root(entry("roots", _inputs(files), lambda work: _unpack(files, work), lazy=True))
 
 
 def root_here(files: Files) -> Root | None:
     """The root of a set if it is unpacked already."""
-    folder = place("roots", _inputs(files))
-    return Root(folder) if folder.is_dir() else None
+    return root(files) if exists("roots", _inputs(files)) else None
 
 
 def _inputs(files: Files) -> dict[str, object]:

@@ -162,12 +162,17 @@ def read_trial(path: Path, provenance: Path, seen: dict[str, dict[str, Any]]) ->
     return trial.knowing({what: seen[sha256] for what, sha256 in trial.provenance.items()})
 
 
+def source_name(source: dict[str, Any]) -> str:
+    """The name that something which trials ran with is kept under."""
+    return digest(source)[:HASH_LETTERS]
+
+
 def _source(provenance: Path, sha256: str, trial: Path) -> dict[str, Any]:
     """What a trial ran with; UsageError if it is lost, or not what its name is the hash of."""
     path = provenance / f"{sha256}.json"
     try:
         told = opened(path.read_bytes())
-        if digest(told)[:HASH_LETTERS] == sha256:
+        if source_name(told) == sha256:
             return told
         why = "it is not as it was written"
     except (Damaged, OSError) as e:

@@ -15,14 +15,16 @@ import contextlib
 import filecmp
 import os
 import time
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from uuid import uuid4
 
 from nandlab.base.digest import bytes_digest
 from nandlab.base.errors import UsageError
 from nandlab.base.files import PART, writing_whole
-from nandlab.results.folder import RunFolder, read_trial
+from nandlab.results.folder import RunFolder, read_trial, source_name
 from nandlab.results.record import Trial
+from nandlab.results.sealed import Damaged, opened
 
 LEFT_S = 86400
 """How old a part of a file is that nobody writes any more: no clock of a machine is so far off."""
@@ -69,6 +71,25 @@ class Store:
             return None
         whole = all(bytes_digest(content) == name for name, content in kept.items())
         return found.holding(kept) if whole and found.key == key and found.ok else None
+
+    def drop_damaged(self) -> Iterator[tuple[Path, str]]:
+        """Removes each file that is not as it was written; a run then makes its trial again."""
+        kinds: dict[str, Callable[[bytes, str], bool]] = {
+            "trials/*.json": lambda content, name: bool(opened(content)),
+            "provenance/*.json": lambda content, name: source_name(opened(content)) == name,
+            "artefacts/*": lambda content, name: bytes_digest(content) == name,
+        }
+        for pattern, is_whole in kinds.items():
+            for path in sorted(self.path.glob(pattern)):
+                if path.name.startswith(PART):
+                    continue
+                try:
+                    why = "" if is_whole(path.read_bytes(), path.stem) else "its name is of another"
+                except Damaged as e:
+                    why = str(e)
+                if why:
+                    path.unlink()
+                    yield path, why
 
 
 def _link(source: Path, target: Path) -> None:

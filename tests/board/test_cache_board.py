@@ -1,0 +1,100 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""A flipped bit in what a board is made of: it is found, made again, and told."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from nandlab.base.digest import file_digest, tree_digest
+from nandlab.base.paths import cache_dir
+from nandlab.board.qemu import QemuBoard
+
+pytestmark = [pytest.mark.board, pytest.mark.timeout(1800)]
+RUN = """
+import asyncio, sys
+from nandlab.board.job import Job, Step
+from nandlab.board.qemu import open_board
+from nandlab.catalog.board import BoardModel
+from nandlab.catalog.files import load
+board = open_board(load("boards", sys.argv[1], BoardModel))
+step = Step("it", "dmesg -r; modprobe ubifs; ferry 2>&1; cat /proc/uptime")
+print(asyncio.run(board.run(Job((step,)))))
+"""
+"""A process that opens the board and prints the record of a job."""
+KINDS = ("archive", "emulator", "init", "initramfs", "modules", "program", "roots", "snapshots")
+
+
+def linked(source: str, target: str) -> None:
+    """A file under another name, a copy where the two are on different disks."""
+    try:
+        os.link(source, target)
+    except OSError:
+        shutil.copy2(source, target)
+
+
+@pytest.fixture
+def copy(board: QemuBoard, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A cache of its own with what the board is made of; no file of it may be written to."""
+    for kind in (*KINDS, "yaffs2", "ram"):
+        if (home := cache_dir() / kind).exists():
+            shutil.copytree(
+                home,
+                tmp_path / kind,
+                symlinks=True,
+                copy_function=linked,
+                ignore=shutil.ignore_patterns("*.lock", ".part-*"),
+            )
+    monkeypatch.setenv("NANDLAB_CACHE", str(tmp_path))
+    return tmp_path
+
+
+def run(board: QemuBoard) -> tuple[str, list[str]]:
+    """The record of a job in a process of its own, and what of the cache it calls damaged."""
+    words = [sys.executable, "-c", RUN, board.machine.model.name]
+    done = subprocess.run(words, capture_output=True, text=True, check=True)
+    return done.stdout, [line for line in done.stderr.splitlines() if "damaged" in line]
+
+
+def flip(path: Path) -> None:
+    """Flips a bit in the middle of a file, whose other names keep what they have."""
+    content, mode = bytearray(path.read_bytes()), path.stat().st_mode
+    content[len(content) // 2] ^= 1
+    path.unlink()
+    path.write_bytes(content)
+    path.chmod(mode)
+
+
+def built(kind: Path, name: str, board: QemuBoard) -> Path:
+    """The entry with a file that the board's image has."""
+    sha256 = board.machine.parts[name]
+    return next(p.parent for p in kind.glob(f"*/{name}") if file_digest(p) == sha256)
+
+
+def test_a_flipped_bit_is_found_made_again_and_reported(board: QemuBoard, copy: Path) -> None:
+    machine = board.machine
+    parts = {
+        board.snapshot: "state",
+        machine.initrd.parent: "initrd",
+        machine.kit.tools.folder: f"root/usr/bin/{machine.model.of_arch.emulator}",
+        built(copy / "modules", "simnand.ko", board): "simnand.ko",
+        built(copy / "program", "ferry", board): "ferry",
+    }
+    files = {f"{entry.parent.name}/{entry.name}": path for entry, path in parts.items()}
+    whole, quiet = run(board)
+    assert not quiet
+    before = tree_digest(copy / "modules")
+    for folder, path in files.items():
+        flip(copy / folder / path)
+    again, lines = run(board)
+    assert again == whole
+    assert len(lines) == len(files)
+    for folder, path in files.items():
+        assert [f'"{path}"' in line for line in lines if folder in line] == [True]
+    assert tree_digest(copy / "modules") == before
+    assert run(board) == (whole, [])

@@ -50,11 +50,15 @@ def open_regular(path: Path) -> IO[bytes]:
 def read_bytes(path: Path, bytes_max: int) -> bytes:
     """All bytes of a regular file of at most ``bytes_max``."""
     with open_regular(path) as file:
+        size = os.fstat(file.fileno()).st_size
         try:
-            content = file.read(bytes_max + 1)
+            # read(n) takes room for n bytes at once; a file of /proc has no size
+            content = file.read((size or MIB) + 1) if size <= bytes_max else b""
+            if len(content) > size:
+                content += file.read(bytes_max)
         except OSError as e:
             raise UsageError(f"{path}: cannot be read: {e.strerror}") from None
-    if len(content) > bytes_max:
+    if max(size, len(content)) > bytes_max:
         raise UsageError(f"{path}: it has more than {bytes_max:,} bytes, the limit for such a file")
     return content
 
@@ -75,6 +79,20 @@ def read_json(path: Path, bytes_max: int = JSON_BYTES_MAX) -> Any:
         raise UsageError(f"{path}: not JSON that nandlab reads: {e}") from None
 
 
+def read_json_lines(path: Path, bytes_max: int = JSON_BYTES_MAX) -> list[Any]:
+    """The values of a file with one of JSON in each line; a last line without its end is left out.
+
+    Such a file grows line by line, so the last may have been cut short.
+    """
+    found = []
+    for number, line in enumerate(read_bytes(path, bytes_max).split(b"\n")[:-1], 1):
+        try:
+            found.append(parse_json(line))
+        except ValueError as e:
+            raise UsageError(f"{path}:{number}: not JSON that nandlab reads: {e}") from None
+    return found
+
+
 def parse_json(content: bytes) -> Any:
     """The value of a JSON text in UTF-8; ValueError in a clause where it is none, or out of bounds.
 
@@ -93,11 +111,27 @@ def read_toml(path: Path, bytes_max: int = TOML_BYTES_MAX) -> dict[str, Any]:
     """The tables of a TOML file."""
     content = read_bytes(path, bytes_max)
     try:
-        return tomllib.loads(content.decode(), parse_float=_finite)
+        tables = tomllib.loads(content.decode(), parse_float=_finite)
     except (RecursionError, MemoryError):
-        raise UsageError(f"{path}: not TOML that nandlab reads: it is nested too deeply") from None
+        raise _too_deep(path) from None
     except ValueError as e:  # TOMLDecodeError and UnicodeDecodeError among them
         raise UsageError(f"{path}: not TOML: {e}") from None
+    level: list[Any] = [tables]
+    for _ in range(DEPTH_MAX):
+        level = [inner for outer in level for inner in _within(outer)]
+    if level:
+        raise _too_deep(path)
+    return tables
+
+
+def _too_deep(path: Path) -> UsageError:
+    return UsageError(f"{path}: not TOML that nandlab reads: it nests more than {DEPTH_MAX} deep")
+
+
+def _within(value: Any) -> list[Any]:
+    """The arrays and tables in an array or a table."""
+    inner = value.values() if isinstance(value, dict) else value
+    return [each for each in inner if isinstance(each, dict | list)]
 
 
 _NO_BRACKETS = bytes(set(range(256)) - set(b"[]{}"))

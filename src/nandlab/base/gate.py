@@ -25,6 +25,10 @@ JSON_BYTES_MAX = 64 * MIB
 """Of a JSON file: run.json of 5,000 trials has 2 MiB, a trial of a chip of 1 GiB has 1 MiB."""
 TOML_BYTES_MAX = 16 * MIB
 """Of a study or a catalog file; the workload of a strace of 20 MB has 3 MB."""
+TEXT_BYTES_MAX = 256 * MIB
+"""Of a recording in lines: an output of strace, a text of jffs2dump, rows of a board's tracers."""
+CHIP_BYTES_MAX = 5 << 30
+"""Of a chip's cells: a chip of 4 GiB with its spare areas."""
 DEPTH_MAX = 64
 """Arrays and tables within each other; nandlab's own files have at most 12."""
 

@@ -20,12 +20,13 @@ PAGES = {"FS_WRITE_END": "written to", "FS_WRITE_PAGE": "written back"}
 def of(trace: TraceFolder) -> Brief:
     """A folder's brief; what was not traced is null in it."""
     s, meta = trace.summary, trace.meta
+    on = meta["board"]["board"]
     vfs, chip = ("vfs" in meta["tracers"], "flash" in meta["tracers"])
     write = s["amplification"]["write"]
     return Brief(
         nandlab=meta["nandlab"],
         command=meta["command"],
-        board=meta["board"]["board"]["name"],
+        board=on["name"] if isinstance(on, dict) else on,
         kernel=meta["board"]["kernel"],
         chip=meta["chip"],
         partition_blocks=meta["partition_blocks"],

@@ -15,6 +15,9 @@ import json
 import os
 import stat
 import tomllib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from mmap import ACCESS_READ, mmap
 from pathlib import Path
 from typing import IO, Any
 
@@ -51,6 +54,19 @@ def open_regular(path: Path) -> IO[bytes]:
     raise UsageError(f"{path}: cannot be read: it is {kind}, and a regular file is needed")
 
 
+@contextmanager
+def mapped(path: Path) -> Iterator[mmap]:
+    """The bytes of a chip's file, mapped: only those that are looked at are read."""
+    with open_regular(path) as file:
+        size = os.fstat(file.fileno()).st_size
+        if size > CHIP_BYTES_MAX:
+            raise _too_large(path, CHIP_BYTES_MAX)
+        if not size:
+            raise UsageError(f"{path}: it is empty")
+        with mmap(file.fileno(), size, access=ACCESS_READ) as content:
+            yield content
+
+
 def read_bytes(path: Path, bytes_max: int) -> bytes:
     """All bytes of a regular file of at most ``bytes_max``."""
     with open_regular(path) as file:
@@ -63,8 +79,12 @@ def read_bytes(path: Path, bytes_max: int) -> bytes:
         except OSError as e:
             raise UsageError(f"{path}: cannot be read: {e.strerror}") from None
     if max(size, len(content)) > bytes_max:
-        raise UsageError(f"{path}: it has more than {bytes_max:,} bytes, the limit for such a file")
+        raise _too_large(path, bytes_max)
     return content
+
+
+def _too_large(path: Path, bytes_max: int) -> UsageError:
+    return UsageError(f"{path}: it has more than {bytes_max:,} bytes, the limit for such a file")
 
 
 def read_text(path: Path, bytes_max: int) -> str:

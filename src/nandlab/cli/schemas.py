@@ -16,6 +16,7 @@ from nandlab.catalog.profile import EnergyProfile
 from nandlab.catalog.tables import TableModel
 from nandlab.catalog.tree import TreeModel
 from nandlab.catalog.workload import WorkloadModel
+from nandlab.chip.file import ImageSidecar
 from nandlab.cli import boardoutputs, modeloutputs, outputs
 from nandlab.plan.study import Study
 from nandlab.results.published import Published
@@ -64,7 +65,7 @@ SCHEMAS = {
     "progress": Told("a line of nandlab run --progress json", outputs.Event),
     "space": Told("nandlab space --json", outputs.Space),
     "sizes": Told("nandlab image sizes --json", outputs.Sizes),
-    "image": Told("FILE.json beside a chip image", outputs.Sidecar),
+    "image": Told("FILE.json beside a chip image", ImageSidecar),
     "board-file": Told("board.json in a board file", outputs.BoardFileHead),
     "model-map": Told("nandlab model map --json", modeloutputs.ModelMap),
     "model-read": Told("nandlab model read --json", modeloutputs.ModelRead),

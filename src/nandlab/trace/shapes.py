@@ -9,7 +9,7 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from nandlab.catalog.chip import Geometry
 from nandlab.catalog.noun import Strict
-from nandlab.chip.image import BLOCKS_MAX
+from nandlab.chip.sidecar import BLOCKS_MAX
 from nandlab.plan.matrix import StateChoice
 
 

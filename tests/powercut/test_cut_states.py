@@ -211,7 +211,9 @@ def test_what_was_counted_is_told_and_summed(tmp_path: Path) -> None:
     )
     (cuts,) = found.summary(tmp_path)
     assert (cuts.distinct, cuts.unphysical) == (4, 1)
-    legal = "\n".join(found.lines(folder(tmp_path, replace(x, forbidden={}, broken=0), y)))
+    legal = "\n".join(
+        found.lines(folder(tmp_path, x.model_copy(update={"forbidden": {}, "broken": 0}), y))
+    )
     assert "none of the loads' 2 programs is one that the part forbids" in legal
 
 

@@ -6,6 +6,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
+from nandlab.base.gate import parse_json
 from nandlab.measure.instrument import Unreadable
 from nandlab.results import format1
 from nandlab.trace.brief import Brief, Cause, Flash, Phase
@@ -85,7 +86,7 @@ def _config(stdout: str) -> dict[str, Any]:
 
 def _object(stdout: str) -> dict[str, Any]:
     try:
-        found = json.loads(stdout)
+        found = parse_json(stdout.encode())
     except ValueError:
         return {}
     return found if isinstance(found, dict) else {}

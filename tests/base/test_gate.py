@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from pathlib import Path
 
 import pytest
@@ -14,6 +15,7 @@ from hypothesis import strategies as st
 from nandlab.base import gate
 from nandlab.base.errors import UsageError
 
+SOURCES = Path(gate.__file__).parents[1]
 VALUES = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False)
     | st.text(),
@@ -95,3 +97,42 @@ def test_a_link_to_a_regular_file_passes(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("é")
     (tmp_path / "link").symlink_to("file")
     assert gate.read_text(tmp_path / "link", 10) == "é"
+
+
+OWN = {
+    "base/gate.py": "the gate itself",
+    "base/digest.py": "hashes files, block by block, that its caller has looked at",
+    "base/cache.py": "its own list of an entry's files",
+    "board": "what nandlab built in its cache, sources of programs, and what a board just wrote",
+    "image/making.py": "what the tools just wrote into a scratch folder",
+    "image/tree.py": "the user's folder, whose entries it has looked at; lines of a board",
+    "kit/kernel.py": "a package whose digest is right",
+    "kit/packages.py": "what apt just wrote into a scratch folder, and the cache by content",
+    "kit/boardfile.py": "packages of the cache, which it writes into a board file",
+    "kit/deb.py": "a package whose digest is right",
+    "cli/doctor.py": "lists that nandlab ships",
+    "report/fragmap.py": "a template that nandlab ships",
+    "report/spacemap.py": "a template that nandlab ships",
+    "trace/timeline.py": "bytes of its own protocol, which it wrote",
+    "results/store.py": "the store, whose files it wrote; a digest proves each",
+    "campaign/worker.py": "a message of the client",
+    "campaign/cluster.py": "files that a trial just left in a scratch folder",
+    "trial/reproduce.py": "a value of its own",
+    "powercut/campaign.py": "lines that a board just printed",
+    "powercut/second.py": "lines that a board just printed",
+    "powercut/states.py": "lines that a board just printed",
+    "powercut/job.py": "a module that nandlab built",
+}
+"""Modules, or rooms, that read files or JSON past the gate, each with why it may."""
+READS = re.compile(
+    r"\.read_text\(|\.read_bytes\(|\.open\(\"rb?\"\)|\.open\(\)|json\.loads?\b|tomllib|np\.(memmap\(path|"
+    r"fromfile|load\()"
+)
+
+
+def test_nothing_else_reads_a_file_past_the_gate() -> None:
+    modules = {str(p.relative_to(SOURCES)): p.read_text() for p in SOURCES.rglob("*.py")}
+    past = {name for name, text in modules.items() if READS.search(text)}
+    may = {name for name in past if name in OWN or name.partition("/")[0] in OWN}
+    assert past - may == set()
+    assert {key for key in OWN if not any(name.startswith(key) for name in past)} == set()

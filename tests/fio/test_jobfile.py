@@ -15,7 +15,8 @@ from native import native
 from typer.testing import CliRunner
 
 from nandlab.base.errors import UsageError
-from nandlab.catalog.files import read_toml, validate
+from nandlab.base.gate import read_toml
+from nandlab.catalog.files import validate
 from nandlab.catalog.workload import WorkloadModel
 from nandlab.cli.main import app
 from nandlab.fio import jobfile, workload

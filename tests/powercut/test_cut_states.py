@@ -173,11 +173,17 @@ def test_points_are_those_that_the_board_tries() -> None:
     ]
 
 
+def counted_of(*words: Any) -> Counted:
+    """By the order of its fields."""
+    return Counted(**dict(zip(Counted.model_fields, words, strict=False)))
+
+
 def folder(tmp_path: Path, *every: Counted) -> found.Found:
     """A campaign of two loads, of which some are counted."""
     part = load("chips", "K9GAG08U0M", ChipModel)
     head = {
         **{"filesystem": "jffs2", "options": {}, "chip": part.name, "kernel": "6.1", "pieces": 1},
+        **{"identity": "x", "changed": {}, "board": "apf27"},
         **{"partition_mib": 8.0, "load": "two", "forbids": part.forbids(), "nop": 1},
     }
     out = tmp_path / "jffs2-two"
@@ -191,8 +197,8 @@ def folder(tmp_path: Path, *every: Counted) -> found.Found:
 
 
 def test_what_was_counted_is_told_and_summed(tmp_path: Path) -> None:
-    x = Counted("x", "r", 3, ["a", "b", "c"], 1, {"nop": 1}, 1, 1)
-    y = Counted("y", "other", 3, ["a", "d"], 1, {}, 0, 0)
+    x = counted_of("x", "r", 3, ["a", "b", "c"], 1, {"nop": 1}, 1, 1)
+    y = counted_of("y", "other", 3, ["a", "d"], 1, {}, 0, 0)
     some = "\n".join(found.lines(folder(tmp_path, x)))
     assert "states: counted for 1 of 2 loads" in some
     assert "cuts at 2 programs of spare areas apart" in some
@@ -205,7 +211,9 @@ def test_what_was_counted_is_told_and_summed(tmp_path: Path) -> None:
     )
     (cuts,) = found.summary(tmp_path)
     assert (cuts.distinct, cuts.unphysical) == (4, 1)
-    legal = "\n".join(found.lines(folder(tmp_path, replace(x, forbidden={}, broken=0), y)))
+    legal = "\n".join(
+        found.lines(folder(tmp_path, x.model_copy(update={"forbidden": {}, "broken": 0}), y))
+    )
     assert "none of the loads' 2 programs is one that the part forbids" in legal
 
 
@@ -287,7 +295,7 @@ def test_loads_are_kept_in_their_order_and_no_more_are_recorded_at_once_than_ask
             under_way[0] -= 1
         if fails and load == 1:
             raise NandlabError("no image")
-        return None if load == 0 else Counted(FEW.loads[load].title, "r", 1, ["0"], 1)
+        return None if load == 0 else counted_of(FEW.loads[load].title, "r", 1, ["0"], 1)
 
     monkeypatch.setattr(states, "_counted", one)
     few = Campaign(cast(Any, None), FEW, Points())

@@ -46,6 +46,11 @@ def finding(name: str, first: str, count: int = 1) -> dict[str, Any]:
     return {"class": name, "count": count, "first": first, "what": "A is not there"}
 
 
+def again(*words: Any) -> judged.Again:
+    """By the order of its fields."""
+    return judged.Again(**dict(zip(judged.Again.model_fields, words, strict=False)))
+
+
 def folder(tmp_path: Path, *pieces: list[dict[str, Any]]) -> Path:
     (tmp_path / "powercut.json").write_text(json.dumps(HEAD))
     for i, each in enumerate(pieces):
@@ -161,9 +166,9 @@ def test_a_load_that_contradicts_its_oracle_without_a_cut_is_told(tmp_path: Path
 def test_checkers_that_disagree_are_a_finding_of_its_own(tmp_path: Path) -> None:
     out = folder(tmp_path, [told("x", "...", ".. ")])
     kept = judged.Kept(tmp_path / "sample-1.jsonl")
-    kept.add(judged.Again("x", "0:before:1", "held", "held", "holds", True))
-    kept.add(judged.Again("x", "1:subset:1", "held", "held", "y: is not there", False))
-    kept.add(judged.Again("x", "1:before:1", "held", "lost", "unread", None))
+    kept.add(again("x", "0:before:1", "held", "held", "holds", True))
+    kept.add(again("x", "1:subset:1", "held", "held", "y: is not there", False))
+    kept.add(again("x", "1:before:1", "held", "lost", "unread", None))
     with kept.path.open("a") as file:
         file.write('{"load": "cut sho')
     result = found.read(out)
@@ -172,10 +177,10 @@ def test_checkers_that_disagree_are_a_finding_of_its_own(tmp_path: Path) -> None
         "another verdict alone": (1, "1:before:1", "there: held; alone: lost"),
     }
     assert len(result.faults) == 2
-    kept.add(judged.Again("x", "0:subset:1", "held", "held", "holds", True, True, "FATs differ"))
+    kept.add(again("x", "0:subset:1", "held", "held", "holds", True, True, "FATs differ"))
     assert found.read(out).classes["check fails on this machine"].what == "FATs differ"
-    again = judged.Kept(kept.path)
-    again.add(judged.Again("x", "2:before:1", "held", "held", "holds", True))
+    more = judged.Kept(kept.path)
+    more.add(again("x", "2:before:1", "held", "held", "holds", True))
     assert len(judged.Kept(kept.path).every) == 5
 
 
@@ -387,7 +392,7 @@ def test_a_sample_of_an_older_form_is_refused(tmp_path: Path) -> None:
     folder(tmp_path, [told("x", "...", ".. ")])
     old = {"load": "x", "point": "0:before:1", "campaign_held": True, "alone_held": True}
     (tmp_path / "sample-1.jsonl").write_text(json.dumps(old) + "\n")
-    with pytest.raises(UsageError, match="of an older nandlab"):
+    with pytest.raises(UsageError, match="campaign: must be given"):
         found.read(tmp_path)
 
 

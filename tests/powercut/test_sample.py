@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, cast
 
 import pytest
-from test_found import finding, folder, told
+from test_found import again, finding, folder, told
 
 from nandlab.powercut import found, judged, loads, sample, second
 from nandlab.powercut.job import Points
@@ -74,4 +74,4 @@ def test_a_point_of_a_sample_is_cut_behind_its_sync_too(
 def test_a_point_agrees_if_nobody_contradicts(
     alone: str, host_agrees: bool | None, agreed: bool
 ) -> None:
-    assert judged.Again("x", "0:before:1", "lost", alone, "", host_agrees).agreed == agreed
+    assert again("x", "0:before:1", "lost", alone, "", host_agrees).agreed == agreed

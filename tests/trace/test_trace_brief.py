@@ -77,7 +77,7 @@ def kept(**change: Any) -> Brief:
 def on_a_board(to: Path, said: str) -> TraceFolder:
     """A trace of a command that said this, as of a board with a name."""
     meta = traced(to, board(command=Answer(said))).meta
-    meta["board"] = {"board": {"name": "b"}, "kernel": "6.1"}
+    meta["board"] = {"board": {"name": "b", "icount_shift": 4}, "kernel": "6.1", "accel": "tcg"}
     (to / "meta.json").write_text(json.dumps(meta))
     return TraceFolder(to)
 
@@ -136,7 +136,7 @@ def test_a_command_of_another_kind_has_no_phases(tmp_path: Path) -> None:
 
 def test_a_file_that_is_no_brief_is_told(tmp_path: Path) -> None:
     path = tmp_path / "b.json"
-    with pytest.raises(UsageError, match="cannot be read"):
+    with pytest.raises(UsageError, match="no such file"):
         brief.read(path)
     path.write_text("{")
     with pytest.raises(UsageError, match="not JSON"):

@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nandlab.base.errors import NandlabError
+from nandlab.base.errors import NandlabError, UsageError
 from nandlab.base.paths import TARGET
 from nandlab.traced import records
 from nandlab.traced.records import HEADER, RECORD, Device, Flag, Task, Type
@@ -160,7 +160,7 @@ def test_a_file_is_read_as_its_bytes_are(tmp_path: Path) -> None:
     (tmp_path / "empty").touch()
     with pytest.raises(NandlabError, match="empty"):
         records.read(tmp_path / "empty")
-    with pytest.raises(NandlabError, match="No such file"):
+    with pytest.raises(UsageError, match="no such file"):
         records.read(tmp_path / "none")
 
 

@@ -15,12 +15,13 @@ import lock
 import pytest
 
 from nandlab.base.errors import NandlabError, UsageError
+from nandlab.base.gate import read_toml
 from nandlab.base.paths import CATALOG, ROOT, TARGET
 from nandlab.board import programs
 from nandlab.board.build import program
 from nandlab.board.job import Job, Step
 from nandlab.board.qemu import QemuBoard
-from nandlab.catalog.files import beside, load, read_toml
+from nandlab.catalog.files import beside, load
 from nandlab.catalog.workload import WorkloadModel
 from nandlab.chip.image import decode
 from nandlab.kit.root import Root

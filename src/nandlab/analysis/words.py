@@ -77,7 +77,7 @@ def of(trials: Iterable[Trial]) -> Words:
         phases += [_phase(p.name) for p in trial.phases if p.name not in known]
         kinds = {o.name for o in operations}
         there = dict.fromkeys([*trial.operations, *trial.latency_ns])
-        operations += [OperationWords(name=kind) for kind in there if kind not in kinds]
+        operations += [_operation(kind) for kind in there if kind not in kinds]
     longest = max((t.phases for t in seen), key=len, default=[])
     place = {p.name: i for i, p in enumerate(longest)}
     phases.sort(key=lambda p: place.get(p.name, len(place)))
@@ -110,6 +110,10 @@ def declared(trial: Trial) -> WorkloadWords:
 
 def _phase(name: str) -> PhaseWords:
     return PhaseWords.model_construct(name=name, title=name.replace("_", " "))
+
+
+def _operation(name: str) -> OperationWords:
+    return OperationWords.model_construct(name=name)
 
 
 def _headline(phases: Sequence[PhaseWords], view: str) -> Headline:

@@ -15,6 +15,9 @@ import json
 import os
 import stat
 import tomllib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from mmap import ACCESS_READ, mmap
 from pathlib import Path
 from typing import IO, Any
 
@@ -25,6 +28,10 @@ JSON_BYTES_MAX = 64 * MIB
 """Of a JSON file: run.json of 5,000 trials has 2 MiB, a trial of a chip of 1 GiB has 1 MiB."""
 TOML_BYTES_MAX = 16 * MIB
 """Of a study or a catalog file; the workload of a strace of 20 MB has 3 MB."""
+TEXT_BYTES_MAX = 256 * MIB
+"""Of a recording in lines: an output of strace, a text of jffs2dump, rows of a board's tracers."""
+CHIP_BYTES_MAX = 5 << 30
+"""Of a chip's cells: a chip of 4 GiB with its spare areas."""
 DEPTH_MAX = 64
 """Arrays and tables within each other; nandlab's own files have at most 12."""
 
@@ -47,16 +54,37 @@ def open_regular(path: Path) -> IO[bytes]:
     raise UsageError(f"{path}: cannot be read: it is {kind}, and a regular file is needed")
 
 
+@contextmanager
+def mapped(path: Path) -> Iterator[mmap]:
+    """The bytes of a chip's file, mapped: only those that are looked at are read."""
+    with open_regular(path) as file:
+        size = os.fstat(file.fileno()).st_size
+        if size > CHIP_BYTES_MAX:
+            raise _too_large(path, CHIP_BYTES_MAX)
+        if not size:
+            raise UsageError(f"{path}: it is empty")
+        with mmap(file.fileno(), size, access=ACCESS_READ) as content:
+            yield content
+
+
 def read_bytes(path: Path, bytes_max: int) -> bytes:
     """All bytes of a regular file of at most ``bytes_max``."""
     with open_regular(path) as file:
+        size = os.fstat(file.fileno()).st_size
         try:
-            content = file.read(bytes_max + 1)
+            # read(n) takes room for n bytes at once; a file of /proc has no size
+            content = file.read((size or MIB) + 1) if size <= bytes_max else b""
+            if len(content) > size:
+                content += file.read(bytes_max)
         except OSError as e:
             raise UsageError(f"{path}: cannot be read: {e.strerror}") from None
-    if len(content) > bytes_max:
-        raise UsageError(f"{path}: it has more than {bytes_max:,} bytes, the limit for such a file")
+    if max(size, len(content)) > bytes_max:
+        raise _too_large(path, bytes_max)
     return content
+
+
+def _too_large(path: Path, bytes_max: int) -> UsageError:
+    return UsageError(f"{path}: it has more than {bytes_max:,} bytes, the limit for such a file")
 
 
 def read_text(path: Path, bytes_max: int) -> str:
@@ -73,6 +101,20 @@ def read_json(path: Path, bytes_max: int = JSON_BYTES_MAX) -> Any:
         return parse_json(read_bytes(path, bytes_max))
     except ValueError as e:
         raise UsageError(f"{path}: not JSON that nandlab reads: {e}") from None
+
+
+def read_json_lines(path: Path, bytes_max: int = JSON_BYTES_MAX) -> list[Any]:
+    """The values of a file with one of JSON in each line; a last line without its end is left out.
+
+    Such a file grows line by line, so the last may have been cut short.
+    """
+    found = []
+    for number, line in enumerate(read_bytes(path, bytes_max).split(b"\n")[:-1], 1):
+        try:
+            found.append(parse_json(line))
+        except ValueError as e:
+            raise UsageError(f"{path}:{number}: not JSON that nandlab reads: {e}") from None
+    return found
 
 
 def parse_json(content: bytes) -> Any:
@@ -93,11 +135,27 @@ def read_toml(path: Path, bytes_max: int = TOML_BYTES_MAX) -> dict[str, Any]:
     """The tables of a TOML file."""
     content = read_bytes(path, bytes_max)
     try:
-        return tomllib.loads(content.decode(), parse_float=_finite)
+        tables = tomllib.loads(content.decode(), parse_float=_finite)
     except (RecursionError, MemoryError):
-        raise UsageError(f"{path}: not TOML that nandlab reads: it is nested too deeply") from None
+        raise _too_deep(path) from None
     except ValueError as e:  # TOMLDecodeError and UnicodeDecodeError among them
         raise UsageError(f"{path}: not TOML: {e}") from None
+    level: list[Any] = [tables]
+    for _ in range(DEPTH_MAX):
+        level = [inner for outer in level for inner in _within(outer)]
+    if level:
+        raise _too_deep(path)
+    return tables
+
+
+def _too_deep(path: Path) -> UsageError:
+    return UsageError(f"{path}: not TOML that nandlab reads: it nests more than {DEPTH_MAX} deep")
+
+
+def _within(value: Any) -> list[Any]:
+    """The arrays and tables in an array or a table."""
+    inner = value.values() if isinstance(value, dict) else value
+    return [each for each in inner if isinstance(each, dict | list)]
 
 
 _NO_BRACKETS = bytes(set(range(256)) - set(b"[]{}"))

@@ -16,7 +16,8 @@ from pathlib import Path
 from pydantic import Field
 
 from nandlab.base.errors import UsageError
-from nandlab.catalog.files import read_toml, validate
+from nandlab.base.gate import read_toml
+from nandlab.catalog.files import validate
 from nandlab.catalog.noun import Strict
 
 ADDRESS = re.compile(r"(tcp|tls)://(\[[0-9a-fA-F:.%]+\]|[\w.-]+):(\d{1,5})")

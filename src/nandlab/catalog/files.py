@@ -10,7 +10,6 @@ refused, and every mistake of a file is reported at once.
 from __future__ import annotations
 
 import os
-import tomllib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -20,6 +19,7 @@ from typing import Any, TypeVar
 from pydantic import BaseModel, ValidationError
 
 from nandlab.base.errors import UsageError
+from nandlab.base.gate import read_toml
 from nandlab.base.nearest import nearest
 from nandlab.base.paths import CATALOG
 from nandlab.catalog.mistakes import mistakes
@@ -92,19 +92,6 @@ def whence(kind: str, name: str) -> str:
 def parse(path: Path, model: type[M]) -> M:
     """A TOML file as its model; UsageError lists every mistake with its place."""
     return validate(read_toml(path), model, str(path))
-
-
-def read_toml(path: Path) -> dict[str, Any]:
-    try:
-        return tomllib.loads(path.read_text())
-    except FileNotFoundError:
-        raise UsageError(f"{path}: no such file") from None
-    except OSError as e:
-        raise UsageError(f"{path}: cannot be read: {e.strerror}") from None
-    except RecursionError:
-        raise UsageError(f"{path}: not TOML that nandlab reads: it is nested too deeply") from None
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as e:
-        raise UsageError(f"{path}: not TOML: {e}") from None
 
 
 V = TypeVar("V", bound=BaseModel)

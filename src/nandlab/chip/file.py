@@ -9,23 +9,24 @@ given again.
 
 from __future__ import annotations
 
-import json
 import os
 import tempfile
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 from pydantic import Field
 
 from nandlab.base.digest import digest, file_digest
 from nandlab.base.errors import NandlabError, UsageError
+from nandlab.base.gate import read_json
 from nandlab.catalog.chip import ChipModel
 from nandlab.catalog.files import load, validate
 from nandlab.catalog.filesystem import FilesystemModel
 from nandlab.catalog.noun import Strict
 from nandlab.chip import image as chipimage
 from nandlab.chip.image import ChipImage, Geometry
+from nandlab.chip.sidecar import Sidecar
 
 HAS_DATA = 0x80
 """PAGE_HAS_DATA of target/modules/simnand/chip.h."""
@@ -60,8 +61,16 @@ class Made(Strict):
         return load("chips", self.part, ChipModel)
 
 
+class ImageSidecar(Sidecar):
+    """FILE.json beside a chip image."""
+
+    made: Made
+
+
 def sidecar_of(path: Path) -> Path:
-    """The file beside an image that tells what it is."""
+    """The file beside an image that tells what it is; UsageError if the path names no file."""
+    if not path.name:
+        raise UsageError(f"{path}: a folder, and no image")
     return path.with_name(path.name + ".json")
 
 
@@ -137,16 +146,9 @@ def head(path: Path) -> Head:
     for file, what in ((path, "image"), (sidecar, "image's sidecar")):
         if not file.is_file():
             raise UsageError(f"{file}: no such {what}; nandlab image make makes both")
-    try:
-        told: dict[str, Any] = json.loads(sidecar.read_text())
-        made = told["made"]
-        geometry = Geometry(**told["geometry"])
-        held = sum(bool(b["held"]) for b in told["blocks"])
-    except (KeyError, TypeError, ValueError) as e:
-        raise UsageError(
-            f"{sidecar}: not the sidecar of an image that nandlab made: {e!r}"
-        ) from None
-    found = Head(path, validate(made, Made, f"{sidecar}: made"), held)
+    told = validate(read_json(sidecar), ImageSidecar, str(sidecar))
+    geometry = Geometry(**told.geometry.model_dump())
+    found = Head(path, told.made, sum(block.held for block in told.blocks))
     _same_geometry(found, geometry)
     size = found.made.partition_blocks * geometry.block_bytes
     if path.stat().st_size != size:

@@ -13,10 +13,14 @@ import json
 import struct
 import zlib
 from dataclasses import asdict, dataclass, field
+from mmap import mmap
 from pathlib import Path
 from typing import Any
 
-from nandlab.base.errors import NandlabError
+from nandlab.base.errors import NandlabError, UsageError
+from nandlab.base.gate import read_bytes, read_json
+from nandlab.catalog.files import validate
+from nandlab.chip.sidecar import BLOCKS_MAX, Sidecar, SidecarBlock
 
 MAGIC, BLOCK_MAGIC, END_MAGIC = 0x474D494E, 0x4B4C424E, 0x444E454E
 VERSION = 1
@@ -25,8 +29,6 @@ HEADER = struct.Struct("<IHHIIIIQQQQII")
 BLOCK = struct.Struct("<IIIIIIII")
 END = struct.Struct("<IIQII")
 FACTORY_BAD, WORN_OUT = 1, 2
-BLOCKS_MAX = 1 << 18
-"""More than any chip has."""
 assert (HEADER.size, BLOCK.size, END.size) == (64, 32, 24)
 
 
@@ -97,7 +99,7 @@ class ChipImage:
 
 
 class _Reader:
-    def __init__(self, data: bytes) -> None:
+    def __init__(self, data: bytes | mmap) -> None:
         self.data = data
         self.at = 0
 
@@ -121,16 +123,22 @@ def _sealed(packed: bytes, payload: bytes = b"") -> bytes:
     return packed[:-4] + struct.pack("<I", crc) + payload
 
 
-def decode(data: bytes) -> ChipImage:
+def decode(data: bytes | mmap) -> ChipImage:
     """The chip in an image; NandlabError says what is wrong with it."""
-    image, beyond = decode_first(data)
-    if beyond:
+    image, end = _decode(data)
+    if end != len(data):
         raise NandlabError("image: longer than its end")
     return image
 
 
 def decode_first(data: bytes) -> tuple[ChipImage, bytes]:
     """The chip in an image that data begins with, and what comes after it."""
+    image, end = _decode(data)
+    return image, data[end:]
+
+
+def _decode(data: bytes | mmap) -> tuple[ChipImage, int]:
+    """The chip in an image that data begins with, and where the image ends."""
     reader = _Reader(data)
     head = reader.take(HEADER.size)
     magic, version, size, *rest = HEADER.unpack(head)
@@ -153,7 +161,7 @@ def decode_first(data: bytes) -> tuple[ChipImage, bytes]:
     _, records, op_seq, _, _ = END.unpack(end)
     if (records, op_seq) != (len(blocks), rest[4]):
         raise NandlabError("image: the chip was written while it was saved")
-    return ChipImage(geometry, rest[4], rest[5], rest[6], blocks), data[reader.at :]
+    return ChipImage(geometry, rest[4], rest[5], rest[6], blocks), reader.at
 
 
 def _decode_block(reader: _Reader, geometry: Geometry) -> Block:
@@ -221,34 +229,23 @@ def split(
 
 
 def join(cells: Path, sidecar: Path) -> ChipImage:
-    """The image of two files that ``split`` wrote; NandlabError if they do not fit together."""
-    try:
-        told: dict[str, Any] = json.loads(sidecar.read_text())
-        if told["format"] != SIDECAR_FORMAT:
-            raise NandlabError(f"{sidecar}: of another version of the format")
-        geometry = Geometry(**told["geometry"])
-        if not geometry.possible:
-            raise NandlabError(f"{sidecar}: of a geometry that no chip has")
-        dump = cells.read_bytes()
-        if len(dump) != told["cells_bytes"]:
-            raise NandlabError(f"{cells}: {len(dump)} bytes, not {told['cells_bytes']}: truncated?")
-        if zlib.crc32(dump) != told["cells_crc32"]:
-            raise NandlabError(f"{cells}: corrupt, its checksum is not the sidecar's")
-        if len(dump) % geometry.block_bytes or len(dump) > geometry.blocks * geometry.block_bytes:
-            raise NandlabError(f"{cells}: of a chip of another geometry")
-        if any(
-            (b["index"] + 1) * geometry.block_bytes > len(dump) for b in told["blocks"] if b["held"]
-        ):
-            raise NandlabError(f"{cells}: ends before the last block that {sidecar} tells of")
-        blocks = [_joined(b, dump, geometry) for b in told["blocks"]]
-        numbers = (told["op_seq"], told["programs"], told["erases"])
-    except (KeyError, TypeError, ValueError) as e:
-        raise NandlabError(f"{sidecar}: not a chip image's sidecar: {e!r}") from None
-    return ChipImage(geometry, *numbers, blocks)
+    """The image of two files that ``split`` wrote; UsageError if they do not fit together."""
+    told = validate(read_json(sidecar), Sidecar, str(sidecar))
+    geometry = Geometry(**told.geometry.model_dump())
+    dump = read_bytes(cells, geometry.blocks * geometry.block_bytes)
+    if len(dump) != told.cells_bytes:
+        raise UsageError(f"{cells}: {len(dump)} bytes, not {told.cells_bytes}: truncated?")
+    if zlib.crc32(dump) != told.cells_crc32:
+        raise UsageError(f"{cells}: corrupt, its checksum is not the sidecar's")
+    if len(dump) % geometry.block_bytes:
+        raise UsageError(f"{cells}: of a chip of another geometry")
+    if any((b.index + 1) * geometry.block_bytes > len(dump) for b in told.blocks if b.held):
+        raise UsageError(f"{cells}: ends before the last block that {sidecar} tells of")
+    blocks = [_joined(block, dump, geometry) for block in told.blocks]
+    return ChipImage(geometry, told.op_seq, told.programs, told.erases, blocks)
 
 
-def _joined(told: dict[str, Any], dump: bytes, geometry: Geometry) -> Block:
-    at = told["index"] * geometry.block_bytes
-    held = told.pop("held")
-    told["flips"] = [(page, bit) for page, bit in told["flips"]]
-    return Block(**told, cells=dump[at : at + geometry.block_bytes] if held else b"")
+def _joined(told: SidecarBlock, dump: bytes, geometry: Geometry) -> Block:
+    at = told.index * geometry.block_bytes
+    cells = dump[at : at + geometry.block_bytes] if told.held else b""
+    return Block(**told.model_dump(exclude={"held"}), cells=cells)

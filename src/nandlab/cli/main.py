@@ -61,7 +61,7 @@ def plan(study: AnyStudyArgument = None, board: BoardOption = None) -> None:
     `nandlab run` checks this in any case, before the first trial.
     """
     from nandlab.base.errors import UsageError
-    from nandlab.catalog.files import read_toml
+    from nandlab.base.gate import read_toml
     from nandlab.kit.kit import kernel_here
     from nandlab.plan.study import find, read, shipped
     from nandlab.plan.study import plan as expand

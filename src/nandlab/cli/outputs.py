@@ -16,7 +16,6 @@ from nandlab.analysis.power import Promise
 from nandlab.analysis.ranking import Finding
 from nandlab.catalog.board import BoardModel
 from nandlab.catalog.noun import Strict
-from nandlab.chip.file import Made
 from nandlab.report.terminal import FIELDS
 from nandlab.results.record import Trial
 
@@ -264,43 +263,6 @@ class TrialEnds(Strict):
 
 
 Event = Annotated[RunBegins | TrialBegins | StepBegins | TrialEnds, Field(discriminator="event")]
-
-
-class Shape(Strict):
-    """A chip's shape, in MTD's words."""
-
-    writesize: int
-    oobsize: int
-    erasesize: int
-    blocks: int
-
-
-class SidecarBlock(Strict):
-    """A block that is not as new."""
-
-    index: int
-    wear: int
-    disturb: int
-    flags: int
-    flips: list[tuple[int, int]]
-    states: list[int]
-    held: bool = Field(description="whether the image has cells of it")
-
-
-class Sidecar(Strict):
-    """FILE.json beside a chip image."""
-
-    format: Literal[1]
-    geometry: Shape
-    op_seq: int
-    programs: int
-    erases: int
-    factory_bad: list[int]
-    worn_out: list[int]
-    cells_bytes: int
-    cells_crc32: int
-    blocks: list[SidecarBlock]
-    made: Made | None = None
 
 
 class BoardFileHead(Strict):

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import json
+import re
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
@@ -82,7 +83,7 @@ def _settings(run: Path) -> list[Setting]:
 
 
 def _ns(key: str, text: str) -> int:
-    if not text.isdecimal() or int(text) > 10**12:
+    if not re.fullmatch("[0-9]{1,13}", text) or int(text) > 10**12:
         raise UsageError(f"--set {key}={text}: give whole nanoseconds, 0 to 10^12")
     return int(text)
 

@@ -16,10 +16,12 @@ from nandlab.catalog.profile import EnergyProfile
 from nandlab.catalog.tables import TableModel
 from nandlab.catalog.tree import TreeModel
 from nandlab.catalog.workload import WorkloadModel
-from nandlab.cli import boardoutputs, modeloutputs, outputs, traceoutputs
+from nandlab.chip.file import ImageSidecar
+from nandlab.cli import boardoutputs, modeloutputs, outputs
 from nandlab.plan.study import Study
 from nandlab.results.published import Published
 from nandlab.results.record import Run, Trial
+from nandlab.trace import shapes
 from nandlab.trace.brief import Brief
 
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
@@ -63,15 +65,15 @@ SCHEMAS = {
     "progress": Told("a line of nandlab run --progress json", outputs.Event),
     "space": Told("nandlab space --json", outputs.Space),
     "sizes": Told("nandlab image sizes --json", outputs.Sizes),
-    "image": Told("FILE.json beside a chip image", outputs.Sidecar),
+    "image": Told("FILE.json beside a chip image", ImageSidecar),
     "board-file": Told("board.json in a board file", outputs.BoardFileHead),
     "model-map": Told("nandlab model map --json", modeloutputs.ModelMap),
     "model-read": Told("nandlab model read --json", modeloutputs.ModelRead),
     "model-score": Told("nandlab model score --json", modeloutputs.ModelScore),
     "model-board": Told("nandlab model board --json", boardoutputs.ModelBoard),
-    "trace-summary": Told("summary.json of a trace", traceoutputs.TraceSummary),
-    "trace-meta": Told("meta.json of a trace", traceoutputs.TraceMeta),
-    "trace-parts": Told("nandlab trace parts --json", traceoutputs.TraceParts),
+    "trace-summary": Told("summary.json of a trace", shapes.TraceSummary),
+    "trace-meta": Told("meta.json of a trace", shapes.TraceMeta),
+    "trace-parts": Told("nandlab trace parts --json", shapes.TraceParts),
     "trace-brief": Told("nandlab trace brief", Brief),
     "study": Told("a study file (TOML)", Study),
     "board": Told("catalog/boards/NAME.toml", BoardModel),

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from nandlab.base.errors import UsageError
+from nandlab.base.gate import read_text
 from nandlab.fio.options import ALIASES, ALONE, NOTES, ONLY, OPTIONS, WHY_NOT
 
 GLOBAL = "global"
@@ -94,13 +95,7 @@ class JobFile:
 
 def read(path: Path) -> JobFile:
     """A job file; UsageError lists all that is wrong or no part of what can be done, with lines."""
-    try:
-        with path.open("rb") as f:
-            text = f.read(BYTES_MAX + 1).decode()
-    except UnicodeDecodeError:
-        raise UsageError(f"{path}: is no text in UTF-8") from None
-    if len(text) > BYTES_MAX:
-        raise UsageError(f"{path}: is no job file: it has more than {BYTES_MAX:,} bytes")
+    text = read_text(path, BYTES_MAX)
     reader = _Reader(path)
     for number, line in enumerate(text.splitlines(), 1):
         reader.take(number, re.split(r"[;#]", line, maxsplit=1)[0].strip())

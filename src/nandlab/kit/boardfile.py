@@ -15,10 +15,11 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from io import BytesIO
 from pathlib import Path
-from typing import IO, Any, BinaryIO
+from typing import IO, Any, BinaryIO, Self
 
 from nandlab.base.errors import UsageError
 from nandlab.base.files import writing_whole
+from nandlab.base.gate import open_regular, parse_json
 from nandlab.kit.lock import Lock, checked
 
 FORMAT = 1
@@ -60,6 +61,17 @@ def _add(tar: tarfile.TarFile, name: str, content: BinaryIO, size: int) -> None:
     tar.addfile(info, content)
 
 
+class _Member(tarfile.TarInfo):
+    """A regular file: headers of other kinds may say that they are gigabytes."""
+
+    @classmethod
+    def frombuf(cls, buf: bytes | bytearray, encoding: str, errors: str) -> Self:
+        member = super().frombuf(buf, encoding, errors)
+        if not member.isreg():
+            raise tarfile.ReadError(f"{member.name} in it is no regular file")
+        return member
+
+
 class Reader:
     """An opened board file."""
 
@@ -75,8 +87,8 @@ class Reader:
         if content is None or not member or member.size > HEAD_BYTES_MAX:
             raise UsageError(f"{self._path}: not a board file: it does not begin with {HEAD}")
         try:
-            told = json.loads(content.read())
-        except (ValueError, RecursionError) as e:
+            told = parse_json(content.read())
+        except ValueError as e:
             raise UsageError(f"{self._path}: {HEAD} in it is damaged: {e}") from None
         if not isinstance(told, dict) or told.get("format") != FORMAT:
             raise UsageError(f"{self._path}: a board file of another format than {FORMAT}")
@@ -97,15 +109,9 @@ class Reader:
 @contextmanager
 def opened(path: Path) -> Iterator[Reader]:
     """Opens a board file; UsageError if it is none, or ends too early."""
-    if path.exists() and not path.is_file():
-        raise UsageError(f"{path}: not a board file: no regular file")
-    try:
-        f = path.open("rb")
-    except OSError as e:
-        raise UsageError(f"{path}: {e.strerror}") from None
-    with f:
+    with open_regular(path) as f:
         try:
-            with tarfile.open(fileobj=f, mode="r:") as tar:
+            with tarfile.open(fileobj=f, mode="r:", tarinfo=_Member) as tar:
                 yield Reader(tar, path)
         except tarfile.TarError as e:
             raise UsageError(f"{path}: not a board file, or damaged: {e}") from None

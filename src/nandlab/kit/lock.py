@@ -8,7 +8,6 @@ A lock has sets, e.g. "tools bookworm amd64". Boards that ask for the same share
 from __future__ import annotations
 
 import re
-import tomllib
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -16,6 +15,7 @@ from urllib.parse import unquote
 
 from nandlab.base.errors import UsageError
 from nandlab.base.files import write_whole
+from nandlab.base.gate import read_toml
 
 FILE = "boards.lock"
 Files = Mapping[str, str]
@@ -33,15 +33,7 @@ _SHA256 = re.compile(r"[0-9a-f]{64}")
 
 def read(path: Path) -> Lock:
     """The lock of a file, empty if there is no file; UsageError if it is not one."""
-    try:
-        told = tomllib.loads(path.read_text())
-    except FileNotFoundError:
-        return {}
-    except OSError as e:
-        raise UsageError(f"{path}: cannot be read: {e.strerror}") from None
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as e:
-        raise UsageError(f"{path}: not a lock of packages: {e}") from None
-    return checked(told, str(path))
+    return checked(read_toml(path), str(path)) if path.exists() else {}
 
 
 def checked(told: Any, where: str) -> Lock:

@@ -16,9 +16,10 @@ from pydantic import Field, model_validator
 
 from nandlab.base.cache import entry
 from nandlab.base.errors import UsageError
+from nandlab.base.gate import read_toml
 from nandlab.base.paths import TARGET
 from nandlab.catalog.board import BoardModel
-from nandlab.catalog.files import PROJECT, read_toml, validate
+from nandlab.catalog.files import PROJECT, validate
 from nandlab.catalog.noun import Strict
 from nandlab.kit import lock as locks
 from nandlab.kit.apt import Suite

@@ -19,6 +19,7 @@ from nandlab.base.cache import held
 from nandlab.base.digest import file_digest, stream_digest
 from nandlab.base.errors import UsageError
 from nandlab.base.files import writing_whole
+from nandlab.base.gate import open_regular
 from nandlab.base.paths import cache_dir
 from nandlab.kit import boardfile
 from nandlab.kit.apt import Apt, NotToBeHad
@@ -130,7 +131,7 @@ def _from_named(where: Path, files: Files) -> None:
         return
     if where.is_dir():
         for path in sorted(p for p in where.rglob("*") if p.name in lacking and p.is_file()):
-            with path.open("rb") as f:
+            with open_regular(path) as f:
                 keep(f, files[path.name], str(path))
     else:
         take_in(where, {files[name] for name in lacking})

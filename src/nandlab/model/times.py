@@ -18,9 +18,10 @@ from pydantic import Field
 
 from nandlab.analysis.reprice import Part
 from nandlab.base.errors import UsageError
+from nandlab.base.gate import read_toml
 from nandlab.base.paths import CATALOG
 from nandlab.catalog.chip import ChipModel, Geometry
-from nandlab.catalog.files import read_toml, validate
+from nandlab.catalog.files import validate
 from nandlab.catalog.noun import Strict
 from nandlab.model.reads import PAGE, Call, FirstOpen, Reading
 from nandlab.onflash.layout import HOLE, Piece

@@ -7,12 +7,15 @@ reads it: whole erase blocks, marks of bad blocks, and that something is written
 
 from __future__ import annotations
 
-import mmap
+from collections.abc import Iterator
+from mmap import mmap
 from pathlib import Path
 from typing import NamedTuple
 
 from nandlab.base.errors import UsageError
-from nandlab.chip.image import BLOCKS_MAX, FACTORY_BAD, Block, ChipImage, Geometry
+from nandlab.base.gate import mapped, open_regular
+from nandlab.chip.image import FACTORY_BAD, Block, ChipImage, Geometry
+from nandlab.chip.sidecar import BLOCKS_MAX
 
 HOW = "dump it with nanddump --bb=dumpbad --oob"
 PAGE_MIN, PAGE_MAX = 256, 32768
@@ -68,11 +71,11 @@ def read(path: Path, shape: Shape) -> ChipImage:
 
     A block whose mark of a bad block is set is bad. A block that nanddump padded is erased.
     """
-    size = path.stat().st_size
-    _whole(path, size, shape)
-    blocks = size // shape.block_bytes
-    with path.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as cells:
-        found = [b for i in range(blocks) if (b := _block(cells, i, shape)) is not None]
+    with mapped(path) as cells:
+        size = len(cells)
+        _whole(path, size, shape)
+        blocks = size // shape.block_bytes
+        found = list(_written(path, cells, blocks, shape))
     _some_written(path, found, blocks, shape)
     geometry = Geometry(shape.page, shape.oob, shape.erase_block, blocks)
     return ChipImage(geometry, 0, 0, 0, found)
@@ -80,7 +83,7 @@ def read(path: Path, shape: Shape) -> ChipImage:
 
 def refuse_foreign(path: Path) -> None:
     """UsageError if a file begins as a file system of block devices does."""
-    with path.open("rb") as file:
+    with open_regular(path) as file:
         begin = file.read(2048)
     for name, marks in FOREIGN.items():
         if all(begin[at:].startswith(mark) for at, mark in marks):
@@ -103,13 +106,27 @@ def _whole(path: Path, size: int, shape: Shape) -> None:
     )
 
 
-def _block(cells: mmap.mmap, index: int, shape: Shape) -> Block | None:
-    """A block of the dump; None: it is as new."""
-    own = cells[index * shape.block_bytes : (index + 1) * shape.block_bytes]
-    if own.count(0xFF) == len(own):
-        return None
-    flags = FACTORY_BAD if shape.oob and _marked(own, shape) else 0
-    return Block(index, 0, 0, flags, [], [], own)
+def _written(path: Path, cells: mmap, blocks: int, shape: Shape) -> Iterator[Block]:
+    """The blocks of the dump that are not as new; UsageError if too many are zeros throughout."""
+    zeros, may_be = bytes(shape.block_bytes), _bad_max(blocks)
+    for index in range(blocks):
+        own = cells[index * shape.block_bytes : (index + 1) * shape.block_bytes]
+        if own.count(0xFF) == len(own):
+            continue
+        if own == zeros:
+            own, may_be = zeros, may_be - 1
+        if may_be < 0:
+            raise UsageError(
+                f"{path}: more than {_bad_max(blocks)} of {blocks} blocks are zeros throughout, "
+                "which no chip has: the file has holes, or is no dump"
+            )
+        flags = FACTORY_BAD if shape.oob and _marked(own, shape) else 0
+        yield Block(index, 0, 0, flags, [], [], own)
+
+
+def _bad_max(blocks: int) -> int:
+    """The most blocks that may be bad in so many."""
+    return max(BAD_FEW, blocks // BAD_SHARE_MAX)
 
 
 def _marked(own: bytes, shape: Shape) -> bool:
@@ -121,7 +138,7 @@ def _marked(own: bytes, shape: Shape) -> bool:
 
 def _some_written(path: Path, found: list[Block], blocks: int, shape: Shape) -> None:
     bad = sum(bool(b.flags) for b in found)
-    if bad > BAD_FEW and bad * BAD_SHARE_MAX > blocks:
+    if bad > _bad_max(blocks):
         raise UsageError(
             f"{path}: {bad} of {blocks} blocks would be marked bad, which no chip has: --page "
             f"{shape.page} or --oob {shape.oob} is not the chip's, or the dump has no spare areas"

@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from nandlab.base.errors import UsageError
+from nandlab.base.gate import TEXT_BYTES_MAX, read_bytes
 from nandlab.onflash.dump import HOW, Shape
 from nandlab.onflash.jffs2nodes import (
     DIRECTORY,
@@ -251,7 +252,7 @@ class _Text:
 
 def read(path: Path, shape: Shape) -> tuple[Found, Shaped]:
     """All nodes that a text tells, and its geometry; UsageError names the line that cannot be."""
-    data = path.read_bytes()
+    data = read_bytes(path, TEXT_BYTES_MAX)
     if not data.endswith(b"\n"):
         raise UsageError(f"{path}: ends within a line: the text is cut off")
     text = _Text(path, data, shape.erase_block, shape.page)

@@ -4,12 +4,15 @@ of the user's own chip, or what jffs2dump prints of one."""
 
 from __future__ import annotations
 
-import json
 from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
 
+from pydantic import BaseModel, Field
+
 from nandlab.base.errors import NandlabError, UsageError
+from nandlab.base.gate import mapped, open_regular, read_json
+from nandlab.catalog.files import validate
 from nandlab.chip import file as chipfile
 from nandlab.chip import image as chipimage
 from nandlab.chip.image import ChipImage, Geometry
@@ -35,6 +38,13 @@ class Told(NamedTuple):
     """Of the partition."""
     ecc_strength: int = 1
     ecc_step: int = 512
+
+
+class _Traced(BaseModel):
+    """What the meta.json of a trace tells of its chip (trace/shapes.py has all of it)."""
+
+    filesystem: str
+    partition_blocks: int = Field(strict=True, ge=1)
 
 
 class Asked(NamedTuple):
@@ -81,13 +91,8 @@ def read(path: Path, asked: Asked, *, tolerant: bool = False) -> tuple[Layout, l
 
 def _begin(path: Path) -> bytes:
     """The first bytes of a file; UsageError if there are none."""
-    if not path.is_file():
-        raise UsageError(f"{path}: no such image")
-    try:
-        with path.open("rb") as file:
-            begin = file.read(BEGIN)
-    except OSError as e:
-        raise UsageError(f"{path}: cannot be read: {e.strerror}") from None
+    with open_regular(path) as file:
+        begin = file.read(BEGIN)
     if not begin:
         raise UsageError(f"{path}: empty: {dump.HOW}, or make it with nandlab image make")
     return begin
@@ -128,7 +133,8 @@ def opened(
         return _dumped(path, partition_mib, shape, itself=own or chipfile.sidecar_of(path).exists())
     try:
         if own:
-            chip, told = chipimage.decode(path.read_bytes()), _kept_by(path)
+            with mapped(path) as cells:
+                chip, told = chipimage.decode(cells), _kept_by(path)
         elif not chipfile.sidecar_of(path).exists():
             raise UsageError(
                 f"{path}: no image of nandlab's, for there is no {path.name}.json; of a dump of a "
@@ -188,8 +194,8 @@ def _kept_by(path: Path) -> Told:
     """What the trial or the trace tells that kept a chip, if it lies in its folder."""
     traced = path.absolute().parent / "meta.json"
     if traced.is_file():
-        meta = json.loads(traced.read_bytes())
-        return Told(meta["filesystem"], meta["partition_blocks"])
+        meta = validate(read_json(traced), _Traced, str(traced))
+        return Told(meta.filesystem, meta.partition_blocks)
     run = path.absolute().parents[1]
     if path.absolute().parent.name != "artefacts" or not (run / "run.json").is_file():
         return Told()

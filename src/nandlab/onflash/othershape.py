@@ -8,12 +8,13 @@ damage does that but by one chance in 2^32.
 
 from __future__ import annotations
 
-import mmap
 from collections.abc import Iterator, Sequence
 from itertools import islice
+from mmap import mmap
 from pathlib import Path
 
 from nandlab.base.errors import UsageError
+from nandlab.base.gate import mapped
 from nandlab.onflash import jffs2nodes
 from nandlab.onflash.dump import USUAL_OOB, Shape
 
@@ -27,7 +28,7 @@ def refuse_other(
 ) -> None:
     """UsageError if a node that was dropped is sound with other pages."""
     nodes = [d for d in dropped if d.kind == "inode" and d.plain]
-    with path.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as cells:
+    with mapped(path) as cells:
         for node in islice(nodes, TRIED_MAX):
             at = _in_file(node.at, shape)
             for other in _others(shape):
@@ -56,7 +57,7 @@ def _others(shape: Shape) -> Iterator[Shape]:
                 yield other
 
 
-def _sound(cells: mmap.mmap, at: int, shape: Shape, order: str) -> bool:
+def _sound(cells: mmap, at: int, shape: Shape, order: str) -> bool:
     """Whether the data of the node at a byte of the file have their checksum."""
     form = jffs2nodes.form(jffs2nodes.INODE_NODE, order)
     head = _data(cells, at, form.size, shape)
@@ -67,7 +68,7 @@ def _sound(cells: mmap.mmap, at: int, shape: Shape, order: str) -> bool:
     return bool(stored) and len(stored) == node[14] and bool(jffs2nodes.crc(stored) == node[19])
 
 
-def _data(cells: mmap.mmap, at: int, count: int, shape: Shape) -> bytes:
+def _data(cells: mmap, at: int, count: int, shape: Shape) -> bytes:
     """Data bytes from a byte of the file on; spare areas are left out."""
     if count > shape.erase_block:
         return b""

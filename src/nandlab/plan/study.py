@@ -23,10 +23,11 @@ from pydantic import (
 from nandlab.analysis import asked, limits, words
 from nandlab.analysis.curves import Curve
 from nandlab.base.errors import UsageError
+from nandlab.base.gate import read_toml
 from nandlab.base.nearest import nearest
 from nandlab.base.paths import STUDIES
 from nandlab.catalog.board import BoardModel
-from nandlab.catalog.files import beside, names, read_toml, validate
+from nandlab.catalog.files import beside, names, validate
 from nandlab.catalog.noun import Strict
 from nandlab.catalog.remote import RemoteModel
 from nandlab.kit.lock import Lock

@@ -22,13 +22,13 @@ from nandlab.base.errors import NandlabError, UsageError
 from nandlab.board.job import BoardLost
 from nandlab.board.qemu import QemuBoard
 from nandlab.plan.medium import Medium
-from nandlab.powercut import said
+from nandlab.powercut import kept, said
 from nandlab.powercut.job import CUT, Points, chip_module, job
+from nandlab.powercut.kept import HEAD, PIECES
 from nandlab.powercut.loads import Loads
 
 FORMAT = 1
-HEAD = "powercut.json"
-KEPT = ("[0-9]*.json", "*.jsonl")
+KEPT = (PIECES, "*.jsonl")
 """What a campaign found: pieces, samples, states."""
 LOADS_A_PIECE = 16
 STRIDE = 4
@@ -187,10 +187,9 @@ def begun(out: Path, head: dict[str, Any]) -> None:
 
 def _has(out: Path, head: dict[str, Any]) -> bool:
     """Whether a folder has this head; UsageError if it has what was found in another campaign."""
-    path = out / HEAD
-    had = json.loads(path.read_text()) if path.exists() else {}
+    had = kept.head(out) if (out / HEAD).exists() else {}
     same = bool(had) and all(had[name] == head[name] for name in ("identity", "pieces"))
-    if had and not same and any(any(out.glob(kept)) for kept in KEPT):
+    if had and not same and any(any(out.glob(files)) for files in KEPT):
         raise UsageError(f"{out}: of another campaign: give another --out")
     return same
 

@@ -4,17 +4,19 @@ state of the part. A file of the campaign's folder, a line for each load."""
 
 from __future__ import annotations
 
-import json
-from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
+from pydantic import Field
+
 from nandlab.base.files import write_whole
+from nandlab.base.gate import read_json_lines
+from nandlab.catalog.files import validate
+from nandlab.catalog.noun import Strict
 
 FILE = "states.jsonl"
 
 
-@dataclass(frozen=True)
-class Counted:
+class Counted(Strict):
     """A load's points."""
 
     load: str
@@ -24,7 +26,7 @@ class Counted:
     states: list[str]
     """Digests of the states that are distinct, as hexadecimal digits."""
     programs: int
-    forbidden: dict[str, int] = field(default_factory=dict)
+    forbidden: dict[str, int] = Field(default={})
     """Programs that break a figure of the part's geometry, by its name."""
     broken: int = 0
     """Programs that break any."""
@@ -35,13 +37,14 @@ class Counted:
 def read(folder: Path) -> dict[str, Counted]:
     """What is kept in a campaign's folder, by load."""
     path = folder / FILE
-    lines = path.read_text().splitlines() if path.exists() else ()
-    return {one.load: one for one in (Counted(**json.loads(line)) for line in lines)}
+    lines = read_json_lines(path) if path.exists() else []
+    told = [validate(line, Counted, f"{path}:{i}") for i, line in enumerate(lines, 1)]
+    return {one.load: one for one in told}
 
 
 def write(folder: Path, every: dict[str, Counted]) -> None:
     """Keeps it."""
-    lines = (json.dumps(asdict(one)) + "\n" for one in every.values())
+    lines = (one.model_dump_json() + "\n" for one in every.values())
     write_whole(folder / FILE, "".join(lines).encode())
 
 

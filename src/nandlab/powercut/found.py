@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import json
 import shlex
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -11,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from nandlab.base.errors import UsageError
-from nandlab.powercut import counted, judged
+from nandlab.powercut import counted, judged, kept
 from nandlab.powercut.counted import Counted
 from nandlab.results.cuts import TWO_NAMES, UNSTABLE, Cuts
 
@@ -130,12 +129,8 @@ class Found:
 
 def read(out: Path) -> Found:
     """What is in a campaign's folder; UsageError if it is none."""
-    path = out / "powercut.json"
-    if not path.is_file():
-        raise UsageError(f"{out}: no campaign's folder: it has no powercut.json")
-    found = Found(json.loads(path.read_text()))
-    for piece in sorted(out.glob("[0-9]*.json")):
-        told = json.loads(piece.read_text())
+    found = Found(kept.head(out))
+    for told in kept.pieces(out):
         found.done += 1
         found.cpu_s += told["cpu_s"]
         for load in told["loads"]:
@@ -149,7 +144,7 @@ def read(out: Path) -> Found:
 
 def summary(folder: Path) -> list[Cuts]:
     """The campaigns of a folder in numbers."""
-    return [_numbers(read(path.parent)) for path in sorted(folder.glob("*/powercut.json"))]
+    return [_numbers(read(path.parent)) for path in sorted(folder.glob(f"*/{kept.HEAD}"))]
 
 
 def _numbers(found: Found) -> Cuts:
@@ -195,7 +190,7 @@ def _add(found: Found, load: dict[str, Any]) -> None:
     found.recordings.setdefault(title, set()).add(load.get("recording", ""))
     mine = found.outcomes.setdefault(title, {})
     for variant, letters in load["outcomes"].items():
-        mine[variant] = _merged(mine.get(variant, " " * len(letters)), letters)
+        mine[variant] = _merged(title, mine.get(variant, " " * len(letters)), letters)
     found.cut[title] = sum(
         any(letters[k] != " " for letters in mine.values()) for k in range(load["operations"])
     )
@@ -230,7 +225,9 @@ def _contradicted(found: Found, load: dict[str, Any]) -> None:
     _count(found, load["load"], point)
 
 
-def _merged(one: str, other: str) -> str:
+def _merged(title: str, one: str, other: str) -> str:
+    if len(one) != len(other):
+        raise UsageError(f"two pieces of {title} have not as many operations: of two campaigns")
     return "".join(b if a == " " else a for a, b in zip(one, other, strict=True))
 
 

@@ -31,7 +31,7 @@ VARIANTS = ("before", "prefix", "subset", "few", "unstable")
 """Ways to tear an operation that make a state of their own; torn.h of the module tells what each
 is. "done" is the state "before" of the operation after it."""
 SECOND_EVERY = 64
-WORST, BAD_MAX = "worst", 64
+WORST, BAD_MAX, DIGITS_MAX = "worst", 64, 10
 ALL_VARIANTS = (*VARIANTS, "done")
 SYNCHRONOUS = "sync"
 UBIATTACH = re.compile(r"ubiattach +-m \d+ -d 0")
@@ -86,7 +86,7 @@ def bad_blocks(words: Sequence[str], blocks: int) -> tuple[int, ...]:
     for word in words:
         if word == WORST:
             found |= {1, 2, blocks - 2, blocks - 1}
-        elif word.isdecimal() and 0 < int(word) < blocks:
+        elif word.isdecimal() and len(word) < DIGITS_MAX and 0 < int(word) < blocks:
             found.add(int(word))
         else:
             raise UsageError(

@@ -3,13 +3,15 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
 from nandlab.base.errors import UsageError
+from nandlab.base.files import write_whole
+from nandlab.base.gate import read_json_lines
+from nandlab.catalog.files import validate
+from nandlab.catalog.noun import Strict
 
 HELD = "held"
 FILES = "sample-*.jsonl"
@@ -22,8 +24,7 @@ another thing than the host's decoders; so one of them is wrong, and no verdict 
 sure. Or the file system's own check fails, which only this machine can run."""
 
 
-@dataclass(frozen=True)
-class Again:
+class Again(Strict):
     """A point, and what each says of it."""
 
     load: str
@@ -65,32 +66,23 @@ class Kept:
     def __init__(self, path: Path) -> None:
         self.path = path
         self.every: dict[tuple[str, str], Again] = {}
-        for line in self._whole():
-            one = _again(json.loads(line))
+        for number, line in enumerate(read_json_lines(path) if path.exists() else (), 1):
+            one = _again(line, f"{path}:{number}")
             self.every[one.load, one.point] = one
-
-    def _whole(self) -> Iterator[str]:
-        text = self.path.read_text() if self.path.exists() else ""
-        return (line for line in text.splitlines(keepends=True) if line.endswith("\n"))
 
     def add(self, one: Again) -> None:
         """Keeps one more, after all that is whole."""
         self.every[one.load, one.point] = one
-        if self.path.exists() and not self.path.read_bytes().endswith(b"\n"):
-            self.path.write_text("".join(self._whole()))
-        with self.path.open("a") as file:
-            file.write(json.dumps(asdict(one)) + "\n")
+        lines = (each.model_dump_json() + "\n" for each in self.every.values())
+        write_whole(self.path, "".join(lines).encode())
 
 
-def _again(told: dict[str, Any]) -> Again:
-    """What a line of the file tells; UsageError if it is of an older form."""
+def _again(told: Any, where: str) -> Again:
+    """What a line of the file tells; UsageError if it is damaged, or of an older form."""
     try:
-        return Again(**told)
-    except TypeError:
-        raise UsageError(
-            "a sample of an older nandlab, without classes: remove the folder's sample-*.jsonl, "
-            "and try --sample again"
-        ) from None
+        return validate(told, Again, where)
+    except UsageError as e:
+        raise UsageError(f"{e}\nremove the folder's {FILES}, and try --sample again") from None
 
 
 def findings(folder: Path) -> Iterator[tuple[Again, str, str]]:

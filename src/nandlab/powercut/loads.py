@@ -18,6 +18,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from nandlab.base.errors import UsageError
+from nandlab.base.gate import read_text
 from nandlab.powercut.followed import Followed
 
 KINDS = {
@@ -54,6 +55,7 @@ STAYING, STAYING_BYTES, UPDATED, UPDATES = 50, 5000, 8192, 150
 """Of ``collect``: files that stay and their bytes, bytes of an update, and how many."""
 SEED = 1
 PROGRAM = "cutcheck"
+LOADS_BYTES_MAX = 16 << 20
 LINE_BYTES_MAX = 598
 """Of a line of a file, as cutcheck reads it."""
 TRIPLES = 200
@@ -97,10 +99,7 @@ def given(name: str) -> Loads:
 
 def text_of(name: str) -> str:
     """The text of a file of loads; UsageError if it is none."""
-    try:
-        return Path(name).read_text(encoding="utf-8")
-    except UnicodeDecodeError:
-        raise UsageError(f"{name}: is no text in UTF-8: give a file of loads") from None
+    return read_text(Path(name), LOADS_BYTES_MAX)
 
 
 def read(name: str, text: str) -> Loads:

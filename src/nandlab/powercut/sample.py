@@ -52,8 +52,18 @@ async def again(
             host = "; ".join(told.wrong) or "holds"
             same = told.recording in found.recordings[title]
             verdict = await _verdict(campaign, one, board, told, CLASSES[letter])
-            said = (verdict, told.unread or host, told.agree, same, told.check)
-            kept.add(Again(title, point, CLASSES[letter], *said))
+            kept.add(
+                Again(
+                    load=title,
+                    point=point,
+                    campaign=CLASSES[letter],
+                    alone=verdict,
+                    host=told.unread or host,
+                    host_agrees=told.agree,
+                    same_recording=same,
+                    check=told.check,
+                )
+            )
         yield kept.every[title, point]
 
 

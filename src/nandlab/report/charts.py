@@ -8,13 +8,18 @@ from __future__ import annotations
 
 import functools
 import re
+import resource
 from dataclasses import dataclass
 from typing import Any
 
 import vl_convert
 
+from nandlab.base.errors import UsageError
+
 Spec = dict[str, Any]
 PNG_SCALE = 2.0
+OPEN_FILES_MIN = 64
+"""Files that may be open at once; Vega's runtime has a dozen, beside those of the process."""
 
 
 @dataclass(frozen=True)
@@ -36,10 +41,21 @@ class Chart:
 
     def svg(self) -> str:
         """The wide form on white, for documents."""
+        _refuse_few_files()
         svg = vl_convert.vegalite_to_svg(
             {**self.spec(), "background": "white"}, allowed_base_urls=["data:"]
         )
         return _own_ids(str(svg), self.name)
+
+
+def _refuse_few_files() -> None:
+    """UsageError if the process may open so few files that Vega's runtime would abort."""
+    most, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if 0 <= most < OPEN_FILES_MIN:
+        raise UsageError(
+            f"charts: {most} files may be open at once, and drawing takes {OPEN_FILES_MIN}: "
+            f"raise it with ulimit -n {OPEN_FILES_MIN}"
+        )
 
 
 def _own_ids(svg: str, name: str) -> str:

@@ -186,9 +186,10 @@ def _doubts(trials: list[Trial]) -> list[tuple[str, str, list[tuple[str, str]]]]
 
 def facts(identity: Mapping[str, Any]) -> list[tuple[str, str]]:
     """A row for each value of a board's identity, and for each set of packages."""
+    sets = identity.get("lock")
     lock = {
         name: f"{len(files)} packages; SHA-256 of their list: {digest(files)[:12]}…"
-        for name, files in identity.get("lock", {}).items()
+        for name, files in (sets.items() if isinstance(sets, dict) else ())
     }
     return list(flat({**identity, **({"lock": lock} if lock else {})}))
 

@@ -13,6 +13,7 @@ from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError
 
 from nandlab.base.errors import UsageError
 from nandlab.base.files import write_whole
+from nandlab.base.gate import read_json
 
 FOLDER = "powercut"
 FILE = "summary.json"
@@ -70,10 +71,10 @@ EVERY = TypeAdapter(list[Cuts])
 def read(run: Path) -> list[Cuts]:
     """The campaigns beside a run; UsageError if their summary is damaged."""
     path = run / FOLDER / FILE
-    if not path.is_file():
+    if not path.exists():
         return []
     try:
-        return EVERY.validate_json(path.read_bytes())
+        return EVERY.validate_python(read_json(path))
     except ValidationError:
         raise UsageError(
             f"{path}: damaged: remove it, and run nandlab powercut {run} again"

@@ -21,6 +21,7 @@ from pydantic import BaseModel, ValidationError
 from nandlab.base.digest import bytes_digest, digest
 from nandlab.base.errors import UsageError
 from nandlab.base.files import PART, write_whole
+from nandlab.base.gate import JSON_BYTES_MAX, open_regular, read_bytes
 from nandlab.catalog.mistakes import mistakes
 from nandlab.results import cuts, format1
 from nandlab.results.record import FORMAT, HASH_LETTERS, Run, Trial
@@ -59,7 +60,7 @@ class RunFolder:
     @contextmanager
     def held(self) -> Iterator[None]:
         """Only one process at a time runs trials into a folder; UsageError while another does."""
-        with (self.path / "run.json").open("rb") as head:
+        with open_regular(self.path / "run.json") as head:
             try:
                 fcntl.flock(head, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except BlockingIOError:
@@ -74,11 +75,11 @@ class RunFolder:
         path = self.path / "run.json"
         cure = "take it from a copy, or remove the folder and run again"
         try:
+            if not path.exists():
+                raise UsageError(f"{self.path}: not a run of nandlab (no {path.name} in it)")
             told = _read(path)
             told = format1.run(told) if told.get("format") == format1.FORMAT else told
             return _as(told, Run)
-        except (FileNotFoundError, NotADirectoryError):
-            raise UsageError(f"{self.path}: not a run of nandlab (no {path.name} in it)") from None
         except (Damaged, *MISSHAPEN) as e:
             raise UsageError(_damage(path, e, cure)) from None
 
@@ -171,23 +172,20 @@ def _source(provenance: Path, sha256: str, trial: Path) -> dict[str, Any]:
     """What a trial ran with; UsageError if it is lost, or not what its name is the hash of."""
     path = provenance / f"{sha256}.json"
     try:
-        told = opened(path.read_bytes())
+        told = opened(read_bytes(path, JSON_BYTES_MAX))
         if source_name(told) == sha256:
             return told
         why = "it is not as it was written"
-    except (Damaged, OSError) as e:
-        why = (e.strerror if isinstance(e, OSError) else None) or str(e)
+    except (Damaged, UsageError) as e:
+        why = str(e).removeprefix(f"{path}: ")
     raise UsageError(
         f"{path}: damaged: {why}: take it from a copy, or remove {trial} and it, and run again"
     )
 
 
 def _read(path: Path) -> dict[str, Any]:
-    """A result's object. Damaged, or an OSError if there is no file."""
-    try:
-        told = opened(path.read_bytes())
-    except IsADirectoryError:
-        raise Damaged("it is a folder") from None
+    """A result's object. Damaged, or a UsageError if there is no such file."""
+    told = opened(read_bytes(path, JSON_BYTES_MAX))
     if told.get("format") not in (format1.FORMAT, FORMAT):
         shown = str(told.get("format"))[:20]
         raise Damaged(f"its format is {shown}, and this nandlab reads {format1.FORMAT}, {FORMAT}")

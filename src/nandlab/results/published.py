@@ -9,7 +9,6 @@ the same bytes. A trial that failed has no figures: the file tells how it failed
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Literal
@@ -18,6 +17,7 @@ from pydantic import Field, ValidationError, model_validator
 
 from nandlab.base.errors import UsageError
 from nandlab.base.files import write_whole
+from nandlab.base.gate import read_json
 from nandlab.catalog.mistakes import mistakes
 from nandlab.catalog.noun import Strict
 from nandlab.results.measures import Count, Counts, EraseSpread, Latency, Phase
@@ -122,12 +122,7 @@ def write(path: Path, published: Published) -> None:
 
 def read(path: Path) -> Published:
     """Reads a figures file; UsageError, in a line, if it is none or is not whole."""
-    try:
-        told = json.loads(path.read_bytes())
-    except OSError as e:
-        raise UsageError(f"{path}: cannot be read: {e.strerror}") from None
-    except (ValueError, RecursionError) as e:
-        raise UsageError(f"{path}: not a figures file of nandlab, or not all of it: {e}") from None
+    told = read_json(path)
     if not isinstance(told, dict) or told.get("kind") != KIND:
         raise UsageError(f"{path}: not a figures file of nandlab; `nandlab publish` writes them")
     if told.get("format") != FORMAT:

@@ -8,11 +8,11 @@ were seals has none, and is read as it is.
 
 from __future__ import annotations
 
-import json
 import re
 from typing import Any
 
 from nandlab.base.digest import bytes_digest
+from nandlab.base.gate import parse_json
 
 SEAL = re.compile(rb',\n"sha256":"([0-9a-f]{64})"\}\n\Z')
 """To the byte as it is written, so that no change of the seal's own bytes goes unseen."""
@@ -35,10 +35,8 @@ def opened(content: bytes) -> dict[str, Any]:
     if seal and bytes_digest(body) != seal[1].decode():
         raise Damaged("it is not as it was written")
     try:
-        told = json.loads(body + b"}" if seal else body)
-    except UnicodeDecodeError:
-        raise Damaged("it is not UTF-8") from None
-    except (ValueError, RecursionError) as e:
+        told = parse_json(body + b"}" if seal else body)
+    except ValueError as e:
         raise Damaged(f"it is not JSON: {e}") from None
     if not isinstance(told, dict):
         raise Damaged("it is no JSON object")

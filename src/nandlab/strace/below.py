@@ -19,6 +19,8 @@ TOLD_MAX = 8
 
 def given(text: str) -> Whole:
     """A folder as the user wrote it, as paths of the trace are."""
+    if not text:
+        raise UsageError("--below '': give a folder, / for all of them, or leave --below out")
     found = whole(text.encode(errors="surrogateescape"))
     if found is None:
         raise UsageError(f"--below {text}: leads out of where the trace began")

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import NoReturn
 
 from nandlab.base.errors import UsageError
+from nandlab.base.gate import TEXT_BYTES_MAX, read_bytes
 from nandlab.strace.words import arguments
 
 LINE = re.compile(
@@ -133,10 +134,7 @@ def read(path: Path, skipped: frozenset[str]) -> Trace:
 
 def _texts(path: Path) -> Iterator[str]:
     """The lines; each character is a byte. UsageError if the file is no text, or was cut."""
-    try:
-        data = path.read_bytes()
-    except OSError as e:
-        raise UsageError(f"{path}: cannot be read: {e.strerror}") from None
+    data = read_bytes(path, TEXT_BYTES_MAX)
     if not data:
         raise UsageError(f"{path}: it is empty; {HOW}")
     if (at := data.find(b"\0")) >= 0:

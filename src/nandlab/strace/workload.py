@@ -56,7 +56,10 @@ class Made:
         """UsageError if the trace cannot be read, or has nothing to replay."""
         self.trace = read(path, NO_FILES)
         self.name = name
-        where = below.given(folder) if folder else below.chosen(self.trace, follow(self.trace, ()))
+        if folder is None:
+            where = below.chosen(self.trace, follow(self.trace, ()))
+        else:
+            where = below.given(folder)
         self.followed = follow(self.trace, where)
         self.recorded = record(self.followed)
         self._refuse_nothing(path)

@@ -13,7 +13,7 @@ from typing import Any, Literal
 
 from pydantic import Field
 
-from nandlab.base.errors import UsageError
+from nandlab.base.gate import read_json
 from nandlab.catalog.files import validate
 from nandlab.catalog.noun import Strict
 
@@ -82,13 +82,7 @@ class Brief(Strict):
 
 def read(path: Path) -> Brief:
     """A brief that was kept; UsageError if it is none."""
-    try:
-        data = json.loads(path.read_text())
-    except OSError as e:
-        raise UsageError(f"{path}: cannot be read: {e.strerror}") from None
-    except ValueError as e:
-        raise UsageError(f"{path}: not JSON: {e}") from None
-    return validate(data, Brief, str(path))
+    return validate(read_json(path), Brief, str(path))
 
 
 def text(brief: Brief) -> str:

@@ -6,6 +6,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
+from nandlab.base.gate import parse_json
 from nandlab.measure.instrument import Unreadable
 from nandlab.results import format1
 from nandlab.trace.brief import Brief, Cause, Flash, Phase
@@ -20,12 +21,13 @@ PAGES = {"FS_WRITE_END": "written to", "FS_WRITE_PAGE": "written back"}
 def of(trace: TraceFolder) -> Brief:
     """A folder's brief; what was not traced is null in it."""
     s, meta = trace.summary, trace.meta
+    on = meta["board"]["board"]
     vfs, chip = ("vfs" in meta["tracers"], "flash" in meta["tracers"])
     write = s["amplification"]["write"]
     return Brief(
         nandlab=meta["nandlab"],
         command=meta["command"],
-        board=meta["board"]["board"]["name"],
+        board=on["name"] if isinstance(on, dict) else on,
         kernel=meta["board"]["kernel"],
         chip=meta["chip"],
         partition_blocks=meta["partition_blocks"],
@@ -84,7 +86,7 @@ def _config(stdout: str) -> dict[str, Any]:
 
 def _object(stdout: str) -> dict[str, Any]:
     try:
-        found = json.loads(stdout)
+        found = parse_json(stdout.encode())
     except ValueError:
         return {}
     return found if isinstance(found, dict) else {}

@@ -18,6 +18,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from nandlab.base.errors import UsageError
+from nandlab.base.gate import read_bytes
 from nandlab.board.job import Step
 from nandlab.catalog.board import BoardModel
 from nandlab.catalog.chip import MIB
@@ -106,7 +107,7 @@ def _copy(word: str, board: BoardModel) -> Copy:
                 f"{name} has {told.st_size:,} bytes, and board {board.name} keeps "
                 f"{board.chip_store_mib} MiB for the chip and what is carried"
             )
-        return Copy(source, path, source.read_bytes(), stat.S_IMODE(told.st_mode))
+        return Copy(source, path, read_bytes(source, told.st_size), stat.S_IMODE(told.st_mode))
     except (OSError, ValueError) as e:
         raise UsageError(f"{name}: {getattr(e, 'strerror', None) or e}") from None
 

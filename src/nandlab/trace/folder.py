@@ -8,12 +8,16 @@ Nothing here knows of a board.
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
+from pydantic import BaseModel
+
 from nandlab.base.digest import file_digest
-from nandlab.base.errors import NandlabError, UsageError
+from nandlab.base.errors import UsageError
+from nandlab.base.gate import read_json
+from nandlab.catalog.files import validate
+from nandlab.trace.shapes import TraceMeta, TraceSummary
 from nandlab.trace.summary import FORMAT
 
 __all__ = ["CHIP_IMAGE", "FORMAT", "TraceFolder"]
@@ -27,19 +31,17 @@ class TraceFolder:
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        self.summary = self._json("summary.json")
-        self.meta = self._json("meta.json")
+        self.summary = self._json("summary.json", TraceSummary)
+        self.meta = self._json("meta.json", TraceMeta)
 
-    def _json(self, name: str) -> dict[str, Any]:
-        try:
-            found: dict[str, Any] = json.loads((self.path / name).read_text())
-        except OSError as e:
-            raise UsageError(f"{self.path}: not a trace's folder: {name}: {e.strerror}") from None
-        except ValueError as e:
-            raise NandlabError(f"{self.path / name}: corrupt: {e}") from None
-        if not isinstance(found, dict) or found.get("format") != FORMAT:
-            raise UsageError(f"{self.path / name}: of another version; this reads {FORMAT}")
-        return found
+    def _json(self, name: str, model: type[BaseModel]) -> dict[str, Any]:
+        path = self.path / name
+        if not path.exists():
+            raise UsageError(f"{self.path}: not a trace's folder: it has no {name}")
+        found = read_json(path)
+        if isinstance(found, dict) and found.get("format") != FORMAT:
+            raise UsageError(f"{path}: of another version; this reads {FORMAT}")
+        return validate(found, model, str(path)).model_dump()
 
     @property
     def image(self) -> Path:
@@ -48,7 +50,7 @@ class TraceFolder:
         if not path.is_file():
             raise UsageError(f"{self.path}: no {CHIP_IMAGE} in it: trace again with --image")
         told = file_digest(path)
-        if self.meta.get("chip_image", told) != told:
+        if (self.meta["chip_image"] or told) != told:
             raise UsageError(f"{path}: not the image of this trace: trace again with --image")
         return path
 

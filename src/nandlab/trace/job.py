@@ -315,5 +315,10 @@ def is_workload(command: list[str], workloads: list[str]) -> bool:
 
 
 def shell_line(command: list[str]) -> str:
-    """One word is a line for the shell as it is; several are a program and its arguments."""
+    """One word is a line for the shell as it is; several are a program and its arguments.
+
+    UsageError if there is no program in them.
+    """
+    if not command[0].strip():
+        raise UsageError("the command is empty: give a line for the board's shell after --")
     return command[0] if len(command) == 1 else shlex.join(command)

@@ -15,7 +15,7 @@ from nandlab.traced import parts
 
 def of_folder(trace: TraceFolder) -> dict[str, Any]:
     """The parts, whole and by phase, as JSON has them. UsageError if none can be made of it."""
-    if "kernel_threads" not in trace.meta:
+    if trace.meta["kernel_threads"] is None:
         raise UsageError(
             f"{trace.path}: made before nandlab kept which threads are the kernel's, "
             "without which program and thread are not told apart: trace again"

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Generic, TypeVar
 
 from nandlab.base.errors import UsageError
+from nandlab.base.gate import TEXT_BYTES_MAX, read_text
 
 STEP_S = 1 / 32768
 """Stamps of the kernel's tracers come in steps of a 32 kHz clock."""
@@ -164,10 +165,7 @@ FOLDERS = tuple(form.folder for form in (SYSCALLS, FFS_TRACER, FLASHMON))
 def read(path: Path, form: Form[T]) -> Run[T]:
     """One file. UsageError, with its line, if it has other columns, a text that is no number, or
     times that go backwards; and if it has no row."""
-    try:
-        text = path.read_text(encoding="utf-8")
-    except UnicodeDecodeError:
-        raise UsageError(f"{path}: no text: expected rows {form.columns}") from None
+    text = read_text(path, TEXT_BYTES_MAX)
     rows: list[T] = []
     for number, line in enumerate(text.split("\n"), 1):
         fields = line.rstrip("\r").split(";")

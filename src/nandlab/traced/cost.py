@@ -13,8 +13,9 @@ from typing import Any, Literal
 
 from pydantic import Field, model_validator
 
+from nandlab.base.gate import read_toml
 from nandlab.base.paths import CATALOG
-from nandlab.catalog.files import read_toml, validate
+from nandlab.catalog.files import validate
 from nandlab.catalog.noun import Strict
 from nandlab.traced.records import Type
 

@@ -7,6 +7,7 @@ every figure here with it.
 
 from __future__ import annotations
 
+import os
 import re
 from dataclasses import dataclass, field
 from enum import IntEnum, IntFlag
@@ -17,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nandlab.base.errors import NandlabError
+from nandlab.base.gate import open_regular
 from nandlab.traced import setup
 
 MAGIC = 0x5243524E
@@ -153,13 +155,10 @@ class Recording:
 
 def read(path: Path) -> Recording:
     """The records of a file, mapped rather than read."""
-    try:
-        if not path.stat().st_size:
+    with open_regular(path) as file:
+        if not os.fstat(file.fileno()).st_size:
             raise NandlabError(f"{path}: empty, not a trace")
-        data = np.memmap(path, np.uint8, "r")
-    except OSError as e:
-        raise NandlabError(f"{path}: cannot be read: {e.strerror}") from None
-    return _decode(data, str(path))
+        return _decode(np.memmap(file, np.uint8, "r"), str(path))
 
 
 def decode(data: bytes, where: str = "trace") -> Recording:

@@ -3,7 +3,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,8 @@ import duckdb
 import numpy as np
 from numpy.typing import NDArray
 
+from nandlab.base.errors import UsageError
+from nandlab.base.gate import open_regular
 from nandlab.traced.records import Names, Recording, Type
 
 NUMBERS = (
@@ -18,6 +21,8 @@ NUMBERS = (
     *("result", "extra", "depth", "flags"),
 )
 """Columns that are fields of a record, as they are."""
+WORDS = ("event", "task", "cause", "path", "text")
+"""Columns of words; all others are whole numbers."""
 FORMATS = {
     # the second version's encodings are smaller and quicker to write than the first's, and
     # dictionaries are for words: looking for them in numbers takes a third of the time; a group
@@ -93,16 +98,30 @@ def _texts(records: NDArray[Any], names: Names) -> tuple[list[str], NDArray[np.i
 
 def query(path: Path, sql: str) -> list[tuple[Any, ...]]:
     """Rows of a statement over the table ``events`` that is in a Parquet file."""
-    with duckdb.connect() as con:
-        con.execute(f"CREATE VIEW events AS FROM read_parquet('{_quoted(path)}')")
-        return con.execute(sql).fetchall()
+    with _asked(path, sql) as answer:
+        return answer.fetchall()
 
 
 def arrays(path: Path, sql: str) -> dict[str, NDArray[Any]]:
     """As query, but each column as an array."""
+    with _asked(path, sql) as answer:
+        return dict(answer.fetchnumpy())
+
+
+@contextmanager
+def _asked(path: Path, sql: str) -> Iterator[duckdb.DuckDBPyConnection]:
+    """A statement's answer; UsageError if the file is no such table, or damaged."""
+    open_regular(path).close()
     with duckdb.connect() as con:
-        con.execute(f"CREATE VIEW events AS FROM read_parquet('{_quoted(path)}')")
-        return dict(con.execute(sql).fetchnumpy())
+        try:
+            con.execute(f"CREATE VIEW events AS FROM read_parquet('{_quoted(path)}')")
+            for name, kind, *_ in con.execute("DESCRIBE events").fetchall():
+                if ("VARCHAR" if name in WORDS else "INT") not in kind:
+                    raise UsageError(f"{path}: no table of a trace: column {name} is {kind}")
+            yield con.execute(sql)
+        except duckdb.Error as e:
+            why = str(e).partition("\n")[0]
+            raise UsageError(f"{path}: damaged, or no table of a trace: {why}") from None
 
 
 def _quoted(path: Path) -> str:

@@ -13,6 +13,7 @@ from pathlib import Path
 from nandlab.analysis.compare import compare_trials
 from nandlab.base.digest import file_digest
 from nandlab.base.errors import NandlabError, UsageError
+from nandlab.base.gate import CHIP_BYTES_MAX, read_bytes
 from nandlab.results.folder import RunFolder
 from nandlab.results.record import Trial
 
@@ -73,5 +74,5 @@ def _whole(folder: RunFolder, trial: Trial) -> None:
 def _copy(folder: RunFolder, into: RunFolder, trial_id: str) -> None:
     trial = folder.load(trial_id)
     assert trial is not None, "it was read a moment ago"
-    names = [artefact.sha256 for artefact in trial.artefacts]
-    into.save(trial.holding({name: folder.artefact_path(name).read_bytes() for name in names}))
+    places = {kept.sha256: folder.artefact_path(kept.sha256) for kept in trial.artefacts}
+    into.save(trial.holding({n: read_bytes(p, CHIP_BYTES_MAX) for n, p in places.items()}))

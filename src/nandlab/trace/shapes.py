@@ -3,12 +3,13 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Literal
 
-from pydantic import Field
+from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from nandlab.catalog.chip import Geometry
 from nandlab.catalog.noun import Strict
+from nandlab.chip.sidecar import BLOCKS_MAX
 from nandlab.plan.matrix import StateChoice
 
 
@@ -154,21 +155,48 @@ class BeganFrom(Strict):
     sha256: str
 
 
+class VirtualBoard(BaseModel):
+    """A virtual board, as its catalog file has it."""
+
+    model_config = ConfigDict(extra="allow", frozen=True)
+
+    name: str
+    icount_shift: int = Field(ge=0, le=10)
+
+
+class Identity(BaseModel):
+    """What is read of a board's identity; all else in it is only shown."""
+
+    model_config = ConfigDict(extra="allow", frozen=True)
+
+    accel: str
+    kernel: str
+    board: VirtualBoard | str = Field(description="a text: where a board of one's own is")
+
+    @model_validator(mode="after")
+    def _counts_instructions(self) -> Identity:
+        if self.accel == "tcg" and isinstance(self.board, str):
+            raise ValueError("under tcg its board is a virtual one")
+        return self
+
+
 class TraceMeta(Strict):
     """meta.json: what was run on what."""
 
-    format: int
+    format: Literal[3]
     nandlab: str = Field(description="its version")
     command: str
-    before: str
-    with_mount: bool
-    copies: dict[str, str] = Field(description="SHA-256 of own files, by their place on the board")
-    image: BeganFrom | None = Field(description="the chip image that it began from")
+    before: str = ""
+    with_mount: bool = False
+    copies: dict[str, str] = Field(
+        default={}, description="SHA-256 of own files, by their place on the board"
+    )
+    image: BeganFrom | None = Field(default=None, description="the chip image that it began from")
     filesystem: str
     options: dict[str, str]
     chip: str
     geometry: Geometry
-    partition_blocks: int
+    partition_blocks: int = Field(ge=1, le=BLOCKS_MAX)
     state: StateChoice
     seed: int
     tracers: list[str]
@@ -179,8 +207,8 @@ class TraceMeta(Strict):
     stdout: str
     stderr: str
     tracer_status: dict[str, str]
-    kernel_threads: list[int]
-    board: dict[str, Any] = Field(description="the board's identity")
+    kernel_threads: list[int] | None = Field(default=None, description="null: not kept")
+    board: Identity
     kernel_log: list[str]
     chip_image: str = Field(default="", description="SHA-256 of chip.image, where it was kept")
 

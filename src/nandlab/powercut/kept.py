@@ -1,0 +1,110 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The files of a campaign's folder: its head, and a file for each piece that is done."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+from pydantic import BaseModel, ConfigDict, Field, model_validator
+
+from nandlab.base.errors import UsageError
+from nandlab.base.gate import read_json
+from nandlab.catalog.files import validate
+
+HEAD = "powercut.json"
+PIECES = "[0-9]*.json"
+Count = Annotated[int, Field(ge=0, lt=1 << 63)]
+SEEDS_MAX = 1 << 20
+
+
+class _Part(BaseModel):
+    """What is read; a campaign of another version may have more."""
+
+    model_config = ConfigDict(extra="ignore", frozen=True, allow_inf_nan=False)
+
+
+class Asked(_Part):
+    """The points that are read of those asked for (job.Points)."""
+
+    variants: list[str] = []
+    seed: Count = 1
+    seeds: int = Field(default=1, ge=0, le=SEEDS_MAX)
+    repeat: Count = 1
+    bad: list[Count] = []
+
+
+class Head(_Part):
+    """Which campaign it is."""
+
+    identity: str
+    filesystem: str
+    changed: dict[str, str]
+    options: dict[str, str] = {}
+    chip: str
+    forbids: dict[str, str] = {}
+    nop: int | None = None
+    partition_mib: float = Field(gt=0)
+    board: str
+    kernel: str
+    load: str
+    program: str = ""
+    points: Asked = Asked()
+    pieces: Count
+
+
+class Finding(_Part):
+    """A class of finding in a load."""
+
+    name: str = Field(alias="class")
+    count: Count
+    first: str = Field(pattern=r"^\S", description="operation:variant:seed, and what follows")
+    what: str
+
+
+class LoadTold(_Part):
+    """What a board said of a load."""
+
+    load: str
+    refused: str = Field(default="", description="why the file system does not take it")
+    points: Count = 0
+    recovery_points: Count = 0
+    second_points: Count = 0
+    held: Count = 0
+    findings: list[Finding] = []
+    operations: Count = Field(default=0, description="absent: the board was lost")
+    kinds: str = ""
+    recording: str = ""
+    outcomes: dict[str, str] = Field(default={}, description="a letter an operation, by variant")
+
+    @model_validator(mode="after")
+    def _has_a_letter_for_each(self) -> LoadTold:
+        if any(len(letters) < self.operations for letters in self.outcomes.values()):
+            raise ValueError("outcomes have fewer letters than the load has operations")
+        return self
+
+
+class Piece(_Part):
+    """A piece that is done."""
+
+    loads: list[LoadTold]
+    cpu_s: float = Field(ge=0)
+
+
+def head(out: Path) -> dict[str, Any]:
+    """The head of a campaign's folder; UsageError if it is none."""
+    path = out / HEAD
+    if not path.exists():
+        raise UsageError(f"{out}: no campaign's folder: it has no {HEAD}")
+    return _told(path, Head)
+
+
+def pieces(out: Path) -> list[dict[str, Any]]:
+    """The pieces that are done, in order."""
+    return [_told(path, Piece) for path in sorted(out.glob(PIECES))]
+
+
+def _told(path: Path, model: type[BaseModel]) -> dict[str, Any]:
+    """What a file has, by the names in it."""
+    found = validate(read_json(path), model, str(path))
+    return found.model_dump(by_alias=True, exclude_unset=True)

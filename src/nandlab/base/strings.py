@@ -19,6 +19,11 @@ class Free:
     """The mark of a text that may hold any character: nandlab shows it, escaped, and no more."""
 
 
+@dataclass(frozen=True)
+class Shell:
+    """The mark of a text that is run: whoever gives it to nandlab gives it a program."""
+
+
 FreeText = Annotated[str, Free()]
 """Any characters, of any length: what a program printed, what a kernel logged."""
 Line = Annotated[str, Field(pattern=r"^[^\x00-\x1f\x7f-\x9f\u2028\u2029]*$")]
@@ -31,3 +36,5 @@ Release = Annotated[str, Field(pattern=r"^[a-z]+(-backports)?$", max_length=40)]
 """A release of Debian, as in apt's lists: bookworm, bookworm-backports."""
 PackageName = Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9.+-]+$", max_length=120)]
 """A Debian package."""
+Command = Annotated[str, Shell()]
+"""A line for a shell, or a template that one is made of, by the author of a project."""

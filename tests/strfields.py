@@ -83,7 +83,9 @@ def _of_type(
     annotation: Any, place: str, deep: bool, above: tuple[type[Any], ...]
 ) -> Iterator[Text]:
     annotation, marks = bare(annotation)
-    if get_origin(annotation) is Literal or _is(annotation, enum.Enum):
+    if get_origin(annotation) is Literal:
+        yield from [Text(place, "enum")] if str in map(type, get_args(annotation)) else ()
+    elif _is(annotation, enum.Enum):
         yield Text(place, "enum")
     elif annotation is str or annotation is Any:
         yield Text(place, kind_of(marks))
@@ -138,7 +140,7 @@ def kind_of(marks: Sequence[Any]) -> Kind:
 def accepts(annotation: Any, value: object) -> bool:
     """Whether a type takes a value."""
     try:
-        TypeAdapter(annotation).validate_python(value)
+        TypeAdapter(annotation).validate_python(value, strict=True)
     except ValueError:
         return False
     return True

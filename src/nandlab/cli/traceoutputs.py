@@ -3,10 +3,11 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Literal
 
 from pydantic import Field
 
+from nandlab.base.strings import Empty, FreeText, FreeValue, Line, Sha256
 from nandlab.catalog.chip import Geometry
 from nandlab.catalog.noun import Strict
 from nandlab.plan.matrix import StateChoice
@@ -30,19 +31,19 @@ class Flash(Strict):
 class Call(Strict):
     """All calls of a kind, or all work of a task outside of any."""
 
-    name: str
+    name: Line
     kind: Literal["system call", "task"]
     count: int
     ns: int
     ns_max: int
-    layers_ns: dict[str, int] = Field(description="by layer, each without those below")
+    layers_ns: dict[Line, int] = Field(description="by layer, each without those below")
     flash: Flash
 
 
 class Function(Strict):
     """A kernel function that was traced."""
 
-    name: str
+    name: Line
     count: int
     ns: int = Field(description="with all inside")
     ns_self: int
@@ -52,7 +53,7 @@ class Function(Strict):
 class Request(Strict):
     """All events of a kind."""
 
-    event: str
+    event: Line
     count: int
     ns: int
     size: int | None
@@ -92,22 +93,22 @@ class Cache(Strict):
 class ByCause(Flash):
     """The flash's work for one cause."""
 
-    cause: str
+    cause: Line
 
 
 class ByFile(Flash):
     """The flash's work for one file."""
 
-    path: str
+    path: FreeText
     inode: int | None = Field(description="null: for no file")
     gone: bool = Field(description="whether it was deleted when the trace ended")
-    causes_ns: dict[str, int]
+    causes_ns: dict[Line, int]
 
 
 class CostKind(Strict):
     """What events of a kind cost, in instructions."""
 
-    kind: str
+    kind: Line
     count: int
     instructions_each: int
     instructions: int
@@ -116,13 +117,13 @@ class CostKind(Strict):
 class Cost(Strict):
     """What the tracing cost."""
 
-    kernel: str
+    kernel: Line
     kinds: list[CostKind]
     instructions: int
     ns: int | None = Field(description="null: not known, for the board has no such clock")
     share: float | None = Field(description="of the trace's time")
-    unpriced: dict[str, int] = Field(description="events whose cost was not measured")
-    source: str
+    unpriced: dict[Line, int] = Field(description="events whose cost was not measured")
+    source: FreeText
 
 
 class TraceSummary(Strict):
@@ -141,59 +142,65 @@ class TraceSummary(Strict):
     flash: Flash
     flash_by_cause: list[ByCause]
     flash_by_file: list[ByFile]
-    chip: dict[str, int | None] = Field(description="what the chip itself counted")
-    not_traced: list[str]
+    chip: dict[Line, int | None] = Field(description="what the chip itself counted")
+    not_traced: list[FreeText]
     cost: Cost
-    warnings: list[str]
+    warnings: list[FreeText]
 
 
 class BeganFrom(Strict):
     """A chip image."""
 
-    name: str
-    sha256: str
+    name: Line
+    sha256: Sha256
 
 
 class TraceMeta(Strict):
     """meta.json: what was run on what."""
 
     format: int
-    nandlab: str = Field(description="its version")
-    command: str
-    before: str
+    nandlab: Line = Field(description="its version")
+    command: FreeText
+    before: FreeText
     with_mount: bool
-    copies: dict[str, str] = Field(description="SHA-256 of own files, by their place on the board")
+    copies: dict[Line, Sha256] = Field(
+        description="SHA-256 of own files, by their place on the board"
+    )
     image: BeganFrom | None = Field(description="the chip image that it began from")
-    filesystem: str
-    options: dict[str, str]
-    chip: str
+    filesystem: Line
+    options: dict[Line, FreeText]
+    chip: Line
     geometry: Geometry
     partition_blocks: int
     state: StateChoice
     seed: int
-    tracers: list[str]
-    functions: list[str]
+    tracers: list[Line]
+    functions: list[Line]
     records: int
     rc: int | None
     command_ns: int
-    stdout: str
-    stderr: str
-    tracer_status: dict[str, str]
+    stdout: FreeText
+    stderr: FreeText
+    tracer_status: dict[Line, FreeText]
     kernel_threads: list[int]
-    board: dict[str, Any] = Field(description="the board's identity")
-    kernel_log: list[str]
-    chip_image: str = Field(default="", description="SHA-256 of chip.image, where it was kept")
+    board: dict[Line, FreeValue] = Field(description="the board's identity")
+    kernel_log: list[FreeText]
+    chip_image: Sha256 | Empty = Field(
+        default="", description="SHA-256 of chip.image, where it was kept"
+    )
 
 
 class PartsPhase(Strict):
     """A stretch of the trace."""
 
-    name: str
+    name: Line
     start_ns: int
     elapsed_ns: int
-    parts_ns: dict[str, int] = Field(description="they add up to elapsed_ns")
-    for_ns: dict[str, dict[str, int]]
-    operations: dict[str, dict[str, int]] = Field(description="of the chip, by who asked for them")
+    parts_ns: dict[Line, int] = Field(description="they add up to elapsed_ns")
+    for_ns: dict[Line, dict[Line, int]]
+    operations: dict[Line, dict[Line, int]] = Field(
+        description="of the chip, by who asked for them"
+    )
 
 
 class TraceParts(Strict):

@@ -177,7 +177,7 @@ def test_what_was_read_today_and_not_changed_is_not_read_again(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     whole = entry("kind", {"n": 7}, _make)
-    count = []
+    count: list[Path] = []
 
     def check(name: str) -> int:
         """How many files a process reads to check one."""

@@ -11,7 +11,7 @@ import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-import hostile
+import hostileworkers
 import pytest
 from distributed import Client
 from test_cluster import specs  # noqa: F401 - a fixture
@@ -33,7 +33,7 @@ def farm(tmp_path: Path) -> Iterator[Path]:
     folder = tmp_path / "farm"
     folder.mkdir()
     process = subprocess.Popen(
-        [sys.executable, hostile.__file__, str(folder)], stderr=subprocess.DEVNULL
+        [sys.executable, hostileworkers.__file__, str(folder)], stderr=subprocess.DEVNULL
     )
     try:
         deadline = time.monotonic() + WAIT_S
@@ -56,13 +56,13 @@ def test_a_client_that_unpickles_is_caught(farm: Path) -> None:
 
     async def go() -> None:
         async with Client((farm / "address").read_text(), asynchronous=True) as client:
-            await client.submit(hostile.an_object, "", pure=False)
+            await client.submit(hostileworkers.an_object, "", pure=False)
 
     asyncio.run(asyncio.wait_for(go(), WAIT_S))
     assert ran_here(farm)
 
 
-@pytest.mark.parametrize("way", hostile.WAYS)
+@pytest.mark.parametrize("way", hostileworkers.WAYS)
 def test_what_a_farm_sends_runs_nothing_and_ends_the_run_with_a_line(
     tmp_path: Path,
     specs: list[TrialSpec],  # noqa: F811

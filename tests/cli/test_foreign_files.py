@@ -20,7 +20,7 @@ import pytest
 import samples
 from refusing import NEVER
 from test_bad_days import SMALL
-from test_trace_folder import board, request
+from tracefolders import board, request
 from typer.testing import CliRunner
 
 from nandlab.chip import image as chipimage

@@ -14,6 +14,7 @@ from nandlab.analysis.groups import Ensemble, Setting
 from nandlab.analysis.spread import spread
 from nandlab.base import units
 from nandlab.base.errors import UsageError
+from nandlab.base.strings import FreeText
 from nandlab.results.record import Trial
 
 DAY_NS = 86_400e9
@@ -82,11 +83,11 @@ def idle_mw(trial: Trial) -> float | str:
 class Lasting:
     """What is told of one configuration."""
 
-    subject: str
-    state: str
+    subject: FreeText
+    state: FreeText
     days: tuple[float, float, float] | None
     """Least, median, greatest over the trials; None: not known."""
-    text: str
+    text: FreeText
     """One sentence."""
 
 

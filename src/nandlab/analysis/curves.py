@@ -8,11 +8,12 @@ has their values. Names are those of analysis/place.py and of the registry of fi
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import Field, model_validator
 
 from nandlab.analysis.place import OF_PHASES, OF_TRIAL
+from nandlab.base.strings import Empty, FigureName, Line, Lines, Word
 from nandlab.catalog.files import validate
 from nandlab.catalog.noun import Scalar, Strict
 
@@ -27,10 +28,15 @@ def is_attribute(name: str) -> bool:
     return name in ATTRIBUTES or name.partition(".")[0] in FAMILIES
 
 
+CurveName = Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9-]*$", max_length=100)]
+
+
 class Gain(Strict):
     """What is saved: 1 - of / over, member by member, as a share; below 0 it costs."""
 
-    by: str = Field(description="the attribute in which the two differ: option.read_ahead, ...")
+    by: FigureName = Field(
+        description="the attribute in which the two differ: option.read_ahead, ..."
+    )
     of: Scalar = Field(description="its value where something is saved")
     over: Scalar = Field(description="its value that this is compared with")
 
@@ -38,23 +44,27 @@ class Gain(Strict):
 class Curve(Strict):
     """A chart of the report."""
 
-    name: str = Field(pattern=r"^[a-z0-9][a-z0-9-]*$", description="names its files too")
-    title: str = Field(min_length=1, description="above the chart")
-    caption: str = Field(default="", description="below it: what it shows and does not say")
-    x: str = Field(
+    name: CurveName = Field(description="names its files too")
+    title: Line = Field(min_length=1, description="above the chart")
+    caption: Lines = Field(default="", description="below it: what it shows and does not say")
+    x: FigureName = Field(
         description="an attribute; or a figure: then each configuration is a point by itself"
     )
-    y: str = Field(description="a figure: point.NAME of a phase with attributes, or a trial's")
-    where: dict[str, Scalar | list[Scalar]] = Field(
+    y: FigureName = Field(
+        description="a figure: point.NAME of a phase with attributes, or a trial's"
+    )
+    where: dict[FigureName, Scalar | list[Scalar]] = Field(
         default={}, description="attributes and the value, or values, that they must have"
     )
-    lines: list[str] = Field(
+    lines: list[FigureName] = Field(
         default=[],
         description="attributes: a line for each combination of their values; what else differs "
         "makes further lines, and their names say so",
     )
     gain: Gain | None = Field(default=None, description="y is then what one value saves of it")
-    label: str = Field(default="", description="an attribute that is written beside each point")
+    label: FigureName | Empty = Field(
+        default="", description="an attribute that is written beside each point"
+    )
     scale: Literal["linear", "log"] = Field(default="linear", description="of x")
     y_scale: Literal["linear", "log"] = Field(default="linear", description="of y")
     fit: bool = Field(
@@ -62,7 +72,7 @@ class Curve(Strict):
         description="whether each line's least-squares line is drawn, and told with its R²; x must "
         "be numbers then",
     )
-    modelled: str = Field(
+    modelled: Word | Empty = Field(
         default="", description="a model whose lines are drawn too, dashed; empty: none"
     )
 

@@ -18,6 +18,7 @@ from pydantic import ValidationError
 
 from nandlab.analysis.groups import Setting
 from nandlab.analysis.ranking import joined
+from nandlab.base.strings import FreeText
 from nandlab.catalog.filesystem import Power
 from nandlab.results.cuts import UNSTABLE, Cuts
 from nandlab.results.record import Trial
@@ -35,13 +36,13 @@ class Promise:
     keeps: Literal["synced", "nothing", "unknown", "unasked"]
     """synced: what sync has returned from; nothing: not even that; unknown: not told; unasked: the
     load wrote nothing that a cut could take."""
-    text: str = "not told by this run"
-    tested: str = ""
+    text: FreeText = "not told by this run"
+    tested: FreeText = ""
     """What nandlab's own test of cuts saw, and no more."""
-    source: str = ""
+    source: FreeText = ""
     cuts: tuple[Cuts, ...] = ()
     """Campaigns of power cuts beside the run."""
-    not_cut: str = NOT_CUT
+    not_cut: FreeText = NOT_CUT
     """What is told where there are none."""
 
     @property

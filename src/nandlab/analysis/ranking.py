@@ -13,6 +13,7 @@ from typing import NamedTuple
 
 from nandlab.analysis.spread import Spread
 from nandlab.base import units
+from nandlab.base.strings import FreeText
 
 NAMES_LETTERS = 64
 """How many letters of names fit a sentence."""
@@ -29,10 +30,10 @@ class Entry(NamedTuple):
 class Finding:
     """One sentence or more on one topic; not ``firm`` when it names what the ranges leave open."""
 
-    topic: str
-    text: str
+    topic: FreeText
+    text: FreeText
     firm: bool
-    doubts: str = ""
+    doubts: FreeText = ""
     """The doubts of the trials behind the sentence, each with who carries it; empty: none."""
 
 

@@ -13,7 +13,9 @@ from typing import Any
 
 from nandlab.base.cache import entry
 from nandlab.base.digest import file_digest
+from nandlab.base.errors import UsageError
 from nandlab.base.paths import TARGET
+from nandlab.base.strings import Accel, Cpu, KernelWords, MachineType, fits
 from nandlab.board import build
 from nandlab.board.cargo import STORE
 from nandlab.board.emulator import loads
@@ -60,6 +62,16 @@ class Machine:
     """What QEMU loads of its root: see emulator.py"""
     found_kib: int | None = None
     """RAM that the kernel uses, KiB, if the model tells only what shall be available: see ram.py"""
+
+    def __post_init__(self) -> None:
+        """UsageError: these become words of QEMU's command line, and may be of a foreign file."""
+        m = self.model
+        words = (
+            *((MachineType, m.machine), (Cpu, m.cpu)),
+            *((KernelWords, m.cmdline), (Accel, self.accel)),
+        )
+        if wrong := next((text for kind, text in words if not fits(kind, text)), None):
+            raise UsageError(f"board {m.name}: {wrong!r}: QEMU is not given this")
 
     @property
     def ram(self) -> str:

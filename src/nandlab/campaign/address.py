@@ -17,6 +17,7 @@ from pydantic import Field
 
 from nandlab.base.errors import UsageError
 from nandlab.base.gate import read_toml
+from nandlab.base.strings import Line
 from nandlab.catalog.files import validate
 from nandlab.catalog.noun import Strict
 
@@ -28,15 +29,17 @@ FORMS = "give local:N, tcp://HOST:PORT, or a campaign's file (docs/campaigns.md)
 class Certificates(Strict):
     """The files of one side of TLS, relative to the campaign's file."""
 
-    ca: Path = Field(description="certificate of who signs scheduler and workers, PEM")
-    cert: Path = Field(description="certificate of this side, PEM")
-    key: Path = Field(description="its key, PEM")
+    ca: Path = Field(
+        strict=False, description="certificate of who signs scheduler and workers, PEM"
+    )
+    cert: Path = Field(strict=False, description="certificate of this side, PEM")
+    key: Path = Field(strict=False, description="its key, PEM")
 
 
 class CampaignFile(Strict):
     """A campaign's file: which scheduler, and how it is to be believed."""
 
-    scheduler: str
+    scheduler: Line
     tls: Certificates | None = None
 
 

@@ -15,6 +15,7 @@ from pydantic import Field, ValidationError
 
 from nandlab.base.digest import bytes_digest, digest, tree_digest
 from nandlab.base.errors import UsageError
+from nandlab.base.strings import Accel, Digest, FreeText, Line, PackageSets, StudyName
 from nandlab.board.job import Board
 from nandlab.catalog.board import BoardModel
 from nandlab.catalog.noun import Strict
@@ -37,21 +38,22 @@ class BoardAsked(Strict):
     """The board that trials are to run on."""
 
     model: BoardModel
-    accel: str
-    lock: dict[str, dict[str, str]] = Field(
+    accel: Accel
+    lock: PackageSets = Field(
         description="SHA-256 by package, in sets: of the board, and of what programs are built from"
     )
-    key: str = Field(description="the state that its trials start from")
+    key: Line = Field(description="the state that its trials start from")
 
 
 class Asked(Strict):
     """A trial to be run."""
 
     spec: TrialSpec
-    key: str = Field(description="trial.run.key() of it, as the coordinator has it")
+    key: Digest = Field(description="trial.run.key() of it, as the coordinator has it")
     home: Path | None = Field(
+        strict=False,
         description="folder of the project whose programs it may name, the same on all machines; "
-        "null: only nandlab's own"
+        "null: only nandlab's own",
     )
 
     def read(self) -> TrialSpec:
@@ -63,8 +65,8 @@ class Asked(Strict):
 class Batch(Strict):
     """Trials to be run by one worker, one after the other."""
 
-    code: str = Field(description="the coordinator's code()")
-    study: str
+    code: Digest = Field(description="the coordinator's code()")
+    study: StudyName
     board: BoardAsked
     trials: list[Asked] = Field(min_length=1)
 
@@ -72,10 +74,10 @@ class Batch(Strict):
 class Answer(Strict):
     """What a worker says of a batch: results, or why it has none."""
 
-    by: str = Field(default="", description="the worker's address")
+    by: Line = Field(default="", description="the worker's address")
     trials: list[Trial] = Field(default=[], description="their results, in the batch's order")
     lacks: bool = Field(default=False, description="whether it lacks packages of the board")
-    unfit: str | None = Field(
+    unfit: FreeText | None = Field(
         default=None, description="why it can run no trial of this board, in a line"
     )
 

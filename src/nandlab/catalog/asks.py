@@ -7,6 +7,7 @@ from collections.abc import Collection, Mapping
 
 from pydantic import Field
 
+from nandlab.base.strings import Lines, Word
 from nandlab.catalog.filesystem import Difference
 from nandlab.catalog.noun import Scalar, Strict
 
@@ -19,13 +20,13 @@ def matches(when: Mapping[str, Scalar], parameters: Mapping[str, object]) -> boo
 class Need(Strict):
     """Values of parameters with which the workload cannot be, or not on every file system."""
 
-    when: dict[str, Scalar] = Field(min_length=1, description="the values, by parameter")
+    when: dict[Word, Scalar] = Field(min_length=1, description="the values, by parameter")
     not_differs: Difference | None = Field(
         default=None,
         description="refused on file systems that differ from tmpfs so; absent: on all",
     )
-    why: str = Field(min_length=1, description="in a clause: why it cannot be")
-    cure: str = Field(min_length=1, description="in a clause: what to set instead")
+    why: Lines = Field(min_length=1, description="in a clause: why it cannot be")
+    cure: Lines = Field(min_length=1, description="in a clause: what to set instead")
 
     def unmet(self, parameters: Mapping[str, Scalar], differs: Collection[str]) -> str | None:
         """What is wrong on a file system that differs so; None: nothing."""
@@ -40,9 +41,9 @@ class Need(Strict):
 class Stores(Strict):
     """The least that the workload keeps on flash: so many of something, each of so many bytes."""
 
-    count: str = Field(description="the parameter that has how many")
+    count: Word = Field(description="the parameter that has how many")
     bytes: int = Field(ge=0, description="bytes of each, whatever parameters say")
-    times: dict[str, int] = Field(
+    times: dict[Word, int] = Field(
         default={}, description="by parameter, how many bytes more each has for 1 of it"
     )
 

@@ -7,6 +7,16 @@ from typing import Literal
 
 from pydantic import Field, model_validator
 
+from nandlab.base.strings import (
+    Cpu,
+    KernelFlavour,
+    KernelWords,
+    Line,
+    Lines,
+    MachineType,
+    Release,
+    Word,
+)
 from nandlab.catalog.arch import ARCHS, Arch
 from nandlab.catalog.chip import MIB
 from nandlab.catalog.noun import Noun, Strict
@@ -30,13 +40,13 @@ TOLD = {"summary", "controller", "power"}
 class Controller(Strict):
     """What a page costs at the driver of a measured board: told beside figures, never simulated."""
 
-    measured: str = Field(min_length=1, description="the board that it was measured on")
+    measured: Line = Field(min_length=1, description="the board that it was measured on")
     read_ns: int = Field(ge=1, description="a page read at the driver, ns, t_r_ns included")
     program_ns: int = Field(ge=1, description="a page program there, ns, t_prog_ns included")
     t_r_ns: int = Field(ge=0, description="what the chip's array takes of a read there, ns")
     t_prog_ns: int = Field(ge=0, description="what the chip's array takes of a program there, ns")
     page_bytes: int = Field(ge=1, description="bytes that such a page has, its OOB included")
-    sources: dict[str, str] = Field(description="for each figure: document and section")
+    sources: dict[Word, Lines] = Field(description="for each figure: document and section")
 
     @model_validator(mode="after")
     def _is_whole(self) -> Controller:
@@ -83,7 +93,7 @@ class Power(Strict):
         description="the figures are what is added to the board's idle power, which is not known: "
         "energies are above idle then, and tell nothing of a battery",
     )
-    sources: dict[str, str] = Field(description="for each figure: where it is from")
+    sources: dict[Word, Lines] = Field(description="for each figure: where it is from")
 
     @model_validator(mode="after")
     def _has_its_sources(self) -> Power:
@@ -103,16 +113,16 @@ class BoardModel(Noun):
     arch: Literal["amd64", "armhf"] = Field(
         description="Debian architecture of kernel and programs: amd64, or armhf, a 32-bit ARM"
     )
-    release: str = Field(description="Debian release that the kernel comes from")
-    kernel: str = Field(description="kernel flavour: the package is linux-image-KERNEL")
-    tools: str | None = Field(
+    release: Release = Field(description="Debian release that the kernel comes from")
+    kernel: KernelFlavour = Field(description="kernel flavour: the package is linux-image-KERNEL")
+    tools: Release | None = Field(
         default=None,
         description="Debian release that emulator and compiler come from; absent: the kernel's",
     )
-    machine: str = Field(
+    machine: MachineType = Field(
         default="pc-i440fx-7.2", description="QEMU's machine type, with its version"
     )
-    cpu: str = Field(description="QEMU's CPU model; one without rdrand, or runs do not repeat")
+    cpu: Cpu = Field(description="QEMU's CPU model; one without rdrand, or runs do not repeat")
     ram_mib: int | None = Field(
         default=None,
         ge=min(a.least_ram_mib for a in ARCHS.values()),
@@ -135,7 +145,9 @@ class BoardModel(Noun):
     wait: Literal["warp", "sleep", "spin"] = Field(
         default="warp", description="how the chip's time passes: docs/time.md"
     )
-    cmdline: str = Field(default="", description="further words for the kernel's command line")
+    cmdline: KernelWords = Field(
+        default="", description="further words for the kernel's command line"
+    )
     boot_deadline_s: int = Field(default=180, ge=1, description="limit of a boot, host seconds")
     trial_deadline_s: int = Field(
         default=3600, ge=1, description="limit of a trial, host seconds; past it the board is lost"

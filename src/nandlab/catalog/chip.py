@@ -3,23 +3,34 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Annotated, Literal
 
 from pydantic import Field, model_validator
 
 from nandlab.base.errors import UsageError
+from nandlab.base.strings import Line, Lines, Word
 from nandlab.catalog.noun import Noun, Strict
 
 MIB = 1 << 20
+PAGE_MAX = 1 << 16
+BLOCK_MAX = 1 << 28
+BLOCKS_MAX = 1 << 24
+"""Bytes of a page and of a block, and blocks, well above those of any NAND part of today."""
+LATENCY_MAX_NS = 10**12
+ID_BYTES_MAX = 8
+"""As many as the kernel reads (NAND_MAX_ID_LEN)."""
+Byte = Annotated[int, Field(ge=0, le=255)]
 
 
 class Geometry(Strict):
     """Shape of a chip, in MTD's own words."""
 
-    writesize: int = Field(ge=512, description="bytes of a page, without its OOB")
-    oobsize: int = Field(ge=0, description="bytes of a page's OOB (spare) area")
-    erasesize: int = Field(ge=1024, description="bytes of an erase block, without OOB")
-    blocks: int = Field(ge=1, description="erase blocks of the chip")
+    writesize: int = Field(ge=512, le=PAGE_MAX, description="bytes of a page, without its OOB")
+    oobsize: int = Field(ge=0, le=PAGE_MAX, description="bytes of a page's OOB (spare) area")
+    erasesize: int = Field(
+        ge=1024, le=BLOCK_MAX, description="bytes of an erase block, without OOB"
+    )
+    blocks: int = Field(ge=1, le=BLOCKS_MAX, description="erase blocks of the chip")
     bus_bits: Literal[8, 16] = Field(default=8, description="width of the data bus")
     nop: int = Field(
         default=1, ge=1, description="partial programs that a page allows between two erases"
@@ -39,20 +50,33 @@ ARRAY_TERMS = ("t_r", "t_prog", "t_bers")
 class Timing(Strict):
     """Latencies of a chip, ns: typical and maximum ones of the array, and the bus's cycles."""
 
-    t_r_ns: int = Field(ge=0, description="tR: array to page register, typical")
-    t_prog_ns: int = Field(ge=0, description="tPROG: page register to array, typical")
-    t_bers_ns: int = Field(ge=0, description="tBERS: erase of a block, typical")
+    t_r_ns: int = Field(ge=0, le=LATENCY_MAX_NS, description="tR: array to page register, typical")
+    t_prog_ns: int = Field(
+        ge=0, le=LATENCY_MAX_NS, description="tPROG: page register to array, typical"
+    )
+    t_bers_ns: int = Field(ge=0, le=LATENCY_MAX_NS, description="tBERS: erase of a block, typical")
     t_r_max_ns: int | None = Field(
-        default=None, ge=0, description="tR at most, as the data sheet says; null: not known"
+        default=None,
+        ge=0,
+        le=LATENCY_MAX_NS,
+        description="tR at most, as the data sheet says; null: not known",
     )
     t_prog_max_ns: int | None = Field(
-        default=None, ge=0, description="tPROG at most, as the data sheet says; null: not known"
+        default=None,
+        ge=0,
+        le=LATENCY_MAX_NS,
+        description="tPROG at most, as the data sheet says; null: not known",
     )
     t_bers_max_ns: int | None = Field(
-        default=None, ge=0, description="tBERS at most, as the data sheet says; null: not known"
+        default=None,
+        ge=0,
+        le=LATENCY_MAX_NS,
+        description="tBERS at most, as the data sheet says; null: not known",
     )
-    t_rc_ns: int = Field(ge=0, description="tRC: one data cycle out of the chip")
-    t_wc_ns: int = Field(ge=0, description="tWC: one command, address or data cycle into it")
+    t_rc_ns: int = Field(ge=0, le=LATENCY_MAX_NS, description="tRC: one data cycle out of the chip")
+    t_wc_ns: int = Field(
+        ge=0, le=LATENCY_MAX_NS, description="tWC: one command, address or data cycle into it"
+    )
 
     def array_ns(self, latency: Latency) -> dict[str, int]:
         """The array's latencies, by simnand's parameters; UsageError names what is not known."""
@@ -94,7 +118,9 @@ OOB_TAKEN = 10
 class Endurance(Strict):
     """How long blocks last."""
 
-    pe_cycles: int = Field(ge=1, description="program/erase cycles that the maker promises")
+    pe_cycles: int = Field(
+        ge=1, le=10**9, description="program/erase cycles that the maker promises"
+    )
     spread_percent: int | None = Field(
         default=None,
         ge=0,
@@ -164,16 +190,20 @@ MARK_PAGES = {"first": 1, "second": 2, "last": 4}
 class ChipModel(Noun):
     """A NAND part: shape, latencies, demands, and where each figure is from."""
 
-    vendor: str = Field(description="maker of the part")
+    vendor: Line = Field(description="maker of the part")
     cell: Literal["SLC", "MLC"] = Field(description="bits of a cell: SLC one, MLC two")
-    id: list[int] = Field(min_length=2, description="bytes that READ ID gives")
+    id: list[Byte] = Field(
+        min_length=2, max_length=ID_BYTES_MAX, description="bytes that READ ID gives"
+    )
     geometry: Geometry
     timing: Timing
     ecc: Ecc
     endurance: Endurance | None = Field(default=None, description="absent: not known")
     energy: Energy = Field(default=Energy(), description="absent: not known")
     bad_blocks: BadBlocks = Field(default=BadBlocks(), description="absent: not known")
-    sources: dict[str, str] = Field(description="for each figure, by dotted key: where it is from")
+    sources: dict[Word, Lines] = Field(
+        description="for each figure, by dotted key: where it is from"
+    )
 
     def block_bytes(self) -> int:
         return self.geometry.erasesize

@@ -22,6 +22,7 @@ from nandlab.base.errors import UsageError
 from nandlab.base.gate import read_toml
 from nandlab.base.nearest import nearest
 from nandlab.base.paths import CATALOG
+from nandlab.base.strings import Word, fits
 from nandlab.catalog.mistakes import mistakes
 from nandlab.catalog.noun import Noun
 
@@ -58,7 +59,8 @@ def folders() -> list[Path]:
 
 def place(kind: str, name: str) -> Path:
     """The file of a noun; UsageError if there is none, or one in two folders."""
-    found = [p for f in folders() if (p := f / kind / f"{name}.toml").is_file()]
+    named = folders() if fits(Word, name) else []
+    found = [p for f in named if (p := f / kind / f"{name}.toml").is_file()]
     if not found:
         there = names(kind)
         near = nearest(name, there)

@@ -20,9 +20,10 @@ from pydantic import Field, SerializerFunctionWrapHandler, model_serializer, mod
 
 from nandlab.base.errors import UsageError
 from nandlab.base.nearest import nearest
+from nandlab.base.strings import Command, Empty, Line, Lines, Word
 from nandlab.catalog.imagetools import IMAGE_WORDS, ImageTools
 from nandlab.catalog.noun import Noun, Strict
-from nandlab.catalog.option import ChipBound, ChipNeed, Figure, Option, Value
+from nandlab.catalog.option import ChipBound, ChipNeed, Figure, KernelNeed, Option, Value
 
 Difference = Literal[
     "hard_links", "symbolic_links", "modes", "case", "precise_times", "truncate_times",
@@ -40,7 +41,7 @@ class Settle(Strict):
 
     quiet_ms: int = Field(ge=1, description="how long the chip must have done nothing, ms")
     limit_s: int = Field(ge=1, description="stop waiting after this, board seconds, and say so")
-    threads: list[str] = Field(
+    threads: list[Command] = Field(
         default=[],
         exclude=True,  # of a user's own board alone: entries keep their hashes
         description="names of the kernel threads that do this work, for a chip that counts "
@@ -86,22 +87,24 @@ class Power(Strict):
     """What is promised of the data when the power goes; nobody's measurement."""
 
     keeps: Keeps = Field(description="synced, or nothing")
-    promises: str = Field(
+    promises: Lines = Field(
         min_length=1,
         description="in clauses: of what sync returned from, of the rest, and of the structure",
     )
-    tested: str = Field(
+    tested: Lines = Field(
         default="", description="in a clause: what our own test of cuts saw; empty: it has none"
     )
-    source: str = Field(min_length=1, description="who says so: document and section")
-    checks: tuple[str, ...] = Field(
+    source: Lines = Field(min_length=1, description="who says so: document and section")
+    checks: tuple[Command, ...] = Field(
         default=(),
+        strict=False,
         description="files of the kernel that switch its own checks on, by 1, FILE=VALUE, or "
         "FILE=VALUE,THEN; `nandlab powercut` does at the second mount after a cut, and to THEN "
         "after it",
     )
-    check_says: tuple[str, ...] = Field(
+    check_says: tuple[Line, ...] = Field(
         default=(),
+        strict=False,
         description="words of the kernel's log by which a check says that it failed, if it keeps "
         "nothing from mounting",
     )
@@ -131,7 +134,7 @@ class Wear(Strict):
     spare_per_1024: int | None = Field(
         default=None, description="blocks that may die, in 1024 of the whole chip"
     )
-    option: str = Field(
+    option: Word | Empty = Field(
         default="", description="an option that gives spare_per_1024 where its value is a number"
     )
     kept: int | None = Field(
@@ -145,8 +148,8 @@ class Wear(Strict):
         description="erases for each block after which data that stays has been moved once, so "
         "that the blocks under it wear too; absent: it is never moved",
     )
-    why: str = Field(description="in a sentence or two: what it does, and with which number")
-    source: str = Field(description="where that is to be read")
+    why: Lines = Field(description="in a sentence or two: what it does, and with which number")
+    source: Lines = Field(description="where that is to be read")
 
     @model_validator(mode="after")
     def _one_of_them(self) -> Wear:
@@ -184,10 +187,10 @@ class Repriced(Strict):
     """How far times that were foretold for other parts were off, once these were run."""
 
     off: float = Field(gt=0, lt=1, description="largest error of a total that was seen: a share")
-    why: str = Field(
+    why: Lines = Field(
         min_length=1, description="in a clause: what it does otherwise on another part"
     )
-    source: str = Field(description="where each of the errors is to be read")
+    source: Lines = Field(description="where each of the errors is to be read")
     evened: Evened | None = Field(
         default=None, description="if more moments of a seed even its work out; absent: not tried"
     )
@@ -196,8 +199,8 @@ class Repriced(Strict):
 class Names(Strict):
     """What a file system demands of names."""
 
-    pattern: str = Field(description="regular expression of the names that it can hold")
-    why: str = Field(description="in a clause: what a name may not have")
+    pattern: Line = Field(description="regular expression of the names that it can hold")
+    why: Lines = Field(description="in a clause: what a name may not have")
 
     @model_validator(mode="after")
     def _is_a_pattern(self) -> Names:
@@ -211,40 +214,40 @@ class Names(Strict):
 class FilesystemModel(Noun):
     """A file system: how to make, mount and unmount it on an MTD partition."""
 
-    title: str = Field(description="as people write it")
-    modules: list[str] = Field(description="kernel modules it needs, in order")
-    format: list[str] = Field(description="commands that make it on an erased partition")
-    mount: str = Field(description="command that mounts it on a partition that was just found")
-    unmount: list[str] = Field(description="commands that take it away, down to the MTD device")
+    title: Line = Field(description="as people write it")
+    modules: list[Word] = Field(description="kernel modules it needs, in order")
+    format: list[Command] = Field(description="commands that make it on an erased partition")
+    mount: Command = Field(description="command that mounts it on a partition that was just found")
+    unmount: list[Command] = Field(description="commands that take it away, down to the MTD device")
     settle: Settle
     read_only: bool = Field(
         default=False, description="whether it is only read: an image is flashed, nothing formatted"
     )
-    options: dict[str, Option] = Field(default_factory=dict)
+    options: dict[Word, Option] = Field(default_factory=dict)
     chip_needs: list[ChipNeed] = Field(default=[], description="bounds on the chip")
-    chip_parameters: dict[Literal["name", "partition_name"], str] = Field(
+    chip_parameters: dict[Literal["name", "partition_name"], Word] = Field(
         default_factory=dict, description="how simnand must present itself, by its parameters"
     )
-    kernel: list[str] = Field(
+    kernel: list[KernelNeed] = Field(
         default=[], description="symbols of the kernel, as an option's value has them"
     )
-    harmless_log: list[str] = Field(
+    harmless_log: list[Line] = Field(
         default=[], description="patterns of lines of the kernel log that mean no trouble"
     )
-    memory_of: list[str] = Field(
+    memory_of: list[Word] = Field(
         default=[],
         description="kernel modules whose allocations are the file system's own; empty: not known",
     )
-    memory_reclaimable: list[str] | None = Field(
+    memory_reclaimable: list[Symbol] | None = Field(
         default=None,
         description="of these, the kernel functions whose allocations it takes back under "
         "pressure: inodes and what goes with them; null: not known",
     )
-    counters: str | None = Field(
+    counters: Command | None = Field(
         default=None,
         description="command that prints what it counts itself, `name value` a line; null: nothing",
     )
-    differs: dict[Difference, str] = Field(
+    differs: dict[Difference, Lines] = Field(
         default_factory=dict, description="how it truly differs from tmpfs, in a sentence"
     )
     differs_only: dict[Difference, ChipBound] = Field(
@@ -262,14 +265,16 @@ class FilesystemModel(Noun):
     repriced: Repriced | None = Field(
         default=None, description="absent: nobody ran what was foretold for another part"
     )
-    unmodelled_reads: str = Field(
+    unmodelled_reads: Lines = Field(
         default="", description="why its reads are not foretold from the flash; empty: they are"
     )
-    own_entries: list[str] = Field(
+    own_entries: list[Line] = Field(
         default=[], description="entries of its root that it makes by itself"
     )
 
-    kernel_type: str = Field(default="", description="in /proc/filesystems; empty: its name")
+    kernel_type: Word | Empty = Field(
+        default="", description="in /proc/filesystems; empty: its name"
+    )
     symbols: dict[FileOperation | Cause, list[Symbol]] = Field(
         default_factory=dict,
         description="operation -> kernel functions that may do it; the first that exists is taken",

@@ -8,6 +8,7 @@ from typing import Any, Literal
 
 from pydantic import Field, SerializerFunctionWrapHandler, model_serializer, model_validator
 
+from nandlab.base.strings import Command, Line, Lines, PackageName, Word
 from nandlab.catalog.noun import Strict
 
 MTD_UTILS = "mtd-utils"
@@ -20,33 +21,33 @@ Loss = Literal["root", "folder_times"]
 class ImageTools(Strict):
     """How an image is made by tools of the host; without ``make`` the board writes the files."""
 
-    package: str = Field(
+    package: PackageName = Field(
         default=MTD_UTILS, description="Debian package of the tool that writes the files"
     )
-    prepare: str = Field(
+    prepare: Command = Field(
         default="", description="board command that runs on an erased chip before those of probe"
     )
-    probe: dict[str, str] = Field(
+    probe: dict[Word, Command] = Field(
         default={}, description="words for make: for each the board command that prints it"
     )
-    files: dict[str, str] = Field(
+    files: dict[Word, Command] = Field(
         default={}, description="files that the tools read in {work}: templates, by name"
     )
-    make: list[str] = Field(
+    make: list[Command] = Field(
         default=[], description="commands of the host that make {out} of the folder {tree}"
     )
-    also: dict[str, list[str]] = Field(
+    also: dict[Word, list[Command]] = Field(
         default={},
         description="further commands after make, by the option: where its value says what its "
         "name stands for in them",
     )
-    flash: str = Field(
+    flash: Command = Field(
         default="", description="board command that puts {out}, its input, on an erased /dev/mtd"
     )
-    too_large: list[str] = Field(
+    too_large: list[Line] = Field(
         default=[], description="patterns of what a tool says when the tree does not fit"
     )
-    loses: dict[Loss, str] = Field(
+    loses: dict[Loss, Lines] = Field(
         default={}, description="what an image loses beside what differs says, in a sentence"
     )
 

@@ -12,6 +12,7 @@ from pydantic.fields import FieldInfo
 from pydantic_core import ErrorDetails
 
 from nandlab.base.nearest import nearest
+from nandlab.base.strings import meaning
 
 Place = tuple[int | str, ...]
 
@@ -83,6 +84,8 @@ def _plain(error: ErrorDetails) -> str:
             k: v.strip("'") if k == "discriminator" else v for k, v in error.get("ctx", {}).items()
         }
         return PLAIN[error["type"]].format(**said)
+    if error["type"] == "string_pattern_mismatch" and (text := meaning(error["ctx"]["pattern"])):
+        return f"{MUST_BE}{text}"
     told = error["msg"].removeprefix("Value error, ").removeprefix("Assertion failed, ")
     told = re.sub(r"^(Input|String|List|Dictionary) should (?=be|have|match)", "must ", told)
     told = re.sub(r" after validation, not \d+$", "", told)

@@ -7,14 +7,16 @@ from pathlib import Path
 
 from pydantic import BaseModel, ConfigDict, Field, PrivateAttr
 
-Scalar = bool | int | float | str
+from nandlab.base.strings import Lines, Word
+
+Scalar = bool | int | float | Lines
 """What a parameter may be."""
 
 
 class Strict(BaseModel):
-    """Frozen, and refuses keys that it does not know."""
+    """Frozen, and refuses keys that it does not know, and texts where numbers belong."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
 
 
 class Noun(Strict):
@@ -23,10 +25,8 @@ class Noun(Strict):
     _home: Path | None = PrivateAttr(default=None)
     """The folder that has the catalog which it is from; None: it is from no file."""
 
-    name: str = Field(
-        pattern=r"^[A-Za-z0-9][\w.+-]*$", description="the file's own name, without .toml"
-    )
-    summary: str = Field(description="in a sentence: what it is and where it is met")
+    name: Word = Field(description="the file's own name, without .toml")
+    summary: Lines = Field(description="in a sentence: what it is and where it is met")
 
     @property
     def home(self) -> Path | None:

@@ -9,12 +9,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import Field, GetJsonSchemaHandler, model_validator
 from pydantic.json_schema import JsonSchemaValue
 from pydantic_core import CoreSchema
 
+from nandlab.base.strings import Command, Line, Lines, MountWords
 from nandlab.catalog.noun import Strict
 
 Figure = Literal[
@@ -22,6 +23,10 @@ Figure = Literal[
     "partition_per_1024",
 ]  # fmt: skip
 """Figures of a chip and its partition that a file system may bound, by ChipModel.figures."""
+
+
+KernelNeed = Annotated[str, Field(pattern=r"^!?[A-Za-z0-9_]+$|^LINUX>=[0-9]+(\.[0-9]+)*$")]
+"""A symbol that the kernel must have set, with ! must not; or the oldest version that will do."""
 
 
 class ChipBound(Strict):
@@ -43,7 +48,7 @@ class ChipBound(Strict):
 class ChipNeed(ChipBound):
     """A bound on the chips that a file system, or an option's value, works on."""
 
-    why: str = Field(description="in a clause: what happens otherwise")
+    why: Lines = Field(description="in a clause: what happens otherwise")
 
     def unmet(self, figures: Mapping[str, int]) -> str | None:
         """What is wrong with a chip of these figures, or None."""
@@ -58,17 +63,17 @@ class ChipNeed(ChipBound):
 class Value(Strict):
     """A value of an option; in a file, a string alone is its ``mount``."""
 
-    mount: str = Field(default="", description="words for mount -o")
-    words: str = Field(default="", description="what the option's name stands for in commands")
-    tool: str = Field(default="", description="the same in the commands that make an image")
-    help: str = Field(default="", description="in a sentence, where the name does not say it")
-    kernel: list[str] = Field(
+    mount: MountWords = Field(default="", description="words for mount -o")
+    words: Command = Field(default="", description="what the option's name stands for in commands")
+    tool: Command = Field(default="", description="the same in the commands that make an image")
+    help: Lines = Field(default="", description="in a sentence, where the name does not say it")
+    kernel: list[KernelNeed] = Field(
         default=[],
         description="symbols that the kernel must have set (y, m), with ! must not; or LINUX>=6.1, "
         "the oldest version that will do",
     )
     chip_needs: list[ChipNeed] = Field(default=[], description="bounds on the chip")
-    refused: str = Field(default="", description="why no kernel offers it; empty: it is offered")
+    refused: Lines = Field(default="", description="why no kernel offers it; empty: it is offered")
     image_only: bool = Field(
         default=False, description="only the tool that makes an image can set it, no mount"
     )
@@ -92,7 +97,7 @@ class Number(Strict):
     max: int = Field(ge=0, description="greatest")
     step: int = Field(ge=1, description="a value is a multiple of it")
     unit: str = Field(pattern=r"^[A-Za-z]+$", description="of the number, such as KiB")
-    file: str = Field(
+    file: Command = Field(
         min_length=1,
         description="where it is written after each mount, and read back: a template as commands",
     )
@@ -139,13 +144,13 @@ class Number(Strict):
 class Option(Strict):
     """A choice that a file system offers."""
 
-    help: str = Field(description="in a sentence: what it changes")
-    default: str = Field(description="the value when a study names none")
+    help: Lines = Field(description="in a sentence: what it changes")
+    default: Line = Field(description="the value when a study names none")
     fixed: bool = Field(
         default=False,
         description="made into the file system: an image has the one it was made with",
     )
-    values: dict[str, Value] = Field(description="by name: what the value adds, and needs")
+    values: dict[Line, Value] = Field(description="by name: what the value adds, and needs")
     number: Number | None = Field(
         default=None, description="numbers that it takes beside the values; absent: none"
     )

@@ -11,35 +11,36 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import Field, model_validator
 
+from nandlab.base.strings import Empty, FigureName, Line, Lines, Word
 from nandlab.catalog.noun import Noun, Scalar, Strict
 
-FigureName = str
-"""A figure of the registry: nandlab.analysis.figures has the names."""
+Id = Annotated[str, Field(pattern=r"^[a-z0-9-]+$")]
+PhasePattern = Annotated[str, Field(pattern=r"^[a-z0-9_*?\[\]!-]*$")]
 
 
 class Selector(Strict):
     """Which trials: those of this file system, state, and options and parameters where named."""
 
-    filesystem: str = Field(description="the file system's name in the catalog")
-    state: str = Field(description="the flash state's name in the study")
-    options: dict[str, str] = Field(default={}, description="options that must have these values")
-    parameters: dict[str, Scalar] = Field(
+    filesystem: Word = Field(description="the file system's name in the catalog")
+    state: Word = Field(description="the flash state's name in the study")
+    options: dict[Word, Line] = Field(default={}, description="options that must have these values")
+    parameters: dict[Word, Scalar] = Field(
         default={}, description="parameters of the workload that must have these values"
     )
-    chip: str = Field(default="", description="the chip's part name; empty: the paper's")
+    chip: Word | Empty = Field(default="", description="the chip's part name; empty: the paper's")
     partition_mib: float | None = Field(
         default=None, gt=0, description="MiB of the chip that the file system has; absent: any"
     )
-    image: str = Field(
+    image: Line = Field(
         default="",
         description="the image, or the tree, that the chip began from, as the study names it; "
         "empty: any, or none",
     )
-    label: str = Field(
+    label: Line = Field(
         default="", description="as counts name it; empty: file system, options and state"
     )
 
@@ -47,7 +48,7 @@ class Selector(Strict):
 class Against(Strict):
     """What a part's quotient is divided by: the same quotient, with what is named here instead."""
 
-    figure: FigureName = Field(default="", description="empty: the part's")
+    figure: FigureName | Empty = Field(default="", description="empty: the part's")
     of: Selector | None = Field(default=None, description="absent: the part's")
     over: Selector | None = Field(default=None, description="absent: the part's")
 
@@ -76,7 +77,7 @@ class Along(Strict):
       between places; the paper's number is near by the factor ``within``.
     """
 
-    by: str = Field(
+    by: FigureName = Field(
         description="in what they differ: parameter.NAME, chip.partition_mib, or a figure such as "
         "own.tree_files"
     )
@@ -86,12 +87,12 @@ class Along(Strict):
 class Part(Strict):
     """One figure, or the quotient of two, and what the paper says of it."""
 
-    label: str = Field(description="in a few words: what the number is")
+    label: Line = Field(description="in a few words: what the number is")
     figure: FigureName = Field(
         description="{} in it stands for the phases that each names, {rest} for what the * at its "
         "end stands for"
     )
-    each: str = Field(
+    each: PhasePattern = Field(
         default="",
         description="a pattern of phases, such as sequential_*: the figure is taken of each",
     )
@@ -140,7 +141,7 @@ class Part(Strict):
         description="factor from the paper's number that counts as reproduced, 1.25 if absent; of "
         "a saving the distance, 0.1 if absent; of a part along something as Along has it",
     )
-    incomparable: str = Field(
+    incomparable: Lines = Field(
         default="",
         description="why the paper's number cannot be set beside ours: it has no part in the "
         "verdict; empty: it can",
@@ -202,19 +203,19 @@ def moved(name: str, phases: Mapping[str, str]) -> str:
 class Basis(Strict):
     """What the paper leaves to interpretation, how a run reads it, and another way beside it."""
 
-    id: str = Field(pattern=r"^[a-z0-9-]+$")
-    read_as: str = Field(description="in a sentence: how it is read, and by which source")
-    other: str = Field(description="in a few words: the other way to read it")
-    states: dict[str, str] = Field(
+    id: Id
+    read_as: Lines = Field(description="in a sentence: how it is read, and by which source")
+    other: Lines = Field(description="in a few words: the other way to read it")
+    states: dict[Word, Word] = Field(
         default={}, description="flash states of the study that have the other way's, by name"
     )
-    parameters: dict[str, Scalar] = Field(
+    parameters: dict[Word, Scalar] = Field(
         default={}, description="the workload's parameters that the other way has"
     )
-    options: dict[str, dict[str, str]] = Field(
+    options: dict[Word, dict[Word, Line]] = Field(
         default={}, description="by file system: its options that the other way has"
     )
-    phases: dict[str, str] = Field(
+    phases: dict[Line, Line] = Field(
         default={},
         description="phases that the other way has: regular expressions in names of figures, and "
         "what stands there instead, such as random_ = random_replace_",
@@ -236,26 +237,28 @@ class Basis(Strict):
 class Claim(Strict):
     """A statement of the paper, and how a run is set beside it."""
 
-    id: str = Field(pattern=r"^[a-z0-9-]+$")
-    text: str = Field(description="in a sentence: what the paper says")
-    said: str = Field(description="the paper's figure, as the report shows it")
-    where: str = Field(description="section and figure of the paper")
-    workload: str = Field(default="", description="whose trials it is of; empty: the paper's")
+    id: Id
+    text: Lines = Field(description="in a sentence: what the paper says")
+    said: Lines = Field(description="the paper's figure, as the report shows it")
+    where: Line = Field(description="section and figure of the paper")
+    workload: Word | Empty = Field(
+        default="", description="whose trials it is of; empty: the paper's"
+    )
     parts: list[Part] = Field(min_length=1)
-    rests_on: list[str] = Field(
+    rests_on: list[Id] = Field(
         default=[], description="the bases that it rests on, by id: each gives its numbers anew"
     )
     counted: list[Selector] = Field(
         default=[], description="further configurations whose counts show the cause"
     )
-    traced: str = Field(
+    traced: Lines = Field(
         default="",
         description="the cause of a difference as a trace showed it, and which trace; empty: none",
     )
-    shown: str = Field(
+    shown: Id | Empty = Field(
         default="", description="the table of flash time by cause that shows it, by its id"
     )
-    phase: str = Field(
+    phase: Word | Empty = Field(
         default="", description="the phase whose time the counts split; empty: the headline's"
     )
 
@@ -263,26 +266,26 @@ class Claim(Strict):
 class Taken(Strict):
     """A trace that was taken: its figures lie in ``traces/PAPER/FILE.json`` beside this file."""
 
-    file: str = Field(pattern=r"^[a-z0-9-]+$")
-    label: str = Field(description="in a few words: whose trace it is")
-    command: str = Field(description="the command that takes it again, up to -- ffsmark")
+    file: Id
+    label: Line = Field(description="in a few words: whose trace it is")
+    command: Lines = Field(description="the command that takes it again, up to -- ffsmark")
 
 
 class Causes(Strict):
     """Traces side by side: whose work took the flash's time."""
 
-    id: str = Field(pattern=r"^[a-z0-9-]+$")
-    title: str
-    text: str = Field(description="what is to be seen in it")
+    id: Id
+    title: Line
+    text: Lines = Field(description="what is to be seen in it")
     traces: list[Taken] = Field(min_length=1)
 
 
 class Bar(Strict):
     """A row of a redrawn figure."""
 
-    label: str = Field(description="what the row is")
+    label: Line = Field(description="what the row is")
     of: Selector
-    phases: dict[str, str] = Field(
+    phases: dict[Line, Line] = Field(
         default={},
         description="phases that it is of instead of the panels', as a basis has them: first_ = "
         "second_",
@@ -292,20 +295,22 @@ class Bar(Strict):
 class Panel(Strict):
     """One of a figure's diagrams: a figure of the run over the rows."""
 
-    title: str
+    title: Line
     figure: FigureName
 
 
 class Drawn(Strict):
     """A figure of the paper, redrawn from a run."""
 
-    id: str = Field(pattern=r"^[a-z0-9-]+$")
-    title: str = Field(description="what the paper's figure shows")
-    said: list[str] = Field(description="the numbers that the paper states of it, as sentences")
-    workload: str = Field(default="", description="whose trials it is of; empty: the paper's")
+    id: Id
+    title: Line = Field(description="what the paper's figure shows")
+    said: list[Lines] = Field(description="the numbers that the paper states of it, as sentences")
+    workload: Word | Empty = Field(
+        default="", description="whose trials it is of; empty: the paper's"
+    )
     panels: list[Panel] = Field(default=[])
     bars: list[Bar] = Field(default=[])
-    curves: list[str] = Field(
+    curves: list[Word] = Field(
         default=[], description="instead of bars: the study's curves that redraw it, by name"
     )
 
@@ -342,17 +347,17 @@ def _named(key: str, told: Any, known: dict[str, Any]) -> Any:
 class PaperModel(Noun):
     """A paper: what it measured on, and what it claims."""
 
-    citation: str
-    platform: str = Field(description="board, kernel and chip that its figures are from")
-    workload: str = Field(description="the workload of the catalog that stands for its load")
-    part: str = Field(description="the chip of the catalog that stands for its chip")
-    parameters: dict[str, Scalar] = Field(
+    citation: Lines
+    platform: Lines = Field(description="board, kernel and chip that its figures are from")
+    workload: Word = Field(description="the workload of the catalog that stands for its load")
+    part: Word = Field(description="the chip of the catalog that stands for its chip")
+    parameters: dict[Word, Scalar] = Field(
         default={}, description="the workload's parameters that must have these values"
     )
-    differs: list[str] = Field(
+    differs: list[Lines] = Field(
         default=[], description="how a run here differs from the paper's, each in a sentence"
     )
-    selectors: dict[str, Selector] = Field(
+    selectors: dict[Word, Selector] = Field(
         default={}, description="selectors by name: a part may name one instead of having its own"
     )
     bases: list[Basis] = Field(default=[])

@@ -8,6 +8,7 @@ from typing import Any, Literal, Protocol
 
 from pydantic import Field, SerializerFunctionWrapHandler, model_serializer, model_validator
 
+from nandlab.base.strings import Empty, Lines, Word
 from nandlab.catalog import counts, draws, points
 from nandlab.catalog.noun import Scalar, Strict
 
@@ -32,14 +33,14 @@ COUNT_MAX = 2**63 - 1
 class Parameter(Strict):
     """A number or word that a study may set for a workload."""
 
-    help: str = Field(description="in a sentence with unit: what it is")
+    help: Lines = Field(description="in a sentence with unit: what it is")
     default: Scalar = Field(description="the value when a study names none; its type is the type")
     min: float | None = Field(default=None, description="least value")
     max: float | None = Field(default=None, description="greatest value")
-    at_most: str = Field(
+    at_most: Word | Empty = Field(
         default="", description="a parameter of the workload that its value may not exceed"
     )
-    one_of: list[str] | list[int] | None = Field(
+    one_of: list[Lines] | list[int] | None = Field(
         default=None, description="the words or whole numbers that it may be"
     )
     grammar: Literal["", "points", "counts", "draw"] = Field(

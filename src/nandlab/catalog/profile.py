@@ -12,6 +12,7 @@ from typing import Literal
 
 from pydantic import Field, model_validator
 
+from nandlab.base.strings import Lines, Word
 from nandlab.catalog.noun import Noun, Strict
 
 Load = Literal["reads", "selects"]
@@ -22,14 +23,14 @@ class ProfileRow(Strict):
     """Mean powers under one load with one file system."""
 
     load: Load
-    filesystem: str = Field(description="its name in the catalog")
+    filesystem: Word = Field(description="its name in the catalog")
     read_ahead: bool = Field(description="whether read-ahead was on")
-    pattern: str | None = Field(
+    pattern: Literal["sequential", "random"] | None = Field(
         default=None, description="sequential or random; null: not told apart"
     )
     cpu_w: float = Field(gt=0, description="the processor's rail, W")
     memory_w: float = Field(gt=0, description="the rail of RAM and flash, W")
-    source: str = Field(min_length=1, description="where in the document")
+    source: Lines = Field(min_length=1, description="where in the document")
 
     @property
     def watts(self) -> float:
@@ -40,11 +41,11 @@ class ProfileRow(Strict):
 class EnergyProfile(Noun):
     """Powers measured on a board under a kind of load."""
 
-    document: str = Field(min_length=1, description="where all of it is from")
-    boards: list[str] = Field(min_length=1, description="boards that stand for the measured one")
+    document: Lines = Field(min_length=1, description="where all of it is from")
+    boards: list[Word] = Field(min_length=1, description="boards that stand for the measured one")
     above_idle: bool = Field(description="whether the board's idle power was subtracted")
-    differs: str = Field(default="", description="what in the document does not fit its own rows")
-    workloads: dict[Load, list[str]] = Field(description="workloads that are such a load")
+    differs: Lines = Field(default="", description="what in the document does not fit its own rows")
+    workloads: dict[Load, list[Word]] = Field(description="workloads that are such a load")
     rows: list[ProfileRow] = Field(min_length=1)
 
     def row(

@@ -3,34 +3,36 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Annotated, Literal
 
 from pydantic import Field, model_validator
 
+from nandlab.base.strings import Command, Line, Word
 from nandlab.catalog.noun import Noun, Strict
 
+Device = Annotated[str, Field(pattern=r"^/dev/[A-Za-z0-9_.:,+/-]+$")]
+CompilerPrefix = Annotated[str, Field(pattern=r"^([A-Za-z0-9_./-]+-)?$")]
+FolderName = Annotated[str, Field(pattern=r"^/[^\x00-\x1f\x7f-\x9f\u2028\u2029]*$")]
 BAUDS = (9600, 19200, 38400, 57600, 115200, 230400, 460800, 921600, 1000000, 1500000)
 
 
 class Reach(Strict):
     """How a board is reached: one way."""
 
-    ssh: str | None = Field(
+    ssh: Word | None = Field(
         default=None,
-        pattern=r"^[A-Za-z0-9][\w.-]*$",
         description="its name in your ssh_config, which decides all else; nobody is asked",
     )
-    serial: str | None = Field(
-        default=None, pattern="^/dev/", description="a serial device that you have logged in on"
+    serial: Device | None = Field(
+        default=None, description="a serial device that you have logged in on"
     )
     baud: int = Field(default=115200, description="speed of the serial line")
-    labgrid: str | None = Field(
+    labgrid: Word | None = Field(
         default=None,
-        pattern=r"^[A-Za-z0-9][\w.-]*$",
         description="its place in labgrid, which is acquired meanwhile, and has the power that is "
         "switched if power is absent",
     )
-    power: str | None = Field(
+    power: Command | None = Field(
         default=None,
         min_length=1,
         description="command of this machine that switches the board off and on again: it is run "
@@ -49,10 +51,10 @@ class Reach(Strict):
 class ErasedPartition(Strict):
     """The partition that may be erased, as /proc/mtd must tell it."""
 
-    name: str = Field(min_length=1, description="its name, to the letter")
+    name: Line = Field(min_length=1, description="its name, to the letter")
     size: int = Field(ge=1, description="bytes")
     erasesize: int = Field(ge=1, description="bytes of an erase block")
-    part: str | None = Field(
+    part: Word | None = Field(
         default=None,
         description="the chip's name in the catalog, for latencies and endurance; its geometry "
         "must be the board's. Studies need it; absent: only look and unlock",
@@ -62,15 +64,13 @@ class ErasedPartition(Strict):
 class Programs(Strict):
     """How programs are built for the board, on this machine."""
 
-    cross: str = Field(
+    cross: CompilerPrefix = Field(
         default="",
-        pattern=r"^([\w./-]+-)?$",
         description="what a compiler's name begins with: arm-linux-gnueabihf-; absent: gcc is one "
         "for the board",
     )
-    kdir: str | None = Field(
+    kdir: FolderName | None = Field(
         default=None,
-        pattern="^/",
         description="the build folder of the board's own kernel, on this machine: three modules "
         "built with it are loaded for each trial and count what the flash does; absent: its counts "
         "are not known",

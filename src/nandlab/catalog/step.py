@@ -18,6 +18,7 @@ from pydantic import (
     model_validator,
 )
 
+from nandlab.base.strings import Command, Line, MountWords, Word
 from nandlab.catalog import draws
 from nandlab.catalog.noun import Scalar, Strict
 from nandlab.catalog.words import NAME
@@ -49,18 +50,18 @@ def _as_text(value: Any) -> Any:
     return str(value) if isinstance(value, int | float) and not isinstance(value, bool) else value
 
 
-Text = Annotated[str, BeforeValidator(_as_text, json_schema_input_type=str | float)]
+Text = Annotated[Command, BeforeValidator(_as_text, json_schema_input_type=str | float)]
 """A template; a number may stand for itself."""
 
 
 class StepWords(Strict):
     """What a step of any kind says; each is a phase."""
 
-    do: str = Field(description="what it does: its kind")
+    do: Word = Field(description="what it does: its kind")
     name: str = Field(
         default="", pattern=r"^$|" + NAME, description="its phase; empty: what it does"
     )
-    title: str = Field(default="", description="as tables show it; empty: its name")
+    title: Line = Field(default="", description="as tables show it; empty: its name")
     timed: bool | None = Field(
         default=None,
         description="whether totals include it; absent: all do but those that prepare (drop, rest, "
@@ -68,7 +69,7 @@ class StepWords(Strict):
     )
     may_fail: bool = Field(default=False, description="whether the trial goes on if it fails")
     always: bool = Field(default=False, description="whether it runs after a failure too")
-    when: dict[str, Scalar] = Field(
+    when: dict[Word, Scalar] = Field(
         default={}, description="parameters and values with which it is there; empty: always"
     )
 
@@ -121,8 +122,8 @@ class Remount(StepWords):
     """The file system is mounted with other options while it is mounted."""
 
     do: Literal["remount"]
-    options: str = Field(
-        pattern=r"^[A-Za-z0-9_=.:,{}+-]+$",
+    options: MountWords = Field(
+        min_length=1,
         description="what follows mount -o remount: ro, rw or any other",
     )
 
@@ -146,7 +147,7 @@ class Rest(StepWords):
 class FileStep(StepWords):
     """A step that works on files of a mounted file system."""
 
-    sync: bool | str = Field(
+    sync: bool | Command = Field(
         default=False,
         description="whether a sync of its own follows, which the phase tells apart; a text is a "
         "template that gives true or false",
@@ -168,7 +169,9 @@ class Run(FileStep):
     """Runs a command in the job's folder."""
 
     do: Literal["run"]
-    command: str = Field(min_length=1, description="the command, a template, in the job's folder")
+    command: Command = Field(
+        min_length=1, description="the command, a template, in the job's folder"
+    )
     tells: bool = Field(
         default=False, description="its last line reports phases and figures of its own"
     )
@@ -188,7 +191,7 @@ class Fill(FileStep):
     """Fills the flash to the state that is asked for, or one file with random data."""
 
     do: Literal["fill"]
-    file: str = Field(
+    file: Command = Field(
         default="",
         description="the file, below the mountpoint, that is filled with random data and synced; "
         "empty: the state of the flash is made",
@@ -219,7 +222,7 @@ class Remove(FileStep):
     """Deletes one file."""
 
     do: Literal["remove"]
-    file: str = Field(min_length=1, description="the file, below the mountpoint")
+    file: Command = Field(min_length=1, description="the file, below the mountpoint")
 
     @property
     def writes(self) -> bool:
@@ -233,14 +236,16 @@ class Tree(FileStep):
     """Makes a tree of folders and files, drawn by a seed; docs/filetree.md has its rules."""
 
     do: Literal["tree"]
-    folder: str = Field(min_length=1, description="the folder, below the mountpoint; it is made")
+    folder: Command = Field(
+        min_length=1, description="the folder, below the mountpoint; it is made"
+    )
     depth: Text = Field(
         description="levels of folders, the top counted: 1 is one folder with files"
     )
     dirs: Text = Field(description="folders in each folder: a number or a distribution")
     files: Text = Field(description="files in each folder: a number or a distribution")
     size: Text = Field(description="bytes of a file: a number or a distribution")
-    payload: str = Field(default="random", description="values of the files' bytes")
+    payload: Command = Field(default="random", description="values of the files' bytes")
     compressibility: Text = Field(
         default="0", description="share of the files' bytes that a compressor can take out"
     )
@@ -264,10 +269,10 @@ class Tree(FileStep):
 class Walk(FileStep):
     """Walks through all that is below a folder."""
 
-    folder: str = Field(
+    folder: Command = Field(
         default="", description="the folder, below the mountpoint; empty: the mountpoint itself"
     )
-    by: str = Field(
+    by: Command = Field(
         default="filetree",
         description="what does it: filetree, or busybox's own command; a template that gives one",
     )
@@ -299,7 +304,7 @@ class Find(Walk):
     """Looks for a name that is not there."""
 
     do: Literal["find"]
-    target: str = Field(min_length=1, description="the name; that it is found is an error")
+    target: Command = Field(min_length=1, description="the name; that it is found is an error")
 
     def templates(self) -> dict[str, str]:
         return super().templates() | {"target": self.target}
@@ -309,7 +314,7 @@ class Read(Walk):
     """Reads files whole."""
 
     do: Literal["read"]
-    list: str = Field(
+    list: Command = Field(
         default="",
         description="the job's file that has the paths of those to read, a line each, from the "
         "folder; empty: all files of the folder, in the order of a walk",

@@ -3,8 +3,11 @@
 
 from __future__ import annotations
 
+from typing import Annotated
+
 from pydantic import Field, field_validator
 
+from nandlab.base.strings import Line, Lines
 from nandlab.catalog.noun import Noun
 
 BINS_MOST = 1000
@@ -18,11 +21,11 @@ KIND = "tables"
 class TableModel(Noun):
     """Counts by size: a distribution that ``table(NAME)`` names."""
 
-    title: str = Field(min_length=1, description="as tables and charts show it")
-    source: str = Field(
+    title: Line = Field(min_length=1, description="as tables and charts show it")
+    source: Lines = Field(
         min_length=1, description="where the counts are from, and what was left out"
     )
-    counts: dict[int, int] = Field(
+    counts: dict[Annotated[int, Field(strict=False)], int] = Field(
         min_length=1, max_length=BINS_MOST, description="files by their size in bytes"
     )
 

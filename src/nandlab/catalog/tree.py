@@ -8,10 +8,10 @@ from typing import Annotated, Any
 
 from pydantic import Field, SerializerFunctionWrapHandler, model_serializer, model_validator
 
+from nandlab.base.strings import Command, DebianArch, Line, PackageName, Release
 from nandlab.catalog.noun import Noun, Strict
 
-Package = Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9.+-]+$")]
-Inside = Annotated[str, Field(pattern=r"^[^/\s][^\s]*$")]
+Inside = Annotated[str, Field(pattern=r"^[^/\s\x00-\x1f\x7f-\x9f][^\s\x00-\x1f\x7f-\x9f]*$")]
 """A path, or a pattern of paths, from the tree's top folder on."""
 
 
@@ -31,9 +31,9 @@ class TreeModel(Noun):
     is so with all that is in it.
     """
 
-    release: str = Field(pattern=r"^[a-z]+$", description="Debian's release, such as bookworm")
-    arch: str = Field(pattern=r"^[a-z0-9-]+$", description="Debian's architecture, such as armel")
-    packages: list[Package] = Field(
+    release: Release = Field(description="Debian's release, such as bookworm")
+    arch: DebianArch = Field(description="Debian's architecture, such as armel")
+    packages: list[PackageName] = Field(
         min_length=1, description="what is unpacked; what these depend on is not added"
     )
     leave_out: list[Inside] = Field(default=[], description="patterns of what is left out")
@@ -43,14 +43,14 @@ class TreeModel(Noun):
     merged_usr: bool = Field(
         default=True, description="whether /bin, /sbin and /lib are links into /usr"
     )
-    links: dict[Inside, str] = Field(
+    links: dict[Inside, Line] = Field(
         default={},
         description="symbolic links that Debian's scripts would make, and where they lead",
     )
     copies: dict[Inside, Inside] = Field(
         default={}, description="files that Debian's scripts would copy, and from which"
     )
-    texts: dict[Inside, str] = Field(default={}, description="files that no package has")
+    texts: dict[Inside, Command] = Field(default={}, description="files that no package has")
     holds: Holds | None = Field(
         default=None, description="what it has once unpacked; absent: not known, and not checked"
     )

@@ -3,23 +3,25 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import Field, SerializerFunctionWrapHandler, model_serializer, model_validator
 
+from nandlab.base.strings import Empty, FigureName, Line, Word
 from nandlab.base.units import QUANTITIES
 from nandlab.catalog.noun import Scalar, Strict
 
 NAME = r"^[a-z][a-z0-9_]*$"
 """What phases and operations may be called."""
+Name = Annotated[str, Field(pattern=NAME)]
 
 
 class PhaseWords(Strict):
     """A phase that the workload reports."""
 
-    name: str = Field(pattern=NAME)
-    title: str = Field(description="in a word or two, as tables and charts show it")
-    short: str = Field(default="", description="the same in ten letters; empty: the title")
+    name: Name
+    title: Line = Field(description="in a word or two, as tables and charts show it")
+    short: Line = Field(default="", description="the same in ten letters; empty: the title")
     timed: bool = Field(default=True, description="false: it prepares, and no total includes it")
     moves_data: bool = Field(
         default=True,
@@ -30,14 +32,14 @@ class PhaseWords(Strict):
 class OperationWords(Strict):
     """A kind of operation that the workload reports."""
 
-    name: str = Field(pattern=NAME)
-    title: str = Field(default="", description="as tables show it; empty: its name")
+    name: Name
+    title: Line = Field(default="", description="as tables show it; empty: its name")
     writes: bool = Field(default=False, description="whether it writes: the kind writes has it")
     durable: bool = Field(
         default=False,
         description="whether what it returns from is on flash: an fsync, a commit, an O_SYNC write",
     )
-    durable_unless: list[dict[str, Scalar]] = Field(
+    durable_unless: list[dict[Word, Scalar]] = Field(
         default=[], description="values of parameters with which it is not durable all the same"
     )
 
@@ -57,16 +59,18 @@ def _check_unit(unit: str) -> None:
 class OwnFigure(Strict):
     """A figure that the workload prints, or a parameter's number over a figure of time."""
 
-    title: str = Field(description="in a few words, as tables show it")
-    short: str = Field(default="", description="the same in ten letters; empty: the title")
-    unit: str = Field(description="what it is an amount of: time, bytes, per_s, count, ...")
+    title: Line = Field(description="in a few words, as tables show it")
+    short: Line = Field(default="", description="the same in ten letters; empty: the title")
+    unit: Word = Field(description="what it is an amount of: time, bytes, per_s, count, ...")
     better: Literal["less", "more", ""] = Field(
         default="", description="which end is the better one; empty: neither, it is not ranked"
     )
-    parameter: str = Field(
+    parameter: Word | Empty = Field(
         default="", description="it is this parameter's number; empty: the program prints it"
     )
-    over: str = Field(default="", description="a figure of time: the number is per second of it")
+    over: FigureName | Empty = Field(
+        default="", description="a figure of time: the number is per second of it"
+    )
     open_ended: bool = Field(
         default=False, description="where the load was stopped early, it is a lower bound"
     )
@@ -80,8 +84,8 @@ class OwnFigure(Strict):
 class AttributeWords(Strict):
     """An attribute by which phases of the workload are set apart, and curves are drawn."""
 
-    title: str = Field(description="in a few words, as the axis of a chart shows it")
-    unit: str = Field(
+    title: Line = Field(description="in a few words, as the axis of a chart shows it")
+    unit: Word = Field(
         default="count", description="what its numbers are amounts of; of words it says nothing"
     )
 
@@ -94,13 +98,13 @@ class AttributeWords(Strict):
 class Headline(Strict):
     """The figure that file systems are ranked and advised by."""
 
-    figure: str = Field(description="its name, such as phase.transactions or own.queries")
-    noun: str = Field(description="what it is, in words: transaction time")
-    best: str = Field(description="what the best one does: finishes the transactions first")
-    more: str = Field(
+    figure: FigureName = Field(description="its name, such as phase.transactions or own.queries")
+    noun: Line = Field(description="what it is, in words: transaction time")
+    best: Line = Field(description="what the best one does: finishes the transactions first")
+    more: Line = Field(
         default="takes {r} times as long", description="what another one does; {r}: the factor"
     )
-    told: str = Field(default="", description="a value of it in a sentence: transactions take {v}")
+    told: Line = Field(default="", description="a value of it in a sentence: transactions take {v}")
 
 
 class WorkloadWords(Strict):
@@ -108,10 +112,10 @@ class WorkloadWords(Strict):
 
     phases: list[PhaseWords] = Field(default=[], description="in the order in which they come")
     operations: list[OperationWords] = Field(default=[], description="in the order of tables")
-    figures: dict[str, OwnFigure] = Field(
+    figures: dict[Word, OwnFigure] = Field(
         default={}, description="its own figures, by name; elsewhere they are own.NAME"
     )
-    at: dict[str, AttributeWords] = Field(
+    at: dict[Word, AttributeWords] = Field(
         default={}, description="attributes that its phases may have, by name: docs/workloads.md"
     )
     headline: Headline | None = Field(

@@ -11,6 +11,7 @@ from pydantic import Field, SerializerFunctionWrapHandler, model_serializer, mod
 
 from nandlab.base.errors import UsageError
 from nandlab.base.nearest import nearest
+from nandlab.base.strings import Command, Empty, Word
 from nandlab.catalog import points, steplist, steptitles, stepvalues
 from nandlab.catalog.asks import Need, Stores
 from nandlab.catalog.noun import Noun, Scalar
@@ -30,7 +31,7 @@ class WorkloadModel(Noun, WorkloadWords):
     Commands and ``config`` may use the parameters by name, and ``{seed}``, ``{mountpoint}``.
     """
 
-    command: str = Field(
+    command: Command = Field(
         default="", description="the command, a template, run where the configuration file is"
     )
     steps: list[AnyStep] = Field(
@@ -41,9 +42,11 @@ class WorkloadModel(Noun, WorkloadWords):
     reads_only: bool = Field(
         default=False, description="whether the command writes nothing to the file system"
     )
-    config_file: str = Field(default="", description="the configuration file's name; empty: none")
-    config: str = Field(default="", description="the configuration file's text, a template")
-    parameters: dict[str, Parameter] = Field(default={})
+    config_file: Word | Empty = Field(
+        default="", description="the configuration file's name; empty: none"
+    )
+    config: Command = Field(default="", description="the configuration file's text, a template")
+    parameters: dict[Word, Parameter] = Field(default={})
     needs: list[Need] = Field(
         default=[], description="values of parameters that are refused, everywhere or somewhere"
     )

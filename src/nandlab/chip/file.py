@@ -20,6 +20,7 @@ from pydantic import Field
 from nandlab.base.digest import digest, file_digest
 from nandlab.base.errors import NandlabError, UsageError
 from nandlab.base.gate import read_json
+from nandlab.base.strings import Line, Word
 from nandlab.catalog.chip import ChipModel
 from nandlab.catalog.files import load, validate
 from nandlab.catalog.filesystem import FilesystemModel
@@ -46,12 +47,12 @@ class Made(Strict):
     """What an image holds, and what made it."""
 
     format: Literal[1] = 1
-    filesystem: str = Field(description="its name in the catalog")
-    options: dict[str, str] = Field(description="all of its options, as they were made")
-    part: str = Field(description="the chip's name in the catalog")
+    filesystem: Word = Field(description="its name in the catalog")
+    options: dict[Word, Line] = Field(description="all of its options, as they were made")
+    part: Word = Field(description="the chip's name in the catalog")
     partition_blocks: int = Field(ge=1, description="blocks of the partition, from block 0")
-    board: str = Field(description="the board's name in the catalog")
-    tools: str | None = Field(description="package of the tools that made it; null: the board did")
+    board: Word = Field(description="the board's name in the catalog")
+    tools: Line | None = Field(description="package of the tools that made it; null: the board did")
     tree: Counts
 
     def system(self) -> FilesystemModel:

@@ -7,29 +7,30 @@ from typing import Literal
 
 from pydantic import Field
 
+from nandlab.base.strings import FreeText, Line
 from nandlab.catalog.noun import Strict
 
 
 class NotScored(Strict):
     """A score that a load does not have."""
 
-    not_scored: str = Field(description="why")
+    not_scored: FreeText = Field(description="why")
 
 
 class BoardScore(Strict):
     """What every score of a real board's load has."""
 
-    fitted: str | None = Field(description="what was fitted; null: nothing")
-    not_known: list[str]
+    fitted: FreeText | None = Field(description="what was fitted; null: nothing")
+    not_known: list[FreeText]
 
 
 class ReadCallsRun(Strict):
-    calls_of: str
-    functions_of: str
+    calls_of: Line
+    functions_of: Line
     foretold: int
     traced: int
     bursts_equal: bool
-    of_choices: dict[str, int] = Field(description="what each choice of the cache foretells")
+    of_choices: dict[Line, int] = Field(description="what each choice of the cache foretells")
     writes_foretold: int
     writes_traced: int
 
@@ -37,8 +38,8 @@ class ReadCallsRun(Strict):
 class ReadCalls(BoardScore):
     """Calls of jffs2_readpage; the runs that are exact are of those that are not fitted."""
 
-    fitted_on: str
-    as_good_there: list[str]
+    fitted_on: FreeText
+    as_good_there: list[FreeText]
     scored_on: int
     exact: int
     bursts_exact: int
@@ -56,8 +57,8 @@ class BurstErrors(Strict):
 
 
 class BurstRun(Strict):
-    functions_of: str
-    flash_of: str
+    functions_of: Line
+    flash_of: Line
     n: int
     calls: int
     bursts: int
@@ -68,7 +69,7 @@ class BurstRun(Strict):
 class BurstTimes(BoardScore):
     """Times of bursts of reads, given their flash pages."""
 
-    fitted_on: str
+    fitted_on: FreeText
     overhead_us: float
     t_page_us: float
     impossible: int = Field(description="bursts whose pages take longer than their calls")
@@ -96,7 +97,7 @@ class PageTimes(BoardScore):
 
 
 class CollectorRun(Strict):
-    flash_of: str
+    flash_of: Line
     erases: int
     in_order: int
     foretold: int
@@ -116,7 +117,7 @@ class Collector(BoardScore):
 
 
 class BoardLoad(Strict):
-    load: str
+    load: Line
     runs: dict[Literal["syscalls", "ffs_tracer", "flashmon"], int]
     read_calls: ReadCalls
     burst_times: BurstTimes | NotScored

@@ -7,6 +7,7 @@ from typing import Literal
 
 from pydantic import Field
 
+from nandlab.base.strings import FreeText, Line
 from nandlab.catalog.noun import Strict
 
 
@@ -23,7 +24,7 @@ class MapPage(Strict):
 class MapFile(Strict):
     """How a file's pages lie on flash."""
 
-    path: str
+    path: FreeText
     size: int
     pages_unknown: int
     live_bytes: int
@@ -31,7 +32,7 @@ class MapFile(Strict):
     n_mean: float | None
     n_if_rewritten: float | None
     pages_estimated: int = Field(description="of which it is not known how they would be packed")
-    distribution: dict[str, int] = Field(description="pages by N in sequence")
+    distribution: dict[Line, int] = Field(description="pages by N in sequence")
     pages: list[MapPage]
 
 
@@ -40,8 +41,8 @@ class DroppedNode(Strict):
 
     at: int
     bytes: int
-    why: str
-    kind: str
+    why: FreeText
+    kind: FreeText
     number: int
     offset: int
     plain: int
@@ -84,7 +85,7 @@ class ModelRead(Strict):
 class DifferingCall(Strict):
     """A call whose flash pages are not the foretold ones."""
 
-    path: str
+    path: FreeText
     page: int | None = Field(description="null: a first open")
     traced: list[int]
     foretold: list[int]
@@ -93,7 +94,7 @@ class DifferingCall(Strict):
 class TracedOpen(Strict):
     """A first open beside the foretold one."""
 
-    path: str
+    path: FreeText
     n: int
     same: bool
     ordered: bool = Field(description="false: the flash does not tell in which order it reads")
@@ -131,7 +132,9 @@ class ModelScore(Strict):
     n: int = 0
     measured_ns: int = 0
     chip_ns: int = Field(default=0, description="the chip's part of it, foretold")
-    not_known: str | None = Field(default=None, description="why nandlab tells no more of times")
+    not_known: FreeText | None = Field(
+        default=None, description="why nandlab tells no more of times"
+    )
     nandlab: Errors | None = None
     in_time: Errors | None = Field(
         default=None, description="given when each call began: with ticks and first waits"

@@ -14,6 +14,7 @@ from pydantic import Field, create_model
 from nandlab.analysis.battery import Battery, Lasting
 from nandlab.analysis.power import Promise
 from nandlab.analysis.ranking import Finding
+from nandlab.base.strings import FreeText, Line, PackageSets
 from nandlab.catalog.board import BoardModel
 from nandlab.catalog.noun import Strict
 from nandlab.report.terminal import FIELDS
@@ -23,7 +24,14 @@ Number = int | float
 Fitness = Literal["fit", "unproven", "unfit"]
 
 
-_FIELDS: Any = {name: (Trial.model_fields[name].annotation | None, ...) for name in FIELDS}  # type: ignore[operator]
+def _or_null(name: str) -> Any:
+    """The type of a trial's field with its marks, or null."""
+    field = Trial.model_fields[name]
+    kind: Any = field.annotation
+    return Annotated[(kind, *field.metadata)] | None if field.metadata else kind | None
+
+
+_FIELDS: Any = {name: (_or_null(name), ...) for name in FIELDS}
 SHOWN = GenericAlias(list, (create_model("Shown", __base__=Strict, **_FIELDS),))
 """Trials as ``nandlab show`` has them: every key is there, and null where it is not known."""
 
@@ -31,14 +39,14 @@ SHOWN = GenericAlias(list, (create_model("Shown", __base__=Strict, **_FIELDS),))
 class FigureRecord(Strict):
     """A figure of a configuration over its ensemble."""
 
-    workload: str
-    setting: str
-    filesystem: str
-    configuration: str
-    state: str
-    figure: str = Field(description="its name (docs/workloads.md)")
-    title: str
-    unit: str = Field(description="of min, median and max; empty: a plain number")
+    workload: Line
+    setting: FreeText
+    filesystem: Line
+    configuration: FreeText
+    state: Line
+    figure: Line = Field(description="its name (docs/workloads.md)")
+    title: FreeText
+    unit: Line = Field(description="of min, median and max; empty: a plain number")
     trials: int = Field(description="that ended well and have it")
     min: Number | None
     median: Number | None
@@ -48,14 +56,14 @@ class FigureRecord(Strict):
 class MovedRecord(Strict):
     """A figure that moved between two runs; before and now are medians, or words."""
 
-    setting: str
-    configuration: str
-    figure: str
-    unit: str
-    before: Number | str | None
+    setting: FreeText
+    configuration: FreeText
+    figure: Line
+    unit: Line
+    before: Number | FreeText | None
     before_min: Number | None
     before_max: Number | None
-    now: Number | str | None
+    now: Number | FreeText | None
     now_min: Number | None
     now_max: Number | None
     change: Number | None = Field(description="in unit")
@@ -70,10 +78,10 @@ class MovedRecord(Strict):
 class LikeRecord(Strict):
     """A figure of a board of one's own and of a virtual one: medians and ranges."""
 
-    setting: str
-    configuration: str
-    figure: str
-    unit: str
+    setting: FreeText
+    configuration: FreeText
+    figure: Line
+    unit: Line
     real: Number
     real_min: Number
     real_max: Number
@@ -89,45 +97,45 @@ class LikeRecord(Strict):
 class Subject(Strict):
     """A file system with its options, judged."""
 
-    name: str
+    name: Line
     fitness: Fitness
     worst: float | None = Field(description="median of the headline's figure where it is worst")
-    worst_state: str | None
-    not_run: list[str]
-    against: list[str]
-    unknown: list[str]
-    met: list[str]
-    doubts: list[str]
-    unplaced: list[str]
-    avoid: list[str]
+    worst_state: Line | None
+    not_run: list[FreeText]
+    against: list[FreeText]
+    unknown: list[FreeText]
+    met: list[FreeText]
+    doubts: list[FreeText]
+    unplaced: list[FreeText]
+    avoid: list[FreeText]
     power: Promise
 
 
 class Advised(Strict):
     """The advice on a workload on a chip."""
 
-    setting: str
+    setting: FreeText
     subjects: list[Subject] = Field(description="the first is to be taken")
-    cliffs: list[str] = Field(description="of a sweep over states: where each falls off")
+    cliffs: list[FreeText] = Field(description="of a sweep over states: where each falls off")
 
 
 class Candidate(Strict):
     """A file system with its options, over all loads of a product."""
 
-    name: str
+    name: Line
     fitness: Fitness
     factor: float | None = Field(
         description="how many times worse than the best, by the headlines; null: not measured"
     )
-    against: list[str]
-    open: list[str]
-    met: list[str]
+    against: list[FreeText]
+    open: list[FreeText]
+    met: list[FreeText]
 
 
 class Shipped(Strict):
     """The answer for a product."""
 
-    product: str
+    product: Line
     answer: list[Finding]
     candidates: list[Candidate]
 
@@ -135,7 +143,7 @@ class Shipped(Strict):
 class OnBattery(Strict):
     """Days on a battery."""
 
-    setting: str
+    setting: FreeText
     battery: Battery
     lasting: list[Lasting] = Field(description="days: least, median and most")
 
@@ -143,7 +151,7 @@ class OnBattery(Strict):
 class Space(Strict):
     """What each byte of a partition is; all in bytes but files and counts."""
 
-    filesystem: str
+    filesystem: Line
     partition: int
     user: int
     metadata: int
@@ -152,9 +160,9 @@ class Space(Strict):
     free: int
     bad: int
     user_logical: int = Field(description="the bytes of files, that user's bytes stand for")
-    parts: dict[str, dict[str, int]]
+    parts: dict[Line, dict[Line, int]]
     files: int
-    counts: dict[str, int]
+    counts: dict[Line, int]
 
 
 class TreeCounts(Strict):
@@ -170,25 +178,25 @@ class TreeCounts(Strict):
 class SizesRow(Strict):
     """An image of a folder; without one, why not."""
 
-    filesystem: str
-    compression: str | None
+    filesystem: Line
+    compression: Line | None
     pages: int | None
     own_header_pages: int | None
     pages_without_own_headers: int | None
     bytes: int | None
     saved: float | None = Field(description="share of the pages that compression saves")
-    why_not: str | None
-    lost: list[str]
+    why_not: FreeText | None
+    lost: list[FreeText]
     seconds: float | None
 
 
 class Sizes(Strict):
     """Images of one folder in several file systems."""
 
-    chip: str
+    chip: Line
     partition_mib: float
     page_bytes: int
-    board: str
+    board: Line
     tree: TreeCounts
     rows: list[SizesRow]
 
@@ -213,15 +221,15 @@ class Repriced(Strict):
     """A time on another part, foretold."""
 
     predicted: Literal[True]
-    setting: str
-    configuration: str
-    part: str
-    phase: str | None = Field(description="null: all timed phases")
+    setting: FreeText
+    configuration: FreeText
+    part: Line
+    phase: Line | None = Field(description="null: all timed phases")
     measured_ns: Marks
     predicted_ns: Foretold | None = Field(description="null: not even a range is told")
     trials: int
     ratio: float | None
-    doubt: str | None
+    doubt: FreeText | None
     off_max_seen: float | None = Field(
         description="the most that a total was off where parts were run, a share; null: not known"
     )
@@ -240,25 +248,27 @@ class TrialBegins(Strict):
     """A trial begins."""
 
     event: Literal["trial_begins"]
-    trial: str
-    title: str = Field(description="what sets it apart, in words: load, file system, chip, state")
+    trial: Line
+    title: FreeText = Field(
+        description="what sets it apart, in words: load, file system, chip, state"
+    )
 
 
 class StepBegins(Strict):
     """A step of a trial begins."""
 
     event: Literal["step_begins"]
-    trial: str
-    step: str
+    trial: Line
+    step: Line
 
 
 class TrialEnds(Strict):
     """A trial has its result."""
 
     event: Literal["trial_ends"]
-    trial: str
+    trial: Line
     status: Literal["ok", "trial_failed", "not_measured", "board_lost"]
-    error: str | None
+    error: FreeText | None
     left_s: float | None
 
 
@@ -270,11 +280,11 @@ class BoardFileHead(Strict):
 
     format: Literal[1]
     board: BoardModel
-    lock: dict[str, dict[str, str]] = Field(description="SHA-256 by file, by set of packages")
+    lock: PackageSets = Field(description="SHA-256 by file, by set of packages")
 
 
 class Reproduced(Strict):
     """reproduced.json: which run the folder repeats."""
 
     format: Literal[1]
-    run: str
+    run: Line

@@ -13,17 +13,23 @@ import os
 import re
 import shutil
 import subprocess
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import unquote
 
 from nandlab.base.digest import digest
-from nandlab.base.errors import NandlabError
+from nandlab.base.errors import NandlabError, UsageError
 from nandlab.base.paths import cache_dir
+from nandlab.base.strings import DebianArch, Release, fits
 
 KEYRING = Path("/usr/share/keyrings/debian-archive-keyring.gpg")
 PRINTED = re.compile(r"^'\S+' (\S+) \d+ SHA256:([0-9a-f]{64})$", re.MULTILINE)
 """What apt prints of a file that it would fetch: URI, name, size, SHA-256."""
+
+
+DEB = re.compile(r"([a-z0-9][a-z0-9.+-]*)_((?:[A-Za-z0-9.+~-]|%3a)+)_[a-z0-9-]+\.deb")
+"""The file of a package: its name, version and architecture."""
 
 
 class NotToBeHad(NandlabError):
@@ -37,6 +43,11 @@ class Suite:
     release: str
     arch: str
 
+    def __post_init__(self) -> None:
+        """UsageError: both become a line of apt's list, and may be of a file from elsewhere."""
+        if not fits(Release, self.release) or not fits(DebianArch, self.arch):
+            raise UsageError(f"{self.release!r}, {self.arch!r}: no release of Debian")
+
     @property
     def base(self) -> str:
         """The release that a suite of backports is for; else the release itself."""
@@ -44,6 +55,7 @@ class Suite:
 
 
 def _run(*argv: str, cwd: Path | None = None) -> str:
+    _refuse_control_characters(argv)
     if shutil.which(argv[0]) is None:
         raise NotToBeHad(f"there is no {argv[0]} on this machine")
     env = {**os.environ, "LC_ALL": "C", "LANGUAGE": ""}  # what it says is read
@@ -55,6 +67,12 @@ def _run(*argv: str, cwd: Path | None = None) -> str:
     if done.returncode:
         raise NotToBeHad(_complaint(done.stderr) or f"{argv[0]} failed: {done.stderr.strip()}")
     return done.stdout
+
+
+def _refuse_control_characters(words: Iterable[str]) -> None:
+    """UsageError: what apt is given is of one line; the patterns of models see to it before."""
+    if wrong := next((word for word in words if not word.isprintable()), None):
+        raise UsageError(f"{wrong!r}: apt is not given this")
 
 
 def _complaint(stderr: str) -> str:
@@ -109,6 +127,7 @@ class Apt:
 
     def __init__(self, suite: Suite, kind: str = "deb") -> None:
         lines = _source_lines(suite, kind)
+        _refuse_control_characters(lines)
         if "signed-by" in "".join(lines) and not KEYRING.exists():
             raise NotToBeHad(f"{KEYRING} is missing: install debian-archive-keyring")
         self.folder = cache_dir() / "apt" / digest([lines, suite.arch])[:20]
@@ -157,8 +176,10 @@ class Apt:
 
     def download(self, files: list[str], folder: Path) -> None:
         """Fetches packages by the names of their files; NotToBeHad if one is not there."""
-        named = [file.rsplit("_", 2) for file in files]
-        wanted = [f"{name}={unquote(version)}" for name, version, _ in named]
+        named = [(file, DEB.fullmatch(file)) for file in files]
+        if strange := next((file for file, parts in named if parts is None), None):
+            raise NotToBeHad(f"{strange!r} is no file of a Debian package")
+        wanted = [f"{parts[1]}={unquote(parts[2])}" for _, parts in named if parts]
         _run("apt-get", *self.options, "-q", "download", *wanted, cwd=folder)
 
     def download_source(self, package: str, version: str, folder: Path) -> None:

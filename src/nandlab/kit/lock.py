@@ -16,6 +16,8 @@ from urllib.parse import unquote
 from nandlab.base.errors import UsageError
 from nandlab.base.files import write_whole
 from nandlab.base.gate import read_toml
+from nandlab.base.printable import printable
+from nandlab.base.strings import PackageFile, PackageSet, Sha256, fits
 
 FILE = "boards.lock"
 Files = Mapping[str, str]
@@ -26,9 +28,7 @@ HEAD = """\
 # SHA-256 by package file, in sets: figures hold for these packages. `nandlab board update` makes a
 # board's lock anew; its figures then belong to another board.
 """
-_FILE_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9.+~%_-]*")
 _KERNEL_VERSION = re.compile(r"-\d+\.[\d.]+[^-_]*(-\d+)?")
-_SHA256 = re.compile(r"[0-9a-f]{64}")
 
 
 def read(path: Path) -> Lock:
@@ -41,12 +41,12 @@ def checked(told: Any, where: str) -> Lock:
     if not isinstance(told, dict):
         raise UsageError(f"{where}: not a lock of packages")
     for name, files in told.items():
-        if not isinstance(files, dict) or not files:
-            raise UsageError(f"{where}: {name}: not a set of packages")
+        if not fits(PackageSet, name) or not isinstance(files, dict) or not files:
+            raise UsageError(f"{where}: {printable(str(name))}: not a set of packages")
         for file, sha256 in files.items():
-            right = isinstance(sha256, str) and _SHA256.fullmatch(sha256)
-            if not right or not _FILE_NAME.fullmatch(file):
-                raise UsageError(f"{where}: {name}: {file}: no package file with its SHA-256")
+            if not fits(PackageFile, file) or not fits(Sha256, sha256):
+                shown = printable(str(file))
+                raise UsageError(f"{where}: {name}: {shown}: no package file with its SHA-256")
     return told
 
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 import tarfile
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
+from typing import Annotated
 
 from pydantic import Field, model_validator
 
@@ -18,6 +19,7 @@ from nandlab.base.cache import entry
 from nandlab.base.errors import UsageError
 from nandlab.base.gate import read_toml
 from nandlab.base.paths import TARGET
+from nandlab.base.strings import Line, PackageName
 from nandlab.catalog.board import BoardModel
 from nandlab.catalog.files import PROJECT, validate
 from nandlab.catalog.noun import Strict
@@ -30,13 +32,14 @@ from nandlab.kit.root import Root, root
 from nandlab.kit.wanted import LibrarySet, SourceSet, Wanted
 
 FILE = "needs.toml"
+PathBelow = Annotated[str, Field(pattern=r"^[A-Za-z0-9_][A-Za-z0-9_./+-]*$")]
 
 
 class Source(Strict):
     """Files of a Debian source package."""
 
-    package: str = Field(pattern=r"^[a-z0-9][a-z0-9.+-]+$", description="the source package")
-    files: list[str] = Field(
+    package: PackageName = Field(description="the source package")
+    files: list[PathBelow] = Field(
         min_length=1, description="paths below its top folder; they are compiled as they are"
     )
 
@@ -44,12 +47,12 @@ class Source(Strict):
 class Needs(Strict):
     """What a program is built from beside its folder."""
 
-    packages: list[str] = Field(
+    packages: list[PackageName] = Field(
         default=[],
         description="Debian packages with headers and static libraries; what these depend on is "
         "not added, but the C library and the compiler are there",
     )
-    link: list[str] = Field(default=[], description="what the linker is given last, in order")
+    link: list[Line] = Field(default=[], description="what the linker is given last, in order")
     source: Source | None = Field(default=None, description="absent: only the folder's own sources")
 
     @model_validator(mode="after")

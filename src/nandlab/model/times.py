@@ -20,6 +20,7 @@ from nandlab.analysis.reprice import Part
 from nandlab.base.errors import UsageError
 from nandlab.base.gate import read_toml
 from nandlab.base.paths import CATALOG
+from nandlab.base.strings import Word
 from nandlab.catalog.chip import ChipModel, Geometry
 from nandlab.catalog.files import validate
 from nandlab.catalog.noun import Strict
@@ -50,7 +51,7 @@ class Instructions(Strict):
         "fragment; UBIFS, of one that is not compressed",
     )
     zero: float = Field(default=0, description="a byte that is set to zero")
-    unpack: dict[str, dict[str, float]] = Field(
+    unpack: dict[Word, dict[Word, float]] = Field(
         default={},
         description="by compressor: a node that is unpacked, and each of its tokens; unpack.py "
         "counts them",
@@ -70,7 +71,7 @@ class Instructions(Strict):
 class ReadModel(Strict):
     """The catalog's file."""
 
-    filesystems: dict[str, dict[str, Instructions]] = Field(
+    filesystems: dict[Word, dict[Word, Instructions]] = Field(
         description="by the file system's name, by the kernel's series"
     )
 

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sized
+from collections.abc import Sequence, Sized
 from itertools import product
 from typing import Annotated, Any, Literal
 
@@ -18,6 +18,7 @@ from pydantic import (
     model_validator,
 )
 
+from nandlab.base.strings import Line, Word
 from nandlab.catalog.chip import ChipModel, Latency
 from nandlab.catalog.noun import Scalar, Strict
 
@@ -34,7 +35,7 @@ class WithChoices(BaseModel):
 
     model_config = ConfigDict(extra="allow", frozen=True)
 
-    name: str
+    name: Word
 
     def choices(self) -> dict[str, Any]:
         """The values that the study file gives beside the name."""
@@ -44,7 +45,7 @@ class WithChoices(BaseModel):
 class WorkloadChoice(WithChoices):
     """A workload and the parameters that differ from its defaults."""
 
-    __pydantic_extra__: dict[str, Scalar] = Field(init=False)
+    __pydantic_extra__: dict[Line, Scalar] = Field(init=False)
 
 
 def _as_text(value: Any) -> Any:
@@ -54,26 +55,26 @@ def _as_text(value: Any) -> Any:
     return str(value) if isinstance(value, int) else value
 
 
-OptionText = Annotated[str, BeforeValidator(_as_text, json_schema_input_type=str | int)]
+OptionText = Annotated[Line, BeforeValidator(_as_text, json_schema_input_type=str | int)]
 
 
 class FilesystemChoice(WithChoices):
     """A file system, the options that differ from its defaults, and which chips it is put on."""
 
-    __pydantic_extra__: dict[str, OptionText] = Field(init=False)
+    __pydantic_extra__: dict[Line, OptionText] = Field(init=False)
 
-    on: list[str] = Field(
+    on: list[Word] = Field(
         default=[], description="part names of the matrix's chips that it is put on; absent: all"
     )
 
-    image: str | None = Field(
+    image: Line | None = Field(
         default=None,
         description="path of an image of it, from the study file's folder: what the chip holds "
         "before the first mount, instead of an empty file system; options that are not named are "
         "the image's",
     )
 
-    tree: str | None = Field(
+    tree: Word | None = Field(
         default=None,
         description="a root file system of the catalog's trees: the chip holds an image of it "
         "before the first mount, which is made when the run begins",
@@ -138,7 +139,7 @@ class Faults(Strict):
 class ChipChoice(Strict):
     """A chip and the partition of it that the file system gets."""
 
-    part: str = Field(description="the chip's name in the catalog")
+    part: Word = Field(description="the chip's name in the catalog")
     partition_mib: float | None = Field(
         default=None, gt=0, description="MiB from the chip's start; absent: the whole chip"
     )
@@ -151,8 +152,7 @@ class ChipChoice(Strict):
 class StateChoice(Strict):
     """The flash state that a trial starts from, as shares of the flash."""
 
-    name: str = Field(
-        pattern=r"^[A-Za-z0-9][A-Za-z0-9_.+-]*$",
+    name: Word = Field(
         max_length=60,
         description="what reports call it, such as fresh or aged; files are named after it",
     )
@@ -174,6 +174,12 @@ class StateChoice(Strict):
         if self.of == "free" and self.mix:
             raise ValueError('of = "free" writes one file after the other: leave mix out')
         return self
+
+
+def _refuse_one_name_twice(states: Sequence[StateChoice]) -> None:
+    names = [state.name for state in states]
+    if twice := sorted({name for name in names if names.count(name) > 1}):
+        raise ValueError(f"states: two have the name {', '.join(twice)}: rename one")
 
 
 Seed = Annotated[int, Field(ge=0, le=SEED_MAX, strict=True)]
@@ -224,6 +230,11 @@ class Matrix(Strict):
             raise ValueError('ensemble = "paired" needs as many phase_offsets_ms as seeds')
         return self
 
+    @model_validator(mode="after")
+    def _states_are_told_apart(self) -> Matrix:
+        _refuse_one_name_twice(self.states)
+        return self
+
     def size(self) -> int:
         """Trials at the most: a file system may be on some of the chips alone."""
         paired = self.ensemble == "paired"
@@ -249,6 +260,11 @@ class Beside(Strict):
     filesystems: list[FilesystemChoice] | None = Field(default=None, min_length=1)
     chips: list[ChipChoice] | None = Field(default=None, min_length=1)
     states: list[StateChoice] | None = Field(default=None, min_length=1)
+
+    @model_validator(mode="after")
+    def _states_are_told_apart(self) -> Beside:
+        _refuse_one_name_twice(self.states or [])
+        return self
 
     def within(self, matrix: Matrix) -> Matrix:
         """The matrix, with what is named here instead of its own."""

@@ -6,6 +6,7 @@ from __future__ import annotations
 from pydantic import Field
 
 from nandlab.base.errors import UsageError
+from nandlab.base.strings import Line, Word
 from nandlab.catalog.board import BoardModel
 from nandlab.catalog.chip import MIB, ChipModel, Latency
 from nandlab.catalog.filesystem import FilesystemModel
@@ -25,7 +26,7 @@ class Medium(Strict):
     chip: ChipModel
     partition_blocks: int
     filesystem: FilesystemModel
-    options: dict[str, str]
+    options: dict[Word, Line]
     latency: Latency = "typical"
     faults: Faults = Field(default=Faults())
     seed: int = Field(default=1, description="seed of the faults and of a trial's load")

@@ -12,6 +12,7 @@ from pydantic import Field, field_validator, model_validator
 
 from nandlab.base import amounts
 from nandlab.base.errors import UsageError
+from nandlab.base.strings import Line
 from nandlab.catalog.board import BoardModel
 from nandlab.catalog.noun import Strict
 from nandlab.plan.matrix import ChipChoice, WorkloadChoice
@@ -20,7 +21,7 @@ from nandlab.plan.matrix import ChipChoice, WorkloadChoice
 class Load(WorkloadChoice):
     """A workload, and how much of a day it is."""
 
-    daily_write: str = Field(description="bytes that the product writes with it in a day: 100M")
+    daily_write: Line = Field(description="bytes that the product writes with it in a day: 100M")
 
     @field_validator("daily_write")
     @classmethod

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 from pydantic import Field
 
 from nandlab.base.errors import UsageError
+from nandlab.base.strings import Line, PackageFile, Sha256, Word
 from nandlab.board.cargo import cargo
 from nandlab.catalog.board import BoardModel
 from nandlab.catalog.chip import MIB, ChipModel
@@ -33,9 +34,9 @@ class Takes(Strict):
 class Start(Strict):
     """An image that a trial begins from."""
 
-    name: str = Field(description="its path as the study gives it")
-    path: Path
-    sha256: str = Field(description="digest of the image and its sidecar")
+    name: Line = Field(description="its path as the study gives it")
+    path: Path = Field(strict=False)
+    sha256: Sha256 = Field(description="digest of the image and its sidecar")
     takes: Takes | None = Field(default=None, description="null: not looked at yet")
 
     def head(self) -> Head:
@@ -49,12 +50,12 @@ class Start(Strict):
 class TreeStart(Strict):
     """An image that a trial begins from, which the run makes from a root file system."""
 
-    name: str = Field(description="the tree's name in the catalog")
+    name: Word = Field(description="the tree's name in the catalog")
     tree: TreeModel
-    packages: dict[str, str] = Field(description="SHA-256 by package file")
-    sha256: str = Field(description="digest of all that decides the tree's bytes")
+    packages: dict[PackageFile, Sha256] = Field(description="SHA-256 by package file")
+    sha256: Sha256 = Field(description="digest of all that decides the tree's bytes")
     made: Start | None = Field(default=None, description="its image; null: not made yet")
-    moved: list[str] = Field(
+    moved: list[Line] = Field(
         default=[], description="how the packages differ from those that are locked, a line each"
     )
 

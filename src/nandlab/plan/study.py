@@ -26,6 +26,7 @@ from nandlab.base.errors import UsageError
 from nandlab.base.gate import read_toml
 from nandlab.base.nearest import nearest
 from nandlab.base.paths import STUDIES
+from nandlab.base.strings import Empty, FigureName, FreeValue, Lines, StudyName, Word
 from nandlab.catalog.board import BoardModel
 from nandlab.catalog.files import beside, names, validate
 from nandlab.catalog.noun import Strict
@@ -45,10 +46,10 @@ TRIALS_MAX = 20_000
 class Study(Strict):
     """A study file."""
 
-    name: str = Field(pattern=r"^[a-z0-9][a-z0-9._-]*$")
-    question: str = Field(min_length=1, description="in a sentence: what the study is to answer")
-    board: str = Field(description="the board's name in the catalog")
-    paper: str = Field(
+    name: StudyName
+    question: Lines = Field(min_length=1, description="in a sentence: what the study is to answer")
+    board: Word = Field(description="the board's name in the catalog")
+    paper: Word | Empty = Field(
         default="",
         description="a paper of the catalog; the report compares its claims; empty: none",
     )
@@ -66,7 +67,7 @@ class Study(Strict):
     reads: ReadsTrace | None = Field(
         default=None, description='with measure = ["reads"]; null: its defaults'
     )
-    limits: dict[str, Any] = Field(
+    limits: dict[FigureName, FreeValue] = Field(
         default={},
         description="what advice is under: a figure and its bound in words, as --limit has them; "
         "lifetime_years and daily_write",

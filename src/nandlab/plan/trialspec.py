@@ -8,6 +8,7 @@ from typing import Literal
 from pydantic import Field
 
 from nandlab.base.digest import digest
+from nandlab.base.strings import Word
 from nandlab.catalog.noun import Scalar, Strict
 from nandlab.catalog.workload import WorkloadModel
 from nandlab.plan.matrix import Member, StateChoice
@@ -62,7 +63,7 @@ class PartsTrace(Strict):
 class ReadsTrace(PartsTrace):
     """That, and by which steps the tracing paper's overhead is found."""
 
-    calibrate: dict[str, list[str]] = Field(
+    calibrate: dict[Word, list[Word]] = Field(
         default={},
         description="by a name of yours: steps whose mean overheads' mean is that of the paper's "
         "formula for all steps",
@@ -73,7 +74,7 @@ class TrialSpec(Medium):
     """All that a trial is. Two trials with equal specs are the same trial."""
 
     workload: WorkloadModel
-    parameters: dict[str, Scalar]
+    parameters: dict[Word, Scalar]
     image: Start | TreeStart | None = None
     """What the chip holds before the first mount; None: it is erased."""
     state: StateChoice

@@ -14,6 +14,7 @@ from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError
 from nandlab.base.errors import UsageError
 from nandlab.base.files import write_whole
 from nandlab.base.gate import read_json
+from nandlab.base.strings import Line, Word
 
 FOLDER = "powercut"
 FILE = "summary.json"
@@ -28,15 +29,15 @@ class Cuts(BaseModel):
 
     model_config = ConfigDict(frozen=True)
 
-    filesystem: str
-    options: dict[str, str]
-    chip: str
+    filesystem: Word
+    options: dict[Word, Line]
+    chip: Word
     """Its part."""
-    kernel: str
-    load: str
+    kernel: Line
+    load: Line
     faulty: bool
     """Whether the chip failed, instead of its power."""
-    variants: list[str] = []
+    variants: list[Line] = []
     """Ways to tear an operation, or faults."""
     seeds: list[int] = []
     pieces: int = 0
@@ -51,12 +52,12 @@ class Cuts(BaseModel):
     """States of the chip that these points are; None: not counted."""
     unphysical: int | None = None
     """Points within programs that the part's data sheet forbids; None: not counted."""
-    excused: dict[str, int]
+    excused: dict[Line, int]
     """Points that did not hold by class: of unstable cells, or pages that cannot be read."""
-    lost: dict[str, int]
+    lost: dict[Line, int]
     """Points that did not hold by class, and nothing excuses."""
 
-    first: dict[str, str] = {}
+    first: dict[Line, Line] = {}
     """Where a class was first seen: its load and its point."""
 
     @property

@@ -18,6 +18,8 @@ from pydantic import (
     model_validator,
 )
 
+from nandlab.base.strings import FreeText, Line, Sha256, Word
+
 Count = Annotated[int, Field(ge=0, lt=1 << 63)]
 """A count, or a time in ns."""
 
@@ -31,8 +33,8 @@ class Part(BaseModel):
 class Doubt(Part):
     """A doubt about a trial: a code of record.WARNINGS and what was seen."""
 
-    code: str
-    text: str
+    code: Word
+    text: FreeText
 
 
 class Counts(Part):
@@ -88,7 +90,7 @@ class Shares(Part):
 class State(Part):
     """Flash state before the timed phases: what was asked, and what the chip then held."""
 
-    name: str
+    name: Word
     valid: float
     invalid: float
     mix: float
@@ -101,7 +103,7 @@ class State(Part):
 class Chip(Part):
     """The chip of a trial: catalog part, and the partition the file system gets."""
 
-    part: str
+    part: Word
     partition_mib: float
     pages_per_block: int
     blocks: int = Field(description="blocks of the partition")
@@ -109,7 +111,7 @@ class Chip(Part):
     latency: Literal["typical", "maximum"] = Field(
         default="typical", description="which of the data sheet's array times"
     )
-    faults: dict[str, int] = Field(
+    faults: dict[Word, int] = Field(
         default_factory=dict, description="simnand's fault parameters, as a study's chips name them"
     )
 
@@ -117,9 +119,9 @@ class Chip(Part):
 class Image(Part):
     """A chip image that a trial began from: it was flashed and mounted, never formatted."""
 
-    name: str = Field(description="as the study names it")
-    sha256: str = Field(description="of its cells and its sidecar")
-    tree: str | None = Field(
+    name: Line = Field(description="as the study names it")
+    sha256: Sha256 = Field(description="of its cells and its sidecar")
+    tree: Sha256 | None = Field(
         default=None,
         description="digest of the root file system that it was made of for the run; null: it was "
         "given",
@@ -164,17 +166,17 @@ class Usage(Part):
 class Phase(Part):
     """A part of a workload, by the workload's own name."""
 
-    name: str
+    name: Line
     ns: Count | None = Field(default=None, description="without its sync; null: it was not run")
     sync_ns: Count | None = Field(default=None, description="the sync that ends it; null: none")
-    operations: dict[str, Count] = Field(default={}, description="made in it, by kind")
-    bytes: dict[str, Count] = Field(
+    operations: dict[Line, Count] = Field(default={}, description="made in it, by kind")
+    bytes: dict[Line, Count] = Field(
         default={}, description="read, written in it; empty: the workload reports totals only"
     )
     chip: Counts | None = Field(default=None, description="its sync included; null: not counted")
     chip_sync: Counts | None = Field(default=None, description="the sync's part of them")
     usage: Usage | None = Field(default=None, description="null: the workload does not tell it")
-    at: dict[str, int | float | str] = Field(
+    at: dict[Line, int | float | Line] = Field(
         default={}, description="what sets it apart from like phases, such as count, size, pattern"
     )
 
@@ -182,7 +184,7 @@ class Phase(Part):
 class StepTaken(Part):
     """A step of the trial's job."""
 
-    name: str
+    name: Line
     ns: Count = Field(description="of the board's clock")
     chip: Counts | None = Field(default=None, description="null: not counted")
     blocks_erased: Count | None = Field(
@@ -200,7 +202,7 @@ class StepTaken(Part):
         description="what the chip counted of the step, idle_ns not known; null: not counted, or "
         "the result is older than this field",
     )
-    command: str | None = Field(
+    command: FreeText | None = Field(
         default=None,
         description="what the board was given; null: the result is older than this field",
     )
@@ -209,8 +211,8 @@ class StepTaken(Part):
 class Series(Part):
     """A figure over the time of the trial."""
 
-    name: str
-    unit: str = Field(description="as nandlab.base.units has quantities: bytes, count, ...")
+    name: Line
+    unit: Line = Field(description="as nandlab.base.units has quantities: bytes, count, ...")
     t_ns: list[Count] = Field(description="the board's clock, ascending")
     values: list[int | float] = Field(description="one for each time")
 
@@ -224,16 +226,16 @@ class Series(Part):
 class Artefact(Part):
     """A file that the trial left: kept once per content in the run's folder ``artefacts``."""
 
-    name: str = Field(description="in the trial")
-    kind: str = Field(description="chip image, trace, dump, ...")
-    sha256: str
+    name: Line = Field(description="in the trial")
+    kind: Line = Field(description="chip image, trace, dump, ...")
+    sha256: Sha256
     bytes: Count
 
 
 class WearReading(Part):
     """Erases of each good block of the partition since the reading before."""
 
-    after: str = Field(description="the step, or the moment of the trial, that had just ended")
+    after: Line = Field(description="the step, or the moment of the trial, that had just ended")
     t_ns: Count = Field(description="the board's clock")
     runs: list[Count] = Field(
         description="runs of blocks that are alike: how many blocks, erases of each, how many, ..."

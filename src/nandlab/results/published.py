@@ -18,6 +18,7 @@ from pydantic import Field, ValidationError, model_validator
 from nandlab.base.errors import UsageError
 from nandlab.base.files import write_whole
 from nandlab.base.gate import read_json
+from nandlab.base.strings import Digest, FileName, FreeText, Line, Sha256
 from nandlab.catalog.mistakes import mistakes
 from nandlab.catalog.noun import Strict
 from nandlab.results.measures import Count, Counts, EraseSpread, Latency, Phase
@@ -30,7 +31,7 @@ FORMAT: Literal[1] = 1
 class StepFigures(Strict):
     """A step of a trial without its command, which the trial's key covers."""
 
-    name: str
+    name: Line
     ns: Count
     chip: Counts | None = None
     blocks_erased: Count | None = None
@@ -39,30 +40,30 @@ class StepFigures(Strict):
 class TrialFigures(Strict):
     """The figures of a trial that ended well; fields have the names that the trial has."""
 
-    id: str
-    key: str = Field(min_length=1, description="the hash of all that the trial is")
+    id: FileName
+    key: Digest = Field(description="the hash of all that the trial is")
     status: Literal["ok"]
     available: Count | None = Field(
         default=None, description="bytes of RAM as the job began; null: not known"
     )
     steps: list[StepFigures] = Field(default=[])
     phases: list[Phase] = Field(default=[])
-    operations: dict[str, Count] = Field(default={})
-    bytes: dict[str, Count] = Field(default={})
-    latency_ns: dict[str, Latency | None] = Field(default={})
-    figures: dict[str, int | float] = Field(default={})
-    measured: dict[str, dict[str, int | float]] = Field(default={})
+    operations: dict[Line, Count] = Field(default={})
+    bytes: dict[Line, Count] = Field(default={})
+    latency_ns: dict[Line, Latency | None] = Field(default={})
+    figures: dict[Line, int | float] = Field(default={})
+    measured: dict[Line, dict[Line, int | float]] = Field(default={})
     erases_per_block: EraseSpread | None = None
-    sha256: str = Field(description="of all that the trial measured and told, figures included")
+    sha256: Sha256 = Field(description="of all that the trial measured and told, figures included")
 
 
 class FailedTrial(Strict):
     """A trial of the run that did not end well, told in place of its figures."""
 
-    id: str
-    key: str = Field(min_length=1, description="the hash of all that the trial is")
+    id: FileName
+    key: Digest = Field(description="the hash of all that the trial is")
     status: Literal["trial_failed", "not_measured", "board_lost"]
-    error: str | None = Field(description="the reason, as the trial tells it")
+    error: FreeText | None = Field(description="the reason, as the trial tells it")
 
 
 FIGURES = tuple(name for name in TrialFigures.model_fields if name not in ("key", "sha256"))

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable
-from typing import Annotated, Any, Literal
+from typing import Any, Literal
 
 from pydantic import (
     Field,
@@ -20,6 +20,18 @@ from pydantic import (
 )
 
 from nandlab.base.digest import digest
+from nandlab.base.strings import (
+    Digest,
+    Empty,
+    FileName,
+    FreeText,
+    FreeValue,
+    Line,
+    Lines,
+    PackageSets,
+    StudyName,
+    Word,
+)
 from nandlab.results.cuts import Cuts
 from nandlab.results.measures import (
     Artefact,
@@ -45,9 +57,6 @@ MEMBERS_MIN = 5
 
 HASH_LETTERS = 20
 """How many letters of a hash serve as a name."""
-
-FileName = Annotated[str, Field(pattern=r"^[^/\x00]+$", max_length=240)]
-"""An id that a file is named after."""
 
 Content = bytes
 """Of an artefact; within a trial the word bytes is a field's."""
@@ -80,7 +89,7 @@ class Host(Part):
     """What depends on the host and is never compared."""
 
     seconds: float = Field(ge=0, description="host time of the trial, restore included")
-    board: str = Field(description="snapshot key of the board that ran it")
+    board: Line = Field(description="snapshot key of the board that ran it")
     memory: list[int] = Field(
         default=[],
         description="bytes of the host's memory that the board held, at equal intervals of host "
@@ -91,38 +100,38 @@ class Host(Part):
 class Origin(Part):
     """The run that a trial was run in, if it is another than the one that holds it."""
 
-    study: str
-    run: str
+    study: StudyName
+    run: Word
 
 
 class Trial(Part):
     """One workload on one configuration with one seed."""
 
     format: Literal[2] = FORMAT
-    id: str
-    study: str
-    run: str = Field(
+    id: FileName
+    study: StudyName
+    run: Word | Empty = Field(
         default="", description="the run's id; empty: the result is older than this field"
     )
-    key: str = Field(
+    key: Digest | Empty = Field(
         default="", description="the hash of all that the trial is; empty: older than this field"
     )
     origin: Origin | None = Field(
         default=None, description="where it was taken from; null: this run ran it"
     )
     status: Status
-    error: str | None = None
-    console_tail: list[str] | None = None
+    error: FreeText | None = None
+    console_tail: list[FreeText] | None = None
 
-    filesystem: str
-    options: dict[str, str]
+    filesystem: Word
+    options: dict[Word, Line]
     chip: Chip
     state: State
     image: Image | None = Field(
         default=None, description="what the chip held before the first mount; null: nothing"
     )
-    workload: str
-    parameters: dict[str, Any]
+    workload: Word
+    parameters: dict[Line, FreeValue]
     seed: int
     phase_offset_ms: float
     setup_seed: int | None = Field(
@@ -137,22 +146,22 @@ class Trial(Part):
         "known",
     )
     steps: list[StepTaken] = Field(default=[], description="those of the job that ran, in order")
-    files: dict[str, str] = Field(default={}, description="that the job was given, by name")
+    files: dict[Line, FreeText] = Field(default={}, description="that the job was given, by name")
     phases: list[Phase] = Field(default=[], description="of the workload, in order")
-    operations: dict[str, Count] = Field(default={}, description="in all, by kind")
-    bytes: dict[str, Count] = Field(default={}, description="read, written in all")
-    latency_ns: dict[str, Latency | None] = Field(
+    operations: dict[Line, Count] = Field(default={}, description="in all, by kind")
+    bytes: dict[Line, Count] = Field(default={}, description="read, written in all")
+    latency_ns: dict[Line, Latency | None] = Field(
         default={}, description="by kind of operation; null: none was made"
     )
-    figures: dict[str, int | float] = Field(
+    figures: dict[Line, int | float] = Field(
         default={}, description="the workload's own, as its catalog file names them"
     )
-    texts: dict[str, str] = Field(default={}, description="what the workload says in words")
+    texts: dict[Line, FreeText] = Field(default={}, description="what the workload says in words")
     series: list[Series] = Field(default=[])
     open_ended: bool = Field(
         default=False, description="the load was stopped before it ended by itself"
     )
-    measured: dict[str, dict[str, int | float]] = Field(
+    measured: dict[Line, dict[Line, int | float]] = Field(
         default={}, description="by instrument, what it measured beside the load"
     )
     erases_per_block: EraseSpread | None = None
@@ -162,11 +171,11 @@ class Trial(Part):
     )
     artefacts: list[Artefact] = Field(default=[])
 
-    kernel_log: list[str] = Field(
+    kernel_log: list[FreeText] = Field(
         default_factory=list, description="the kernel's lines of level warning and worse"
     )
     warnings: list[Doubt] = Field(default_factory=list)
-    provenance: dict[str, str] = Field(
+    provenance: dict[Word, Digest] = Field(
         default={},
         description="for board, chip, filesystem and workload the hash of its content, which the "
         "run's folder keeps once",
@@ -268,19 +277,19 @@ class Run(Part):
     """The head of a run: enough to resume it, and to report it without its study file."""
 
     format: Literal[2] = FORMAT
-    id: str
-    study: str
-    question: str
+    id: Word
+    study: StudyName
+    question: Lines
     deterministic: bool
     trials: list[FileName] = Field(description="ids of all trials, in the order of the plan")
-    spec: dict[str, Any] = Field(description="the study as read, defaults filled in")
-    provenance: dict[str, Any] = Field(description="the board's identity")
-    packages: dict[str, dict[str, str]] = Field(
+    spec: dict[Word, FreeValue] = Field(description="the study as read, defaults filled in")
+    provenance: dict[Word, FreeValue] = Field(description="the board's identity")
+    packages: PackageSets = Field(
         default={},
         description="sets of packages that programs of the run were built from beside the board's, "
         "as provenance.lock has its own; they are no part of the board's identity",
     )
-    commit: str | None = Field(
+    commit: Word | None = Field(
         default=None,
         description="of the nandlab that began the run; null: not known. No part of the run's id",
     )

@@ -9,11 +9,12 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 from pydantic import Field
 
 from nandlab.base.gate import read_json
+from nandlab.base.strings import FreeText, FreeValue, Line, Word
 from nandlab.catalog.files import validate
 from nandlab.catalog.noun import Strict
 
@@ -30,13 +31,13 @@ class Flash(Strict):
 class Cause(Flash):
     """The operations of one cause."""
 
-    cause: str
+    cause: Line
 
 
 class Phase(Strict):
     """A phase with the sync that ends it, as the program itself tells it."""
 
-    name: str
+    name: Line
     ns: int
     reads: int
     programs: int
@@ -47,34 +48,36 @@ class Brief(Strict):
     """A trace's figures, and what it is of."""
 
     format: Literal[1] = 1
-    nandlab: str
-    command: str
-    board: str
-    kernel: str
-    chip: str
+    nandlab: Line
+    command: FreeText
+    board: Word
+    kernel: Line
+    chip: Word
     partition_blocks: int
-    filesystem: str
-    options: dict[str, str]
-    state: dict[str, Any]
+    filesystem: Word
+    options: dict[Word, Line]
+    state: dict[Word, FreeValue]
     seed: int
-    config: dict[str, Any] = Field(description="the program's own account of its load; else empty")
+    config: dict[Line, FreeValue] = Field(
+        description="the program's own account of its load; else empty"
+    )
     command_ns: int
     events: int
     lost: int
     missed: int
-    warnings: list[str]
+    warnings: list[FreeText]
     phases: list[Phase] = Field(description="as the program tells them")
-    pages: dict[str, int] = Field(
+    pages: dict[Line, int] = Field(
         description="of the page cache: pages that calls wrote to, those that write-back took"
     )
     programmed_bytes: int | None
     written_bytes: int | None = Field(description="that the program wrote, by its calls")
     flash: Flash | None = Field(description="null: not traced")
     causes: list[Cause]
-    calls: dict[str, list[int]] = Field(
+    calls: dict[Line, list[int]] = Field(
         description="of each call of the VFS: how many, and their ns with all inside"
     )
-    functions: dict[str, list[int]] = Field(
+    functions: dict[Line, list[int]] = Field(
         default={},
         description="of each function asked for by name: calls, their ns with all inside",
     )

@@ -7,6 +7,7 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
+from nandlab.base.strings import Empty, FreeText, Line, Sha256
 from nandlab.catalog.chip import Geometry
 from nandlab.catalog.noun import Strict
 from nandlab.chip.sidecar import BLOCKS_MAX
@@ -31,19 +32,19 @@ class Flash(Strict):
 class Call(Strict):
     """All calls of a kind, or all work of a task outside of any."""
 
-    name: str
+    name: Line
     kind: Literal["system call", "task"]
     count: int
     ns: int
     ns_max: int
-    layers_ns: dict[str, int] = Field(description="by layer, each without those below")
+    layers_ns: dict[Line, int] = Field(description="by layer, each without those below")
     flash: Flash
 
 
 class Function(Strict):
     """A kernel function that was traced."""
 
-    name: str
+    name: Line
     count: int
     ns: int = Field(description="with all inside")
     ns_self: int
@@ -53,7 +54,7 @@ class Function(Strict):
 class Request(Strict):
     """All events of a kind."""
 
-    event: str
+    event: Line
     count: int
     ns: int
     size: int | None
@@ -93,22 +94,22 @@ class Cache(Strict):
 class ByCause(Flash):
     """The flash's work for one cause."""
 
-    cause: str
+    cause: Line
 
 
 class ByFile(Flash):
     """The flash's work for one file."""
 
-    path: str
+    path: FreeText
     inode: int | None = Field(description="null: for no file")
     gone: bool = Field(description="whether it was deleted when the trace ended")
-    causes_ns: dict[str, int]
+    causes_ns: dict[Line, int]
 
 
 class CostKind(Strict):
     """What events of a kind cost, in instructions."""
 
-    kind: str
+    kind: Line
     count: int
     instructions_each: int
     instructions: int
@@ -117,13 +118,13 @@ class CostKind(Strict):
 class Cost(Strict):
     """What the tracing cost."""
 
-    kernel: str
+    kernel: Line
     kinds: list[CostKind]
     instructions: int
     ns: int | None = Field(description="null: not known, for the board has no such clock")
     share: float | None = Field(description="of the trace's time")
-    unpriced: dict[str, int] = Field(description="events whose cost was not measured")
-    source: str
+    unpriced: dict[Line, int] = Field(description="events whose cost was not measured")
+    source: FreeText
 
 
 class TraceSummary(Strict):
@@ -142,17 +143,17 @@ class TraceSummary(Strict):
     flash: Flash
     flash_by_cause: list[ByCause]
     flash_by_file: list[ByFile]
-    chip: dict[str, int | None] = Field(description="what the chip itself counted")
-    not_traced: list[str]
+    chip: dict[Line, int | None] = Field(description="what the chip itself counted")
+    not_traced: list[FreeText]
     cost: Cost
-    warnings: list[str]
+    warnings: list[FreeText]
 
 
 class BeganFrom(Strict):
     """A chip image."""
 
-    name: str
-    sha256: str
+    name: Line
+    sha256: Sha256
 
 
 class VirtualBoard(BaseModel):
@@ -184,44 +185,48 @@ class TraceMeta(Strict):
     """meta.json: what was run on what."""
 
     format: Literal[3]
-    nandlab: str = Field(description="its version")
-    command: str
-    before: str = ""
+    nandlab: Line = Field(description="its version")
+    command: FreeText
+    before: FreeText = ""
     with_mount: bool = False
-    copies: dict[str, str] = Field(
+    copies: dict[Line, Sha256] = Field(
         default={}, description="SHA-256 of own files, by their place on the board"
     )
     image: BeganFrom | None = Field(default=None, description="the chip image that it began from")
-    filesystem: str
-    options: dict[str, str]
-    chip: str
+    filesystem: Line
+    options: dict[Line, FreeText]
+    chip: Line
     geometry: Geometry
     partition_blocks: int = Field(ge=1, le=BLOCKS_MAX)
     state: StateChoice
     seed: int
-    tracers: list[str]
-    functions: list[str]
+    tracers: list[Line]
+    functions: list[Line]
     records: int
     rc: int | None
     command_ns: int
-    stdout: str
-    stderr: str
-    tracer_status: dict[str, str]
+    stdout: FreeText
+    stderr: FreeText
+    tracer_status: dict[Line, FreeText]
     kernel_threads: list[int] | None = Field(default=None, description="null: not kept")
     board: Identity
-    kernel_log: list[str]
-    chip_image: str = Field(default="", description="SHA-256 of chip.image, where it was kept")
+    kernel_log: list[FreeText]
+    chip_image: Sha256 | Empty = Field(
+        default="", description="SHA-256 of chip.image, where it was kept"
+    )
 
 
 class PartsPhase(Strict):
     """A stretch of the trace."""
 
-    name: str
+    name: Line
     start_ns: int
     elapsed_ns: int
-    parts_ns: dict[str, int] = Field(description="they add up to elapsed_ns")
-    for_ns: dict[str, dict[str, int]]
-    operations: dict[str, dict[str, int]] = Field(description="of the chip, by who asked for them")
+    parts_ns: dict[Line, int] = Field(description="they add up to elapsed_ns")
+    for_ns: dict[Line, dict[Line, int]]
+    operations: dict[Line, dict[Line, int]] = Field(
+        description="of the chip, by who asked for them"
+    )
 
 
 class TraceParts(Strict):

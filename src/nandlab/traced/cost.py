@@ -15,6 +15,7 @@ from pydantic import Field, model_validator
 
 from nandlab.base.gate import read_toml
 from nandlab.base.paths import CATALOG
+from nandlab.base.strings import Line, Lines, Word
 from nandlab.catalog.files import validate
 from nandlab.catalog.noun import Strict
 from nandlab.traced.records import Type
@@ -26,9 +27,9 @@ Probe = Literal["detour", "kretprobe", "kprobe", "hook"]
 class Kind(Strict):
     """Events of the same cost."""
 
-    what: str = Field(description="what the events are, in words for people")
-    events: list[str] = Field(description="types of records")
-    by: str = Field(description="the known work that it was measured on")
+    what: Line = Field(description="what the events are, in words for people")
+    events: list[Line] = Field(description="types of records")
+    by: Lines = Field(description="the known work that it was measured on")
 
     @model_validator(mode="after")
     def _events_are_there(self) -> Kind:
@@ -48,8 +49,8 @@ class Price(Strict):
 class Costs(Strict):
     """The catalog's file."""
 
-    kinds: dict[str, Kind]
-    kernels: dict[str, dict[str, Price]] = Field(description="by the kernel's series, by kind")
+    kinds: dict[Word, Kind]
+    kernels: dict[Word, dict[Word, Price]] = Field(description="by the kernel's series, by kind")
 
     @model_validator(mode="after")
     def _a_kernel_has_all_kinds(self) -> Costs:

@@ -12,6 +12,7 @@ from typing import Any, TypeVar
 from pydantic import BaseModel, ConfigDict, ValidationError
 from pydantic_core import from_json, to_json
 
+from nandlab.base.strings import FreeText, Line
 from nandlab.catalog.mistakes import mistakes
 from nandlab.measure.instrument import Unreadable
 from nandlab.results.measures import Count, EraseSpread, Latency, PerBlock, Phase, Series, Shares
@@ -34,17 +35,17 @@ class Measured(_Told):
     """A workload's result; every member is optional: docs/workloads.md."""
 
     phases: list[Phase] = []
-    operations: dict[str, Count] = {}
-    bytes: dict[str, Count] = {}
-    latency_ns: dict[str, Latency | None] = {}
-    figures: dict[str, int | float] = {}
-    texts: dict[str, str] = {}
+    operations: dict[Line, Count] = {}
+    bytes: dict[Line, Count] = {}
+    latency_ns: dict[Line, Latency | None] = {}
+    figures: dict[Line, int | float] = {}
+    texts: dict[Line, FreeText] = {}
     series: list[Series] = []
     open_ended: bool = False
     erases_per_block: EraseSpread | None = None
     per_block: PerBlock | None = None
     state: _State = _State()
-    warnings: list[str] = []
+    warnings: list[FreeText] = []
 
     @property
     def obtained(self) -> Shares | None:

@@ -20,6 +20,7 @@ from nandlab.base.checkout import DIRTY
 from nandlab.base.errors import UsageError
 from nandlab.base.files import write_whole
 from nandlab.base.paths import RESULTS, STUDIES
+from nandlab.base.strings import Accel, fits
 from nandlab.board.job import Board
 from nandlab.catalog.board import BoardModel
 from nandlab.catalog.files import validate
@@ -94,7 +95,7 @@ def _lock(head: Run, path: Path) -> Lock:
 def _model(head: Run, path: Path) -> BoardModel:
     """The model of the run's board; the catalog's of that name may be another by now."""
     told = head.provenance.get("board")
-    if not isinstance(told, dict) or not isinstance(head.provenance.get("accel"), str):
+    if not isinstance(told, dict) or not fits(Accel, head.provenance.get("accel")):
         raise UsageError(f"{path}: its provenance names no board that nandlab can make")
     return validate({**told, "summary": ""}, BoardModel, f"{path}: provenance.board")
 

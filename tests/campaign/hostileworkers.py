@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """A farm that means harm: each of its ways runs code where a client unpickles what it is sent.
 
-``python hostile.py FOLDER`` begins a scheduler with a worker, and writes their address there.
-Code that runs where it must not leaves a file there, named after its process.
+``python hostileworkers.py FOLDER`` begins a scheduler with a worker, and writes their address
+there. Code that runs where it must not leaves a file there, named after its process.
 """
 
 from __future__ import annotations

@@ -17,11 +17,11 @@ import pytest
 from axe_playwright_python.sync_playwright import Axe
 from fitting import fits
 from playwright.sync_api import sync_playwright
-from rich.console import Console
 from test_trace_summary import ERASE, GC, page_read, program
 from tracemade import Made, ev
 from typer.testing import CliRunner
 
+from nandlab.base.console import Console
 from nandlab.base.errors import NandlabError, UsageError
 from nandlab.board.fake import Answer, FakeBoard
 from nandlab.board.job import Job, JobRecord, StepRecord

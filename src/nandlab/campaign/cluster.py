@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import sys
 import tempfile
 import time
 from collections import deque
@@ -25,6 +24,7 @@ from distributed.client import FutureCancelledError
 from distributed.scheduler import KilledWorker
 
 from nandlab.base.errors import UsageError
+from nandlab.base.printer import note
 from nandlab.board.job import Board
 from nandlab.campaign.address import Address
 from nandlab.campaign.batch import Answer, BoardAsked, asked, batch
@@ -328,4 +328,4 @@ def _security(address: Address) -> Security | None:
 
 
 def _tell(line: str) -> None:
-    print(line, file=sys.stderr, flush=True)
+    note(line)

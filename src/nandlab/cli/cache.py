@@ -8,6 +8,8 @@ from typing import Annotated
 
 import typer
 
+from nandlab.base.printer import write_lines
+
 cache_app = typer.Typer(
     no_args_is_help=True,
     help="Packages, roots, builds and booted boards that are kept. All of it can be made again.",
@@ -25,8 +27,8 @@ def list_cache() -> None:
     every = list(kept())
     for kind in dict.fromkeys(one.kind for one in every):
         sizes = [one.bytes for one in every if one.kind == kind]
-        print(f"{kind:12} {len(sizes):5}  {size(sum(sizes)):>10}")
-    print(
+        write_lines(f"{kind:12} {len(sizes):5}  {size(sum(sizes)):>10}")
+    write_lines(
         f"{'in all':12} {len(every):5}  {size(sum(one.bytes for one in every)):>10}  {cache_dir()}"
     )
 
@@ -45,4 +47,4 @@ def empty(
     gone = [one for one in kept() if not older_than or one.used_s < oldest]
     for one in gone:
         drop(one)
-    print(f"{len(gone)} removed, {size(sum(one.bytes for one in gone))}")
+    write_lines(f"{len(gone)} removed, {size(sum(one.bytes for one in gone))}")

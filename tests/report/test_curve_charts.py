@@ -11,12 +11,12 @@ from xml.etree import ElementTree
 import curvesamples as made
 import pytest
 import samples
-from rich.console import Console
 
 from nandlab import report
 from nandlab.analysis import groups, lines, modelled
 from nandlab.analysis.curves import of_study
 from nandlab.analysis.place import Place
+from nandlab.base.console import Console
 from nandlab.report import curves, curvetables, points, terminal
 from nandlab.results.folder import RunFolder
 

@@ -14,11 +14,12 @@ from hypothesis import strategies as st
 
 from nandlab.analysis.moved import STATUS, Held, Moved
 from nandlab.analysis.spread import spread
+from nandlab.base.printable import printable, printable_lines
 from nandlab.base.units import QUANTITIES
 from nandlab.report import moves, sheets
-from nandlab.report.sheets import Sheet
+from nandlab.report.sheets import FORMULAS, NUMBER, Sheet
 
-SAID = st.text(max_size=20)
+SAID = st.text(max_size=20) | st.sampled_from(["=1+1", "-a", "+", "@"])
 TABLES = st.integers(1, 4).flatmap(
     lambda n: st.lists(st.lists(SAID, min_size=n, max_size=n), min_size=1, max_size=4)
 )
@@ -38,9 +39,44 @@ def test_csv_is_read_back_with_its_words_in_a_line(rows: list[list[str]]) -> Non
     head = [f"h{i}" for i in range(len(rows[0]))]
     records = [dict(zip(head, row, strict=True)) for row in rows]
     text = sheets.csv_text(head, records)
-    in_lines = [{k: " ".join(v.split()) for k, v in record.items()} for record in records]
-    assert list(csv.DictReader(io.StringIO(text, newline=""))) == in_lines
-    assert text.count("\n") == len(rows) + 1
+    in_lines = [
+        {k: printable(" ".join(v.split())) for k, v in record.items()} for record in records
+    ]
+    found = list(csv.DictReader(io.StringIO(text, newline="")))
+    for record, words in zip(found, in_lines, strict=True):
+        assert {k: v.removeprefix("'") for k, v in record.items()} == {
+            k: v.removeprefix("'") for k, v in words.items()
+        }
+        assert not [
+            v for v in record.values() if v.startswith(FORMULAS) and not NUMBER.fullmatch(v)
+        ]
+    assert text.count("\n") == len(rows) + 1 and printable_lines(text) == text
+
+
+@pytest.mark.parametrize(
+    ("value", "cell"),
+    [
+        ("=1+1", "'=1+1"),
+        (" \t=1+1", "'=1+1"),
+        ("\r@SUM(1)", "'@SUM(1)"),
+        ("-1+1", "'-1+1"),
+        ("+cmd|x", "'+cmd|x"),
+        ("-", "'-"),
+        ("\uff1d1", "'\uff1d1"),
+        ("a=1", "a=1"),
+        ("-1", "-1"),
+        ("+0.5e-3", "+0.5e-3"),
+        (-1, "-1"),
+        (-0.25, "-0.25"),
+        (None, ""),
+        ("", ""),
+    ],
+)
+def test_no_cell_of_csv_is_a_formula_and_numbers_stay_numbers(
+    value: str | float | None, cell: str
+) -> None:
+    (record,) = csv.DictReader(io.StringIO(sheets.csv_text(["n", "h"], [{"n": 1, "h": value}])))
+    assert record == {"n": "1", "h": cell}
 
 
 @given(SAID, SAID, SAID)

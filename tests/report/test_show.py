@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 import samples
-from rich.console import Console
 
+from nandlab.base.console import Console
 from nandlab.report import html
 from nandlab.report import terminal as show
 from nandlab.results.record import Trial

@@ -8,9 +8,9 @@ from dataclasses import replace
 from pathlib import Path
 
 import samples
-from rich.console import Console
 
 from nandlab.analysis import groups
+from nandlab.base.console import Console
 from nandlab.catalog.files import load
 from nandlab.catalog.words import OperationWords, PhaseWords
 from nandlab.catalog.workload import WorkloadModel

@@ -15,11 +15,11 @@ import pytest
 from axe_playwright_python.sync_playwright import Axe
 from fitting import fits
 from playwright.sync_api import sync_playwright
-from rich.console import Console
 from tracefolders import STATUS, board, counters, made, request, traced
 from tracemade import Made, ev
 from typer.testing import CliRunner
 
+from nandlab.base.console import Console
 from nandlab.base.errors import NandlabError, UsageError
 from nandlab.board.fake import Answer
 from nandlab.board.job import JobRecord, StepRecord

@@ -10,10 +10,10 @@ from typing import Any
 
 import pytest
 import samples
-from rich.console import Console
 from test_measured import LIFE, LOAD, OWN, paths, put, told
 
 from nandlab import report
+from nandlab.base.console import Console
 from nandlab.report import takeaway, terminal
 from nandlab.results.folder import RunFolder
 from nandlab.results.record import Trial

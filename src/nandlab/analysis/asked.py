@@ -93,7 +93,7 @@ def parse(text: str) -> Limit:
 def table(told: Mapping[str, Any], at: str = "") -> list[Limit]:
     """The limits of a study's table: ``commit.p99 = "< 50ms"``; UsageError lists what is wrong."""
     found: list[Limit] = []
-    wrong = []
+    wrong: list[str] = []
     for key, value in told.items():
         name = f"{at}{key}"
         try:
@@ -102,23 +102,23 @@ def table(told: Mapping[str, Any], at: str = "") -> list[Limit]:
             else:
                 found.append(parse(f"{name} {value}"))
         except UsageError as e:
-            wrong.append(str(e))
+            wrong += e.lines
     if wrong:
-        raise UsageError("\n".join(wrong))
+        raise UsageError(*wrong)
     return found
 
 
 def mistakes(limits: Iterable[Limit], workloads: Sequence[tuple[str, Words]]) -> list[str]:
     """What is wrong with limits on these workloads, by name: each must be of one of them at least,
     its value an amount of what its figure is."""
-    wrong = []
+    wrong: list[str] = []
     for limit in limits:
         known = [figure for _, words in workloads if (figure := limit.here(words)) is not None]
         try:
             for figure in known:
                 limit.bound(figure)
         except UsageError as e:
-            wrong.append(str(e))
+            wrong += e.lines
         if not known and workloads:
             wrong += [f"limit {limit.text!r}: {_nowhere(limit, workloads)}"]
     return wrong

@@ -15,7 +15,6 @@ import json
 import os
 import re
 import shutil
-import sys
 import tempfile
 import time
 from collections.abc import Callable, Collection, Iterator
@@ -30,6 +29,7 @@ from nandlab.base.digest import digest, file_digest
 from nandlab.base.errors import UsageError
 from nandlab.base.files import PART, write_whole
 from nandlab.base.paths import cache_dir
+from nandlab.base.printer import note
 
 
 @contextmanager
@@ -244,7 +244,7 @@ def _report(folder: Path, why: str) -> None:
     """Tells of damage to an entry that is to be made again."""
     if why != NO_ENTRY:
         name = f"{folder.parent.name}/{folder.name}"
-        print(f"damaged in the cache, made again: {name}: {why}", file=sys.stderr, flush=True)
+        note(f"damaged in the cache, made again: {name}: {why}")
 
 
 NAME = re.compile(r"[0-9a-f]{20}(-\d+)?")

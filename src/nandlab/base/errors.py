@@ -3,11 +3,23 @@
 
 from __future__ import annotations
 
+from nandlab.base.printable import printable
+
 
 class NandlabError(Exception):
-    """Something that nandlab could not do. The message says what, where, and what to do."""
+    """Something that nandlab could not do. The message says what, where, and what to do.
+
+    It is of lines, mostly one. Each stays one, whatever is in it, and without control characters.
+    """
 
     exit_code = 1
+
+    def __init__(self, *lines: str) -> None:
+        super().__init__(*lines)
+        self.lines = tuple(map(printable, lines))
+
+    def __str__(self) -> str:
+        return "\n".join(self.lines)
 
 
 class UsageError(NandlabError):

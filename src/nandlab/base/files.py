@@ -1,17 +1,26 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Files that are written whole or not at all."""
+"""Files that are written whole or not at all, with the permissions that the umask leaves.
+
+A process holds a lock on each part of a file that it writes. A part that nobody holds is of a
+process that was killed: the next that writes in the same folder removes it.
+"""
 
 from __future__ import annotations
 
+import fcntl
 import os
-import tempfile
+import re
+import secrets
 from collections.abc import Iterable, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
+from functools import cache
 from pathlib import Path
 from typing import IO
 
 PART = ".part-"
 """Begin of the name of a file that is being written."""
+OURS = re.compile(re.escape(PART) + "[0-9a-f]{16}")
+"""Names of parts that are locked while they are written; no other file is removed."""
 
 
 @contextmanager
@@ -21,14 +30,14 @@ def writing_whole(path: Path) -> Iterator[IO[bytes]]:
     A reader sees the old file or the new one, never a part. OSError names the path.
     """
     part = None
+    _clean_once(path.parent.absolute())
     try:
-        with tempfile.NamedTemporaryFile(dir=path.parent, prefix=PART, delete=False) as out:
-            part = Path(out.name)
+        part, out = _begun(path.parent)
+        with out:
             yield out
             out.flush()
             os.fsync(out.fileno())
-        part.chmod(0o644)
-        part.replace(path)
+            part.replace(path)
     except BaseException as e:
         if part is not None:
             part.unlink(missing_ok=True)
@@ -36,6 +45,37 @@ def writing_whole(path: Path) -> Iterator[IO[bytes]]:
         if isinstance(e, OSError) and ours and e.errno is not None:
             raise OSError(e.errno, os.strerror(e.errno), str(path)) from None
         raise
+
+
+def _begun(folder: Path) -> tuple[Path, IO[bytes]]:
+    """A new part, locked; again, if another process took it for one that was left."""
+    while True:
+        part = folder / f"{PART}{secrets.token_hex(8)}"
+        out = part.open("x+b")
+        with suppress(OSError):  # a disk without locks, where nobody removes a part
+            fcntl.flock(out, fcntl.LOCK_EX)
+        if os.fstat(out.fileno()).st_nlink:
+            return part, out
+        out.close()
+
+
+@cache
+def _clean_once(folder: Path) -> None:
+    """Removes the parts that killed processes have left in a folder, once for a process."""
+    with suppress(OSError), os.scandir(folder) as there:
+        for part in [entry.path for entry in there if OURS.fullmatch(entry.name)]:
+            _remove_if_left(part)
+
+
+def _remove_if_left(part: str) -> None:
+    try:
+        left = os.open(part, os.O_RDWR | os.O_NOFOLLOW | os.O_NONBLOCK)
+    except OSError:
+        return  # gone meanwhile, or another user's
+    with suppress(OSError):
+        fcntl.flock(left, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        Path(part).unlink()
+    os.close(left)
 
 
 def write_whole(path: Path, content: bytes) -> None:

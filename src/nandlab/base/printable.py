@@ -3,6 +3,9 @@
 
 from __future__ import annotations
 
+KEPT = {ord("\t"): None, ord("\n"): None}
+"""What a text of lines keeps."""
+
 
 def printable(text: str, exact: bool = False) -> str:
     r"""The text in one line without control characters, each of which becomes ``\xNN``.
@@ -16,6 +19,22 @@ def printable(text: str, exact: bool = False) -> str:
     return "".join(
         c if c.isprintable() and not (exact and c == "\\") else _escaped(c) for c in text
     )
+
+
+def printable_lines(text: str) -> str:
+    r"""The same of a text of lines: tabs and line ends stay, also those of ``\r\n``."""
+    if text.translate(KEPT).isprintable():  # the quick way of long texts
+        return text
+    *lines, last = text.split("\n")
+    return "".join(f"{_line(line)}\n" for line in lines) + _cells(last)
+
+
+def _line(line: str) -> str:
+    return _cells(line.removesuffix("\r")) + ("\r" if line.endswith("\r") else "")
+
+
+def _cells(line: str) -> str:
+    return "\t".join(map(printable, line.split("\t")))
 
 
 def _escaped(character: str) -> str:

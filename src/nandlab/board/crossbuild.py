@@ -92,5 +92,6 @@ class Compiler:
                 "[programs] cross"
             ) from None
         if done.returncode:
-            raise NandlabError(f"{' '.join(argv)} failed:\n{done.stdout}{done.stderr}".rstrip())
+            lines = f"{done.stdout}{done.stderr}".expandtabs().rstrip().split("\n")
+            raise NandlabError(f"{' '.join(argv)} failed:", *filter(None, lines))
         return done.stdout

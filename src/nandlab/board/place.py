@@ -10,11 +10,11 @@ from __future__ import annotations
 import asyncio
 import shlex
 import shutil
-import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
 from nandlab.base.errors import UsageError
+from nandlab.base.printer import note
 
 CLIENT = "labgrid-client"
 
@@ -41,7 +41,7 @@ async def acquired(place: str | None) -> AsyncIterator[None]:
         yield
     finally:
         if (told := await _client(place, "release")) is not None:
-            print(f"the place {place} could not be released: {told}", file=sys.stderr)
+            note(f"the place {place} could not be released: {told}")
 
 
 async def _client(place: str, verb: str) -> str | None:

@@ -16,6 +16,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from nandlab.base.errors import NandlabError, UsageError
+from nandlab.base.files import writing_whole
 from nandlab.board.flash import flash, refuse_without
 from nandlab.board.reach import Transport
 from nandlab.board.remote import new_name
@@ -148,17 +149,12 @@ async def save(part: Cells, file: Path) -> Told:
     """Writes a partition's cells to a file, which must not be there yet."""
     await refuse_without(part.on, TOOLS)
     bad, summed, pages = await part.bad(), hashlib.sha256(), 0
-    new = file.with_name(f".part-{file.name}")
-    try:
-        with new.open("wb") as out:
-            for blocks in part.pieces():
-                has = await part.read(blocks)
-                pages += len(part.written(blocks, has, set(bad)))
-                summed.update(has)
-                out.write(has)
-        new.rename(file)
-    finally:
-        new.unlink(missing_ok=True)
+    with writing_whole(file) as out:
+        for blocks in part.pieces():
+            has = await part.read(blocks)
+            pages += len(part.written(blocks, has, set(bad)))
+            summed.update(has)
+            out.write(has)
     return Told(part.blocks, bad, summed.hexdigest(), pages)
 
 

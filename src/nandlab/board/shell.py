@@ -11,6 +11,7 @@ import termios
 import threading
 from collections.abc import Callable
 
+from nandlab.base.printer import note
 from nandlab.board.qemu import QemuBoard
 
 GOODBYE = b"\nexit\n"
@@ -35,7 +36,7 @@ def fed() -> tuple[int, Callable[[], None]]:
 
 def interactive(board: QemuBoard) -> None:
     """Joins the board's console to this terminal until either ends, then restores the terminal."""
-    print("leave with exit or Ctrl-A X; modprobe simnand adds a chip", file=sys.stderr)
+    note("leave with exit or Ctrl-A X; modprobe simnand adds a chip")
     if not sys.stdin.isatty():
         asyncio.run(board.shell(*fed()))
         return

@@ -6,7 +6,6 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import shlex
-import sys
 import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -14,6 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from nandlab.base.errors import UsageError
+from nandlab.base.printer import ERRORS, note
 from nandlab.board import flashcounts, place
 from nandlab.board.crossbuild import Compiler
 from nandlab.board.flash import Flash, erase, flash, health, is_erased, refuse_without, worse
@@ -97,7 +97,7 @@ class Held:
         power = reach.power or (reach.labgrid and place.power(reach.labgrid))
         if power and not self.was_switched:
             self.was_switched = True
-            switching = await asyncio.create_subprocess_shell(power, stdout=sys.stderr)
+            switching = await asyncio.create_subprocess_shell(power, stdout=ERRORS)
             await switching.wait()
         await self._answered(BOOT_S if self.was_switched else 0)
         self.was_switched = False
@@ -218,10 +218,10 @@ async def ready(board: Held, *, discard: bool) -> AsyncIterator[tuple[RemoteBoar
         try:
             await _leave_erased(board)
             for line in worse(before, await health(on, number)):
-                print(f"{board.mtd.name!r}: {line}", file=sys.stderr)
+                note(f"{board.mtd.name!r}: {line}")
             await on.call(f"rm -rf {shlex.quote(remote.folder)}")
         except BoardLost as lost:
-            print(f"the board could not be left erased: {lost.reason}", file=sys.stderr)
+            note(f"the board could not be left erased: {lost.reason}")
 
 
 async def _leave_erased(board: Held) -> None:
@@ -230,7 +230,7 @@ async def _leave_erased(board: Held) -> None:
         await board.tidy()
         await board.erased()
     except UsageError as e:
-        print(f"the partition is left as it is, not erased: {e}", file=sys.stderr)
+        note(f"the partition is left as it is, not erased: {e}")
 
 
 async def _refuse_mountpoint(on: Transport) -> None:

@@ -21,10 +21,10 @@ from distributed import Client
 from distributed.client import FutureCancelledError
 
 from nandlab.base.errors import NandlabError, UsageError
+from nandlab.base.printer import note
 from nandlab.board.job import Board
 from nandlab.campaign import pickles
 from nandlab.campaign.batch import Answer, BoardAsked, Brought, asked, batch, read_answer
-from nandlab.campaign.connection import tell
 from nandlab.campaign.worker import Bring, work
 from nandlab.catalog.board import BoardModel
 from nandlab.kit.exchange import pack
@@ -117,7 +117,7 @@ class Cluster:
                 why = "; ".join(f"{by}: {why}" for by, why in self._unfit.items())
                 raise UsageError(f"no worker is left that can run the trials: {why}; {GO_ON}")
             if not threads and self._counted[1]:
-                tell("no worker is there; waiting for one")
+                note("no worker is there; waiting for one")
             self._counted = now, threads
         return self._counted[1]
 
@@ -203,7 +203,7 @@ class Cluster:
         async with self._sending:
             if self._sent:
                 return
-            tell("a worker lacks packages of the board: sending them")
+            note("a worker lacks packages of the board: sending them")
             with tempfile.TemporaryDirectory(prefix="nandlab-") as scratch:
                 file = Path(scratch) / "board"
                 pack(self._asked.model, self._asked.lock, file)
@@ -222,7 +222,7 @@ class Cluster:
         else:
             why = answer.unfit or "it does not keep the board's packages in its cache"
             self._unfit[answer.by] = why
-            tell(f"worker {answer.by} is let go: {why}")
+            note(f"worker {answer.by} is let go: {why}")
         async with self._asking():
             await self._client.retire_workers([answer.by], close_workers=True, remove=True)
 

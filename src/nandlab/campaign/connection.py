@@ -9,7 +9,6 @@ open to every user of this machine.
 from __future__ import annotations
 
 import logging
-import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any
@@ -18,6 +17,7 @@ import dask
 from distributed import Client, LocalCluster, Security
 
 from nandlab.base.errors import UsageError
+from nandlab.base.printer import note
 from nandlab.base.scratch import scratch
 from nandlab.campaign import pickles
 from nandlab.campaign.address import Address
@@ -52,7 +52,7 @@ class Listener(Client):
         try:
             await super()._handle_report()
         except Exception as e:  # whatever a scheduler may send
-            tell("the scheduler sent what cannot be read: {}: {}".format(*pickles.exception(e)))
+            note("the scheduler sent what cannot be read: {}: {}".format(*pickles.exception(e)))
             await self._close()
 
 
@@ -69,7 +69,7 @@ async def connected(address: Address) -> AsyncIterator[Client]:
             yield client
         return
     async with _listening(address.scheduler, security=_security(address)) as client:
-        tell(f"dashboard, if the scheduler has one: {client.dashboard_link}")
+        note(f"dashboard, if the scheduler has one: {client.dashboard_link}")
         yield client
 
 
@@ -124,8 +124,3 @@ def _security(address: Address) -> Security | None:
         tls_client_cert=str(address.tls.cert),
         tls_client_key=str(address.tls.key),
     )
-
-
-def tell(line: str) -> None:
-    """Says a line beside the run's own progress."""
-    print(line, file=sys.stderr, flush=True)

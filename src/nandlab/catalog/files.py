@@ -104,4 +104,4 @@ def validate(data: Any, model: type[V], where: str) -> V:
     try:
         return model.model_validate(data)
     except ValidationError as e:
-        raise UsageError("\n".join(f"{where}: {m}" for m in mistakes(e, model, data))) from None
+        raise UsageError(*(f"{where}: {m}" for m in mistakes(e, model, data))) from None

@@ -344,7 +344,7 @@ class FilesystemModel(Noun):
             if key in self.options:
                 wrong += [f"{where}: {self.name}: {w}" for w in self._wrong(key, value, from_image)]
         if wrong:
-            raise UsageError("\n".join(wrong))
+            raise UsageError(*wrong)
         return {key: given.get(key, option.default) for key, option in self.options.items()}
 
     def _wrong(self, key: str, value: str, from_image: bool) -> Iterable[str]:

@@ -215,7 +215,7 @@ class WorkloadModel(Noun, WorkloadWords):
             if what:
                 wrong.append(f"{where}: {self.name}: {key} {what}")
         if wrong:
-            raise UsageError("\n".join(wrong))
+            raise UsageError(*wrong)
         found = {key: given.get(key, p.default) for key, p in self.parameters.items()}
         wrong += [f"{where}: {self.name}: {text}" for text in self._out_of_order(found)]
         for key in self._points():
@@ -224,5 +224,5 @@ class WorkloadModel(Noun, WorkloadWords):
         if not wrong and self.steps and (misfit := self._misfit(found)):
             wrong.append(f"{where}: {self.name}: {misfit}")
         if wrong:
-            raise UsageError("\n".join(wrong))
+            raise UsageError(*wrong)
         return found

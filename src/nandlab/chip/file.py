@@ -10,7 +10,6 @@ given again.
 from __future__ import annotations
 
 import os
-import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
@@ -20,6 +19,7 @@ from pydantic import Field
 from nandlab.base.digest import digest, file_digest
 from nandlab.base.errors import NandlabError, UsageError
 from nandlab.base.gate import read_json
+from nandlab.base.scratch import scratch
 from nandlab.base.strings import Line, Word
 from nandlab.catalog.chip import ChipModel
 from nandlab.catalog.files import load, validate
@@ -129,8 +129,8 @@ def refuse_to_overwrite(path: Path) -> None:
 
 def write(path: Path, image: ChipImage, made: Made) -> None:
     """Writes both files, or leaves nothing."""
-    with tempfile.TemporaryDirectory(prefix=".part-", dir=path.parent) as scratch:
-        cells, sidecar = Path(scratch) / "cells", Path(scratch) / "sidecar"
+    with scratch(str(path.parent)) as folder:
+        cells, sidecar = folder / "cells", folder / "sidecar"
         more = {"made": made.model_dump()}
         chipimage.split(image, cells, sidecar, made.partition_blocks, more)
         sidecar.rename(sidecar_of(path))
@@ -172,4 +172,4 @@ def read(path: Path) -> tuple[Made, ChipImage]:
     try:
         return made, chipimage.join(path, sidecar_of(path))
     except NandlabError as e:
-        raise UsageError(str(e)) from None
+        raise UsageError(*e.lines) from None

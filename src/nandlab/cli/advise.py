@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 from dataclasses import asdict
 from pathlib import Path
@@ -12,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from nandlab.base.errors import UsageError
+from nandlab.base.printer import write_json, write_lines
 
 if TYPE_CHECKING:
     from nandlab.analysis.advice import Advice
@@ -84,29 +84,27 @@ def advise(
     lasting = battery.asked_of(battery_wh, limits.daily)
     wrong = asked.mistakes(given.figures, [(s.workload, s.words) for s in settings])
     if wrong:
-        raise UsageError("\n".join(f"--limit: {text}" for text in wrong))
+        raise UsageError(*(f"--limit: {text}" for text in wrong))
     ship = shipping.answer(head.spec, settings, limits)
     judged = [(s, view(s).advise(s, limits)) for s in settings]
     if as_json:
         told = [_shipping(ship)] if ship else []
         told += [_told(a) for _, a in judged if a is not None]
         told += [_lasting(s, lasting) for s in settings if lasting]
-        print(json.dumps(told, indent=1))
+        write_json(told)
         return
     if ship:
-        print("\n".join(shipping.lines(ship)))
+        write_lines(*shipping.lines(ship))
     if not judged:
-        print("No trial of this run ended with figures to judge by.")
+        write_lines("No trial of this run ended with figures to judge by.")
     for s, a in judged:
         seen = f"{s.title}: not judged by limits. nandlab show {run} tells what was found."
-        print("\n".join(advice.lines(a)) if a is not None else seen)
+        write_lines(*(advice.lines(a) if a is not None else [seen]))
     for line in power.lines(trials):
-        print(line)
+        write_lines(line)
     if lasting:
-        print(
-            "\n".join(
-                line for s in settings for line in ("", f"{s.title}:", *battery.lines(s, lasting))
-            )
+        write_lines(
+            *(line for s in settings for line in ("", f"{s.title}:", *battery.lines(s, lasting)))
         )
 
 

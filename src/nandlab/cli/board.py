@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from nandlab.base.errors import UsageError
+from nandlab.base.printer import note, write_lines
 from nandlab.cli.words import named
 
 if TYPE_CHECKING:
@@ -84,7 +85,7 @@ def list_boards() -> None:
 
     for name in names("boards"):
         summary = load("boards", name, BoardModel).summary
-        print(f"{name:12} {summary} {whence('boards', name)}".rstrip())
+        write_lines(f"{name:12} {summary} {whence('boards', name)}".rstrip())
 
 
 @board_app.command()
@@ -106,9 +107,9 @@ def update(
     models = {name: load("boards", name, BoardModel) for name in boards or names("boards")}
     for path, lines in kit.update(models, needs.placed).items():
         for line in lines:
-            print(line)
+            write_lines(line)
         told = f"{len(lines)} changes: figures from now on are of other boards" if lines else "same"
-        print(f"{path}: {told}", file=sys.stderr)
+        note(f"{path}: {told}")
 
 
 @board_app.command("export")
@@ -128,7 +129,7 @@ def export_board(
     from nandlab.kit import exchange
 
     exchange.export(load("boards", board, BoardModel), file)
-    print(file)
+    write_lines(file)
 
 
 @board_app.command("import")
@@ -143,7 +144,7 @@ def import_board(
     from nandlab.kit import exchange
 
     for line in exchange.take(file):
-        print(line)
+        write_lines(line)
 
 
 OwnArgument = Annotated[Path, typer.Argument(metavar="FILE", help="your board's file")]
@@ -164,7 +165,9 @@ def look(
 
     mtd = asyncio.run(look_at(file, erase))
     blocks = mtd.size // mtd.erasesize
-    print(f"mtd{mtd.number} {mtd.name!r} may be erased: {blocks} blocks of {mtd.erasesize} bytes")
+    write_lines(
+        f"mtd{mtd.number} {mtd.name!r} may be erased: {blocks} blocks of {mtd.erasesize} bytes"
+    )
 
 
 @board_app.command()
@@ -195,7 +198,7 @@ def save(
 
     told = asyncio.run(saving())
     _tell(told)
-    print(f"{told.sha256}  {output}")
+    write_lines(f"{told.sha256}  {output}")
 
 
 @board_app.command()
@@ -220,7 +223,7 @@ def restore(
 
     told = asyncio.run(restoring())
     _tell(told)
-    print(f"{told.sha256}  {dump}: the partition has it, bit by bit")
+    write_lines(f"{told.sha256}  {dump}: the partition has it, bit by bit")
 
 
 @board_app.command()
@@ -260,18 +263,17 @@ def calibrate(
 
     part, of = asyncio.run(measuring())
     for name, value in of.told.items():
-        print(f"{name} {value}", file=sys.stderr)
+        note(f"{name} {value}")
     for path in calibrating.written(part, of, output):
-        print(path)
+        write_lines(path)
 
 
 def _tell(told: Told) -> None:
     """Tells what a partition holds, on standard error."""
     bad = ", ".join(map(str, told.bad))
-    print(
+    note(
         f"{told.blocks} blocks, {told.pages} pages written; "
-        + (f"bad blocks: {bad}" if bad else "no bad block"),
-        file=sys.stderr,
+        + (f"bad blocks: {bad}" if bad else "no bad block")
     )
 
 
@@ -282,4 +284,4 @@ def unlock(file: OwnArgument) -> None:
 
     from nandlab.board.yours import freed
 
-    print(asyncio.run(freed(file)) or "nobody had it")
+    write_lines(asyncio.run(freed(file)) or "nobody had it")

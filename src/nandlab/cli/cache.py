@@ -3,12 +3,13 @@
 
 from __future__ import annotations
 
-import sys
 import time
 from pathlib import Path
 from typing import Annotated
 
 import typer
+
+from nandlab.base.printer import note, write_lines
 
 cache_app = typer.Typer(
     no_args_is_help=True,
@@ -27,8 +28,8 @@ def list_cache() -> None:
     every = list(kept())
     for kind in dict.fromkeys(one.kind for one in every):
         sizes = [one.bytes for one in every if one.kind == kind]
-        print(f"{kind:12} {len(sizes):5}  {size(sum(sizes)):>10}")
-    print(
+        write_lines(f"{kind:12} {len(sizes):5}  {size(sum(sizes)):>10}")
+    write_lines(
         f"{'in all':12} {len(every):5}  {size(sum(one.bytes for one in every)):>10}  {cache_dir()}"
     )
 
@@ -47,7 +48,7 @@ def empty(
     gone = [one for one in kept() if not older_than or one.used_s < oldest]
     for one in gone:
         drop(one)
-    print(f"{len(gone)} removed, {size(sum(one.bytes for one in gone))}")
+    write_lines(f"{len(gone)} removed, {size(sum(one.bytes for one in gone))}")
 
 
 @cache_app.command("verify")
@@ -74,17 +75,17 @@ def verify_cache(
     damaged = 0
     for kind in dict.fromkeys(thing.kind for thing in things):
         same = [thing for thing in things if thing.kind == kind]
-        print(f"reading {kind}: {len(same)}", file=sys.stderr, flush=True)
+        note(f"reading {kind}: {len(same)}")
         for thing in same:
             if why := verify(thing):
                 damaged += 1
-                print(f"{thing.path.relative_to(cache_dir())}: {why}")
+                write_lines(f"{thing.path.relative_to(cache_dir())}: {why}")
     trials = store or RESULTS / "store"
-    print(f"reading {trials}", file=sys.stderr, flush=True)
+    note(f"reading {trials}")
     for path, why in Store(trials).drop_damaged():
         damaged += 1
-        print(f"{path}: {why}")
+        write_lines(f"{path}: {why}")
     total = size(sum(thing.bytes for thing in things))
-    print(f"{len(things)} in the cache, {total}: {damaged} damaged")
+    write_lines(f"{len(things)} in the cache, {total}: {damaged} damaged")
     if damaged:
         raise typer.Exit(1)

@@ -3,13 +3,13 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
 from nandlab.base.errors import UsageError
+from nandlab.base.printer import note, write_text
 from nandlab.cli.board import Yaffs2Option
 from nandlab.cli.run import (
     CORES,
@@ -92,8 +92,8 @@ def check(  # noqa: PLR0913 - the command line's own options
         folder = RunFolder(run)
     held = checked(baseline, folder, figure)
     for line in notes(baseline, folder.head()):
-        print(line, file=sys.stderr)
-    print(moves.told(held, form), end="")
+        note(line)
+    write_text(moves.told(held, form))
     if any(one.moved for one in held):
         raise typer.Exit(1)
 

@@ -10,6 +10,7 @@ from typing import Annotated, Any
 import typer
 from pydantic import BaseModel
 
+from nandlab.base.printer import write_lines
 from nandlab.catalog.chip import ChipModel
 from nandlab.catalog.files import load, names, whence
 
@@ -88,7 +89,7 @@ def list_chips() -> None:
         size = f"{g.blocks * g.erasesize >> 20} MiB"
         pages = f"{g.writesize:>5} + {g.oobsize:<4}"
         line = f"{name:16} {chip.cell}  {size:>9}  {pages} {chip.summary} {whence('chips', name)}"
-        print(line.rstrip())
+        write_lines(line.rstrip())
 
 
 @chip_app.command()
@@ -97,12 +98,12 @@ def show(
 ) -> None:
     """Print every figure of a chip with its unit and its source."""
     chip = load("chips", part, ChipModel)
-    print(f"{chip.name}: {chip.vendor}, {chip.cell}\n{chip.summary}")
+    write_lines(f"{chip.name}: {chip.vendor}, {chip.cell}", chip.summary)
     if "name" in chip.sources:
-        print(f"source: {chip.sources['name']}")
+        write_lines(f"source: {chip.sources['name']}")
     for figure in figures(chip):
-        print(f"\n{figure.key} = {figure.value}")
+        write_lines("", f"{figure.key} = {figure.value}")
         if figure.meaning:
-            print(f"    {figure.meaning}")
+            write_lines(f"    {figure.meaning}")
         if figure.source:
-            print(f"    source: {figure.source}")
+            write_lines(f"    source: {figure.source}")

@@ -3,12 +3,12 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from nandlab.base.printer import note, write_lines, write_text
 from nandlab.cli.words import FormatOption
 
 if TYPE_CHECKING:
@@ -43,17 +43,17 @@ def compare(
     found = differences(*folders)
     held = of_runs(*folders)
     if not held:
-        print("no trial is in both runs: their studies have none in common", file=sys.stderr)
+        note("no trial is in both runs: their studies have none in common")
     for folder in folders:
         for line in taken(folder):
-            print(f"{folder.path}: {line}", file=sys.stderr)
+            note(f"{folder.path}: {line}")
     if form != "text" or any(one.moved for one in held):
-        print(moves.told(held, form), end="")
+        write_text(moves.told(held, form))
     if form == "text" and found:
-        print("", *found, sep="\n")
+        write_lines("", *found)
     if found:
         raise typer.Exit(1)
-    print("no difference", file=sys.stderr)
+    note("no difference")
 
 
 def _tell_likeness(real: RunFolder, simulated: RunFolder, form: str) -> None:
@@ -67,4 +67,4 @@ def _tell_likeness(real: RunFolder, simulated: RunFolder, form: str) -> None:
             "no configuration ended well in both runs: the chip's name and the partition must be "
             "the same (nandlab board calibrate makes a chip for both)"
         )
-    print(likeness.told(found, form), end="")
+    write_text(likeness.told(found, form))

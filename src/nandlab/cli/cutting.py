@@ -6,7 +6,6 @@ from __future__ import annotations
 import asyncio
 import inspect
 import re
-import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields, replace
 from functools import wraps
@@ -16,6 +15,7 @@ from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
 import typer
 
 from nandlab.base.errors import UsageError
+from nandlab.base.printer import note, write_lines
 from nandlab.cli.run import CORES, JobsOption
 from nandlab.cli.words import listed, named, pairs
 
@@ -204,7 +204,7 @@ def asked(
         if settings:
             raise UsageError("--set: a study says which options its file systems have")
         found = of_study(read, loads, partition_mib)
-        print(f"{len(found.media)} media, loads: {', '.join(found.loads)}", file=sys.stderr)
+        note(f"{len(found.media)} media, loads: {', '.join(found.loads)}")
         return found
     on = medium(fs or "", settings, chip, partition_mib or MIB_USUAL, board or BOARD_USUAL)
     return Asked([on], loads)
@@ -264,7 +264,7 @@ def opened(media: Sequence[Medium]) -> QemuBoard:
     from nandlab.board.qemu import open_board
     from nandlab.trial.run import refuse_what_the_kernel_lacks
 
-    print("preparing the board", file=sys.stderr, flush=True)
+    note("preparing the board")
     board = open_board(media[0].virtual)
     refuse_what_the_kernel_lacks(media, board.kernel_config, "--board")
     return board
@@ -326,14 +326,14 @@ class How:
         (folder / "outcomes.svg").write_text(powercuts.chart(result).svg())
         if not alone:
             cuts.write(folder.parent, found.summary(folder.parent))
-        print("\n".join(found.lines(result)))
+        write_lines(*found.lines(result))
         return not result.faults and not result.nothing
 
 
 def _tell(done: int, of: int, loads: Sequence[dict[str, Any]]) -> None:
     bad = sum(each["count"] for load in loads for each in load.get("findings", []))
     points = sum(load.get("points", 0) for load in loads)
-    print(f"{done}/{of}: {points} points, {bad} did not hold", file=sys.stderr, flush=True)
+    note(f"{done}/{of}: {points} points, {bad} did not hold")
 
 
 async def _sampled(
@@ -346,10 +346,10 @@ async def _sampled(
     alone = sum(each.campaign == each.alone for each in every)
     host = [each.host_agrees for each in every]
     same = sum(each.same_recording for each in every)
-    print(f"sample: {alone}/{len(every)} points say the same alone on a fresh board")
-    print(f"recordings: the same there for {same} of them")
+    write_lines(f"sample: {alone}/{len(every)} points say the same alone on a fresh board")
+    write_lines(f"recordings: the same there for {same} of them")
     unread = f", of {host.count(None)} it cannot say" if None in host else ""
-    print(f"host: agrees on {host.count(True)} of them{unread}")
+    write_lines(f"host: agrees on {host.count(True)} of them{unread}")
 
 
 async def _counted(
@@ -359,7 +359,7 @@ async def _counted(
     from nandlab.powercut.states import of_campaign
 
     async for left in of_campaign(campaign, board, out, result.refused, jobs):
-        print(f"states: {left} loads are left", file=sys.stderr, flush=True)
+        note(f"states: {left} loads are left")
 
 
 def one(how: How, wanted: Asked, point: str) -> None:
@@ -384,11 +384,11 @@ def one(how: How, wanted: Asked, point: str) -> None:
         told += _by_host(campaign, only, board)
     for each in told:
         for line in each.get("console", ()):
-            print(f"kernel: {line}", file=sys.stderr)
-        print(f"{each['class']}: {each['what']}")
+            note(f"kernel: {line}")
+        write_lines(f"{each['class']}: {each['what']}")
     if told:
         raise typer.Exit(1)
-    print("held")
+    write_lines("held")
 
 
 def _place(point: str, *, faulty: bool) -> tuple[int, str, int]:
@@ -436,8 +436,8 @@ def _by_host(campaign: Campaign, only: Points, board: QemuBoard) -> list[dict[st
 
     told = asyncio.run(second.tried(campaign, replace(only, recovery=False), board))
     host = told.unread or "; ".join(told.wrong) or "holds"
-    print(f"host: {host}", file=sys.stderr)
+    note(f"host: {host}")
     for line in () if told.held else told.kernel:
-        print(f"kernel: {line}", file=sys.stderr)
+        note(f"kernel: {line}")
     found = [] if told.agree is not False else [{"class": CHECKERS, "what": f"host: {host}"}]
     return found + ([{"class": CHECK, "what": told.check}] if told.check else [])

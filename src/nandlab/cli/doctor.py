@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from nandlab.base.paths import INSTALLED, ROOT, cache_dir
+from nandlab.base.printer import write_lines
 from nandlab.board.kvm import probe
 from nandlab.catalog.board import BoardModel
 from nandlab.catalog.files import load
@@ -108,5 +109,5 @@ def examine(look: Callable[[], list[Check]] = checks) -> bool:
     looked = look()
     for check in looked:
         mark = "ok" if check.found else "MISSING" if check.needed else "-"
-        print(f"{mark:8} {check.what}: {check.found or 'no; ' + check.remedy}")
+        write_lines(f"{mark:8} {check.what}: {check.found or 'no; ' + check.remedy}")
     return all(c.found or not c.needed for c in looked)

@@ -14,11 +14,15 @@ import signal
 import sys
 import warnings
 from collections.abc import Callable
+from contextlib import suppress
 from types import FrameType
 from typing import NoReturn
 
+from typer._click.exceptions import ClickException
+
 from nandlab.base.errors import NandlabError
 from nandlab.base.paths import cache_dir
+from nandlab.base.printer import drop, flush, guard, note
 
 INTERRUPTED = 128 + signal.SIGINT
 UNREAD = 128 + signal.SIGPIPE
@@ -40,18 +44,22 @@ CURES = {
 """What to do about an error of the operating system."""
 
 
-def told(command: Callable[[], object]) -> None:
+def told(command: Callable[[], int | None]) -> NoReturn:
     """Runs the command line; whatever it raises ends it with its line and its exit status."""
     signal.signal(signal.SIGTERM, _end)
     if signal.getsignal(signal.SIGINT) is not signal.SIG_IGN:  # as a job in the background has it
         signal.signal(signal.SIGINT, _end)
+    guard()
     try:
         try:
-            command()
+            status = command()
         finally:
-            sys.stdout.flush()
+            flush()
+        sys.exit(status)
     except NandlabError as e:
-        fail(str(e), e.exit_code)
+        fail(*e.lines, status=e.exit_code)
+    except ClickException as e:
+        _refuse(e)
     except SystemExit as e:
         if e.code == INTERRUPTED:
             _interrupted()
@@ -60,18 +68,31 @@ def told(command: Callable[[], object]) -> None:
         _interrupted()
         sys.exit(INTERRUPTED)
     except BrokenPipeError:
-        _forget_output()
+        drop()
         sys.exit(UNREAD)
     except OSError as e:
         if e.filename is None:
-            _forget_output()
-        fail(in_words(e), 1 if e.errno in FULL else 2)
+            drop()
+        fail(in_words(e), status=1 if e.errno in FULL else 2)
 
 
-def fail(text: str, status: int) -> NoReturn:
-    """Ends with this message and status."""
-    print(f"nandlab: {text}", file=sys.stderr)
+def fail(first: str, *more: str, status: int) -> NoReturn:
+    """Ends with this message and status; nobody may be there to read it."""
+    with suppress(OSError):
+        note(f"nandlab: {first}", *more)
     sys.exit(status)
+
+
+def _refuse(error: ClickException) -> NoReturn:
+    """Ends where the parser of the command line refuses it: it draws a box, by our console."""
+    from typer import rich_utils
+
+    from nandlab.base.console import Console
+
+    vars(rich_utils)["Console"] = Console
+    with suppress(OSError):
+        rich_utils.rich_format_error(error)
+    sys.exit(error.exit_code)
 
 
 def in_words(error: OSError) -> str:
@@ -89,7 +110,8 @@ def in_words(error: OSError) -> str:
 
 def _interrupted() -> None:
     resumes = "; run again to go on" if sys.argv[1:2] in (["run"], ["check"]) else ""
-    print(f"nandlab: interrupted{resumes}", file=sys.stderr)
+    with suppress(OSError):
+        note(f"nandlab: interrupted{resumes}")
 
 
 def _end(number: int, frame: FrameType | None) -> None:
@@ -102,11 +124,3 @@ def _end(number: int, frame: FrameType | None) -> None:
     warnings.filterwarnings("ignore", message="coroutine .* was never awaited")
     logging.getLogger("asyncio").disabled = True
     sys.exit(128 + number)
-
-
-def _forget_output() -> None:
-    """What standard output did not take is not tried again as the interpreter ends."""
-    try:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-    except (OSError, ValueError):
-        return

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import stat
-import sys
 from collections.abc import Iterable
 from datetime import UTC, datetime
 from pathlib import Path
@@ -13,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from nandlab.base.errors import UsageError
+from nandlab.base.printer import note, write_lines
 from nandlab.cli.sizes import sizes
 from nandlab.cli.words import pairs
 
@@ -95,11 +95,11 @@ def make(
     content, warnings = tree.kept(whole, on.filesystem)
     tree.refuse_what_it_cannot_name(content, on.filesystem)
     for warning in warnings:
-        print(f"warning: {warning}", file=sys.stderr)
+        note(f"warning: {warning}")
     image, made = imaging.make(on, source, content, _open(on))
     chipfile.write(output, image, made)
     for line in _sizes(output, on, image, made):
-        print(line)
+        write_lines(line)
 
 
 @image_app.command("ls")
@@ -110,7 +110,7 @@ def list_files(file: FileArgument, board: BoardOption = None) -> None:
     on, image, opened = _read(file, board)
     for entry in imaging.listing(on, image, opened):
         if entry.path:
-            print(_line(entry))
+            write_lines(_line(entry))
 
 
 @image_app.command()
@@ -131,7 +131,7 @@ def extract(
 
     imaging.refuse_to_extract(to)
     on, image, opened = _read(file, board)
-    print(_counted(imaging.extract(on, image, opened, to, set_id).counts()))
+    write_lines(_counted(imaging.extract(on, image, opened, to, set_id).counts()))
 
 
 def _medium(
@@ -168,7 +168,7 @@ def _open(on: Medium) -> Board:
     from nandlab.board.opening import open_board
     from nandlab.trial.run import refuse_what_the_kernel_lacks
 
-    print("preparing the board", file=sys.stderr, flush=True)
+    note("preparing the board")
     board = open_board(on.virtual)
     refuse_what_the_kernel_lacks([on], board.kernel_config, "image")
     return board

@@ -3,11 +3,13 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Annotated
 
 import typer
 
 from nandlab import __version__
+from nandlab.base.printer import write_lines
 from nandlab.cli import ending
 from nandlab.cli.advise import advise
 from nandlab.cli.board import board_app
@@ -71,7 +73,7 @@ def plan(study: AnyStudyArgument = None, board: BoardOption = None) -> None:
         if board:
             raise UsageError("plan: --board needs a study: nandlab plan STUDY --board NAME")
         for name, path in shipped().items():
-            print(f"{name:28}  {read_toml(path)['question']}")
+            write_lines(f"{name:28}  {read_toml(path)['question']}")
         return
     read_study = read(find(study), board)
     specs = expand(read_study)
@@ -79,7 +81,7 @@ def plan(study: AnyStudyArgument = None, board: BoardOption = None) -> None:
     if kernel is not None:
         refuse_what_the_kernel_lacks(specs, kernel.config, read_study.name)
     for spec in specs:
-        print(f"{spec.id}  {spec.title()}")
+        write_lines(f"{spec.id}  {spec.title()}")
 
 
 app.command()(run)
@@ -112,7 +114,7 @@ def report(
     folder = RunFolder(run)
     given = daily_write and amounts.size(daily_write, "--daily-write")
     battery = asked_of(battery_wh, given or of_study(folder.head().spec).daily)
-    print(reporter.write(folder, battery=battery))
+    write_lines(reporter.write(folder, battery=battery))
 
 
 app.command()(check)
@@ -138,7 +140,7 @@ def doctor() -> None:
 
 def _version(wanted: bool) -> None:
     if wanted:
-        print(f"nandlab {__version__}")
+        write_lines(f"nandlab {__version__}")
         raise typer.Exit
 
 
@@ -153,4 +155,4 @@ def _options(
 
 def main() -> None:
     """Entry point: errors become one clear message and an exit status."""
-    ending.told(app)
+    ending.told(partial(app, standalone_mode=False))

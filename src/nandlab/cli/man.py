@@ -11,6 +11,7 @@ import typer
 from typer.core import TyperGroup
 
 from nandlab import __version__
+from nandlab.base.printer import write_lines
 
 WIDTH = 72
 """Of a line of the page's source, in letters, before anything is escaped."""
@@ -46,7 +47,7 @@ def man() -> None:
 
     top = typer.main.get_command(app)
     assert isinstance(top, TyperGroup)
-    print("\n".join(page(top)))
+    write_lines(*page(top))
 
 
 def page(top: TyperGroup) -> Iterator[str]:

@@ -8,6 +8,8 @@ from typing import Annotated
 
 import typer
 
+from nandlab.base.printer import write_lines
+
 
 def merge(
     out: Annotated[
@@ -29,5 +31,5 @@ def merge(
 
     merged = into(out, [RunFolder(run) for run in runs])
     of = len(merged.head().trials)
-    print(f"{of - len(merged.missing())} of {of} trials are done")
-    print(merged.path)
+    write_lines(f"{of - len(merged.missing())} of {of} trials are done")
+    write_lines(merged.path)

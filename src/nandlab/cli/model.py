@@ -3,10 +3,7 @@
 
 from __future__ import annotations
 
-import csv
 import filecmp
-import json
-import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
@@ -14,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from nandlab.base.errors import UsageError
+from nandlab.base.printer import note, write_json, write_lines
 from nandlab.cli import modelmap
 from nandlab.cli.drawing import DRAWN, draw, refuse_other_names, write
 from nandlab.cli.flashfile import (
@@ -90,7 +88,7 @@ def map_(  # noqa: PLR0917 - the command line's own options
     if out is not None:
         _draw(out, maps[0])
     if as_json:
-        print(json.dumps(modelmap.records(maps, dropped, page_seen=layout.page_seen), indent=1))
+        write_json(modelmap.records(maps, dropped, page_seen=layout.page_seen))
     elif file:
         modelmap.print_pages(maps[0])
     else:
@@ -103,31 +101,25 @@ def _warn(filesystem: str, dropped: list[Dropped], *, dumped: bool) -> None:
     """Tells on standard error what of the chip could not be read, and what cannot be seen."""
     for node in dropped[:DROPPED_SHOWN]:
         whose = f"of inode {node.number}" if node.number else node.kind or "of no known kind"
-        print(
-            f"nandlab: {'dropped' if node.bytes else 'missing'}, {whose}: {node.why}",
-            file=sys.stderr,
-        )
+        note(f"nandlab: {'dropped' if node.bytes else 'missing'}, {whose}: {node.why}")
     if dropped:
-        print(
+        note(
             f"nandlab: {len(dropped)} nodes could not be read: damage, or a write buffer that was "
-            "not on the flash yet, as of a mounted file system; --json lists them all",
-            file=sys.stderr,
+            "not on the flash yet, as of a mounted file system; --json lists them all"
         )
     if dumped and filesystem == "jffs2":
-        print(
+        note(
             "nandlab: if the file system was mounted when it was dumped, its last writes may be "
-            "missing: JFFS2 keeps them in memory until a page is full",
-            file=sys.stderr,
+            "missing: JFFS2 keeps them in memory until a page is full"
         )
 
 
 def _warn_of_pages(layout: Layout) -> None:
     """Tells on standard error where N hangs on what the user told of the chip's pages."""
     if not layout.page_seen:
-        print(
+        note(
             f"nandlab: N is right only if the chip's pages have {layout.writesize} bytes: nothing "
-            "here tells that they are not larger; a dump with spare areas would",
-            file=sys.stderr,
+            "here tells that they are not larger; a dump with spare areas would"
         )
 
 
@@ -249,7 +241,7 @@ def _ours(
     except UsageError as e:
         if kernel:
             raise
-        print(f"nandlab: no ns, but chip_ns, the chip's part of it: {e}", file=sys.stderr)
+        note(f"nandlab: no ns, but chip_ns, the chip's part of it: {e}")
         return lambda call: None
     return lambda call: round(times.ns(call, by, t_page, instruction_ns))
 
@@ -261,18 +253,16 @@ def _tell(first: Told, told: list[Told], estimated: int, *, as_json: bool) -> No
         found = {"predicted": True, "first_open": first, "calls": told}
         totals = {"pages_estimated": estimated, "total_ns": _sum(told, "ns") if known else None}
         totals["total_chip_ns"] = _sum(told, "chip_ns")
-        print(json.dumps(found | totals, indent=1))
+        write_json(found | totals)
         return
-    writer = csv.DictWriter(sys.stdout, ["page", "n", "hits", "ns", "chip_ns"])
-    writer.writeheader()
-    writer.writerows(told)
+    columns = ("page", "n", "hits", "ns", "chip_ns")
+    modelmap.print_csv(columns, ([call[c] for c in columns] for call in told))
     key, of_chip = ("ns", "") if known else ("chip_ns", " of the chip")
     if estimated:
-        print(f"nandlab: {modelmap.estimated(estimated)}", file=sys.stderr)
-    print(
+        note(f"nandlab: {modelmap.estimated(estimated)}")
+    note(
         f"predicted: {len(told)} calls, N {_sum(told, 'n')}, {_sum(told, key) / 1e6:.3f} ms"
-        f"{of_chip}; the first open before them, N {first['n']}, {_sum([first], key) / 1e6:.3f} ms",
-        file=sys.stderr,
+        f"{of_chip}; the first open before them, N {first['n']}, {_sum([first], key) / 1e6:.3f} ms"
     )
 
 
@@ -369,9 +359,9 @@ def score(
     each = walk.calls(of)
     found = scorer.summary(of, each)
     if as_json:
-        print(json.dumps(found, indent=1))
+        write_json(found)
     else:
-        print("\n".join(scorer.lines(found)))
+        write_lines(*scorer.lines(found))
     if chart is not None:
         told = scorer.times_of(of, each)
         draw(

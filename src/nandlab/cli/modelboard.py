@@ -3,12 +3,12 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
+from nandlab.base.printer import write_json, write_paragraphs
 from nandlab.cli.flashfile import JsonOption
 
 
@@ -34,6 +34,6 @@ def board(
 
     found = [boardscore.score(load) for load in loads(folder)]
     if as_json:
-        print(json.dumps({"loads": found}, indent=1))
+        write_json({"loads": found})
         return
-    print("\n\n".join("\n".join(boardwords.lines(one)) for one in found))
+    write_paragraphs(boardwords.lines(one) for one in found)

@@ -4,8 +4,11 @@
 from __future__ import annotations
 
 import csv
-import sys
+import io
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
+
+from nandlab.base.printer import note, write_lines, write_text
 
 if TYPE_CHECKING:
     from nandlab.model.fragments import FileMap
@@ -48,37 +51,42 @@ def records(maps: list[FileMap], dropped: list[Dropped], *, page_seen: bool) -> 
 
 def print_pages(m: FileMap) -> None:
     """Each page of a file as CSV; on standard error what they come to."""
-    writer = csv.writer(sys.stdout)
-    writer.writerow(["page", "nodes", "n_alone", "n_in_sequence", "flash_pages"])
+    rows = []
     for r in m.rows:
         alone, flash = (r.alone, " ".join(map(str, r.flash))) if r.known else ("unknown", "")
-        writer.writerow(
-            [r.page, r.nodes, alone, "unknown" if r.in_sequence is None else r.in_sequence, flash]
-        )
+        together = "unknown" if r.in_sequence is None else r.in_sequence
+        rows.append((r.page, r.nodes, alone, together, flash))
+    print_csv(("page", "nodes", "n_alone", "n_in_sequence", "flash_pages"), rows)
     unknown = f"; {m.unknown} pages are unknown" if m.unknown else ""
     unknown += f"; {estimated(m.estimated)}" if m.estimated else ""
-    print(
+    note(
         f"{m.path}: {m.size:,} bytes, {m.live_bytes:,} live and {_count(m.dead_bytes)} dead on "
-        f"flash; N {_n(m.mean)} in sequence, {_n(m.rewritten)} if rewritten{unknown}",
-        file=sys.stderr,
+        f"flash; N {_n(m.mean)} in sequence, {_n(m.rewritten)} if rewritten{unknown}"
     )
+
+
+def print_csv(head: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
+    """Rows of numbers as CSV."""
+    to = io.StringIO()
+    csv.writer(to).writerows([head, *rows])
+    write_text(to.getvalue())
 
 
 def print_files(maps: list[FileMap]) -> None:
     """A line a file, that of the greatest N first."""
     heads = ("bytes", "live", "dead", "N", "rewritten", "unknown")
-    print("".join(f"{head:>12}" for head in heads) + "  file")
+    write_lines("".join(f"{head:>12}" for head in heads) + "  file")
     for m in sorted(maps, key=lambda m: -(m.mean or 0))[:FILES_SHOWN]:
         row = (
             *(_count(m.size), _count(m.live_bytes), _count(m.dead_bytes)),
             *(_n(m.mean), _n(m.rewritten), _count(m.unknown)),
         )
-        print("".join(f"{cell:>12}" for cell in row) + f"  {m.path}")
+        write_lines("".join(f"{cell:>12}" for cell in row) + f"  {m.path}")
     if len(maps) > FILES_SHOWN:
-        print(f"... and {len(maps) - FILES_SHOWN} more files of less N; --json has them all")
+        write_lines(f"... and {len(maps) - FILES_SHOWN} more files of less N; --json has them all")
     pages = sum(m.estimated for m in maps)
     if pages:
-        print(f"nandlab: {estimated(pages)}", file=sys.stderr)
+        note(f"nandlab: {estimated(pages)}")
 
 
 def estimated(pages: int) -> str:

@@ -4,13 +4,13 @@
 from __future__ import annotations
 
 import asyncio
-import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from nandlab.base.errors import UsageError
+from nandlab.base.printer import note
 from nandlab.cli.words import Style
 
 if TYPE_CHECKING:
@@ -96,7 +96,7 @@ async def on_board(study: Study, there: Held, told: Flash, chip: ChipModel) -> S
     lacking = await _lacking(there.on, study, told)
     study, left_out = fitted(study, there.model.name, chip, there.mtd.size, lacking)
     for line in left_out:
-        print(f"left out: {line}", file=sys.stderr)
+        note(f"left out: {line}")
     return study
 
 
@@ -122,14 +122,10 @@ def tell_wear(study: Study, specs: Sequence[TrialSpec], chip: ChipModel) -> None
     """Tells what the trials take of the partition's life, and whether they are enough."""
     erased = sum(2 if spec.filesystem.format else 1 for spec in specs)
     lasts = f" of {chip.endurance.pe_cycles}" if chip.endurance else ""
-    print(
-        f"{len(specs)} trials erase each block {erased} times{lasts} before what the loads erase",
-        file=sys.stderr,
-    )
+    note(f"{len(specs)} trials erase each block {erased} times{lasts} before what the loads erase")
     from nandlab.results.record import MEMBERS_MIN
 
     if (members := len(study.members())) < MEMBERS_MIN:
-        print(
-            f"{members} members: a board's times do not repeat: give the study {MEMBERS_MIN} seeds",
-            file=sys.stderr,
+        note(
+            f"{members} members: a board's times do not repeat: give the study {MEMBERS_MIN} seeds"
         )

@@ -6,14 +6,11 @@ All of it goes to standard error; standard output is for what the command was as
 
 from __future__ import annotations
 
-import json
 import statistics
-import sys
 import time
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from rich.console import Console
 from rich.progress import (
     BarColumn,
     MofNCompleteColumn,
@@ -24,6 +21,9 @@ from rich.progress import (
     TimeElapsedColumn,
 )
 
+from nandlab.base.console import Console, escape
+from nandlab.base.printable import printable
+from nandlab.base.printer import json_text, note, on_terminal
 from nandlab.cli.words import Style
 from nandlab.plan.trialspec import TrialSpec
 from nandlab.results.record import Trial
@@ -33,7 +33,7 @@ from nandlab.trial.run import Watcher
 def watcher(style: Style) -> Watcher:
     """The watcher of a style; auto is bars on a terminal and plain lines elsewhere."""
     if style == "auto":
-        style = "bar" if sys.stderr.isatty() else "plain"
+        style = "bar" if on_terminal() else "plain"
     return {"bar": Bars, "plain": Lines, "json": JsonLines, "none": Silent}[style]()
 
 
@@ -142,25 +142,21 @@ class Lines(Timed):
     ) -> None:
         super().run_begins(todo, done, jobs)
         left = f", {in_words(self._left())}" if todo and done else ""
-        print(
-            f"{len(todo)} trials to run, {self._done} done before{left}",
-            file=sys.stderr,
-            flush=True,
-        )
+        note(f"{len(todo)} trials to run, {self._done} done before{left}")
 
     def trial_ends(self, spec: TrialSpec, result: Trial) -> None:
         super().trial_ends(spec, result)
         seconds = result.host.seconds if result.host else 0.0
         left = f", {in_words(self._left())}" if self._done < self._all else ""
         text = f"[{self._done}/{self._all}] {spec.title()}: {_ending(result)} ({seconds:.1f} s)"
-        print(text + left, file=sys.stderr, flush=True)
+        note(text + left)
 
 
 class JsonLines(Timed):
     """Prints a JSON object for each event."""
 
     def _say(self, event: str, **fields: Any) -> None:
-        print(json.dumps({"event": event, **fields}), file=sys.stderr, flush=True)
+        note(json_text({"event": event, **fields}, indent=None).rstrip())
 
     def run_begins(
         self, todo: Sequence[TrialSpec], done: Mapping[str, Sequence[float]], jobs: int
@@ -193,7 +189,7 @@ class Bars(Timed):
     def __init__(self) -> None:
         self._progress = Progress(
             SpinnerColumn(),
-            TextColumn("{task.description}"),
+            TextColumn("{task.description}", markup=False),
             BarColumn(),
             MofNCompleteColumn(),
             TimeElapsedColumn(),
@@ -215,17 +211,17 @@ class Bars(Timed):
 
     def trial_begins(self, spec: TrialSpec) -> None:
         super().trial_begins(spec)
-        self._rows[spec.id] = self._progress.add_task(spec.title(), total=None, left="")
+        self._rows[spec.id] = self._progress.add_task(printable(spec.title()), total=None, left="")
 
     def step_begins(self, spec: TrialSpec, step: str) -> None:
         row = self._rows[spec.id]
-        self._progress.update(row, advance=1, description=f"{spec.title()}: {step}")
+        self._progress.update(row, advance=1, description=printable(f"{spec.title()}: {step}"))
 
     def trial_ends(self, spec: TrialSpec, result: Trial) -> None:
         super().trial_ends(spec, result)
         self._progress.remove_task(self._rows.pop(spec.id))
         self._progress.update(self._run, advance=1, left=in_words(self._left()))
         if not result.ok:
-            self._progress.console.print(f"{spec.title()}: {_ending(result)}")
+            self._progress.console.print(escape(f"{spec.title()}: {_ending(result)}"))
         if self._done == self._all:
             self._progress.stop()

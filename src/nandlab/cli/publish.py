@@ -3,13 +3,14 @@
 
 from __future__ import annotations
 
-import sys
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
+
+from nandlab.base.printer import note, write_lines
 
 if TYPE_CHECKING:
     from nandlab.results.published import FailedTrial
@@ -32,14 +33,13 @@ def publish(
     figures = published(run)
     write(out, figures)
     if (figures.run.commit or DIRTY).endswith(DIRTY):
-        print(
+        note(
             "the run was not of a commit alone: whoever checks out nandlab may lack what it ran "
-            "with, and reproduce will then refuse",
-            file=sys.stderr,
+            "with, and reproduce will then refuse"
         )
     for line in _left_out(figures.failed, len(figures.trials) + len(figures.failed)):
-        print(line)
-    print(out)
+        write_lines(line)
+    write_lines(out)
 
 
 def _left_out(failed: Sequence[FailedTrial], of: int) -> list[str]:

@@ -3,9 +3,7 @@
 
 from __future__ import annotations
 
-import json
 import re
-import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -14,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from nandlab.base.errors import UsageError
+from nandlab.base.printer import note, write_json, write_paragraphs
 from nandlab.cli.drawing import draw, refuse_other_names
 from nandlab.cli.words import pairs
 
@@ -62,12 +61,12 @@ def reprice(
         many = f"the run has {len(tables)} settings, and a chart shows one"
         raise UsageError(f"--chart {chart}: {many}; give a run of one setting")
     if as_json:
-        print(json.dumps([told for one in tables for told in repriced.as_json(*one)], indent=1))
+        write_json([told for one in tables for told in repriced.as_json(*one)])
     else:
         phases = bool(to or sets)
-        print("\n\n".join("\n".join(repriced.lines(*one, phases=phases)) for one in tables))
+        write_paragraphs(repriced.lines(*one, phases=phases) for one in tables)
         notes = [repriced.SAYS, repriced.BY_PHASES if phases else "", repriced.NO_LATENCY]
-        print("\n" + "\n".join(filter(None, notes)), file=sys.stderr)
+        note("", *filter(None, notes))
     if chart is not None:
         draw(chart, repriced.chart(*tables[0], "repriced"))
 

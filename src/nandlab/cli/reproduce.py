@@ -5,12 +5,12 @@ from __future__ import annotations
 
 import asyncio
 import os
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from nandlab.base.printer import note, write_lines
 from nandlab.cli.words import Style
 
 if TYPE_CHECKING:
@@ -68,7 +68,7 @@ def reproduce(
 
     before = expected(run)
     todo = reproducer.again(before, trial)
-    print("preparing the board", file=sys.stderr, flush=True)
+    note("preparing the board")
     board = open_board(todo.model, todo.accel, yaffs2_source, lock=todo.lock)
     reproducer.refuse_another(todo, board)
     folder = reproducer.open_folder(todo, board, out)
@@ -76,10 +76,9 @@ def reproduce(
     with folder.held():
         done = len(set(ids) - set(folder.missing()))
         if done:
-            print(
+            note(
                 f"{done} of {len(ids)} trials were run by an earlier reproduce; to run these too, "
-                f"remove {folder.path}",
-                file=sys.stderr,
+                f"remove {folder.path}"
             )
         wanted = with_images(folder, brought(todo.wanted, strictly=True), board, Maker(board))
         asyncio.run(execute(folder, wanted, board, Here(board, jobs), watcher(progress)))
@@ -95,13 +94,13 @@ def _tell(before: Expected, folder: RunFolder, ids: list[str]) -> None:
         first = first or next(iter(found), None)
         if not again.ok:
             failed += 1
-            print(f"{again.id}: {again.status}: {again.error}", file=sys.stderr)
+            note(f"{again.id}: {again.status}: {again.error}")
     if first is None:
         as_before = f"; {failed} failed as before" if failed else ""
         trials = f"{len(ids)} trial{'' if len(ids) == 1 else 's'}"
-        print(f"no difference: {trials}{as_before}", file=sys.stderr)
+        note(f"no difference: {trials}{as_before}")
         return
-    print(first)
+    write_lines(first)
     how_many = f"of {len(ids)} trials {differing} differ{'s' if differing == 1 else ''}"
-    print(f"{how_many}; they are in {folder.path}", file=sys.stderr)
+    note(f"{how_many}; they are in {folder.path}")
     raise typer.Exit(1)

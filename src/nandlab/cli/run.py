@@ -6,7 +6,6 @@ from __future__ import annotations
 import asyncio
 import importlib.util
 import os
-import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -16,6 +15,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from nandlab.base.errors import UsageError
+from nandlab.base.printer import note, write_lines
 from nandlab.cli.board import Accel, AccelOption, DiscardOption, EraseOption, Yaffs2Option
 from nandlab.cli.ownrun import OwnRun, is_own
 from nandlab.cli.words import BoardOption, StudyArgument, Style
@@ -99,7 +99,7 @@ class How:
         if self.out is not None:
             runner.refuse_another_study(study, self.out)
         specs = brought(plan(study), strictly=self.locked)
-        print("preparing the board", file=sys.stderr, flush=True)
+        note("preparing the board")
         there = open_board(
             specs[0].virtual, self.accel.value, self.yaffs2_source, locked=self.locked
         )
@@ -233,7 +233,7 @@ def _ended(folder: RunFolder) -> None:
     """Tells where a run is and which trials failed; exit status 1 if any did."""
     failed = [t for t in folder.trials() if not t.ok]
     for trial in failed:
-        print(f"{trial.id}: {trial.status}: {trial.error}", file=sys.stderr)
-    print(folder.path)
+        note(f"{trial.id}: {trial.status}: {trial.error}")
+    write_lines(folder.path)
     if failed:
         raise typer.Exit(1)

@@ -3,10 +3,11 @@
 
 from __future__ import annotations
 
-import json
 from typing import Annotated
 
 import typer
+
+from nandlab.base.printer import write_json, write_lines
 
 
 def schema(
@@ -22,7 +23,7 @@ def schema(
     from nandlab.cli.schemas import SCHEMAS, of
 
     if name is not None:
-        print(json.dumps(of(name), indent=1))
+        write_json(of(name))
         return
     for each, told in SCHEMAS.items():
-        print(f"{each:16} {told.what}")
+        write_lines(f"{each:16} {told.what}")

@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from nandlab.base.printer import write_json, write_text
 from nandlab.cli.words import FormatOption, RunArgument
 
 
@@ -34,17 +35,16 @@ def show(
     how many trials ended well.
     """
     from nandlab.report import takeaway, terminal
-    from nandlab.report.sheets import json_text
     from nandlab.results.folder import RunFolder
 
     folder, form = RunFolder(run), "json" if as_json else form
     if figure is not None:
-        print(takeaway.some(folder, figure, form), end="")
+        write_text(takeaway.some(folder, figure, form))
     elif form == "json":
-        print(json_text(terminal.as_json(folder)), end="")
+        write_json(terminal.as_json(folder))
     elif form == "text":
-        from rich.console import Console
+        from nandlab.base.console import Console
 
         terminal.print_table(folder, Console())
     else:
-        print(takeaway.run(folder, form), end="")
+        write_text(takeaway.run(folder, form))

@@ -3,14 +3,14 @@
 
 from __future__ import annotations
 
-import json
 import os
-import sys
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+
+from nandlab.base.printer import note, write_json, write_lines
 
 if TYPE_CHECKING:
     from nandlab.image.survey import Row
@@ -84,7 +84,7 @@ def sizes(
 
 
 def _say(text: str) -> None:
-    print(text, file=sys.stderr, flush=True)
+    note(text)
 
 
 def _outcome(row: Row) -> str:
@@ -94,12 +94,12 @@ def _outcome(row: Row) -> str:
 
 def _print(head: dict[str, Any], rows: Sequence[Row], as_json: bool) -> None:
     if as_json:
-        print(json.dumps({**head, "rows": [_told(row) for row in rows]}, indent=1))
+        write_json({**head, "rows": [_told(row) for row in rows]})
         return
     for line in dict.fromkeys(f"{row.title}: {lost}" for row in rows for lost in row.lost):
         _say(f"warning: {line}")
     for line in _table(rows):
-        print(line)
+        write_lines(line)
 
 
 def _told(row: Row) -> dict[str, Any]:

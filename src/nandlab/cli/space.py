@@ -3,13 +3,13 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from nandlab.base.errors import UsageError
+from nandlab.base.printer import write_json, write_lines
 from nandlab.cli.flashfile import (
     EraseBlockOption,
     ImageArgument,
@@ -51,9 +51,9 @@ def space(  # noqa: PLR0917 - the command line's own options
     if as_map is not None:
         _write_map(as_map, layout, image.name)
     if as_json:
-        print(json.dumps(summary(layout), indent=2))
+        write_json(summary(layout), indent=2)
     else:
-        print("\n".join(_lines(layout)))
+        write_lines(*_lines(layout))
 
 
 def _write_map(to: Path, layout: Layout, name: str) -> None:

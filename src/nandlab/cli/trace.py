@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import asyncio
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -12,6 +11,7 @@ import typer
 from typer.core import TyperGroup
 
 from nandlab.base.errors import NandlabError, UsageError
+from nandlab.base.printer import note, write_json, write_lines, write_text
 from nandlab.cli.words import listed, named, pairs, scalar
 
 if TYPE_CHECKING:
@@ -257,7 +257,7 @@ def _begin(request: Request, out: Path | None, *, image: bool) -> None:
     path = out or _free(Path(f"trace-{system.name}"))
     writer.refuse_existing(path)
     ok = _trace(request, path, image=image)
-    print(path)
+    write_lines(path)
     if not ok:
         raise typer.Exit(1)
 
@@ -271,28 +271,26 @@ def _trace(request: Request, path: Path, *, image: bool) -> bool:
     from nandlab.trial.run import refuse_what_the_kernel_lacks
 
     traced = job.job(request)  # refuses what does not fit before the board is prepared
-    print("preparing the board", file=sys.stderr, flush=True)
+    note("preparing the board")
     there = open_board(request.spec.virtual)
     refuse_what_the_kernel_lacks([request.spec], there.kernel_config, "--set")
     try:
         record = asyncio.run(there.run(traced))
         before = asyncio.run(there.run(job.image_job(request))) if image else None
     except BoardLost as e:
-        tail = "\n".join(e.console_tail[-10:])
-        raise NandlabError(f"nothing was traced: {e.reason}\n{tail}".rstrip()) from None
+        raise NandlabError(f"nothing was traced: {e.reason}", *e.console_tail[-10:]) from None
     outcome = job.outcome(request, record)
     kept = job.image(before, record) if before is not None else b""
     writer.write(path, request, record, outcome, there, kept)
     for warning in TraceFolder(path).summary["warnings"]:
-        print(f"nandlab: {warning}", file=sys.stderr)
+        note(f"nandlab: {warning}")
     return record["command"].ok
 
 
 @trace_app.command()
 def show(folder: FolderArgument) -> None:
     """Print the summary of a trace."""
-    from rich.console import Console
-
+    from nandlab.base.console import Console
     from nandlab.trace.folder import TraceFolder
     from nandlab.trace.show import print_summary
 
@@ -305,7 +303,7 @@ def report(folder: FolderArgument) -> None:
     from nandlab.report import trace
     from nandlab.trace.folder import TraceFolder
 
-    print(trace.write(TraceFolder(folder)))
+    write_lines(trace.write(TraceFolder(folder)))
 
 
 @trace_app.command()
@@ -314,16 +312,14 @@ def parts(
     json_: Annotated[bool, typer.Option("--json", help="as JSON, in ns")] = False,
 ) -> None:
     """Print a trace's time in parts that add up to the elapsed time, whole and by phase."""
-    import json
 
-    from rich.console import Console
-
+    from nandlab.base.console import Console
     from nandlab.trace import parts, partshow
     from nandlab.trace.folder import TraceFolder
 
     found = parts.of_folder(TraceFolder(folder))
     if json_:
-        print(json.dumps(found, indent=1))
+        write_json(found)
     else:
         partshow.print_parts(found, Console())
 
@@ -334,7 +330,7 @@ def brief(folder: FolderArgument) -> None:
     from nandlab.trace import brief, briefing
     from nandlab.trace.folder import TraceFolder
 
-    print(brief.text(briefing.of(TraceFolder(folder))), end="")
+    write_text(brief.text(briefing.of(TraceFolder(folder))))
 
 
 def _state(text: str) -> dict[str, Any]:
@@ -376,10 +372,14 @@ def _spec(
     try:
         return plan(validate(data, Study, "trace"))[0]
     except UsageError as e:
-        text = str(e)
-        for place, option in PLACES.items():
-            text = text.replace(f"trace: {place}", option)
-        raise UsageError(text) from None
+        raise UsageError(*map(_by_option, e.lines)) from None
+
+
+def _by_option(line: str) -> str:
+    """A mistake in the study of a trace, told of the option that it is of."""
+    for place, option in PLACES.items():
+        line = line.replace(f"trace: {place}", option)
+    return line
 
 
 def _free(path: Path) -> Path:

@@ -3,13 +3,13 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from nandlab.base.errors import UsageError
+from nandlab.base.printer import note, write_lines
 
 workload_app = typer.Typer(
     no_args_is_help=True,
@@ -71,15 +71,14 @@ def from_strace(
     text = made.text()
     _refuse_existing(path)
     write_whole(path, text.encode())
-    print(
+    note(
         f"{len(made.followed.operations):,} calls below {made.folder} are replayed, "
         f"{made.recorded.read:,} bytes read and {made.recorded.written:,} written; "
-        f"{made.followed.elsewhere:,} calls are elsewhere",
-        file=sys.stderr,
+        f"{made.followed.elsewhere:,} calls are elsewhere"
     )
     for doubt in made.doubts():
-        print(f"nandlab: {doubt}", file=sys.stderr)
-    print(path)
+        note(f"nandlab: {doubt}")
+    write_lines(path)
 
 
 @workload_app.command("from-fio")
@@ -101,9 +100,9 @@ def from_fio(
     path = _place(jobs, out, name)
     read = jobfile.read(jobs)
     write_whole(path, workload.text(read, path.stem).encode())
-    for note in read.notes:
-        print(f"nandlab: {jobs}: {note}", file=sys.stderr)
-    print(path)
+    for doubt in read.notes:
+        note(f"nandlab: {jobs}: {doubt}")
+    write_lines(path)
 
 
 def _place(trace: Path, out: Path | None, name: str | None) -> Path:

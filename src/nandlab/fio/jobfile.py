@@ -198,7 +198,7 @@ class _Reader:
                     self.refuse(job.line, f"[{job.name}]: {why}")
             job.options.pop("filesize", None)
         if self.wrong:
-            raise UsageError("\n".join(self.wrong))
+            raise UsageError(*self.wrong)
         return self.file
 
 

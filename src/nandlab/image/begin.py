@@ -7,13 +7,13 @@ its options, the chip and its partition, the board. Interrupted, nothing of it i
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from nandlab.base.cache import entry, place
 from nandlab.base.digest import digest, file_digest
 from nandlab.base.errors import UsageError
+from nandlab.base.printer import note
 from nandlab.board.hosttools import STEADY
 from nandlab.board.job import Board
 from nandlab.chip import file as chipfile
@@ -72,7 +72,7 @@ class Maker:
                     todo[digest(inputs)] = spec
         for n, spec in enumerate(todo.values(), 1):
             text = f"making image {n} of {len(todo)}: {_called(spec)}"
-            print(text, file=sys.stderr, flush=True)
+            note(text)
             self._image(spec)
         return [self._with_image(spec) for spec in specs]
 
@@ -103,7 +103,7 @@ class Maker:
             head = chipfile.head(folder / FILE)
             wrong = cannot_begin(head, spec.chip, spec.partition_blocks, 0, spec.virtual)
             if wrong:
-                raise UsageError("\n".join(wrong))
+                raise UsageError(*wrong)
             start = Start(name=spec.image.name, path=head.path, sha256=head.digest())
             known = self._ready[digest(inputs)] = self._told(start)
         return known
@@ -131,7 +131,7 @@ class Maker:
         content, warnings = tree.kept(whole, on.filesystem)
         tree.refuse_what_it_cannot_name(content, on.filesystem)
         for warning in warnings:
-            print(f"warning: {_called(spec)}: {warning}", file=sys.stderr, flush=True)
+            note(f"warning: {_called(spec)}: {warning}")
         image, made = making.make(on, folder, content, self._board)
         chipfile.write(path, image, made)
 

@@ -64,7 +64,7 @@ def refuse_what_cannot_be(on: Medium) -> None:
     """UsageError if the file system cannot live on this partition of this chip."""
     unfit = on.filesystem.unfit(on.options, on.figures())
     if unfit:
-        raise UsageError("\n".join(f"{on.where} cannot be: {why}" for why in unfit))
+        raise UsageError(*(f"{on.where} cannot be: {why}" for why in unfit))
 
 
 def make(on: Medium, folder: Path, content: Tree, board: Board) -> tuple[ChipImage, Made]:
@@ -88,7 +88,7 @@ def make(on: Medium, folder: Path, content: Tree, board: Board) -> tuple[ChipIma
     found = listing(on, image, board, sums=True)
     wrong = tree.differences(summed, found, on.filesystem)
     if wrong:
-        raise NandlabError("\n".join(["the image does not give back what it was given:", *wrong]))
+        raise NandlabError("the image does not give back what it was given:", *wrong)
     return image, made
 
 

@@ -214,5 +214,5 @@ def _make(each: Asked, source: Source, board: Board, tell: Connection) -> None:
 
 def _lines(e: NandlabError) -> tuple[str, ...]:
     """What an error says, without where it was asked and that it cannot be."""
-    lines = (line.removeprefix(f"{WHERE}: ") for line in str(e).splitlines())
+    lines = (line.removeprefix(f"{WHERE}: ") for line in e.lines)
     return tuple(line.partition(" cannot be: ")[2] or line for line in lines)

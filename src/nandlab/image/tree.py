@@ -121,7 +121,7 @@ def scan(folder: Path) -> Tree:
             entries.append(entry)
     if wrong:
         what = "an image takes files, folders, symbolic and hard links that you may read"
-        raise UsageError("\n".join([*_few(wrong), what]))
+        raise UsageError(*_few(wrong), what)
     return _sorted(entries)
 
 
@@ -189,7 +189,7 @@ def refuse_what_it_cannot_name(tree: Tree, fs: FilesystemModel) -> None:
     if "case" in fs.differs:
         wrong += _same_but_for_case(tree)
     if wrong:
-        raise UsageError("\n".join([f"{fs.title} cannot hold this tree:", *_few(wrong)]))
+        raise UsageError(f"{fs.title} cannot hold this tree:", *_few(wrong))
 
 
 def _same_but_for_case(tree: Tree) -> list[str]:

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -11,6 +10,7 @@ from pathlib import Path
 from nandlab.base.digest import digest
 from nandlab.base.errors import UsageError
 from nandlab.base.paths import CATALOG, INSTALLED, cache_dir
+from nandlab.base.printer import note
 from nandlab.catalog.arch import HOST
 from nandlab.catalog.board import BoardModel
 from nandlab.catalog.files import PROJECT, place
@@ -152,7 +152,7 @@ def take(
         found[each.name], changed = brought(each, files, locked or path is None)
         moved += changed
     if moved:
-        print(f"not the locked board: {'; '.join(moved)}", file=sys.stderr, flush=True)
+        note(f"not the locked board: {'; '.join(moved)}")
     return found, moved
 
 
@@ -209,7 +209,7 @@ def _lock_beside(path: Path, each: Wanted, files: Files) -> None:
     own = locks.read(path)
     if path.parent != SHIPPED and each.name not in own:
         locks.write(path, {**own, each.name: files})
-        print(f"{path}: locked {each.name} as the shipped boards have it", file=sys.stderr)
+        note(f"{path}: locked {each.name} as the shipped boards have it")
 
 
 def _newly_locked(board: str, path: Path, each: Wanted) -> Files:
@@ -222,7 +222,7 @@ def _newly_locked(board: str, path: Path, each: Wanted) -> Files:
         ) from None
     path.parent.mkdir(parents=True, exist_ok=True)
     locks.write(path, {**locks.read(path), each.name: files})
-    print(f"{path}: locked {each.name} at today's newest packages", file=sys.stderr)
+    note(f"{path}: locked {each.name} at today's newest packages")
     return files
 
 

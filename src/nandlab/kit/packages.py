@@ -10,7 +10,6 @@ from __future__ import annotations
 import hashlib
 import os
 import shutil
-import sys
 import tempfile
 from pathlib import Path
 from typing import IO
@@ -21,6 +20,7 @@ from nandlab.base.errors import UsageError
 from nandlab.base.files import writing_whole
 from nandlab.base.gate import open_regular
 from nandlab.base.paths import cache_dir
+from nandlab.base.printer import note
 from nandlab.kit import boardfile
 from nandlab.kit.apt import Apt, NotToBeHad
 from nandlab.kit.boardfile import FOLDER
@@ -81,7 +81,7 @@ def bring(wanted: Wanted, files: Files) -> None:
         if lacking := missing(files):
             for left in _folder().glob(f"{FETCHING}*"):  # by a run that was killed
                 shutil.rmtree(left, ignore_errors=True)
-            print(f"fetching {wanted.name}", file=sys.stderr, flush=True)
+            note(f"fetching {wanted.name}")
             with tempfile.TemporaryDirectory(dir=_folder(), prefix=FETCHING) as scratch:
                 _download(wanted, files, lacking, Path(scratch))
                 for name in lacking:

@@ -19,6 +19,7 @@ from pathlib import Path
 
 from nandlab.base.cache import check, entry, exists
 from nandlab.base.errors import NandlabError, UsageError
+from nandlab.base.printer import note
 from nandlab.base.scratch import scratch
 from nandlab.kit import deb, enter, packages
 from nandlab.kit.lock import Files
@@ -90,7 +91,8 @@ class Root:
         if FULL in done.stdout + done.stderr:
             raise OSError(errno.ENOSPC, FULL, f"{argv[0]}, in a root")
         if done.returncode:
-            raise NandlabError(f"{' '.join(argv)} failed:\n{done.stdout}{done.stderr}".rstrip())
+            lines = f"{done.stdout}{done.stderr}".expandtabs().rstrip().split("\n")
+            raise NandlabError(f"{' '.join(argv)} failed:", *filter(None, lines))
         return done.stdout
 
 
@@ -126,7 +128,7 @@ def _inputs(files: Files) -> dict[str, object]:
 def _unpack(files: Files, work: Path) -> None:
     if damaged := packages.missing(files):
         raise UsageError(f"{damaged[0]}: it was damaged in the cache and is removed: run again")
-    print(f"unpacking {len(files)} packages", file=sys.stderr, flush=True)
+    note(f"unpacking {len(files)} packages")
     top = work / "root"
     for folder in ("usr/bin", "usr/sbin", "usr/lib", "usr/lib64", "tmp"):
         (top / folder).mkdir(parents=True)

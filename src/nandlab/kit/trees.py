@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import os
 import shutil
-import sys
 import tarfile
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
@@ -19,6 +18,7 @@ from pathlib import Path
 from nandlab.base.cache import entry
 from nandlab.base.digest import digest
 from nandlab.base.errors import UsageError
+from nandlab.base.printer import note
 from nandlab.catalog.files import load, place
 from nandlab.catalog.tree import Holds, TreeModel
 from nandlab.kit import deb, kit, packages
@@ -80,7 +80,7 @@ def brought(model: TreeModel, files: Files, *, strictly: bool) -> tuple[Files, l
     """
     taken, moved = kit.brought(tree_set(model), files, strictly)
     if moved:
-        print(f"not the locked tree: {'; '.join(moved)}", file=sys.stderr, flush=True)
+        note(f"not the locked tree: {'; '.join(moved)}")
     return taken, moved
 
 
@@ -137,7 +137,7 @@ def unpack(model: TreeModel, files: Files, to: Path) -> None:
     """Unpacks packages of the cache into a new folder."""
     if damaged := packages.missing(files):
         raise UsageError(f"{damaged[0]}: it was damaged in the cache and is removed: run again")
-    print(f"unpacking {len(files)} packages of {model.name}", file=sys.stderr, flush=True)
+    note(f"unpacking {len(files)} packages of {model.name}")
     _Unpacking(model, to).run(files)
 
 

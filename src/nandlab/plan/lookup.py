@@ -82,7 +82,7 @@ class Lookup:
         try:
             return noun, noun.chosen(choice.choices(), f"{self.where}: {place}")
         except UsageError as e:
-            self.wrong += str(e).splitlines()
+            self.wrong += e.lines
             return None
 
     def workload(
@@ -114,7 +114,7 @@ class Lookup:
             options = options_of(noun, image.head, choice.choices(), f"{self.where}: {place}")
             return System(noun, options, image)
         except UsageError as e:
-            self.refuse(place, *(f"image: {line}" for line in str(e).splitlines()))
+            self.refuse(place, *(f"image: {line}" for line in e.lines))
             return None
 
     def _of_tree(self, choice: FilesystemChoice, name: str, place: str) -> System | None:
@@ -125,12 +125,12 @@ class Lookup:
         try:
             options = noun.chosen(choice.choices(), f"{self.where}: {place}", from_image=True)
         except UsageError as e:
-            self.wrong += str(e).splitlines()
+            self.wrong += e.lines
             return None
         try:
             return System(noun, options, tree=tree_of(name, self.lock))
         except UsageError as e:
-            self.refuse(place, *(f"tree: {line}" for line in str(e).splitlines()))
+            self.refuse(place, *(f"tree: {line}" for line in e.lines))
             return None
 
     def chip(

@@ -135,7 +135,7 @@ def options_of(
         and value != had[key]
     ]
     if wrong:
-        raise UsageError("\n".join(wrong))
+        raise UsageError(*wrong)
     return options
 
 

@@ -208,7 +208,7 @@ def _planned(study: Study, c: Lookup, board: BoardModel | RemoteModel | None) ->
     if not c.wrong:
         c.wrong += [f"{c.where}: {text}" for text in curves.mistakes(study.curves, trials)]
     if c.wrong:
-        raise UsageError("\n".join(dict.fromkeys(c.wrong)))
+        raise UsageError(*dict.fromkeys(c.wrong))
     ids = Counter(t.id for t in trials)
     if twice := sorted(i for i, times in ids.items() if times > 1):
         raise UsageError(f"{c.where}: matrix: the same trial more than once: {', '.join(twice)}")

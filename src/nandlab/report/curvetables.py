@@ -8,13 +8,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from rich.console import RenderableType
-from rich.markup import escape
 from rich.table import Table
 
 from nandlab.analysis import lines
 from nandlab.analysis.curves import of_study
 from nandlab.analysis.lines import Line, Plot, Point
 from nandlab.base import units
+from nandlab.base.console import escape
 from nandlab.report.curves import fit_in_words, in_words
 from nandlab.results.record import Trial
 
@@ -66,8 +66,8 @@ def _table(plot: Plot, shown: Sequence[Line], width: int) -> Table:
     table = _empty(FIRST)
     column = min(26, (width - FIRST) // len(shown))
     for line in shown:
-        title = "\n".join(textwrap.wrap(line.title, column - 1))
-        table.add_column(escape(title), width=column, justify="right", overflow="fold")
+        title = "\n".join(map(escape, textwrap.wrap(line.title, column - 1)))
+        table.add_column(title, width=column, justify="right", overflow="fold")
     by_x = [{p.x: p for p in line.points} for line in shown]
     for x in plot.places:
         if any(x in points for points in by_x):
@@ -84,7 +84,7 @@ def _points(plot: Plot) -> Table:
     """A row a configuration, where x is a figure too."""
     table = _empty(44)
     for axis in (plot.x, plot.y):
-        table.add_column(axis.title, width=18, justify="right", overflow="fold")
+        table.add_column(escape(axis.title), width=18, justify="right", overflow="fold")
     for line in plot.lines:
         for p in line.points:
             name = ", ".join(filter(None, (line.title, p.label)))

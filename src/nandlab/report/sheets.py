@@ -5,9 +5,12 @@ from __future__ import annotations
 
 import csv
 import io
-import json
+import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
+
+from nandlab.base.printable import printable
+from nandlab.base.printer import json_text
 
 Row = Sequence[str]
 Value = str | int | float | bool | None
@@ -15,6 +18,10 @@ Record = Mapping[str, Value]
 """A row for programs: values by the names of their columns; None: not known."""
 MARKS = str.maketrans({c: f"\\{c}" for c in "\\|*_`[]<>#~"})
 """What Markdown would take for marks, each with what makes it a letter."""
+
+FORMULAS = ("=", "+", "-", "@", "\uff1d", "\uff0b", "\uff0d", "\uff20")
+"""What a formula begins with in a spreadsheet: also the wide forms."""
+NUMBER = re.compile(r"[+-]?[0-9]+(\.[0-9]+)?(e[+-]?[0-9]+)?", re.IGNORECASE)
 
 
 @dataclass(frozen=True)
@@ -30,12 +37,12 @@ class Sheet:
 
 def text(sheets: Sequence[Sheet], before: Sequence[str] = ()) -> str:
     """Lines, then each table under its title; columns are two spaces apart."""
-    parts = ["\n".join(before)] if before else []
+    parts = ["\n".join(map(printable, before))] if before else []
     for sheet in sheets:
-        rows = [sheet.head, *([_one_line(cell) for cell in row] for row in sheet.rows)]
+        rows = [[_one_line(cell) for cell in row] for row in (sheet.head, *sheet.rows)]
         left = {i for i, title in enumerate(sheet.head) if title in sheet.left}
-        lines = [*([sheet.title] if sheet.title else []), *aligned(rows, left)]
-        parts.append("\n".join(lines))
+        title = [_one_line(sheet.title)] if sheet.title else []
+        parts.append("\n".join([*title, *aligned(rows, left)]))
     return "\n\n".join(parts) + "\n"
 
 
@@ -72,13 +79,8 @@ def csv_text(head: Sequence[str], records: Sequence[Record]) -> str:
     writer = csv.DictWriter(to, head, lineterminator="\n")
     writer.writeheader()
     for record in records:
-        writer.writerow({k: _one_line(v) if isinstance(v, str) else v for k, v in record.items()})
+        writer.writerow({k: _cell(v) if isinstance(v, str) else v for k, v in record.items()})
     return to.getvalue()
-
-
-def json_text(told: object) -> str:
-    """JSON in lines."""
-    return json.dumps(told, indent=1) + "\n"
 
 
 def values(form: str, head: Sequence[str], records: Sequence[Record]) -> str:
@@ -104,5 +106,11 @@ def plain(value: float | None) -> float | None:
     return value if value is None or value != int(value) else int(value)
 
 
+def _cell(words: str) -> str:
+    """Words in a cell of CSV: one that a spreadsheet would compute begins with an apostrophe."""
+    line = _one_line(words)
+    return f"'{line}" if line.startswith(FORMULAS) and not NUMBER.fullmatch(line) else line
+
+
 def _one_line(said: str) -> str:
-    return " ".join(said.split())
+    return printable(" ".join(said.split()))

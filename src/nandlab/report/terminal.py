@@ -7,8 +7,6 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from rich.console import Console
-from rich.markup import escape
 from rich.table import Table
 
 from nandlab.analysis import answers, leans, lifetime, shipping
@@ -19,6 +17,7 @@ from nandlab.analysis.limits import of_study
 from nandlab.analysis.spread import Spread
 from nandlab.analysis.views import view
 from nandlab.base import units
+from nandlab.base.console import Console, escape
 from nandlab.report import curvetables as curves
 from nandlab.report import steptable
 from nandlab.results.folder import RunFolder
@@ -63,7 +62,7 @@ def print_table(run_folder: RunFolder, console: Console) -> None:
     console.print(f"[bold]{escape(run.question)}[/bold]")
     console.print(f"[dim]{escape(_measured_on(run))}[/dim]", highlight=False)
     if ram := answers.available(trials):
-        console.print(f"[dim]{ram}[/dim]", highlight=False)
+        console.print(f"[dim]{escape(ram)}[/dim]", highlight=False)
     for line in answers.caveats(run, trials, missing):
         console.print(f"[yellow]![/yellow] {escape(line)}")
     if not trials:
@@ -80,7 +79,7 @@ def print_table(run_folder: RunFolder, console: Console) -> None:
     for trial in trials:
         if not trial.ok:
             error = trial.error or "no reason was recorded"
-            console.print(f"[red]{trial.status}[/red] {escape(trial.id)}: {escape(error)}")
+            console.print(f"[red]{escape(trial.status)}[/red] {escape(trial.id)}: {escape(error)}")
 
 
 def _width(console: Console) -> int:
@@ -110,7 +109,7 @@ def _print_setting(setting: Setting, advised: Advice | None, console: Console) -
         columns = [f for name in block.figures if _known(f := setting.figure(name), setting)]
         if not columns:
             continue
-        console.print(f"[dim]{block.note}[/dim]")
+        console.print(f"[dim]{escape(block.note)}[/dim]")
         for part in _parts(columns, _width(console)):
             for i, subject in enumerate(setting.subjects):
                 console.print(_table(setting, subject, part, _width(console), with_head=i == 0))
@@ -174,7 +173,7 @@ def _table(
     table.add_column("", width=STATE_WIDTH, overflow="fold")
     for figure in columns:
         title = figure.short or figure.title
-        table.add_column(title, width=each, justify="right", overflow="fold")
+        table.add_column(escape(title), width=each, justify="right", overflow="fold")
     for e in setting.ensembles:
         if e.subject == subject:
             cells = (_lines(e.spread(f), f.quantity.sizes) for f in columns)

@@ -64,7 +64,7 @@ def _one_of(trace: Trace, folders: Counter[Whole]) -> Whole:
     lines = [f"  --below {told(f)}  ({calls[f]:,} calls)" for f in most[:TOLD_MAX]]
     more = [f"  and {len(most) - TOLD_MAX} more"] if len(most) > TOLD_MAX else []
     head = f"{trace.path}: calls are below several folders; say which one is replayed:"
-    raise UsageError("\n".join([head, *lines, *more]))
+    raise UsageError(head, *lines, *more)
 
 
 def common(folders: list[Whole]) -> Whole:

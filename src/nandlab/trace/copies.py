@@ -85,7 +85,7 @@ def taken(words: Sequence[str], board: BoardModel, records: int) -> tuple[Copy, 
             f"{MOUNTPOINT}, on flash"
         )
     if wrong:
-        raise UsageError("\n".join(wrong))
+        raise UsageError(*wrong)
     return tuple(found)
 
 

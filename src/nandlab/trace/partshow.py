@@ -5,9 +5,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from rich.console import Console
 from rich.table import Table
 
+from nandlab.base.console import Console
+from nandlab.base.printable import printable
 from nandlab.trace.show import ms, percent
 from nandlab.traced.parts import SWITCHES
 
@@ -54,7 +55,8 @@ def notes(found: dict[str, Any]) -> list[str]:
 def print_parts(found: dict[str, Any], console: Console) -> None:
     """Prints for each phase its parts, for whom they were, and who asked the chip for what."""
     for phase in found["phases"]:
-        console.print(f"{phase['name']}: {ms(phase['elapsed_ns'])} ms", style="bold", markup=False)
+        title = printable(f"{phase['name']}: {ms(phase['elapsed_ns'])} ms")
+        console.print(title, style="bold", markup=False)
         console.print(_parts(phase))
         console.print(_for_whom(phase))
         console.print(_operations(phase))

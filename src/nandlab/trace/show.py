@@ -6,9 +6,10 @@ from __future__ import annotations
 from collections import Counter
 from typing import Any
 
-from rich.console import Console
 from rich.table import Table
 
+from nandlab.base.console import Console, escape
+from nandlab.base.printable import printable
 from nandlab.trace import answer
 from nandlab.trace.folder import TraceFolder
 from nandlab.trace.summary import in_words
@@ -29,8 +30,9 @@ def percent(part: float, whole: float) -> str:
 def print_summary(trace: TraceFolder, console: Console) -> None:
     """Prints where the time went, what each layer was asked, who used the flash."""
     s, meta = trace.summary, trace.meta
+    where = f"{meta['filesystem']} on {meta['chip']}, {meta['state']['name']}"
     console.print(
-        f"{meta['command']}  ({meta['filesystem']} on {meta['chip']}, {meta['state']['name']})",
+        printable(f"{meta['command']}  ({where})"),
         style="bold",
         markup=False,
         highlight=False,
@@ -40,15 +42,15 @@ def print_summary(trace: TraceFolder, console: Console) -> None:
         f"{s['lost']:,} lost, {s['missed']:,} missed"
     )
     for warning in s["warnings"]:
-        console.print(f"warning: {warning}", style="yellow", markup=False)
+        console.print(printable(f"warning: {warning}"), style="yellow", markup=False)
     for line in answer.sentences(s):
-        console.print(line, markup=False, highlight=False)
+        console.print(printable(line), markup=False, highlight=False)
     for table in (calls(s), functions(s), layers(s), flash(s), files(s), cost(s)):
         console.print(table)
-    console.print(cost_line(s["cost"]), markup=False)
+    console.print(printable(cost_line(s["cost"])), markup=False)
     console.print(cache_line(s["cache"]))
     for absent in answer.not_traced(s["not_traced"]):
-        console.print(f"not traced: {absent}", style="dim", markup=False)
+        console.print(printable(f"not traced: {absent}"), style="dim", markup=False)
 
 
 def _table(title: str, first: str, *columns: str) -> Table:
@@ -65,7 +67,7 @@ def calls(s: dict[str, Any]) -> Table:
     for row in s["calls"]:
         name = row["name"] if row["kind"] == "system call" else f"task {row['name']}"
         times = [ms(row["layers_ns"][layer]) for layer in LAYERS[:-1]]
-        table.add_row(name, f"{row['count']:,}", ms(row["ns"]), ms(row["ns_max"]), *times)
+        table.add_row(escape(name), f"{row['count']:,}", ms(row["ns"]), ms(row["ns_max"]), *times)
     return table
 
 
@@ -75,7 +77,7 @@ def functions(s: dict[str, Any]) -> Table:
     table = _table("Time of functions, ms", *head)
     for row in s["functions"]:
         times = [ms(row[k]) for k in ("ns", "ns_self", "ns_max")]
-        table.add_row(row["name"], f"{row['count']:,}", *times)
+        table.add_row(escape(row["name"]), f"{row['count']:,}", *times)
     return table
 
 
@@ -87,7 +89,9 @@ def layers(s: dict[str, Any]) -> Table:
     for name, row in s["amplification"].items():
         keys = ("program_bytes", "file_system_bytes", "mtd_bytes", "chip_bytes", "chip_pages")
         cells = ["-" if row[k] is None else f"{row[k]:,}" for k in keys]
-        table.add_row(name, *cells, "-" if row["factor"] is None else f"{row['factor']:.2f}")
+        table.add_row(
+            escape(name), *cells, "-" if row["factor"] is None else f"{row['factor']:.2f}"
+        )
     return table
 
 
@@ -101,7 +105,7 @@ def flash(s: dict[str, Any]) -> Table:
             f"{row['erases']:,}",
         ]
         share = percent(row["ns"], s["flash"]["ns"])
-        table.add_row(in_words(row["cause"]), ms(row["ns"]), share, *counts)
+        table.add_row(escape(in_words(row["cause"])), ms(row["ns"]), share, *counts)
     return table
 
 
@@ -111,7 +115,7 @@ def files(s: dict[str, Any]) -> Table:
     for row in file_rows(s):
         most = max(row["causes_ns"], key=row["causes_ns"].get, default="")
         share = percent(row["ns"], s["flash"]["ns"])
-        table.add_row(row["path"], ms(row["ns"]), share, in_words(most))
+        table.add_row(escape(row["path"]), ms(row["ns"]), share, escape(in_words(most)))
     return table
 
 
@@ -136,7 +140,7 @@ def cost(s: dict[str, Any]) -> Table:
     table = _table("Instructions of the tracers", "event", "count", "each", "together")
     for row in s["cost"]["kinds"]:
         figures = (f"{row[k]:,}" for k in ("count", "instructions_each", "instructions"))
-        table.add_row(row["kind"], *figures)
+        table.add_row(escape(row["kind"]), *figures)
     return table
 
 

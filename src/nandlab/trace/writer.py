@@ -5,8 +5,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import shutil
-import tempfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -16,6 +14,7 @@ import numpy as np
 from nandlab import __version__
 from nandlab.base.digest import bytes_digest
 from nandlab.base.errors import UsageError
+from nandlab.base.scratch import scratch
 from nandlab.board.job import Board, JobRecord
 from nandlab.trace import summary, timeline
 from nandlab.trace.folder import CHIP_IMAGE, FORMAT
@@ -59,14 +58,11 @@ def write(
     """
     refuse_existing(path)
     path.parent.mkdir(parents=True, exist_ok=True)
-    work = Path(tempfile.mkdtemp(dir=path.parent, prefix=".part-"))
-    try:
-        work.chmod(0o755)
+    with scratch(str(path.parent)) as folder:
+        work = folder / "trace"
+        work.mkdir()
         _fill(work, request, record, outcome, board, image)
         work.rename(path)
-    except BaseException:
-        shutil.rmtree(work, ignore_errors=True)
-        raise
 
 
 def _fill(

@@ -1,0 +1,129 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The one way to standard output and standard error: what comes from elsewhere is shown, escaped.
+
+Commands print by the functions below, and tables by ``base/console.py``; ruff refuses ``print`` and
+``sys.stdout`` elsewhere. What else writes to the two streams (the parser of the command line, a
+log, a warning, a traceback) meets the Guard that ``guard`` sets before them. No control character
+passes any of them, but for line ends and tabs, and the styles of a console of ours.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from collections.abc import Iterable
+from typing import Any, TextIO, cast
+
+from nandlab.base.printable import printable, printable_lines
+
+ERRORS = 2
+"""Standard error, for a program of the user's own that prints there itself."""
+HIDDEN = ("buffer", "detach")
+"""Ways around a Guard, which it does not have."""
+
+
+def write_lines(*lines: object) -> None:
+    """Prints lines: each stays one, whatever is in it."""
+    print(*(printable(str(line)) for line in lines), sep="\n")
+
+
+def write_text(text: str) -> None:
+    """Prints a text as it is, line ends and all."""
+    print(printable_lines(text), end="")
+
+
+def write_paragraphs(paragraphs: Iterable[Iterable[str]]) -> None:
+    """Prints paragraphs of lines, an empty one between them."""
+    lines = [line for paragraph in paragraphs for line in ("", *paragraph)]
+    write_lines(*lines[1:])
+
+
+def write_json(value: Any, indent: int = 1) -> None:
+    """Prints a value as JSON in lines."""
+    write_text(json_text(value, indent))
+
+
+def json_text(value: Any, indent: int | None = 1) -> str:
+    """A value as JSON, all of it printable ASCII, in lines that are indented; None: in one line."""
+    return json.dumps(value, indent=indent).replace("\x7f", "\\u007f") + "\n"
+
+
+def note(*lines: object) -> None:
+    """Prints lines to standard error at once."""
+    print(*(printable(str(line)) for line in lines), sep="\n", file=sys.stderr, flush=True)
+
+
+def flush() -> None:
+    """Writes what standard output still holds back."""
+    sys.stdout.flush()
+
+
+def drop() -> None:
+    """What standard output did not take is not tried again as the interpreter ends."""
+    try:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    except (OSError, ValueError):
+        return
+
+
+def on_terminal() -> bool:
+    """Whether standard error is a terminal."""
+    return sys.stderr.isatty()
+
+
+class Guard:
+    """A text stream that passes no control character but line ends and tabs."""
+
+    def __init__(self, stream: TextIO) -> None:
+        self._stream = stream
+        self.rich_proxied_file = stream
+        """What rich calls it; its consoles write there."""
+
+    def write(self, text: str) -> int:
+        """See TextIO."""
+        return self._stream.write(printable_lines(text))
+
+    def writelines(self, lines: Iterable[str]) -> None:
+        """See TextIO."""
+        for line in lines:
+            self.write(line)
+
+    def __getattr__(self, name: str) -> Any:
+        if name in HIDDEN:
+            raise AttributeError(name)
+        return getattr(self._stream, name)
+
+
+def guard() -> None:
+    """Sets a Guard before both streams, for the process. A closed one becomes /dev/null.
+
+    What the encoding of a stream lacks is written as an escape of Python's.
+    """
+    _open_closed()
+    for name in ("stdout", "stderr"):
+        stream = getattr(sys, name)
+        if isinstance(stream, Guard):
+            continue
+        if hasattr(stream, "reconfigure"):
+            stream.reconfigure(errors="backslashreplace")
+        setattr(sys, name, Guard(stream))
+
+
+def behind(stream: TextIO) -> TextIO:
+    """The stream itself, behind all that stand before it: for a console that escapes."""
+    while (inner := getattr(stream, "rich_proxied_file", None)) is not None:
+        stream = cast(TextIO, inner)
+    return stream
+
+
+def _open_closed() -> None:
+    """So that no file that is opened later is taken for a standard stream, by us or by a child."""
+    for number in range(3):
+        try:
+            os.fstat(number)
+        except OSError:
+            os.dup2(os.open(os.devnull, os.O_RDWR), number)
+    for name, number in (("stdout", 1), ("stderr", 2)):
+        if getattr(sys, name) is None:
+            setattr(sys, name, os.fdopen(number, "w", closefd=False))

@@ -33,15 +33,17 @@ def show(
     With --figure, each format has that figure alone: the median over the ensemble, its range, and
     how many trials ended well.
     """
+    from nandlab.base.scratch import whole
     from nandlab.report import takeaway, terminal
-    from nandlab.report.sheets import json_text
+    from nandlab.report.sheets import json_list
     from nandlab.results.folder import RunFolder
 
     folder, form = RunFolder(run), "json" if as_json else form
     if figure is not None:
         print(takeaway.some(folder, figure, form), end="")
     elif form == "json":
-        print(json_text(terminal.as_json(folder)), end="")
+        for piece in whole(json_list(terminal.as_json(folder))):
+            print(piece, end="")
     elif form == "text":
         from rich.console import Console
 

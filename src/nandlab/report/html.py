@@ -150,7 +150,7 @@ def _page(
         advice=_advice(run, sections, ship),
         singles=answers.singles(trials),
         missing=missing,
-        taken=taken(run_folder),
+        taken=taken(trials),
         finished=len(trials),
         trials=trials,
         bad=[t for t in trials if not t.ok],

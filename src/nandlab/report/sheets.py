@@ -6,7 +6,7 @@ from __future__ import annotations
 import csv
 import io
 import json
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 Row = Sequence[str]
@@ -79,6 +79,15 @@ def csv_text(head: Sequence[str], records: Sequence[Record]) -> str:
 def json_text(told: object) -> str:
     """JSON in lines."""
     return json.dumps(told, indent=1) + "\n"
+
+
+def json_list(values: Iterable[object]) -> Iterator[str]:
+    """The same of a list, in pieces: no two of its values need be there at a time."""
+    before = "[\n "
+    for value in values:
+        yield before + json.dumps(value, indent=1).replace("\n", "\n ")
+        before = ",\n "
+    yield "[]\n" if before.startswith("[") else "\n]\n"
 
 
 def values(form: str, head: Sequence[str], records: Sequence[Record]) -> str:

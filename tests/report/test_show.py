@@ -23,7 +23,7 @@ def printed(folder: Path, trials: list[Trial] | None, width: int) -> str:
 
 
 def test_json_has_exactly_these_keys_and_survives_a_round_trip(tmp_path: Path) -> None:
-    found = show.as_json(samples.folder(tmp_path / "run"))
+    found = [*show.as_json(samples.folder(tmp_path / "run"))]
     assert json.loads(json.dumps(found)) == found
     assert len(found) == len(samples.study())
     for trial in found:
@@ -126,7 +126,7 @@ def test_a_life_has_its_own_table_and_its_end(tmp_path: Path, width: int) -> Non
 
 def test_the_json_of_a_life_has_its_rounds(tmp_path: Path) -> None:
     trials = samples.lifetime_study()
-    found = show.as_json(samples.folder(tmp_path / "run", trials))
+    found = [*show.as_json(samples.folder(tmp_path / "run", trials))]
     for one, trial in zip(found, trials, strict=True):
         written = next(s for s in one["series"] if s["name"] == "bytes_written")
         assert len(written["values"]) == one["figures"]["rounds"] > 10
@@ -158,4 +158,4 @@ def test_an_empty_run_is_said_to_be_empty(tmp_path: Path) -> None:
     out = io.StringIO()
     show.print_table(run, Console(file=out, width=100))
     assert "No trial of this run has finished yet." in out.getvalue()
-    assert show.as_json(run) == []
+    assert [*show.as_json(run)] == []

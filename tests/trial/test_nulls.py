@@ -38,7 +38,7 @@ def read_all(folder: RunFolder) -> None:
     """Everything that reads a run and makes no picture."""
     for form in ("csv", "markdown"):
         assert takeaway.run(folder, form)
-    json.dumps(terminal.as_json(folder), allow_nan=False)
+    json.dumps([*terminal.as_json(folder)], allow_nan=False)
     terminal.print_table(folder, Console(file=io.StringIO()))
 
 

@@ -59,7 +59,8 @@ def check(baseline: Expected, folder: RunFolder, only: Sequence[str] = ()) -> li
     UsageError if the folder is of another study or board, or lacks a trial of the baseline.
     """
     refuse_another(baseline, folder.head())
-    lacks = [trial_id for trial_id in baseline.keys if trial_id in set(folder.missing())]
+    missing = set(folder.missing())
+    lacks = [trial_id for trial_id in baseline.keys if trial_id in missing]
     if lacks:
         told = f"it lacks {len(lacks)} of the baseline's {len(baseline.keys)} trials"
         raise UsageError(f"{folder.path}: {told}; run the study to its end")

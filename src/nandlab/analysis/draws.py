@@ -12,6 +12,7 @@ from typing import TypeVar
 
 from pydantic import BaseModel, ValidationError
 
+from nandlab.analysis.memo import once
 from nandlab.base.errors import UsageError
 from nandlab.catalog.board import BoardModel, Power
 from nandlab.catalog.chip import ChipModel, Energy
@@ -34,6 +35,7 @@ def board_name(trial: Trial) -> str:
     return str(told.get("name", "")) if isinstance(told, dict) else ""
 
 
+@once
 def power(trial: Trial) -> Power | None:
     """What the board draws; None: not known."""
     entry = _entry("boards", board_name(trial), BoardModel)
@@ -42,6 +44,7 @@ def power(trial: Trial) -> Power | None:
     return _copy(trial.about("power"), Power)
 
 
+@once
 def energy(trial: Trial) -> Energy:
     """What the chip draws; figures that are not known are null."""
     entry = _entry("chips", trial.chip.part, ChipModel)
@@ -50,6 +53,7 @@ def energy(trial: Trial) -> Energy:
     return _copy(trial.about("chip").get("energy") or {}, Energy) or Energy()
 
 
+@once
 def profile(trial: Trial) -> EnergyProfile | None:
     """The powers that were measured under such a load on such a board; None: there are none."""
     board = board_name(trial)

@@ -20,6 +20,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from nandlab.analysis import draws, timeparts
+from nandlab.analysis.memo import once
 from nandlab.analysis.timeparts import Span
 from nandlab.catalog.board import Power
 from nandlab.results.record import Trial
@@ -185,7 +186,17 @@ def _named(keys: Sequence[str], table: str, kind: str, name: str) -> list[str]:
 
 def load(trial: Trial, *, most: bool = False) -> Spent | None:
     """What the load took: :func:`timeparts.load`; None where nothing is known of it."""
-    return together([spent(trial, span, most=most) for span in timeparts.load(trial)])
+    return _load_at_most(trial) if most else _load(trial)
+
+
+@once
+def _load(trial: Trial) -> Spent | None:
+    return together([spent(trial, span) for span in timeparts.load(trial)])
+
+
+@once
+def _load_at_most(trial: Trial) -> Spent | None:
+    return together([spent(trial, span, most=True) for span in timeparts.load(trial)])
 
 
 def phases(trial: Trial, names: Iterable[str], *, most: bool = False) -> Spent | None:

@@ -188,9 +188,11 @@ def _varying(
 
 
 def _ensembles(trials: list[Trial]) -> tuple[Ensemble, ...]:
+    alike = _options(trials)
     members: dict[tuple[str, StateKey], list[Trial]] = {}
     for trial in trials:
-        members.setdefault((_subject(trial, trials), _state_key(trial.state)), []).append(trial)
+        subject = _subject(trial, alike[trial.filesystem])
+        members.setdefault((subject, _state_key(trial.state)), []).append(trial)
     subjects = list(dict.fromkeys(subject for subject, _ in members))
     names = _state_names([key for _, key in members])
 
@@ -204,12 +206,21 @@ def _ensembles(trials: list[Trial]) -> tuple[Ensemble, ...]:
     )
 
 
-def _subject(trial: Trial, trials: list[Trial]) -> str:
+def _options(trials: list[Trial]) -> dict[str, list[dict[str, str]]]:
+    """By file system, the options that trials have, each set of them once."""
+    found: dict[str, dict[frozenset[tuple[str, str]], dict[str, str]]] = {}
+    for trial in trials:
+        options = frozenset(trial.options.items())
+        found.setdefault(trial.filesystem, {}).setdefault(options, trial.options)
+    return {name: [*sets.values()] for name, sets in found.items()}
+
+
+def _subject(trial: Trial, alike: list[dict[str, str]]) -> str:
     """``UBIFS compr=none``: only options that vary for this file system are named.
 
     An image is always named: ``UBIFS from rootfs.nand``.
+    alike: the options of its file system's trials.
     """
-    alike = [t.options for t in trials if t.filesystem == trial.filesystem]
     begun = f"from {trial.image.name}" if trial.image else ""
     words = [trial.filesystem_title, begun, ", ".join(_varying(dict(trial.options), alike))]
     return " ".join(filter(None, words))

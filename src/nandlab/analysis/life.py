@@ -8,9 +8,10 @@ many before it were whole.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+from nandlab.analysis.memo import once
 from nandlab.results.record import Trial
 
 TOTALS = ("bytes_written", "programs", "erases", "dead_blocks")
@@ -27,7 +28,8 @@ class Point:
     dead_blocks: int
 
 
-def points(trial: Trial) -> list[Point]:
+@once
+def points(trial: Trial) -> Sequence[Point]:
     """Totals after each round, last the one that failed; empty: the trial has no life."""
     lines = [trial.line(name) for name in TOTALS]
     known = [line for line in lines if line is not None]
@@ -52,7 +54,7 @@ def was_steady(trial: Trial) -> bool:
     return trial.open_ended and "ended" in trial.texts
 
 
-def whole(trial: Trial) -> list[Point]:
+def whole(trial: Trial) -> Sequence[Point]:
     """Totals after each whole round."""
     return points(trial)[: int(trial.figures.get("rounds", 0))]
 

@@ -12,14 +12,20 @@ from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 
 from nandlab.analysis import words
-from nandlab.analysis.compare import Difference, compare_trials
+from nandlab.analysis.compare import (
+    Difference,
+    alike,
+    compare_heads,
+    compare_trials,
+    taken_from,
+)
 from nandlab.analysis.figures import find
 from nandlab.analysis.groups import Ensemble, group
 from nandlab.analysis.named import follows, known, meant, names
 from nandlab.analysis.spread import Spread, spread
 from nandlab.base.units import Quantity
 from nandlab.results.folder import RunFolder
-from nandlab.results.record import Trial
+from nandlab.results.record import Origin, Trial
 
 STATUS = "status"
 """The name of a row that tells how trials ended."""
@@ -106,11 +112,39 @@ def held(
     return found
 
 
-def of_runs(a: RunFolder, b: RunFolder) -> list[Held]:
-    """The configurations of all trials that both runs have finished, a's held against b's."""
-    loaded = ((a.load(i), b.load(i)) for i in a.head().trials if i in set(b.head().trials))
-    pairs = [(then, now) for then, now in loaded if then is not None and now is not None]
-    return held(pairs, {now.id: list(compare_trials(then, now, now.id)) for then, now in pairs})
+@dataclass(frozen=True)
+class Compared:
+    """All that is told of two runs."""
+
+    differences: list[Difference]
+    """As compare.compare() has them."""
+    held: list[Held]
+    """The configurations of all trials that both runs have finished, the first's against the
+    second's."""
+    taken: tuple[list[str], list[str]]
+    """As compare.taken() has it, of each run."""
+
+
+def of_runs(a: RunFolder, b: RunFolder) -> Compared:
+    """Compares two runs; each trial is read once, and of two that are alike one is kept."""
+    heads = a.head(), b.head()
+    planned = [set(head.trials) for head in heads]
+    differences = list(compare_heads(*heads))
+    origins: tuple[list[Origin | None], list[Origin | None]] = ([], [])
+    pairs: list[tuple[Trial, Trial]] = []
+    unlike: dict[str, list[Difference]] = {}
+    for trial_id in dict.fromkeys([*heads[0].trials, *heads[1].trials]):
+        then, now = a.load(trial_id), b.load(trial_id)
+        for kept, trial, ids in zip(origins, (then, now), planned, strict=True):
+            if trial and trial_id in ids:
+                kept.append(trial.origin)
+        differ = list(compare_trials(then, now, trial_id))
+        differences += differ
+        if then and now and all(trial_id in ids for ids in planned):
+            pairs.append((now if alike(then, now) else then, now))
+            unlike[trial_id] = differ
+    lines = taken_from(origins[0]), taken_from(origins[1])
+    return Compared(differences, held(pairs, unlike), lines)
 
 
 def _moved(

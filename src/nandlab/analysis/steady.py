@@ -26,6 +26,7 @@ from dataclasses import dataclass
 
 from nandlab.analysis import life
 from nandlab.analysis.life import Point
+from nandlab.analysis.memo import once
 from nandlab.analysis.totals import chip_total, erases_per_block, write_amplification
 from nandlab.base import units
 from nandlab.results.record import Trial
@@ -68,6 +69,7 @@ class Pace:
         return abs(self.after - self.before) <= RATE_TOLERANCE * (self.after + self.before) / 2
 
 
+@once
 def steadiness(trial: Trial) -> Steadiness | None:
     """Of a trial's load; None where erases were not counted."""
     course = life.whole(trial)

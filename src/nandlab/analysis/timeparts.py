@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from nandlab.analysis import words
+from nandlab.analysis import totals
 from nandlab.results.measures import Counts, Phase, Usage
 from nandlab.results.record import Trial
 
@@ -80,8 +80,8 @@ def load(trial: Trial) -> list[Span]:
 
 
 def _phases(trial: Trial) -> list[Span]:
-    of = words.of([trial])
-    found = [phase(p) for p in trial.phases if of.phase(p.name).timed]
+    timed = totals.timed(trial)
+    found = [phase(p) for p in trial.phases if p.name in timed]
     known = [span for span in found if span is not None]
     return known if len(known) == len(found) else []
 
@@ -96,8 +96,7 @@ def _measured(trial: Trial) -> list[Span]:
 
 
 def _steps(trial: Trial) -> list[Span]:
-    of = words.of([trial])
-    timed = [p.name for p in trial.phases if of.phase(p.name).timed]
+    timed = totals.timed(trial)
     steps = [s for s in trial.steps if s.name == LOAD] or [
         s for s in trial.steps if any(n == s.name or n.startswith(f"{s.name}_") for n in timed)
     ]

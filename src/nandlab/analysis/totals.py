@@ -9,6 +9,7 @@ from __future__ import annotations
 import statistics
 
 from nandlab.analysis import wear, words
+from nandlab.analysis.memo import once
 from nandlab.results.measures import EraseSpread
 from nandlab.results.record import Trial
 
@@ -33,10 +34,11 @@ def operations(trial: Trial, phase: str) -> int | None:
     return sum(found.operations.values()) if found is not None and found.operations else None
 
 
-def timed(trial: Trial) -> list[str]:
+@once
+def timed(trial: Trial) -> tuple[str, ...]:
     """The names of the trial's phases that count: those that do not only prepare."""
     of = words.of([trial])
-    return [p.name for p in trial.phases if of.phase(p.name).timed]
+    return tuple(p.name for p in trial.phases if of.phase(p.name).timed)
 
 
 def chip_operations(trial: Trial, phase: str, operation: str) -> int | None:
@@ -67,6 +69,7 @@ def bytes_per_s(trial: Trial, direction: str) -> float | None:
     return per_s(trial.bytes.get(direction), whole)
 
 
+@once
 def erases_per_block(trial: Trial) -> EraseSpread | None:
     """The spread that the workload tells, or else one made from its counts of each block, or else
     what the instrument wear read."""

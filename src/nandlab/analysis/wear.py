@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import accumulate, chain, repeat
 
+from nandlab.analysis.memo import once
 from nandlab.results.measures import EraseSpread, Wear, WearReading
 from nandlab.results.record import Trial
 
@@ -126,11 +127,13 @@ def over_time(wear: Wear) -> list[tuple[int, Evenness]]:
     return [(t, e) for t, e in found if e is not None]
 
 
+@once
 def of_load(trial: Trial) -> Evenness | None:
     """Since the load's first step; None: the trial was not measured."""
     return evenness(load_erases(trial.wear)) if trial.wear else None
 
 
+@once
 def of_all(trial: Trial) -> Evenness | None:
     """The first formatting included; None: the trial was not measured."""
     return evenness(all_erases(trial.wear)) if trial.wear else None

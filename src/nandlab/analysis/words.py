@@ -49,12 +49,20 @@ class Words:
         prepare = tuple(f"{p.name}_" for p in self.phases if not p.timed)
         return tuple(o for o in self.operations if not o.name.startswith(prepare))
 
+    @cached_property
+    def _by_phase(self) -> dict[str, PhaseWords]:
+        return {p.name: p for p in reversed(self.phases)}
+
+    @cached_property
+    def _by_operation(self) -> dict[str, OperationWords]:
+        return {o.name: o for o in reversed(self.operations)}
+
     def phase(self, name: str) -> PhaseWords:
         """The words of a phase; one without is called by its name."""
-        return next((p for p in self.phases if p.name == name), _phase(name))
+        return self._by_phase.get(name) or _phase(name)
 
     def operation(self, name: str) -> OperationWords:
-        return next((o for o in self.operations if o.name == name), OperationWords(name=name))
+        return self._by_operation.get(name) or OperationWords(name=name)
 
 
 def said(told: WorkloadWords) -> Words:

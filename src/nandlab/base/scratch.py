@@ -13,12 +13,14 @@ import re
 import shutil
 import stat
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
 
 PREFIX = "nandlab-scratch-"
+PIECE = 1 << 16
+"""Letters of a text that waits in a file which are read at a time."""
 OURS = re.compile(re.escape(PREFIX) + r"[a-z0-9_]{8}")
 """Names as mkdtemp makes them; a folder that a user called otherwise is never touched."""
 
@@ -34,6 +36,15 @@ def scratch(within: str | None = None) -> Iterator[Path]:
     finally:
         shutil.rmtree(folder, ignore_errors=True)
         os.close(lock)
+
+
+def whole(pieces: Iterable[str]) -> Iterator[str]:
+    """The same text, begun once all of it is there: until then it waits in a file."""
+    with tempfile.TemporaryFile("w+", encoding="utf-8", newline="") as file:
+        file.writelines(pieces)
+        file.seek(0)
+        while piece := file.read(PIECE):
+            yield piece
 
 
 def _made(home: Path) -> tuple[Path, int]:

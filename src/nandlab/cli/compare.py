@@ -29,8 +29,6 @@ def compare(
     If one run is of a board of your own and the other is not, no two times are the same. The table
     then has every figure that both have: real, simulated, ratio, and the exit status is 0.
     """
-    from nandlab.analysis.compare import compare as differences
-    from nandlab.analysis.compare import taken
     from nandlab.analysis.moved import of_runs
     from nandlab.report import moves
     from nandlab.results.folder import RunFolder
@@ -40,12 +38,12 @@ def compare(
     if own[0] != own[1]:
         _tell_likeness(*(folders if own[0] else folders[::-1]), form)
         return
-    found = differences(*folders)
-    held = of_runs(*folders)
+    compared = of_runs(*folders)
+    found, held = compared.differences, compared.held
     if not held:
         note("no trial is in both runs: their studies have none in common")
-    for folder in folders:
-        for line in taken(folder):
+    for folder, taken in zip(folders, compared.taken, strict=True):
+        for line in taken:
             note(f"{folder.path}: {line}")
     if form != "text" or any(one.moved for one in held):
         write_text(moves.told(held, form))

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from nandlab.base.printer import write_json, write_text
+from nandlab.base.printer import write_text
 from nandlab.cli.words import FormatOption, RunArgument
 
 
@@ -34,14 +34,17 @@ def show(
     With --figure, each format has that figure alone: the median over the ensemble, its range, and
     how many trials ended well.
     """
+    from nandlab.base.scratch import whole
     from nandlab.report import takeaway, terminal
+    from nandlab.report.sheets import json_list
     from nandlab.results.folder import RunFolder
 
     folder, form = RunFolder(run), "json" if as_json else form
     if figure is not None:
         write_text(takeaway.some(folder, figure, form))
     elif form == "json":
-        write_json(terminal.as_json(folder))
+        for piece in whole(json_list(terminal.as_json(folder))):
+            write_text(piece)
     elif form == "text":
         from nandlab.base.console import Console
 

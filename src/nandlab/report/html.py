@@ -70,9 +70,9 @@ def write(run_folder: RunFolder, out: Path | None = None, asked: Battery | None 
     folder.mkdir(parents=True, exist_ok=True)
     charted = _drawn(lines, sections, paper) + powercuts.of_run(run_folder.path)
     drawn = [(chart.name, chart.svg()) for chart in charted]
-    trials = Path(os.path.relpath(run_folder.path / "trials", folder)).as_posix()
+    linked = Path(os.path.relpath(run_folder.path / "trials", folder)).as_posix()
     page = folder / "index.html"
-    files = [(page, _page(run_folder, lines, sections, paper, trials).encode())]
+    files = [(page, _page(run_folder, finished, lines, sections, paper, linked).encode())]
     for name, svg in drawn:
         files += [(folder / f"{name}.svg", svg.encode()), (folder / f"{name}.png", charts.png(svg))]
     write_together(files)
@@ -118,6 +118,7 @@ def _drawn(lines: list[curves.Asked], sections: list[Section], paper: Beside | N
 
 def _page(
     run_folder: RunFolder,
+    trials: list[Trial],
     lines: list[curves.Asked],
     sections: list[Section],
     paper: Beside | None,
@@ -132,7 +133,6 @@ def _page(
     )
     environment.filters["pretty"] = lambda v: json.dumps(v, indent=2, ensure_ascii=False)
     run, missing = run_folder.head(), run_folder.missing()
-    trials = list(run_folder.trials())
     cut = powercuts.of_run(run_folder.path)
     drawn = _drawn(lines, sections, paper) + cut
     ship = shipping.answer(run.spec, [s.setting for s in sections], of_study(run.spec))
@@ -150,7 +150,7 @@ def _page(
         advice=_advice(run, sections, ship),
         singles=answers.singles(trials),
         missing=missing,
-        taken=taken(run_folder),
+        taken=taken(trials),
         finished=len(trials),
         trials=trials,
         bad=[t for t in trials if not t.ok],

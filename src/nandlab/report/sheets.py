@@ -6,7 +6,7 @@ from __future__ import annotations
 import csv
 import io
 import re
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from nandlab.base.printable import printable
@@ -81,6 +81,15 @@ def csv_text(head: Sequence[str], records: Sequence[Record]) -> str:
     for record in records:
         writer.writerow({k: _cell(v) if isinstance(v, str) else v for k, v in record.items()})
     return to.getvalue()
+
+
+def json_list(values: Iterable[object]) -> Iterator[str]:
+    """A list as JSON in lines, in pieces: no two of its values need be there at a time."""
+    before = "[\n "
+    for value in values:
+        yield before + json_text(value).rstrip("\n").replace("\n", "\n ")
+        before = ",\n "
+    yield "[]\n" if before.startswith("[") else "\n]\n"
 
 
 def values(form: str, head: Sequence[str], records: Sequence[Record]) -> str:

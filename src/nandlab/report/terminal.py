@@ -47,13 +47,11 @@ LEAST_COLUMN, MOST_COLUMN = 13, 16
 """Widths in letters, so that tables of several subjects align within 80 columns."""
 
 
-def as_json(run_folder: RunFolder) -> list[dict[str, Any]]:
+def as_json(run_folder: RunFolder) -> Iterator[dict[str, Any]]:
     """The finished trials in the order of the plan, with exactly :data:`FIELDS`."""
-    found = []
     for trial in run_folder.trials():
         dumped = trial.model_dump(mode="json", include=set(FIELDS))
-        found.append({key: dumped[key] for key in FIELDS})
-    return found
+        yield {key: dumped[key] for key in FIELDS}
 
 
 def print_table(run_folder: RunFolder, console: Console) -> None:

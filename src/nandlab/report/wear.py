@@ -54,7 +54,7 @@ def _kept(row: Row) -> list[Trial]:
     return [t for t in row.ensemble.ok if len(_erases(t)) == blocks]
 
 
-def _erases(trial: Trial) -> list[int]:
+def _erases(trial: Trial) -> Sequence[int]:
     """By block: as the workload told, or as the instrument wear read since the load's begin."""
     if trial.per_block:
         return trial.per_block.erases
@@ -164,7 +164,7 @@ def _histogram(setting: Setting, rows: Sequence[Row], kept: dict[str, list[Trial
     return Chart(name, "Erases per block", caption, {"bins": bins}, wide, narrow)
 
 
-def _bins(trials: list[list[int]]) -> list[dict[str, Any]]:
+def _bins(trials: Sequence[Sequence[int]]) -> list[dict[str, Any]]:
     """Bins of equal width in erases (1 where they fit), with the range of blocks in each."""
     low, high = min(map(min, trials)), max(map(max, trials))
     width = -(-(high - low + 1) // BINS_MAX)

@@ -160,7 +160,8 @@ def read_trial(path: Path, provenance: Path, seen: dict[str, dict[str, Any]]) ->
     for sha256 in trial.provenance.values():
         if sha256 not in seen:
             seen[sha256] = _source(provenance, sha256, path)
-    return trial.knowing({what: seen[sha256] for what, sha256 in trial.provenance.items()})
+    sources = {what: seen[sha256] for what, sha256 in trial.provenance.items()}
+    return trial.knowing(sources, trial.provenance)
 
 
 def source_name(source: dict[str, Any]) -> str:

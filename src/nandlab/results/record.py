@@ -211,9 +211,15 @@ class Trial(Part):
         """The content of what the trial ran with: its board, chip, filesystem or workload."""
         return self._sources.get(what, {})
 
-    def knowing(self, sources: dict[str, dict[str, Any]]) -> Trial:
-        """The trial with the contents that its provenance names; trials may share them."""
-        hashes = {what: digest(source)[:HASH_LETTERS] for what, source in sources.items()}
+    def knowing(
+        self, sources: dict[str, dict[str, Any]], hashes: dict[str, str] | None = None
+    ) -> Trial:
+        """The trial with the contents that its provenance names; trials may share them.
+
+        hashes: of the contents, by name, where they have been checked; None: they are worked out.
+        """
+        if hashes is None:
+            hashes = {what: digest(source)[:HASH_LETTERS] for what, source in sources.items()}
         copy = self.model_copy(update={"provenance": hashes})
         copy._sources = sources
         return copy

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """What QEMU loads of the root of a board's tools: it is read before QEMU runs, and the rest is not.
 
-To read a root of 300 MB takes a process as long as a tenth of a trial. What QEMU maps and opens
-is a fifth of that. The loader lists its libraries, once for a root; patterns name its firmware.
+To read a root of 300 MB takes a process as long as a tenth of a trial, and what QEMU maps and opens
+is a sixth of that. The loader lists its libraries, once for a root; patterns name its firmware.
 """
 
 from __future__ import annotations

@@ -83,6 +83,7 @@ def test_a_console_styles_what_is_escaped(terminal: bool, monkeypatch: pytest.Mo
     shown = re.sub(r"\x1b\[[0-9;]*m", "", out.getvalue())
     assert shown.count("\\x1b[31m\\x1b]0;pwn") == 6 and shown.count(":smile:") == 6
     assert shown.count("[red]") == 5
+    assert shown.count("pwn\\x07") == 5  # rich itself would leave it out
     assert printable_lines(shown) == shown
 
 

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import asyncio
+import io
 import json
 import re
 import shutil
@@ -21,6 +22,7 @@ from typer.testing import CliRunner
 
 from nandlab.base.console import Console
 from nandlab.base.errors import NandlabError, UsageError
+from nandlab.base.printable import printable_lines
 from nandlab.board.fake import Answer
 from nandlab.board.job import JobRecord, StepRecord
 from nandlab.catalog.files import load
@@ -191,6 +193,26 @@ def test_perfetto_gets_what_a_record_tells(tmp_path: Path) -> None:
     first = {"object": 7, "offset": 1, "size": 3, "result": -28, "extra": 0}
     then = {"object": 8, "offset": 0, "size": 0, "result": 2, "extra": 0}
     assert told == [first, first, then, then]  # on the task's track and on the layer's
+
+
+def _spoiled(value: Any) -> Any:
+    """A value whose texts command a terminal, but for those that the parts are known by."""
+    if isinstance(value, dict):
+        return {k: _spoiled(v) for k, v in value.items()}
+    if isinstance(value, list):
+        return [_spoiled(v) for v in value]
+    return f"{value}\x1b]0;pwn\x07\n[red]PWNED\x9b" if isinstance(value, str) else value
+
+
+def test_no_text_of_a_trace_commands_the_terminal(tmp_path: Path) -> None:
+    trace = traced(tmp_path / "t")
+    trace.summary, trace.meta = _spoiled(trace.summary), _spoiled(trace.meta)
+    out = io.StringIO()
+    show.print_summary(trace, Console(file=out, width=500))
+    shown = out.getvalue()
+    assert shown.count("[red]PWNED") > 5
+    assert printable_lines(shown) == shown
+    assert not [line for line in shown.splitlines() if line.startswith("[red]PWNED")]
 
 
 def test_the_summary_prints(tmp_path: Path) -> None:

@@ -55,7 +55,7 @@ def told(command: Callable[[], int | None]) -> NoReturn:
             status = command()
         finally:
             flush()
-        sys.exit(status)
+        sys.exit(status or 0)
     except NandlabError as e:
         fail(*e.lines, status=e.exit_code)
     except ClickException as e:

@@ -10,7 +10,14 @@ import samples
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nandlab.analysis.compare import ABSENT, Difference, compare, differences, gave
+from nandlab.analysis.compare import (
+    ABSENT,
+    Difference,
+    compare,
+    compare_trials,
+    differences,
+    gave,
+)
 from nandlab.analysis.expected import trial_digest
 from nandlab.results.measures import Usage
 from nandlab.results.published import figures_of
@@ -203,3 +210,26 @@ def test_what_a_phase_does_not_tell_is_no_part_of_what_was_given() -> None:
     telling = [p.model_copy(update={"usage": Usage(idle_ns=3)}) for p in trial.phases]
     told = gave(trial.model_copy(update={"phases": telling}))["phases"]
     assert all(p["usage"]["idle_ns"] == 3 for p in told.values())
+
+
+def test_a_parameter_that_is_true_is_not_one() -> None:
+    one, true = (
+        samples.trial().model_copy(update={"parameters": {"sync": value}}) for value in (1, True)
+    )
+    assert [str(d) for d in compare_trials(one, true, "t")] == [
+        "trials.t.parameters.sync: 1 / True"
+    ]
+    assert not list(compare_trials(one, one.model_copy(), "t"))
+
+
+def test_host_and_place_are_no_difference() -> None:
+    trial = samples.trial()
+    elsewhere = trial.model_copy(update={"host": None, "run": "another", "key": "another"})
+    assert not list(compare_trials(trial, elsewhere, "t"))
+    later = elsewhere.model_copy(update={"seed": trial.seed + 1})
+    assert [d.path for d in compare_trials(trial, later, "t")] == ["trials.t.seed"]
+
+
+def test_a_list_with_true_in_it_is_walked() -> None:
+    assert [d.path for d in differences([1, 2], [True, 2], "l")] == ["l.0"]
+    assert not list(differences([1, 2], [1, 2], "l"))

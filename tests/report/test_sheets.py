@@ -15,9 +15,10 @@ from hypothesis import strategies as st
 from nandlab.analysis.moved import STATUS, Held, Moved
 from nandlab.analysis.spread import spread
 from nandlab.base.printable import printable, printable_lines
+from nandlab.base.printer import json_text
 from nandlab.base.units import QUANTITIES
 from nandlab.report import moves, sheets
-from nandlab.report.sheets import FORMULAS, NUMBER, Sheet
+from nandlab.report.sheets import FORMULAS, NUMBER, Sheet, json_list
 
 SAID = st.text(max_size=20) | st.sampled_from(["=1+1", "-a", "+", "@"])
 TABLES = st.integers(1, 4).flatmap(
@@ -116,3 +117,9 @@ def test_a_change_is_told_to_the_last_digit_and_against_the_ensemble(
     assert tuple(row[1 : 1 + len(said)]) == said
     (record,) = moves.records(held)
     assert record["in_range"] is within
+
+
+def test_a_list_in_pieces_is_the_list() -> None:
+    lists: list[list[object]] = [[], [{}], [{"a": [1, 2], "b": "x\ny"}, None, 3]]
+    for told in lists:
+        assert "".join(json_list(told)) == json_text(told)

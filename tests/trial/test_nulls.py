@@ -16,6 +16,7 @@ from nandlab import report
 from nandlab.base.console import Console
 from nandlab.report import takeaway, terminal
 from nandlab.results.folder import RunFolder
+from nandlab.results.measures import PerBlock
 from nandlab.results.record import Trial
 
 BASES: dict[str, dict[str, Any]] = {"load": LOAD, "life": LIFE, "own": OWN}
@@ -59,3 +60,12 @@ def test_a_null_costs_no_more_than_its_own_trial(base: str, tmp_path: Path) -> N
     whole = samples.folder(tmp_path / "run", [*trials, right.knowing(right.sources)])
     read_all(whole)
     assert report.write(whole).read_text().count("<h2") > 1
+
+
+def test_counts_per_block_are_packed_and_written_as_they_were() -> None:
+    for most, size in ((255, 1), (256, 2), (1 << 32, 8)):
+        told = {"reads": [0, most], "programs": [], "erases": [1]}
+        blocks = PerBlock.model_validate(told)
+        assert blocks.reads.itemsize == size  # type: ignore[attr-defined]
+        assert blocks.model_dump() == told
+        assert json.loads(blocks.model_dump_json()) == told

@@ -54,7 +54,7 @@ class Words:
         return next((p for p in self.phases if p.name == name), _phase(name))
 
     def operation(self, name: str) -> OperationWords:
-        return next((o for o in self.operations if o.name == name), OperationWords(name=name))
+        return next((o for o in self.operations if o.name == name), _operation(name))
 
 
 def said(told: WorkloadWords) -> Words:

@@ -123,4 +123,4 @@ def test_wrong_words_are_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]
         code, _, err = space(capsys, image, *words)
         assert code == 2 and why in err
     code, _, err = space(capsys, tmp_path / "none")
-    assert code == 2 and "no such image" in err
+    assert code == 2 and "no such file" in err

@@ -179,7 +179,7 @@ MISTAKES = {
         LARGE,
         "4 of 4 blocks would be marked bad",
     ),
-    "zeroes": (bytes(4 * LARGE.block_bytes), LARGE, "would be marked bad"),
+    "zeroes": (bytes(4 * LARGE.block_bytes), LARGE, "zeros throughout"),
     "skipped": (SOUND.dump()[LARGE.block_bytes :], LARGE, "nanddump --bb=dumpbad --oob"),
 }
 

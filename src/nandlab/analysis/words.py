@@ -62,7 +62,7 @@ class Words:
         return self._by_phase.get(name) or _phase(name)
 
     def operation(self, name: str) -> OperationWords:
-        return self._by_operation.get(name) or OperationWords(name=name)
+        return self._by_operation.get(name) or _operation(name)
 
 
 def said(told: WorkloadWords) -> Words:

@@ -128,7 +128,7 @@ def parse_json(content: bytes) -> Any:
         text = content.decode()
     except UnicodeDecodeError as e:
         raise ValueError(f"byte {e.start} is not UTF-8") from None
-    return json.loads(text, parse_float=_finite, parse_constant=_refuse_constant)
+    return _DECODER.decode(text)
 
 
 def read_toml(path: Path, bytes_max: int = TOML_BYTES_MAX) -> dict[str, Any]:
@@ -203,3 +203,6 @@ def _finite(text: str) -> float:
 
 def _refuse_constant(text: str) -> float:
     raise ValueError(f"{text} is no number in JSON")
+
+
+_DECODER = json.JSONDecoder(parse_float=_finite, parse_constant=_refuse_constant)

@@ -185,8 +185,11 @@ def _source(provenance: Path, sha256: str, trial: Path) -> dict[str, Any]:
 
 
 def _read(path: Path) -> dict[str, Any]:
-    """A result's object. Damaged, or a UsageError if there is no such file."""
-    told = opened(read_bytes(path, JSON_BYTES_MAX))
+    """A result's object; Damaged tells what is wrong with its file."""
+    try:
+        told = opened(read_bytes(path, JSON_BYTES_MAX))
+    except UsageError as e:
+        raise Damaged(str(e).removeprefix(f"{path}: ")) from None
     if told.get("format") not in (format1.FORMAT, FORMAT):
         shown = str(told.get("format"))[:20]
         raise Damaged(f"its format is {shown}, and this nandlab reads {format1.FORMAT}, {FORMAT}")

@@ -221,6 +221,8 @@ def test_verify_removes_what_is_damaged_and_nothing_else(tmp_path: Path) -> None
     whole, damaged, old = (entry("kind", {"n": n}, _make) for n in range(3))
     flip(damaged / "content")
     old.with_suffix(".sums").unlink()
+    of_apt = tmp_path / "cache" / "apt" / ("0" * 20)
+    of_apt.mkdir(parents=True)
     archive = tmp_path / "cache" / "archive"
     archive.mkdir()
     good = archive / bytes_digest(b"good")
@@ -228,7 +230,7 @@ def test_verify_removes_what_is_damaged_and_nothing_else(tmp_path: Path) -> None
         path.write_bytes(b"good")
     wrong = {one.path for one in cache.kept() if cache.verify(one)}
     assert wrong == {damaged, old, archive / bytes_digest(b"bad")}
-    assert {one.path for one in cache.kept()} == {whole, good}
+    assert {one.path for one in cache.kept()} == {whole, good, of_apt}
 
 
 def test_verify_leaves_what_is_being_read() -> None:

@@ -298,10 +298,14 @@ def verify(one: Kept) -> str | None:
 
 
 def _whole_fault(folder: Path) -> str | None:
-    """What is wrong with an entry, in a clause, whatever this process has read of it before."""
-    if not _has_list(folder):
-        return "it has no list of its files, or not all of them" if folder.is_dir() else None
-    return sums.fault(folder, _list(folder).read_bytes())
+    """What is wrong with an entry, in a clause, whatever this process has read of it before.
+
+    A folder with neither inputs nor list is no entry, as that of apt, which verifies its own.
+    """
+    if _has_list(folder):
+        return sums.fault(folder, _list(folder).read_bytes())
+    was_entry = (folder / INPUTS).exists() or _list(folder).exists()
+    return "it lacks the list of its files, or that of its inputs" if was_entry else None
 
 
 def drop(one: Kept) -> None:

@@ -108,7 +108,7 @@ def test_reasons_come_back_from_the_processes(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def refuse(*_: object) -> None:
-        raise NandlabError("no\nway")
+        raise NandlabError("no", "way")
 
     monkeypatch.setattr(making, "make", refuse)
     todo, _ = asked("jffs2", "yaffs2")

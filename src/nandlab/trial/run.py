@@ -108,7 +108,7 @@ def refuse_what_the_kernel_lacks(
             if state:
                 wrong.append(f"{where}: {who} cannot be: the kernel of {spec.board.name} {state}")
     if wrong:
-        raise UsageError("\n".join(dict.fromkeys(wrong)))
+        raise UsageError(*dict.fromkeys(wrong))
 
 
 def _took(folder: RunFolder, specs: Sequence[TrialSpec]) -> dict[str, list[float]]:

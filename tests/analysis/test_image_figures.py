@@ -17,7 +17,7 @@ def told(name: str, trial: Trial) -> float | None:
 
 
 def test_an_image_s_pages_and_bytes_are_without_ubi_s_headers() -> None:
-    image = Image(name="x", sha256="0", pages=700, own_header_pages=200, bytes=500 * 2048)
+    image = Image(name="x", sha256="0" * 64, pages=700, own_header_pages=200, bytes=500 * 2048)
     trial = samples.trial("ubifs").model_copy(update={"image": image})
     assert told("image.pages", trial) == 500
     assert told("image.bytes", trial) == 1_024_000
@@ -25,7 +25,7 @@ def test_an_image_s_pages_and_bytes_are_without_ubi_s_headers() -> None:
 
 def test_without_an_image_or_in_an_older_result_they_are_not_known() -> None:
     trial = samples.trial("ubifs")
-    older = trial.model_copy(update={"image": Image(name="x", sha256="0")})
+    older = trial.model_copy(update={"image": Image(name="x", sha256="0" * 64)})
     for name in ("image.pages", "image.bytes"):
         assert told(name, trial) is None
         assert told(name, older) is None

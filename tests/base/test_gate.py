@@ -103,6 +103,7 @@ OWN = {
     "base/gate.py": "the gate itself",
     "base/digest.py": "hashes files, block by block, that its caller has looked at",
     "base/cache.py": "its own list of an entry's files",
+    "base/sums.py": "the cache's own lists of sums, and notes of what was read",
     "board": "what nandlab built in its cache, sources of programs, and what a board just wrote",
     "image/making.py": "what the tools just wrote into a scratch folder",
     "image/tree.py": "the user's folder, whose entries it has looked at; lines of a board",

@@ -12,7 +12,6 @@ from __future__ import annotations
 import asyncio
 import re
 import tarfile
-import tempfile
 from dataclasses import replace
 from pathlib import Path
 
@@ -211,8 +210,8 @@ def extract(on: Medium, image: ChipImage, board: Board, to: Path, set_id: bool =
     set_id: whether files keep their set-user-ID and set-group-ID bits.
     """
     archive = _read_out(on, image, f"tar -c -C {MOUNTPOINT} .", board)
-    with tempfile.TemporaryDirectory(prefix=".part-", dir=to.parent) as scratch:
-        work = Path(scratch) / "tree"
+    with scratch(str(to.parent)) as private:
+        work = private / "tree"
         tree.unpack(archive, work, skip=on.filesystem.own_entries, set_id=set_id)
         found = tree.scan(work)
         work.rename(to)

@@ -174,6 +174,11 @@ def whole_meta() -> Json:
     return whole
 
 
+def whole_own_meta() -> Json:
+    """The same of a trace on a board of the user's own."""
+    return {**whole_meta(), "board": {"accel": "none", "kernel": "6.1", "board": "ssh mine"}}
+
+
 def write_run(
     path: Path,
     *,

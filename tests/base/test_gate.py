@@ -61,7 +61,7 @@ def test_json_out_of_bounds_is_a_value_error(content: bytes) -> None:
 
 @pytest.mark.parametrize(
     "content",
-    [b"a = " + b"[" * 5_000, b"a = " + b"9" * 5_000, b"a = inf", b"a = 1e999", b"\xff", b"a"],
+    [b"a = " + b"[" * 5_000, b"a = " + b"9" * 5_000, b"\xff", b"a"],
 )
 def test_toml_out_of_bounds_is_refused(tmp_path: Path, content: bytes) -> None:
     path = tmp_path / "a.toml"

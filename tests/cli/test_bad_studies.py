@@ -37,7 +37,11 @@ GOOD = {
     "state": '{ name = "fresh" }',
 }
 BAD: dict[str, list[tuple[str, str]]] = {
-    "board": [('"apf72"', "nearest: apf27"), ("7", "board: "), ('"../x"', "no '../x'")],
+    "board": [
+        ('"apf72"', "nearest: apf27"),
+        ("7", "board: "),
+        ('"../x"', "board: must be a name of"),
+    ],
     "more": [
         ("measure = ['ram']\n", "measure.0: "),
         ("meassure = ['memory']\n", "meassure: there is no such key here; nearest: measure"),

@@ -3,8 +3,8 @@
 
 Whoever reads a file that nandlab did not just write itself reads it here: studies, catalog files,
 figures, runs, board files, sidecars, traces, strace and fio files. A file passes if it is a regular
-one of bounded size. JSON and TOML pass if they nest at most DEPTH_MAX deep and all their numbers
-are finite and of at most a few thousand digits. What the values mean is the models' part.
+one of bounded size. JSON and TOML pass if they nest at most DEPTH_MAX deep and the numbers of JSON
+are finite and of at most a few thousand digits. What values mean is the models' part.
 
 Every refusal is a UsageError that begins with the file's path.
 """
@@ -135,7 +135,7 @@ def read_toml(path: Path, bytes_max: int = TOML_BYTES_MAX) -> dict[str, Any]:
     """The tables of a TOML file."""
     content = read_bytes(path, bytes_max)
     try:
-        tables = tomllib.loads(content.decode(), parse_float=_finite)
+        tables = tomllib.loads(content.decode())
     except (RecursionError, MemoryError):
         raise _too_deep(path) from None
     except ValueError as e:  # TOMLDecodeError and UnicodeDecodeError among them

@@ -43,6 +43,8 @@ Lines = Annotated[str, Field(pattern=r"^[^\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u202
 """Lines without control characters but line end and tab: sentences, sources, parameters."""
 Word = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.+-]*$", max_length=120)]
 """A name that may be part of a file's name or of a command: no path, no option, no quoting."""
+StateName = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.+-]*$", max_length=60)]
+"""A state of the flash: part of the names of trials, and so of files."""
 FigureName = Annotated[str, Field(pattern=r"^[A-Za-z0-9_*][A-Za-z0-9_.+*{}-]*$")]
 """A figure of the registry, or several added up; ``{}`` and ``*`` stand for parts of phases."""
 FileName = Annotated[

@@ -12,6 +12,7 @@ from pydantic import BaseModel, Field
 
 from nandlab.base.errors import NandlabError, UsageError
 from nandlab.base.gate import mapped, open_regular, read_json
+from nandlab.base.strings import Line
 from nandlab.catalog.files import validate
 from nandlab.chip import file as chipfile
 from nandlab.chip import image as chipimage
@@ -43,14 +44,14 @@ class Told(NamedTuple):
 class _Traced(BaseModel):
     """What the meta.json of a trace tells of its chip (trace/shapes.py has all of it)."""
 
-    filesystem: str
+    filesystem: Line
     partition_blocks: int = Field(strict=True, ge=1)
 
 
 class Asked(NamedTuple):
     """What the user tells of a file."""
 
-    filesystem: str | None = None
+    filesystem: Line | None = None
     partition_mib: float | None = None
     """MiB from the chip's start; None: what the image says, or all."""
     shape: Shape | None = None

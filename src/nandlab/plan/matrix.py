@@ -18,7 +18,7 @@ from pydantic import (
     model_validator,
 )
 
-from nandlab.base.strings import Line, Word
+from nandlab.base.strings import Line, StateName, Word
 from nandlab.catalog.chip import ChipModel, Latency
 from nandlab.catalog.noun import Scalar, Strict
 
@@ -152,9 +152,8 @@ class ChipChoice(Strict):
 class StateChoice(Strict):
     """The flash state that a trial starts from, as shares of the flash."""
 
-    name: Word = Field(
-        max_length=60,
-        description="what reports call it, such as fresh or aged; files are named after it",
+    name: StateName = Field(
+        description="what reports call it, such as fresh or aged; files are named after it"
     )
     valid: float = Field(default=0.0, ge=0, lt=1, description="share that holds live data")
     invalid: float = Field(default=0.0, ge=0, lt=1, description="share that holds dead data")

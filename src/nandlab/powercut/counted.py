@@ -10,6 +10,7 @@ from pydantic import Field
 
 from nandlab.base.files import write_whole
 from nandlab.base.gate import read_json_lines
+from nandlab.base.strings import Line
 from nandlab.catalog.files import validate
 from nandlab.catalog.noun import Strict
 
@@ -19,14 +20,14 @@ FILE = "states.jsonl"
 class Counted(Strict):
     """A load's points."""
 
-    load: str
-    recording: str
+    load: Line
+    recording: Line
     """The board's digest of the recording that they were counted on."""
     points: int
-    states: list[str]
+    states: list[Line]
     """Digests of the states that are distinct, as hexadecimal digits."""
     programs: int
-    forbidden: dict[str, int] = Field(default={})
+    forbidden: dict[Line, int] = Field(default={})
     """Programs that break a figure of the part's geometry, by its name."""
     broken: int = 0
     """Programs that break any."""

@@ -10,6 +10,7 @@ from typing import Any
 from nandlab.base.errors import UsageError
 from nandlab.base.files import write_whole
 from nandlab.base.gate import read_json_lines
+from nandlab.base.strings import FreeText, Line
 from nandlab.catalog.files import validate
 from nandlab.catalog.noun import Strict
 
@@ -27,13 +28,13 @@ sure. Or the file system's own check fails, which only this machine can run."""
 class Again(Strict):
     """A point, and what each says of it."""
 
-    load: str
-    point: str
-    campaign: str
+    load: Line
+    point: Line
+    campaign: Line
     """"held", or the class of finding there."""
-    alone: str
+    alone: FreeText
     """The same, on a fresh board."""
-    host: str
+    host: FreeText
     """"holds", what is wrong, or why the host cannot read it."""
     host_agrees: bool | None
     """None: it cannot read it."""
@@ -41,7 +42,7 @@ class Again(Strict):
     """Whether the load was recorded alone as in the campaign. UBIFS has the time of day to the ns
     in its nodes, which is another after other loads."""
 
-    check: str = ""
+    check: FreeText = ""
     """What the file system's own check on this machine says is wrong."""
 
     @property

@@ -10,6 +10,7 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from nandlab.base.errors import UsageError
 from nandlab.base.gate import read_json
+from nandlab.base.strings import FreeText, Line
 from nandlab.catalog.files import validate
 
 HEAD = "powercut.json"
@@ -27,7 +28,7 @@ class _Part(BaseModel):
 class Asked(_Part):
     """The points that are read of those asked for (job.Points)."""
 
-    variants: list[str] = []
+    variants: list[Line] = []
     seed: Count = 1
     seeds: int = Field(default=1, ge=0, le=SEEDS_MAX)
     repeat: Count = 1
@@ -37,18 +38,18 @@ class Asked(_Part):
 class Head(_Part):
     """Which campaign it is."""
 
-    identity: str
-    filesystem: str
-    changed: dict[str, str]
-    options: dict[str, str] = {}
-    chip: str
-    forbids: dict[str, str] = {}
+    identity: Line
+    filesystem: Line
+    changed: dict[Line, Line]
+    options: dict[Line, Line] = {}
+    chip: Line
+    forbids: dict[Line, Line] = {}
     nop: int | None = None
     partition_mib: float = Field(gt=0)
-    board: str
-    kernel: str
-    load: str
-    program: str = ""
+    board: Line
+    kernel: Line
+    load: Line
+    program: Line = ""
     points: Asked = Asked()
     pieces: Count
 
@@ -56,26 +57,26 @@ class Head(_Part):
 class Finding(_Part):
     """A class of finding in a load."""
 
-    name: str = Field(alias="class")
+    name: Line = Field(alias="class")
     count: Count
-    first: str = Field(pattern=r"^\S", description="operation:variant:seed, and what follows")
-    what: str
+    first: Line = Field(pattern=r"^\S", description="operation:variant:seed, and what follows")
+    what: FreeText
 
 
 class LoadTold(_Part):
     """What a board said of a load."""
 
-    load: str
-    refused: str = Field(default="", description="why the file system does not take it")
+    load: Line
+    refused: FreeText = Field(default="", description="why the file system does not take it")
     points: Count = 0
     recovery_points: Count = 0
     second_points: Count = 0
     held: Count = 0
     findings: list[Finding] = []
     operations: Count = Field(default=0, description="absent: the board was lost")
-    kinds: str = ""
-    recording: str = ""
-    outcomes: dict[str, str] = Field(default={}, description="a letter an operation, by variant")
+    kinds: Line = ""
+    recording: Line = ""
+    outcomes: dict[Line, Line] = Field(default={}, description="a letter an operation, by variant")
 
     @model_validator(mode="after")
     def _has_a_letter_for_each(self) -> LoadTold:

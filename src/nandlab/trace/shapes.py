@@ -161,7 +161,7 @@ class VirtualBoard(BaseModel):
 
     model_config = ConfigDict(extra="allow", frozen=True)
 
-    name: str
+    name: Line
     icount_shift: int = Field(ge=0, le=10)
 
 
@@ -170,9 +170,9 @@ class Identity(BaseModel):
 
     model_config = ConfigDict(extra="allow", frozen=True)
 
-    accel: str
-    kernel: str
-    board: VirtualBoard | str = Field(description="a text: where a board of one's own is")
+    accel: Line
+    kernel: Line
+    board: VirtualBoard | Line = Field(description="a text: where a board of one's own is")
 
     @model_validator(mode="after")
     def _counts_instructions(self) -> Identity:

@@ -17,12 +17,13 @@ import copy
 import json
 import types
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, Literal, NamedTuple, Union, get_args, get_origin
 
 import samples
 import strfields
-from pydantic import BaseModel
+from pydantic import BaseModel, ValidationError
 
 from nandlab.base.digest import digest
 from nandlab.base.paths import ROOT
@@ -73,26 +74,36 @@ class Spoiled(NamedTuple):
 
 def spoiled(whole: Any, names: Sequence[str] = tuple(HOSTILE)) -> Iterator[Spoiled]:
     """The value with its texts spoiled, one at a time; names: keys of HOSTILE."""
-    for path, is_key in _texts(whole, ()):
+    for path, is_key in places(whole, ()):
         place = ".".join(map(str, path)) + "{key}" * is_key
         for text in (HOSTILE[name] for name in names):
-            yield Spoiled(place, text, _with(whole, path, is_key, text))
+            yield Spoiled(place, text, replaced(whole, path, is_key, text))
 
 
-def _texts(value: Any, path: Path_) -> Iterator[tuple[Path_, bool]]:
+def spoiled_throughout(whole: Json, model: type[BaseModel], text: str) -> Json:
+    """The value with each text spoiled that its model lets pass."""
+    for path, is_key in [*places(whole, ())]:
+        candidate = replaced(whole, path, is_key, text)
+        with suppress(ValidationError):
+            model.model_validate(candidate)
+            whole = whole if is_key else candidate
+    return whole
+
+
+def places(value: Any, path: Path_) -> Iterator[tuple[Path_, bool]]:
     """The path of each text in a value, and whether it is a key."""
     if isinstance(value, dict):
         for key, inner in value.items():
             yield (*path, key), True
-            yield from _texts(inner, (*path, key))
+            yield from places(inner, (*path, key))
     elif isinstance(value, list):
         for i, item in enumerate(value):
-            yield from _texts(item, (*path, i))
+            yield from places(item, (*path, i))
     elif isinstance(value, str):
         yield path, False
 
 
-def _with(whole: Any, path: Path_, is_key: bool, text: str) -> Any:
+def replaced(whole: Any, path: Path_, is_key: bool, text: str) -> Any:
     changed = copy.deepcopy(whole)
     parent = changed
     for step in path[:-1]:

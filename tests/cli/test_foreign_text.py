@@ -11,48 +11,36 @@ import re
 import stat
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
+import hostile
 import pytest
 import samples
+from pydantic import BaseModel
 from refusing import ended
 
+from nandlab.base.errors import UsageError
 from nandlab.base.printable import printable_lines
+from nandlab.catalog.files import validate
 from nandlab.report.sheets import FORMULAS, NUMBER
-from nandlab.results.record import Trial
+from nandlab.results.published import Published
+from nandlab.results.record import Run, Trial
+from nandlab.trace.shapes import TraceMeta
 
 HOSTILE = "=1+1 \x1b]0;pwn\x07\x1b[31m\nPWNED\r\x9b2J\u202e"
 
 
-def hostile_trials() -> list[Trial]:
-    """Trials whose texts are hostile, each where a run has one."""
-    good = samples.trial()
-    chip = good.chip.model_copy(update={"part": HOSTILE})
-    state = good.state.model_copy(update={"name": HOSTILE})
-    failed = samples.failed()
-    lost = samples.board_lost()
-    return [
-        good.model_copy(update={"options": {"compr": HOSTILE}, "texts": {"gave_up": HOSTILE}}),
-        good.model_copy(update={"id": "b", "chip": chip}),
-        good.model_copy(update={"id": "c", "state": state}),
-        good.model_copy(update={"id": "d", "workload": HOSTILE}),
-        good.model_copy(update={"id": "e", "parameters": {"payload": HOSTILE}}),
-        failed.model_copy(update={"error": HOSTILE}),
-        lost.model_copy(update={"error": HOSTILE, "console_tail": [HOSTILE]}),
-    ]
-
-
-def hostile_phases() -> list[Trial]:
-    """A trial whose phases have hostile names: it has none of the usual figures."""
-    good = samples.trial()
-    phases = [p.model_copy(update={"name": f"{HOSTILE}{i}"}) for i, p in enumerate(good.phases)]
-    return [good.model_copy(update={"phases": phases})]
-
-
-@pytest.fixture(scope="module", params=[hostile_trials, hostile_phases])
-def run(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
+@pytest.fixture(scope="module")
+def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A run whose every text is hostile that may be: its models refuse the others."""
     path = tmp_path_factory.mktemp("foreign") / "run"
-    return samples.folder(path, request.param(), question=HOSTILE, commit=HOSTILE).path
+    trial = hostile.spoiled_throughout(hostile.whole_trial(), Trial, HOSTILE)
+    head = hostile.spoiled_throughout(hostile.whole_run(), Run, HOSTILE)
+    assert str(trial).count("PWNED") > 5
+    hostile.write_run(path, run=head, trial=trial, sources=hostile.whole_sources())
+    return path
 
 
 def harmless(text: str, folded: bool = False) -> bool:
@@ -85,9 +73,37 @@ def test_no_field_of_a_run_commands_the_terminal(
     assert code in (0, 1, 2) and out + err
     assert harmless(out, folded=command == "show RUN") and harmless(err)
     if "csv" in command and code == 0:
-        cells = [cell for row in csv.reader(io.StringIO(out)) for cell in row]
-        assert cells
-        assert [c for c in cells if c.startswith(FORMULAS) and not NUMBER.fullmatch(c)] == []
+        assert out and no_formula(out)
+
+
+@pytest.mark.parametrize(
+    ("model", "whole"),
+    [
+        (Trial, hostile.whole_trial),
+        (Run, hostile.whole_run),
+        (Published, hostile.whole_figures),
+        (TraceMeta, hostile.whole_meta),
+    ],
+)
+def test_a_refusal_of_a_hostile_field_is_harmless(
+    model: type[BaseModel], whole: Callable[[], dict[str, Any]]
+) -> None:
+    """One field at a time, keys too. What is not refused is in the run of the tests above."""
+    refused = 0
+    for case in hostile.spoiled(whole(), ["title", "newline", "turned"]):
+        try:
+            validate(case.value, model, "here")
+        except UsageError as e:
+            refused += 1
+            assert printable_lines(str(e)) == str(e), case.place
+            assert all(line.startswith("here: ") for line in str(e).splitlines()), case.place
+    assert refused > 10
+
+
+def no_formula(text: str) -> bool:
+    """Whether no cell of a CSV file begins one; numbers may have a sign."""
+    cells = [cell for row in csv.reader(io.StringIO(text)) for cell in row]
+    return not [c for c in cells if c.startswith(FORMULAS) and not NUMBER.fullmatch(c)]
 
 
 @pytest.mark.parametrize(

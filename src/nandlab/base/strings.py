@@ -68,7 +68,7 @@ PackageFile = Annotated[
     str, Field(pattern=r"^[a-z0-9][a-z0-9.+-]*_([A-Za-z0-9.+~_-]|%3a)+$", max_length=240)
 ]
 """The file of a Debian package, by its name, version and architecture; or one of its source."""
-PackageSet = Annotated[str, Field(pattern=r"^[a-z]+( [A-Za-z0-9][A-Za-z0-9_.+-]*)+$")]
+PackageSet = Annotated[str, Field(pattern=r"^[a-z]+( [A-Za-z0-9][A-Za-z0-9_.+-]*)*$")]
 """A set of packages in a lock: what they are for, their release, and whose they are."""
 PackageSets = dict[PackageSet, dict[PackageFile, Sha256]]
 """A lock: kit.lock.checked() reads one with the same types."""

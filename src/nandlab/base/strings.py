@@ -41,7 +41,8 @@ Line = Annotated[str, Field(pattern=r"^[^\x00-\x1f\x7f-\x9f\u2028\u2029]*$")]
 """One line without control characters: titles, units, names that a program on a board gives."""
 Lines = Annotated[str, Field(pattern=r"^[^\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029]*$")]
 """Lines without control characters but line end and tab: sentences, sources, parameters."""
-Word = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.+-]*$", max_length=120)]
+WORD = r"^[A-Za-z0-9][A-Za-z0-9_.+-]*$"
+Word = Annotated[str, Field(pattern=WORD, max_length=120)]
 """A name that may be part of a file's name or of a command: no path, no option, no quoting."""
 FigureName = Annotated[str, Field(pattern=r"^[A-Za-z0-9_*][A-Za-z0-9_.+*{}-]*$")]
 """A figure of the registry, or several added up; ``{}`` and ``*`` stand for parts of phases."""

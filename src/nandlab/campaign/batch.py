@@ -14,7 +14,7 @@ from pathlib import Path
 from pydantic import Field
 
 from nandlab.base.digest import digest, tree_digest
-from nandlab.base.strings import Accel, Digest, FreeText, Line, PackageSets, StudyName
+from nandlab.base.strings import Digest, FreeText, Line, PackageSets, StudyName, Word
 from nandlab.board.job import Board
 from nandlab.catalog.board import BoardModel
 from nandlab.catalog.noun import Strict
@@ -34,7 +34,7 @@ class BoardAsked(Strict):
     """The board that trials are to run on."""
 
     model: BoardModel
-    accel: Accel
+    accel: Word
     lock: PackageSets = Field(
         description="SHA-256 by package, in sets: of the board, and of what programs are built from"
     )

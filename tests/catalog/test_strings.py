@@ -175,7 +175,7 @@ def test_no_pattern_takes_a_control_character(kind: Any) -> None:
         (
             strings.PackageSet,
             ["tools bookworm amd64 for armhf"],
-            ["", "tools", "tools  a", "a ../b"],
+            ["", "tools  a", "a ../b", "a\n", "a [b]"],
         ),
         (
             strings.MachineType,

@@ -48,6 +48,7 @@ BAD: dict[str, list[tuple[str, str]]] = {
         ("paper = 'none'\n", "paper: no 'none'"),
         ("limits = { 'commit.p99' = 'x' }\n", "limits: "),
         ("beside = 7\n", "beside: "),
+        ("beside = [{ states = [{ name = 'fresh', valid = 0.5 }] }]\n", "two are called 'fresh'"),
         ("product = 7\n", "product: "),
         ("curves = [{}]\n", "curves.0"),
         ("parts = { records = 0 }\n", "parts.records: "),
@@ -111,6 +112,12 @@ BAD: dict[str, list[tuple[str, str]]] = {
     ],
     "chip": [
         ('{ part = "S34ML01G2" }', "nearest: S34ML01G1"),
+        ('{ part = "S34ML01G1", partition_mib = "16" }', "partition_mib: must be a valid number"),
+        (
+            '{ part = "S34ML01G1", faults = { bad_blocks = "1" } }',
+            "bad_blocks: must be a valid int",
+        ),
+        ('{ part = "../../x" }', "matrix.chips.0.part: "),
         ('{ part = "S34ML01G1", partition_mib = nan }', "partition_mib: "),
         ('{ part = "S34ML01G1", partition_mib = inf }', "inf MiB"),
         ('{ part = "S34ML01G1", partition_mib = 0 }', "must be greater than 0"),
@@ -142,6 +149,8 @@ BAD: dict[str, list[tuple[str, str]]] = {
         ('{ name = "a", mix = -1 }', "matrix.states.0.mix: "),
         ('{ name = "a", of = "disk" }', "matrix.states.0.of: "),
         ('{ name = "a", valdi = 0.5 }', "nearest: valid"),
+        ('{ name = "a", valid = "0.5" }', "matrix.states.0.valid: must be a valid number"),
+        ('{ name = "a" }, { name = "a", valid = 0.5 }', "two are called 'a'"),
     ],
 }
 STUDIES = [(part, bad, said) for part, tries in BAD.items() for bad, said in tries]
@@ -160,6 +169,14 @@ def test_a_bad_study(
     told = refused(capsys, [*verb, "s.toml"])
     assert said in told
     assert all("s.toml" in line for line in told.splitlines())
+
+
+@pytest.mark.parametrize("name", ["x" * 300, "../x", ".x", "a b", ""])
+def test_a_study_of_a_bad_name(name: str, capsys: pytest.CaptureFixture[str]) -> None:
+    study_file()
+    text = Path("s.toml").read_text()
+    Path("s.toml").write_text(text.replace('name = "s"', f'name = "{name}"', 1))
+    assert "s.toml: name: " in refused(capsys, ["plan", "s.toml"])
 
 
 def test_the_study_that_the_bad_ones_are_made_of_is_good(
@@ -184,6 +201,11 @@ def test_ubifs_on_mlc_is_refused_by_the_catalog(capsys: pytest.CaptureFixture[st
         (("strength = 1", "strength = 40"), "an oobsize of 16 has room for 5 to 6"),
         (("step = 256", "step = 1024"), "ecc.step: 1024 must divide geometry.writesize, 512"),
         (("blocks = 8192", "blocks = 0"), "geometry.blocks: "),
+        (("blocks = 8192", "blocks = 9999999999999999999999"), "geometry.blocks: "),
+        (("blocks = 8192", 'blocks = "8192"'), "geometry.blocks: must be a valid integer"),
+        (("id = [", "id = [-1, "), "id.0: "),
+        (("id = [", "id = [99999, "), "id.0: "),
+        (("id = [", "id = [1, 2, 3, 4, 5, 6, 7, 8, "), "id: "),
         (('cell = "SLC"', 'cell = "MLC"'), "cell is MLC"),
         (("nop = 10", "nob = 10"), "nearest: nop"),
     ],

@@ -23,7 +23,7 @@ FILES = st.dictionaries(
     min_size=1,
     max_size=5,
 )
-LOCKS = st.dictionaries(st.from_regex(r"[a-z]+( [a-z0-9-]+){1,3}", fullmatch=True), FILES)
+LOCKS = st.dictionaries(st.from_regex(r"[a-z]+( [a-z0-9][a-z0-9-]*){1,3}", fullmatch=True), FILES)
 
 
 @given(made=LOCKS)

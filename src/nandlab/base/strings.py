@@ -41,10 +41,9 @@ Line = Annotated[str, Field(pattern=r"^[^\x00-\x1f\x7f-\x9f\u2028\u2029]*$")]
 """One line without control characters: titles, units, names that a program on a board gives."""
 Lines = Annotated[str, Field(pattern=r"^[^\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029]*$")]
 """Lines without control characters but line end and tab: sentences, sources, parameters."""
-Word = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.+-]*$", max_length=120)]
+WORD = r"^[A-Za-z0-9][A-Za-z0-9_.+-]*$"
+Word = Annotated[str, Field(pattern=WORD, max_length=120)]
 """A name that may be part of a file's name or of a command: no path, no option, no quoting."""
-StateName = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.+-]*$", max_length=60)]
-"""A state of the flash: part of the names of trials, and so of files."""
 FigureName = Annotated[str, Field(pattern=r"^[A-Za-z0-9_*][A-Za-z0-9_.+*{}-]*$")]
 """A figure of the registry, or several added up; ``{}`` and ``*`` stand for parts of phases."""
 FileName = Annotated[
@@ -70,7 +69,7 @@ PackageFile = Annotated[
     str, Field(pattern=r"^[a-z0-9][a-z0-9.+-]*_([A-Za-z0-9.+~_-]|%3a)+$", max_length=240)
 ]
 """The file of a Debian package, by its name, version and architecture; or one of its source."""
-PackageSet = Annotated[str, Field(pattern=r"^[a-z]+( [A-Za-z0-9][A-Za-z0-9_.+-]*)+$")]
+PackageSet = Annotated[str, Field(pattern=r"^[a-z]+( [A-Za-z0-9][A-Za-z0-9_.+-]*)*$")]
 """A set of packages in a lock: what they are for, their release, and whose they are."""
 PackageSets = dict[PackageSet, dict[PackageFile, Sha256]]
 """A lock: kit.lock.checked() reads one with the same types."""

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence, Sized
+from collections.abc import Sized
 from itertools import product
 from typing import Annotated, Any, Literal
 
@@ -18,7 +18,7 @@ from pydantic import (
     model_validator,
 )
 
-from nandlab.base.strings import Line, StateName, Word
+from nandlab.base.strings import WORD, Line, Word
 from nandlab.catalog.chip import ChipModel, Latency
 from nandlab.catalog.noun import Scalar, Strict
 
@@ -152,8 +152,10 @@ class ChipChoice(Strict):
 class StateChoice(Strict):
     """The flash state that a trial starts from, as shares of the flash."""
 
-    name: StateName = Field(
-        description="what reports call it, such as fresh or aged; files are named after it"
+    name: str = Field(
+        pattern=WORD,
+        max_length=60,
+        description="what reports call it, such as fresh or aged; files are named after it",
     )
     valid: float = Field(default=0.0, ge=0, lt=1, description="share that holds live data")
     invalid: float = Field(default=0.0, ge=0, lt=1, description="share that holds dead data")
@@ -173,12 +175,6 @@ class StateChoice(Strict):
         if self.of == "free" and self.mix:
             raise ValueError('of = "free" writes one file after the other: leave mix out')
         return self
-
-
-def _refuse_one_name_twice(states: Sequence[StateChoice]) -> None:
-    names = [state.name for state in states]
-    if twice := sorted({name for name in names if names.count(name) > 1}):
-        raise ValueError(f"states: two have the name {', '.join(twice)}: rename one")
 
 
 Seed = Annotated[int, Field(ge=0, le=SEED_MAX, strict=True)]
@@ -229,11 +225,6 @@ class Matrix(Strict):
             raise ValueError('ensemble = "paired" needs as many phase_offsets_ms as seeds')
         return self
 
-    @model_validator(mode="after")
-    def _states_are_told_apart(self) -> Matrix:
-        _refuse_one_name_twice(self.states)
-        return self
-
     def size(self) -> int:
         """Trials at the most: a file system may be on some of the chips alone."""
         paired = self.ensemble == "paired"
@@ -259,11 +250,6 @@ class Beside(Strict):
     filesystems: list[FilesystemChoice] | None = Field(default=None, min_length=1)
     chips: list[ChipChoice] | None = Field(default=None, min_length=1)
     states: list[StateChoice] | None = Field(default=None, min_length=1)
-
-    @model_validator(mode="after")
-    def _states_are_told_apart(self) -> Beside:
-        _refuse_one_name_twice(self.states or [])
-        return self
 
     def within(self, matrix: Matrix) -> Matrix:
         """The matrix, with what is named here instead of its own."""

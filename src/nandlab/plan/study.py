@@ -35,7 +35,7 @@ from nandlab.kit.lock import Lock
 from nandlab.plan import curves, own, traced
 from nandlab.plan.expand import Measured, expand
 from nandlab.plan.lookup import Lookup
-from nandlab.plan.matrix import Beside, Matrix, Member
+from nandlab.plan.matrix import Beside, Matrix, Member, StateChoice
 from nandlab.plan.product import Product, within
 from nandlab.plan.trialspec import Measure, MemorySeries, PartsTrace, ReadsTrace, TrialSpec
 
@@ -115,6 +115,15 @@ class Study(Strict):
         for name in ("parts", "reads"):
             if getattr(self, name) and name not in self.measure:
                 raise ValueError(f'{name}: it is for measure = ["{name}"]')
+        return self
+
+    @model_validator(mode="after")
+    def _a_state_has_a_name_of_its_own(self) -> Study:
+        known: dict[str, StateChoice] = {}
+        states = [*self.matrix.states, *(s for beside in self.beside for s in beside.states or [])]
+        for state in states:
+            if known.setdefault(state.name, state) != state:
+                raise ValueError(f"states: two are called {state.name!r}: rename one")
         return self
 
     @property

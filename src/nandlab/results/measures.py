@@ -27,7 +27,7 @@ from pydantic_core.core_schema import (
     plain_serializer_function_ser_schema,
 )
 
-from nandlab.base.strings import FreeText, Line, Sha256, Word
+from nandlab.base.strings import Digest, FreeText, Line, Sha256, Word
 
 Count = Annotated[int, Field(ge=0, lt=1 << 63)]
 """A count, or a time in ns."""
@@ -156,8 +156,8 @@ class Image(Part):
     """A chip image that a trial began from: it was flashed and mounted, never formatted."""
 
     name: Line = Field(description="as the study names it")
-    sha256: Sha256 = Field(description="of its cells and its sidecar")
-    tree: Sha256 | None = Field(
+    sha256: Digest = Field(description="of its cells and its sidecar")
+    tree: Digest | None = Field(
         default=None,
         description="digest of the root file system that it was made of for the run; null: it was "
         "given",

@@ -142,7 +142,7 @@ OTHER = "nandsim-small" if PART == "apf27" else "apf27"
 @pytest.mark.parametrize(
     ("words", "says"),
     [
-        (["map", "nowhere"], "nowhere: no such image"),
+        (["map", "nowhere"], "nowhere: no such file"),
         (["map", "{image}", "--file", "no-such"], "/no-such: no such file in the image"),
         (["map", "{image}", "-o", "x.html"], "name the file that is to be drawn"),
         (["map", "{image}", "--file", FILE, "-o", "/no/such/x.html"], "cannot be written"),

@@ -207,7 +207,7 @@ def test_loads_without_a_flash_operation_are_told_and_the_status_is_1(
             "partition_mib": 8,
             "pieces": 4,
         },
-        **{"kernel": "6.1", "load": "mine"},
+        **{"kernel": "6.1", "load": "mine", "board": "b", "changed": {}},
     }
     monkeypatch.setattr("nandlab.cli.cutting.opened", lambda media: None)
     monkeypatch.setattr(campaign, "once", once)

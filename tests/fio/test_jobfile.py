@@ -133,10 +133,10 @@ def test_all_mistakes_are_told_at_once_and_files_that_are_none() -> None:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "j.fio"
         path.write_bytes(b"\xff\xfe")
-        with pytest.raises(UsageError, match="is no text in UTF-8"):
+        with pytest.raises(UsageError, match="not text in UTF-8"):
             jobfile.read(path)
         path.write_bytes(b"#" * (2 << 20))
-        with pytest.raises(UsageError, match="is no job file"):
+        with pytest.raises(UsageError, match="has more than"):
             jobfile.read(path)
 
 

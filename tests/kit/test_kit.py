@@ -373,9 +373,9 @@ def test_an_import_does_not_change_what_other_boards_are_made_of(
 @pytest.mark.parametrize(
     ("change", "said"),
     [
-        ({"name": "../../evil"}, "name: must match pattern"),
-        ({"name": "/tmp/evil"}, "name: must match pattern"),
-        ({"name": ""}, "name: must match pattern"),
+        ({"name": "../../evil"}, "name: must be a name of"),
+        ({"name": "/tmp/evil"}, "name: must be a name of"),
+        ({"name": ""}, "name: must be a name of"),
         ({"board": ["x"]}, "has no board"),
         ({"board": None}, "has no board"),
         ({"lock": {}}, "its lock has no 'tools bookworm amd64'"),
@@ -408,14 +408,14 @@ def test_a_member_that_is_no_file_is_refused(exported: Path, tmp_path: Path) -> 
         info = tarfile.TarInfo("packages/" + "0" * 64)
         info.type, info.linkname = tarfile.SYMTYPE, "/etc/passwd"
         tar.addfile(info)
-    with pytest.raises(UsageError, match="no board file has this"):
+    with pytest.raises(UsageError, match="in it is no regular file"):
         exchange.take(exported)
 
 
 def test_a_summary_of_any_letters_comes_through(
     model: BoardModel, exported: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    odd = model.model_copy(update={"summary": 'a "flash" \U0001f680 \x7f \\ é'})
+    odd = model.model_copy(update={"summary": 'a "flash" \U0001f680 \\ é'})
     exchange.export(odd, exported)
     elsewhere(tmp_path, monkeypatch)
     exchange.take(exported)
@@ -426,5 +426,5 @@ def test_a_summary_of_any_letters_comes_through(
 def test_what_is_no_regular_file_is_no_board_file(tmp_path: Path, what: str) -> None:
     path = tmp_path / "x.board"
     path.mkdir() if what == "folder" else os.mkfifo(path)
-    with pytest.raises(UsageError, match="no regular file"):
+    with pytest.raises(UsageError, match="a regular file is needed"):
         exchange.take(path)

@@ -43,7 +43,7 @@ def test_no_file_is_an_empty_lock(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("[", "not a lock of packages"),
+        ("[", "not TOML"),
         ("a = 1", "a: not a set of packages"),
         ('["a"]', "a: not a set of packages"),
         ('["a"]\n"x_1_all.deb" = 7', "no package file with its SHA-256"),

@@ -125,5 +125,5 @@ def test_every_call_is_followed() -> None:
 def test_a_file_that_is_no_text_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "mine"
     path.write_bytes(b"load x\ncreate \xff\n")
-    with pytest.raises(UsageError, match="mine: is no text in UTF-8"):
+    with pytest.raises(UsageError, match="mine: not text in UTF-8"):
         loads.given(str(path))

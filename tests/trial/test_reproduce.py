@@ -235,7 +235,7 @@ def test_a_part_of_a_file_is_refused(place: Place, share: float) -> None:
     path = place.published()
     text = path.read_text()
     path.write_text(text[: int(len(text) * share)])
-    assert "not all of it" in refused(place.nandlab(very_board(), "reproduce", path))
+    assert "not JSON" in refused(place.nandlab(very_board(), "reproduce", path))
 
 
 def test_what_is_no_run_is_refused(place: Place) -> None:
@@ -248,7 +248,7 @@ def test_what_is_no_run_is_refused(place: Place) -> None:
     (place.folder / "list").write_text("[]")
     assert "not a figures file of nandlab" in refused(place.nandlab(board, "reproduce", "list"))
     (place.folder / "bytes").write_bytes(b"\xff\x00")
-    assert "not a figures file of nandlab" in refused(place.nandlab(board, "reproduce", "bytes"))
+    assert "not JSON" in refused(place.nandlab(board, "reproduce", "bytes"))
     unknown = place.nandlab(board, "reproduce", place.run.path, "--trial", "moon")
     assert "no finished trial 'moon'" in refused(unknown)
 

@@ -175,18 +175,18 @@ def _add(found: Found, load: dict[str, Any]) -> None:
     if "refused" in load:
         found.refused[title] = load["refused"]
         return
-    found.points += load["points"]
+    found.points += load.get("points", 0)
     found.recovery_points += load.get("recovery_points", 0)
     found.second_points += load.get("second_points", 0)
     found.held += load.get("held", 0)
-    for told in load["findings"]:
+    for told in load.get("findings", ()):
         for one in _split(told, load.get("outcomes", {})):
             _count(found, title, one)
     if "operations" not in load:
         return
     _contradicted(found, load)
     found.recorded[title] = load["operations"]
-    found.kinds[title] = load["kinds"]
+    found.kinds[title] = load.get("kinds", "")
     found.recordings.setdefault(title, set()).add(load.get("recording", ""))
     mine = found.outcomes.setdefault(title, {})
     for variant, letters in load["outcomes"].items():

@@ -103,9 +103,13 @@ def query(path: Path, sql: str) -> list[tuple[Any, ...]]:
 
 
 def arrays(path: Path, sql: str) -> dict[str, NDArray[Any]]:
-    """As query, but each column as an array."""
+    """As query, but each column as an array; UsageError if a value is null: traces have none."""
     with _asked(path, sql) as answer:
-        return dict(answer.fetchnumpy())
+        columns = dict(answer.fetchnumpy())
+    for name, values in columns.items():
+        if np.ma.is_masked(values):
+            raise UsageError(f"{path}: damaged: column {name} has no value in some rows")
+    return columns
 
 
 @contextmanager

@@ -130,6 +130,7 @@ def test_what_the_bad_ones_are_made_of_is_good(capsys: pytest.CaptureFixture[str
     assert [spec.id for spec in wanted] == data["run"]["trials"]
     project(own_board())
     assert ended(["plan", "mine.toml"]) == 0
+    assert capsys.readouterr().out
     board_file(Path("good.board"), own_board(), data["run"]["provenance"]["lock"])
     assert "it ends too early" in refused(capsys, ["board", "import", "good.board"])
 

@@ -222,7 +222,7 @@ def completed(value: Any, annotation: Any) -> Any:
     """A value of a type, with what the models in it may have and it has not."""
     annotation, marks = strfields.bare(annotation)
     origin, args = get_origin(annotation), get_args(annotation)
-    if value in (None, [], {}, ""):
+    if annotation is not Any and value in (None, [], {}, ""):
         return example(annotation, marks)
     if isinstance(value, list) and origin is list:
         return [completed(item, args[0]) for item in value]

@@ -373,9 +373,9 @@ def test_an_import_does_not_change_what_other_boards_are_made_of(
 @pytest.mark.parametrize(
     ("change", "said"),
     [
-        ({"name": "../../evil"}, "name: must be a name of"),
-        ({"name": "/tmp/evil"}, "name: must be a name of"),
-        ({"name": ""}, "name: must be a name of"),
+        ({"name": "../../evil"}, "its board: name: "),
+        ({"name": "/tmp/evil"}, "its board: name: "),
+        ({"name": ""}, "its board: name: "),
         ({"board": ["x"]}, "has no board"),
         ({"board": None}, "has no board"),
         ({"lock": {}}, "its lock has no 'tools bookworm amd64'"),

@@ -107,5 +107,5 @@ def _added(model: BoardModel, lock: Lock) -> Path:
 
 
 def _toml(value: object) -> str:
-    """A string, number or boolean as TOML: as in JSON, but for the character DEL."""
-    return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
+    """A string, number or boolean as TOML: as in JSON, since no text of a board has DEL."""
+    return json.dumps(value, ensure_ascii=False)

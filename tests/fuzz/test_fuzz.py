@@ -20,7 +20,7 @@ from fuzz.target import Target, case, targets
 from nandlab.base.errors import NandlabError
 
 ROOT = Path(__file__).resolve().parents[2]
-AWAITED: frozenset[str] = frozenset()
+AWAITED = frozenset(("runs",))
 """Targets that wait for the mend of what was found."""
 Found = dict[str, list[str]]
 

@@ -13,22 +13,16 @@ import fcntl
 import json
 from collections.abc import Iterator
 from contextlib import contextmanager
-from functools import cache
 from pathlib import Path
 from typing import Any, TypeVar
 
-from pydantic import BaseModel, TypeAdapter, ValidationError
+from pydantic import BaseModel, ValidationError
 
 from nandlab.base.digest import bytes_digest, digest
 from nandlab.base.errors import UsageError
 from nandlab.base.files import PART, write_whole
 from nandlab.base.gate import JSON_BYTES_MAX, open_regular, read_bytes
-from nandlab.catalog.board import BoardModel
-from nandlab.catalog.chip import ChipModel
-from nandlab.catalog.filesystem import FilesystemModel
 from nandlab.catalog.mistakes import mistakes
-from nandlab.catalog.noun import Noun
-from nandlab.catalog.workload import WorkloadModel
 from nandlab.results import cuts, format1
 from nandlab.results.record import FORMAT, HASH_LETTERS, Run, Trial
 from nandlab.results.sealed import Damaged, opened, sealed
@@ -144,11 +138,6 @@ class RunFolder:
         return [t for t in self.head().trials if not self.trial_path(t).exists()]
 
 
-NOUNS: dict[str, type[Noun]] = {
-    **{"board": BoardModel, "chip": ChipModel},
-    **{"filesystem": FilesystemModel, "workload": WorkloadModel},
-}
-"""The models of what trials ran with."""
 AGAIN = "remove it and run again"
 """What to do about a damaged trial."""
 MISSHAPEN = (AttributeError, KeyError, TypeError, ValueError)
@@ -168,11 +157,9 @@ def read_trial(path: Path, provenance: Path, seen: dict[str, dict[str, Any]]) ->
         trial = _as(told, Trial)
     except (Damaged, *MISSHAPEN) as e:
         raise UsageError(_damage(path, e)) from None
-    for what, sha256 in trial.provenance.items():
+    for sha256 in trial.provenance.values():
         if sha256 not in seen:
             seen[sha256] = _source(provenance, sha256, path)
-            if what in NOUNS:
-                _refuse_misshapen(provenance / f"{sha256}.json", seen[sha256], NOUNS[what])
     sources = {what: seen[sha256] for what, sha256 in trial.provenance.items()}
     return trial.knowing(sources, trial.provenance)
 
@@ -195,25 +182,6 @@ def _source(provenance: Path, sha256: str, trial: Path) -> dict[str, Any]:
     raise UsageError(
         f"{path}: damaged: {why}: take it from a copy, or remove {trial} and it, and run again"
     )
-
-
-def _refuse_misshapen(path: Path, source: dict[str, Any], model: type[Noun]) -> None:
-    """UsageError unless what the noun's model knows of a source has the model's types.
-
-    A run that is older may have other keys, or lack some.
-    """
-    for name in model.model_fields.keys() & source.keys():
-        try:
-            _adapter(model, name).validate_python(source[name])
-        except ValidationError as e:
-            why = e.errors()[0]["msg"]
-            raise UsageError(f"{path}: {name}: no {model.__name__} has this: {why}") from None
-
-
-@cache
-def _adapter(model: type[Noun], field: str) -> TypeAdapter[Any]:
-    annotation: Any = model.model_fields[field].annotation
-    return TypeAdapter(annotation)
 
 
 def _read(path: Path) -> dict[str, Any]:

@@ -31,9 +31,6 @@ NEIGHBOUR = f"""
 import asyncio, os, sys
 from distributed import Security
 from distributed.core import rpc
-os.setgroups([])
-os.setgid({NOBODY})
-os.setuid({NOBODY})
 
 async def reach(port, kind, security):
     try:
@@ -44,11 +41,15 @@ async def reach(port, kind, security):
     except (OSError, asyncio.TimeoutError, ValueError):
         pass
 
-async def main():
-    both = ("tcp", Security()), ("tls", Security.temporary())
-    await asyncio.gather(*(reach(port, *how) for port in sys.argv[1:] for how in both))
+async def tried(ports):
+    await asyncio.gather(*(reach(port, *how) for port in ports for how in both))
 
-asyncio.run(main())
+both = ("tcp", Security()), ("tls", Security.temporary())
+asyncio.run(tried([1]))  # what is imported late is not to be read by the other user
+os.setgroups([])
+os.setgid({NOBODY})
+os.setuid({NOBODY})
+asyncio.run(tried(sys.argv[1:]))
 print("tried", *sys.argv[1:])
 """
 """Tries to reach each port as another user, in clear and with certificates of its own."""

@@ -12,7 +12,8 @@ from __future__ import annotations
 import json
 import os
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager, suppress
 from typing import Any, TextIO, cast
 
 from nandlab.base.printable import printable, printable_lines
@@ -50,8 +51,18 @@ def json_text(value: Any, indent: int | None = 1) -> str:
 
 
 def note(*lines: object) -> None:
-    """Prints lines to standard error at once."""
-    print(*(printable(str(line)) for line in lines), sep="\n", file=sys.stderr, flush=True)
+    """Prints lines to standard error at once; if it takes none, they are lost, and no more."""
+    with losing_errors():
+        print(*(printable(str(line)) for line in lines), sep="\n", file=sys.stderr, flush=True)
+
+
+@contextmanager
+def losing_errors() -> Iterator[None]:
+    """Whoever prints to standard error here goes on if that takes nothing."""
+    try:
+        yield
+    except OSError:
+        drop("stderr")
 
 
 def flush() -> None:
@@ -59,12 +70,10 @@ def flush() -> None:
     sys.stdout.flush()
 
 
-def drop() -> None:
-    """What standard output did not take is not tried again as the interpreter ends."""
-    try:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-    except (OSError, ValueError):
-        return
+def drop(name: str = "stdout") -> None:
+    """What a standard stream did not take is not tried again as the interpreter ends."""
+    with suppress(OSError, ValueError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), getattr(sys, name).fileno())
 
 
 def on_terminal() -> bool:

@@ -14,7 +14,6 @@ import signal
 import sys
 import warnings
 from collections.abc import Callable
-from contextlib import suppress
 from types import FrameType
 from typing import NoReturn
 
@@ -22,7 +21,7 @@ from typer._click.exceptions import ClickException
 
 from nandlab.base.errors import NandlabError
 from nandlab.base.paths import cache_dir
-from nandlab.base.printer import drop, flush, guard, note
+from nandlab.base.printer import drop, flush, guard, losing_errors, note
 
 INTERRUPTED = 128 + signal.SIGINT
 UNREAD = 128 + signal.SIGPIPE
@@ -78,8 +77,7 @@ def told(command: Callable[[], int | None]) -> NoReturn:
 
 def fail(first: str, *more: str, status: int) -> NoReturn:
     """Ends with this message and status; nobody may be there to read it."""
-    with suppress(OSError):
-        note(f"nandlab: {first}", *more)
+    note(f"nandlab: {first}", *more)
     sys.exit(status)
 
 
@@ -90,7 +88,7 @@ def _refuse(error: ClickException) -> NoReturn:
     from nandlab.base.console import Console
 
     vars(rich_utils)["Console"] = Console
-    with suppress(OSError):
+    with losing_errors():
         rich_utils.rich_format_error(error)
     sys.exit(error.exit_code)
 
@@ -110,8 +108,7 @@ def in_words(error: OSError) -> str:
 
 def _interrupted() -> None:
     resumes = "; run again to go on" if sys.argv[1:2] in (["run"], ["check"]) else ""
-    with suppress(OSError):
-        note(f"nandlab: interrupted{resumes}")
+    note(f"nandlab: interrupted{resumes}")
 
 
 def _end(number: int, frame: FrameType | None) -> None:

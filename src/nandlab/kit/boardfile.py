@@ -15,6 +15,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from io import BytesIO
 from pathlib import Path
+from tarfile import ReadError
 from typing import IO, Any, BinaryIO, Self
 
 from nandlab.base.errors import UsageError
@@ -61,15 +62,26 @@ def _add(tar: tarfile.TarFile, name: str, content: BinaryIO, size: int) -> None:
     tar.addfile(info, content)
 
 
+BLOCK = tarfile.BLOCKSIZE
+KIND = slice(156, 157)
+"""Where a tar's header has its type."""
+REGULAR = (tarfile.REGTYPE, tarfile.AREGTYPE, b"")
+"""Types of regular files, and of the zeros or nothing at the end."""
+
+
 class _Member(tarfile.TarInfo):
     """A regular file: headers of other kinds may say that they are gigabytes."""
 
     @classmethod
-    def frombuf(cls, buf: bytes | bytearray, encoding: str, errors: str) -> Self:
-        member = super().frombuf(buf, encoding, errors)
-        if not member.isreg():
-            raise tarfile.ReadError(f"{member.name} in it is no regular file")
-        return member
+    def fromtarfile(cls, tarfile: tarfile.TarFile) -> Self:
+        """Looks at the header before tarfile does, which reads all of a header's own data."""
+        assert tarfile.fileobj is not None
+        begin = tarfile.fileobj.tell()
+        header = tarfile.fileobj.read(BLOCK)
+        tarfile.fileobj.seek(begin)
+        if header[KIND] not in REGULAR:
+            raise ReadError(f"the member at byte {begin} in it is no regular file")
+        return super().fromtarfile(tarfile)
 
 
 class Reader:

@@ -177,7 +177,7 @@ def whole_meta() -> Json:
     data = {
         **{"format": 3, "nandlab": "0.1.0", "command": "cat /mnt/a", "before": "touch /mnt/a"},
         **{"filesystem": "jffs2", "options": {"compression": "none"}, "chip": "apf27"},
-        **{"copies": {"/root/a": SHA256}, "tracers": ["vfs"], "functions": ["schedule"]},
+        **{"copies": {"/tmp/a": SHA256}, "tracers": ["vfs"], "functions": ["schedule"]},
         **{"stdout": "a\n", "stderr": "b\n", "tracer_status": {"lost": "0"}, "rc": 0},
         "board": whole_figures()["run"]["provenance"],
     }

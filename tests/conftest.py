@@ -18,6 +18,8 @@ from nandlab.board.reach import local
 from nandlab.board.serialline import SerialLine
 from nandlab.kit.root import Root
 
+pytest_plugins = ["spent"]
+
 # no deadline: a host may be busy, and how long an example takes proves nothing; the same examples
 # each time: what is checked of a commit does not hang on luck. `make test-search` draws new ones
 settings.register_profile("nandlab", deadline=None, derandomize=True)

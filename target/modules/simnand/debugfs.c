@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * What the chip did, for root, in /sys/kernel/debug/simnand: counters, blocks,
- * phases, state and the operation log. Reading costs no flash time and moves no
- * counter.
+ * What the chip did, for root, in /sys/kernel/debug/simnand: counters, one of
+ * them alone, blocks, phases, state and the operation log. Reading costs no
+ * flash time and moves no counter.
  */
 #include <linux/debugfs.h>
 #include <linux/ktime.h>
@@ -82,6 +82,20 @@ static int counters_show(struct seq_file *file, void *unused)
 	return 0;
 }
 DEFINE_SHOW_ATTRIBUTE(counters);
+
+/* Of the counters the one that fills of a chip read in a loop, with pread(). */
+static int pages_programmed_show(struct seq_file *file, void *unused)
+{
+	struct simnand *sim = file->private;
+
+	mutex_lock(&sim->lock);
+	seq_put_decimal_ull(file, "",
+			    chip_data_pages(&sim->chip, simnand_blocks(sim)));
+	mutex_unlock(&sim->lock);
+	seq_putc(file, '\n');
+	return 0;
+}
+DEFINE_SHOW_ATTRIBUTE(pages_programmed);
 
 static int blocks_show(struct seq_file *file, void *unused)
 {
@@ -210,6 +224,8 @@ void simnand_debugfs_add(struct simnand *sim)
 {
 	sim->dir = debugfs_create_dir("simnand", NULL);
 	debugfs_create_file("counters", 0400, sim->dir, sim, &counters_fops);
+	debugfs_create_file("pages_programmed", 0400, sim->dir, sim,
+			    &pages_programmed_fops);
 	debugfs_create_file("blocks", 0400, sim->dir, sim, &blocks_fops);
 	debugfs_create_file("phases", 0400, sim->dir, sim, &phases_fops);
 	debugfs_create_file("state", 0400, sim->dir, sim, &state_fops);

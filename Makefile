@@ -12,6 +12,8 @@ PYTEST := $(BIN)/pytest -n auto --dist loadgroup
 # the study that `make study` runs, and how many members of its ensemble; empty: all
 STUDY := quickstart
 MEMBERS :=
+# 1: `make test` runs every job of a board, and takes none from an earlier run (tests/outcomes.py)
+ANEW :=
 # of `make fuzz`
 MINUTES := 10
 JOBS := 1
@@ -50,8 +52,8 @@ study: setup ## the same for another study: make study STUDY=ffsmark-2015 (MEMBE
 wheel: setup ## build dist/nandlab-*.whl, which needs no checkout: pip install it
 	@$(PIP) wheel $(OURS) -w dist . && ls dist/*.whl
 
-test: packages-test $(VENV)/dev build lint ## run all checks and tests
-	@$(PYTEST)
+test: packages-test $(VENV)/dev build lint ## run all checks and tests (ANEW=1: no outcome of a board's job is taken from before)
+	@ANEW=$(ANEW) $(PYTEST)
 
 test-long: packages-test $(VENV)/dev ## run the long tests of file systems, repetition and tracers (hours)
 	@echo "sequences, random work on one file, full disks, power cuts, mtd-utils, repetition, tracers: takes hours"

@@ -45,6 +45,7 @@ MADE = {
 FORKS = """
 import json, os, resource, sys
 import nandlab.cli.main
+nandlab.cli.main.parser()
 for line in sys.stdin:
     asked = json.loads(line)
     pid = os.fork()

@@ -20,7 +20,7 @@
 #include "clock.h"
 #include "diag.h"
 #include "json.h"
-#include "more/looks.h"
+#include "looks.h"
 #include "options.h"
 #include "settings.h"
 #include "store.h"

@@ -20,8 +20,8 @@
 #include "diag.h"
 #include "json.h"
 #include "load.h"
-#include "more/looks.h"
-#include "more/takes.h"
+#include "looks.h"
+#include "takes.h"
 #include "options.h"
 #include "stop.h"
 

@@ -23,8 +23,8 @@
 #include "diag.h"
 #include "json.h"
 #include "latency.h"
-#include "more/looks.h"
-#include "more/takes.h"
+#include "looks.h"
+#include "takes.h"
 #include "options.h"
 #include "payload.h"
 

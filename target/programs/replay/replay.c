@@ -21,7 +21,7 @@
 #include "diag.h"
 #include "flashstat.h"
 #include "json.h"
-#include "more/usage.h"
+#include "usage.h"
 #include "options.h"
 #include "pagecache.h"
 #include "play.h"

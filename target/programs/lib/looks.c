@@ -2,7 +2,7 @@
 /* Looks at the chip; see looks.h. */
 #include "diag.h"
 #include "json.h"
-#include "more/looks.h"
+#include "looks.h"
 
 int look_at(struct look *look, const char *directory)
 {

@@ -8,7 +8,7 @@
 #include "diag.h"
 #include "flashstat.h"
 #include "json.h"
-#include "more/usage.h"
+#include "usage.h"
 
 #define IDLE_STATES "/sys/devices/system/cpu/cpu0/cpuidle"
 #define NS_PER_US   1000u

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "diag.h"
-#include "more/takes.h"
+#include "takes.h"
 #include "settings.h"
 
 int take_count(uint64_t *to, const char *option, const char *value,

@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "more/sha.h"
+#include "sha.h"
 
 #define ROUNDS	  64
 #define LENGTH_AT 56 /* where the number of bits stands in the last block */

@@ -18,6 +18,13 @@ from nandlab.catalog.files import load
 from nandlab.kit import needs
 from nandlab.kit.root import Root
 
+
+def test_no_program_has_sources_of_another() -> None:
+    """What two programs need is in lib/: a program is built anew where that or its own changes."""
+    sources = (TARGET / "programs").rglob("*.[ch]")
+    assert [str(p) for p in sources if '#include "../' in p.read_text()] == []
+
+
 UNUSED = """
 #include <stdio.h>
 #include <stdlib.h>

@@ -129,7 +129,7 @@ def test_what_cannot_be_done_is_refused(tmp_path: Path, text: str, code: int, sa
     ("words", "said"),
     [
         (["--think", "-1"], "--think -1: expected 0"),
-        (["--compressibility", "2"], "expected 0 to 1"),
+        (["--compressibility", "2"], "give a share from 0 to 1"),
         (["--payload", "zeros"], "random or postmark"),
         (["--cache", "hot"], "cold or warm"),
         (["one", "more"], "one argument too many"),

@@ -8,7 +8,6 @@ at the same places whatever the host has them at. So the same tools give the sam
 
 from __future__ import annotations
 
-import re
 import shutil
 from collections.abc import Mapping
 from functools import cache
@@ -33,7 +32,6 @@ GATHERED = "gathered"
 """The folder beside a program as it is built that has its sources and those of others together."""
 OBJECTS = "objects"
 """The folder beside a program as it is built that has the objects it is linked of."""
-BESIDE = re.compile(r'^#include "\.\./([\w.-]+)/', re.MULTILINE)
 MODULE_FLAGS = (
     "CONFIG_DEBUG_INFO_BTF_MODULES=",  # BTF needs pahole and a vmlinux, and nothing here reads it
     "KCFLAGS=-g0 -fmacro-prefix-map=/build/=",
@@ -119,7 +117,6 @@ def program(
     inputs: dict[str, Any] = {
         "name": folder.name,
         "own": tree_digest(folder),
-        **{f"of {name}": tree_digest(ours / name) for name in taken_from(folder)},
         "lib": tree_digest(ours / "lib"),
         "rules": file_digest(ours / "Makefile"),
         "stripped": True,
@@ -129,12 +126,6 @@ def program(
         inputs["library"] = material.library and material.library.key
         inputs["foreign"] = material.foreign and tree_digest(material.foreign)
     return entry("program", {**inputs, **_stood(arch)}, make) / folder.name
-
-
-def taken_from(folder: Path) -> list[str]:
-    """Our programs whose sources a program includes."""
-    text = "".join(source.read_text(errors="replace") for source in folder.glob("*.[ch]"))
-    return sorted(set(BESIDE.findall(text)))
 
 
 def _with(material: Material, folder: Path, work: Path) -> dict[str, Path]:

@@ -16,7 +16,7 @@ from nandlab.base.cache import entry
 from nandlab.base.digest import file_digest, tree_digest
 from nandlab.base.errors import NandlabError, UsageError
 from nandlab.base.paths import TARGET
-from nandlab.board.build import OBJECTS, taken_from
+from nandlab.board.build import OBJECTS
 from nandlab.kit.needs import FILE
 
 LETTERS = 3
@@ -66,7 +66,6 @@ class Compiler:
         inputs = {
             "name": folder.name,
             "own": tree_digest(folder),
-            **{f"of {name}": tree_digest(ours / name) for name in taken_from(folder)},
             "lib": tree_digest(ours / "lib"),
             "rules": file_digest(ours / "Makefile"),
             "compiler": self.told,

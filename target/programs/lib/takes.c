@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* Values of options; see takes.h. */
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -20,6 +21,29 @@ int take_count(uint64_t *to, const char *option, const char *value,
 	fail("--%s: %s", option, wrong);
 	free(wrong);
 	return -1;
+}
+
+int take_time(uint64_t *ns, const char *option, const char *value,
+	      uint64_t unit_ns)
+{
+	uint64_t units;
+
+	/* below UINT64_MAX in doubles too */
+	if (take_count(&units, option, value, 1, (double)(INT64_MAX / unit_ns)))
+		return -1;
+	*ns = units * unit_ns;
+	return 0;
+}
+
+int take_number(uint64_t *to, const char *value)
+{
+	char *end;
+
+	errno = 0;
+	*to = strtoull(value, &end, 0);
+	if (*end || end == value || *value == '-' || errno)
+		return fail("%s: expected a whole number", value);
+	return 0;
 }
 
 int take_share(double *to, const char *option, const char *value)

@@ -33,7 +33,7 @@ USAGE = [
     (("make", "x"), "make needs --depth"),
     (("make", "x", *options()[:4]), "make needs --seed"),
     (("list", "x", "--depth=2"), "--depth is not of list"),
-    (("make", "x", *options(depth=0)), "--depth '0': 0 is out of range: give 1 to 2048"),
+    (("make", "x", *options(depth=0)), "--depth: 0 is out of range: give 1 to 2048"),
     (("make", "x", "--depth=-1"), "is not a whole number"),
     (("make", "x", *options(), "--payload=zeros"), "give one of random, postmark"),
     (("make", "x", *options(), "--compressibility=1.5"), "give a share from 0 to 1"),

@@ -50,7 +50,7 @@ static int value_of(const char *key, uint32_t *value)
 
 int journal_recorded(uint32_t *operations)
 {
-	uint32_t lost;
+	uint32_t lost = 0;
 
 	if (value_of("lost ", &lost) || value_of("recorded ", operations))
 		return -1;

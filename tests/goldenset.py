@@ -40,8 +40,8 @@ from nandlab.trial import one
 from nandlab.trial.run import refuse_what_the_kernel_lacks
 
 FOLDER = Path(__file__).parent / "golden"
-BOARDS = ("apf27", "apf27-5.10", "apf27-arm")
-"""One of each kind: the default, another kernel, another processor."""
+BOARDS = ("apf27", "apf27-5.10", "apf27-6.12", "apf27-arm")
+"""One of each kind: the default, older and newer kernels, another processor."""
 Figures = dict[str, Any]
 """The figures of a trial, by name."""
 

@@ -150,6 +150,7 @@ class Made:
             [
                 f"name = {_toml(self.name)}",
                 f"summary = {_toml(self.summary())}",
+                'programs = ["replay"]',
                 f"command = {_toml(COMMAND)}",
                 f'config_file = "{CONFIG}"',
                 "phases = [",

@@ -12,6 +12,10 @@ PYTEST := $(BIN)/pytest -n auto --dist loadgroup
 # the study that `make study` runs, and how many members of its ensemble; empty: all
 STUDY := quickstart
 MEMBERS :=
+# 1: `make test` runs every job of a board, and takes none from an earlier run (tests/outcomes.py)
+ANEW :=
+# of `make test-changed`: the commit that the change is counted from
+SINCE :=
 # of `make fuzz`
 MINUTES := 10
 JOBS := 1
@@ -27,7 +31,7 @@ ON_ARM := tests/board $(addprefix tests/target/test_,tracers_known.py tracers_co
 	tracers_others.py fsram.py simnand.py)
 C_SOURCES := $(shell find target tests docs/examples -name '*.[ch]')
 
-.PHONY: help setup build demo study wheel test test-long test-search test-kernels test-arm lint clean
+.PHONY: help setup build demo study wheel test test-changed test-long test-search test-kernels test-arm lint clean
 .PHONY: fuzz fresh fresh-container fresh-wheel
 .PHONY: packages packages-build packages-test lock-python
 
@@ -50,8 +54,12 @@ study: setup ## the same for another study: make study STUDY=ffsmark-2015 (MEMBE
 wheel: setup ## build dist/nandlab-*.whl, which needs no checkout: pip install it
 	@$(PIP) wheel $(OURS) -w dist . && ls dist/*.whl
 
-test: packages-test $(VENV)/dev build lint ## run all checks and tests
-	@$(PYTEST)
+test: packages-test $(VENV)/dev build lint ## run all checks and tests (ANEW=1: no outcome of a board's job is taken from before)
+	@ANEW=$(ANEW) $(PYTEST)
+
+test-changed: packages-test $(VENV)/dev build lint ## run the tests that a change can reach (SINCE=COMMIT; default: since this branch left main)
+	@files=$$($(BIN)/python tests/changed.py $(SINCE)) && \
+	if [ -n "$$files" ]; then $(PYTEST) $$files; fi
 
 test-long: packages-test $(VENV)/dev ## run the long tests of file systems, repetition and tracers (hours)
 	@echo "sequences, random work on one file, full disks, power cuts, mtd-utils, repetition, tracers: takes hours"

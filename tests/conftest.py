@@ -10,13 +10,17 @@ from pathlib import Path
 import pytest
 import samples
 from hypothesis import settings
+from outcomes import OutcomeBoard, kept_here, now, trim
 from remotes import lossy_line, remotely
 
 from nandlab.board.fake import FakeBoard
 from nandlab.board.job import Board
+from nandlab.board.qemu import QemuBoard, open_board
 from nandlab.board.reach import local
 from nandlab.board.serialline import SerialLine
 from nandlab.kit.root import Root
+
+pytest_plugins = ["spent"]
 
 # no deadline: a host may be busy, and how long an example takes proves nothing; the same examples
 # each time: what is checked of a commit does not hang on luck. `make test-search` draws new ones
@@ -25,10 +29,9 @@ settings.register_profile("search", deadline=None, max_examples=500)
 settings.load_profile("nandlab")
 
 
-def _board(kind: str) -> Board:
-    if kind == "fake":
-        return FakeBoard()
-    from nandlab.board.qemu import open_board
+@pytest.fixture(scope="session")
+def fresh_board() -> QemuBoard:
+    """The virtual board, booted once for all tests; it runs each job."""
     from nandlab.catalog.board import BoardModel
     from nandlab.catalog.files import load
 
@@ -36,9 +39,18 @@ def _board(kind: str) -> Board:
 
 
 @pytest.fixture(scope="session")
-def board() -> Board:
-    """The virtual board, booted once for all tests."""
-    return _board("qemu")
+def board(fresh_board: QemuBoard) -> Iterator[QemuBoard]:
+    """The same, but it does not run a job whose outcome is kept from before: see outcomes.py."""
+    if not kept_here():
+        yield fresh_board
+        return
+    yield OutcomeBoard(fresh_board)
+    trim()
+
+
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """A test is given no outcome twice."""
+    now.begin(item.path)
 
 
 @pytest.fixture(scope="session")

@@ -26,6 +26,7 @@ import strfields
 from pydantic import BaseModel, ValidationError
 
 from nandlab.base.digest import digest
+from nandlab.base.gate import read_packed_json
 from nandlab.base.paths import ROOT
 from nandlab.catalog.board import BoardModel
 from nandlab.catalog.chip import ChipModel
@@ -57,7 +58,7 @@ WORDS = (
 NUMBERS = (1, 2, 64, 512, 2048, 4096, 0, 0.5, False)
 """With WORDS: of these, one fits each field."""
 SHA256 = "ab" * 32
-FIGURES = ROOT / "docs/studies/quickstart.figures.json"
+FIGURES = ROOT / "docs/studies/quickstart.figures.json.xz"
 
 Json = dict[str, Any]
 Path_ = tuple[str | int, ...]
@@ -159,7 +160,7 @@ def whole_sources() -> dict[str, Json]:
 
 def whole_figures() -> Json:
     """A figures file of one trial that ended well and of one that failed."""
-    data = json.loads(FIGURES.read_text())
+    data = read_packed_json(FIGURES)
     head, (first, second, *_) = data["run"], data["trials"]
     lock = head["provenance"]["lock"]
     head["provenance"]["lock"] = {name: dict([*files.items()][:1]) for name, files in lock.items()}

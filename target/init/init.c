@@ -2,14 +2,14 @@
 /*
  * init: the first and only service of a nandlab board.
  *
- * It mounts what Linux needs, says that it is ready, waits to be given a job,
- * runs the job's steps one by one and reports each as a line of JSON on the
- * status channel. A report has the step's start and end on CLOCK_MONOTONIC,
- * the clock that the chip's latencies are part of, what the step printed, and
- * the chip's counters. Before these come two reports of the RAM that is
- * available: when the board is ready, and when the job is unpacked and has not
- * begun. Init measures nothing else: whatever else is measured, a step measures
- * and prints.
+ * It mounts what Linux needs, loads the NAND core that each job's chip is built
+ * on, says that it is ready, waits to be given a job, runs the job's steps one
+ * by one and reports each as a line of JSON on the status channel. A report has
+ * the step's start and end on CLOCK_MONOTONIC, the clock that the chip's
+ * latencies are part of, what the step printed, and the chip's counters. Before
+ * these come two reports of the RAM that is available: when the board is ready,
+ * and when the job is unpacked and has not begun. Init measures nothing else:
+ * whatever else is measured, a step measures and prints.
  *
  * Init meets the host in two places, and neither lets host time into the guest:
  *
@@ -167,6 +167,7 @@ int main(void)
 	exact = asked_for("nandlab.exact") != NULL;
 	if (exact)
 		run_or_die("modprobe nopidle && modprobe doorbell");
+	run_or_die("modprobe nand");
 	await_rest();
 	report_ready();
 	saved_ns = now_ns();

@@ -4,16 +4,21 @@
 from __future__ import annotations
 
 import json
+import lzma
 import os
 import re
+from collections.abc import Iterator
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
+from fuzz import xz
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nandlab.base import gate
+from nandlab.base import gate, packed
 from nandlab.base.errors import UsageError
+from nandlab.base.paths import ROOT
 
 SOURCES = Path(gate.__file__).parents[1]
 VALUES = st.recursive(
@@ -68,6 +73,70 @@ def test_toml_out_of_bounds_is_refused(tmp_path: Path, content: bytes) -> None:
     path.write_bytes(content)
     with pytest.raises(UsageError, match=r"a\.toml: "):
         gate.read_toml(path)
+
+
+def test_a_packed_file_is_read_as_a_plain_one(tmp_path: Path) -> None:
+    content = json.dumps({"a": [1] * 1000}).encode()
+    for path, there in ((tmp_path / "plain", content), (tmp_path / "xz", packed.pack(content))):
+        path.write_bytes(there)
+        assert gate.read_packed_json(path) == {"a": [1] * 1000}
+    assert len(packed.pack(content)) < len(content) / 5
+    assert packed.pack(content) == packed.pack(content)
+
+
+def test_what_xz_packs_at_its_best_is_unpacked() -> None:
+    """It has the largest dictionary that xz takes without being asked for a larger."""
+    best = lzma.compress(b"1", preset=9 | lzma.PRESET_EXTREME)
+    assert b"".join(packed.unpack(best)) == b"1"
+
+
+SOUND = packed.pack(b"[" + b"1," * 9_000 + b"1]")
+SPOILED = {
+    "cut in its content": (SOUND[:-60], "ends before"),
+    "cut in its end": (SOUND[:-1], "ends before"),
+    "cut in its begin": (SOUND[:8], "ends before"),
+    "two streams": (SOUND * 2, f"{len(SOUND)} bytes are behind its end"),
+    "padded": (SOUND + bytes(4), "4 bytes are behind its end"),
+    "a line behind it": (SOUND + b"\n", "1 bytes are behind its end"),
+    "a bit in its content": (SOUND[:40] + bytes([SOUND[40] ^ 1]) + SOUND[41:], "corrupt"),
+    "a bit in its check": (SOUND[:-30] + bytes([SOUND[-30] ^ 1]) + SOUND[-29:], "corrupt"),
+    "a greedy dictionary": (xz.greedy(b"[]"), r"limit exceeded \(80 MiB\)"),
+    "packed twice": (packed.pack(SOUND), "not JSON"),
+    "too large": (xz.bomb(), "unpacks to more than 33,554,432 bytes"),
+    "too many values": (packed.pack(b"[" + b"[]," * 1_500_001 + b"0]"), "1,500,000 values"),
+}
+
+
+@pytest.mark.parametrize("name", SPOILED)
+def test_a_packed_file_that_is_not_sound_is_refused(name: str, tmp_path: Path) -> None:
+    content, said = SPOILED[name]
+    path = tmp_path / "a.json.xz"
+    path.write_bytes(content)
+    with pytest.raises(UsageError, match=rf"a\.json\.xz: .*{said}"):
+        gate.read_packed_json(path)
+
+
+def test_unpacking_stops_at_the_limit(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Of a bomb no more is unpacked than tells that it is one."""
+    blocks = []
+
+    def unpack(content: bytes) -> Iterator[bytes]:
+        for block in packed.unpack(content):
+            blocks.append(len(block))
+            yield block
+
+    monkeypatch.setattr(gate, "packed", SimpleNamespace(MAGIC=packed.MAGIC, unpack=unpack))
+    (tmp_path / "bomb").write_bytes(xz.bomb())
+    with pytest.raises(UsageError):
+        gate.read_packed_json(tmp_path / "bomb")
+    assert max(blocks) == packed.BLOCK_BYTES
+    assert sum(blocks) <= gate.PACKED_BYTES_MAX + packed.BLOCK_BYTES
+
+
+@pytest.mark.parametrize("file", sorted((ROOT / "docs/studies").glob("*.xz")), ids=lambda f: f.name)
+def test_packing_gives_the_bytes_that_are_shipped(file: Path) -> None:
+    """Of another liblzma too: the shipped files were packed with that of Debian 12."""
+    assert packed.pack(lzma.decompress(file.read_bytes())) == file.read_bytes()
 
 
 def test_only_regular_files_pass(tmp_path: Path) -> None:

@@ -255,14 +255,23 @@ def test_a_board_has_no_modules_of_file_systems_that_its_job_does_not_mount(
     assert not there & ((others | {"nandsim", "tracers", "fsram"}) - own)
 
 
+def test_the_nand_core_is_loaded_before_the_job_and_no_file_systems(board: QemuBoard) -> None:
+    record = recorded(board, Job((Step("look", "cut -d' ' -f1 /proc/modules"),)))
+    loaded = {*record["look"].stdout.split()}
+    assert loaded == {*board.machine.modules.in_image}
+    files = (catalog.load("filesystems", name, FilesystemModel) for name in FILESYSTEMS)
+    systems = {module for file in files for module in file.modules}
+    assert not loaded & systems
+
+
 def test_a_shell_has_all_modules(board: QemuBoard) -> None:
     archive = board.machine.modules.of(Job())
     names = {Path(where).stem for where in archive}
-    beside = {path.stem for path in board.machine.modules.beside.glob("*.ko")}
-    index = {"modules"}
-    assert names - index == ({*board.machine.modules.needs} | beside) - {"doorbell", "nopidle"}
-    assert {"squashfs", "erofs"} <= names
+    modules = board.machine.modules
+    assert names == {*modules.needs} - {*modules.in_image}
+    assert {"doorbell", "nopidle"} < {*modules.in_image}
     assert {"jffs2", "ubifs", "yaffs2", "vfat", "simnand", "tracers", "nandsim"} <= names
+    assert {"squashfs", "erofs"} <= names
     assert ("nftl" in names) == ("CONFIG_NFTL" in board.kernel_config)  # the ARM kernel has none
 
 

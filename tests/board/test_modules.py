@@ -3,19 +3,21 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import pytest
 
 from nandlab.board.job import Job, Step
-from nandlab.board.modules import INDEXES, Modules, closed, depends
+from nandlab.board.modules import Modules, closed, depends, unsigned
 
 NEEDS: dict[str, tuple[str, ...]] = {
     "doorbell": (),
     "nopidle": (),
     "jffs2": ("mtd",),
     "mtd": (),
+    "nand": ("nandcore",),
+    "nandcore": ("mtd",),
+    "simnand": ("nand",),
     "mtd_blkdevs": ("mtd",),
     "one_way": ("other_way",),
     "other_way": ("one_way",),
@@ -33,8 +35,9 @@ def brought(*commands: str, **files: bytes) -> set[str]:
     ("command", "names"),
     [
         ("true", set()),
-        ("modprobe jffs2 && mount -t jffs2 mtd0 /mnt", {"jffs2", "mtd"}),
-        ("modprobe mtd-blkdevs", {"mtd_blkdevs", "mtd"}),
+        ("modprobe jffs2 && mount -t jffs2 mtd0 /mnt", {"jffs2"}),
+        ("modprobe mtd-blkdevs", {"mtd_blkdevs"}),
+        ("modprobe simnand", {"simnand"}),
         ("cat /dev/mtd0", set()),
         ("modprobe one_way", {"one_way", "other_way"}),
         ("modprobe doorbell nosuch", set()),
@@ -45,41 +48,25 @@ def test_a_job_brings_what_its_commands_name(command: str, names: set[str]) -> N
 
 
 def test_a_job_brings_what_its_files_name() -> None:
-    assert brought("sh ./do", do=b"modprobe mtd\n\xff") == {"mtd"}
+    assert brought("sh ./do", do=b"modprobe jffs2\n\xff") == {"jffs2"}
 
 
-def test_a_shell_brings_all_but_inits_own() -> None:
-    assert brought() == {*NEEDS} - {"doorbell", "nopidle"}
+def test_a_shell_brings_all_but_those_in_the_image() -> None:
+    image = {"doorbell", "nopidle", "nand", "nandcore", "mtd"}
+    assert {*Modules(Path("/made"), "lib/modules/6", NEEDS).in_image} == image
+    assert brought() == {*NEEDS} - image
 
 
-@pytest.fixture
-def beside(tmp_path: Path) -> Modules:
-    """Modules with some beside that the image's index does not have."""
-    (tmp_path / "beside").mkdir()
-    needs = {"erofs": ["sums", "mtd"], "sums": [], "squashfs": []}
-    (tmp_path / "beside/needs.json").write_text(json.dumps(needs))
-    return Modules(tmp_path, "lib/modules/6", NEEDS)
+def test_a_core_that_is_built_into_the_kernel_is_in_no_image() -> None:
+    assert Modules(Path("/made"), "lib/modules/6", {"doorbell": ()}).in_image == ["doorbell"]
 
 
-def test_modules_beside_come_with_an_index_of_all(beside: Modules) -> None:
-    found = beside.of(Job((Step("s", "modprobe erofs && modprobe one-way"),)))
-    own = {"erofs.ko", "sums.ko", *INDEXES}
-    assert found == {
-        f"lib/modules/6/{name}": (beside.beside if name in own else beside.folder) / name
-        for name in (*own, "mtd.ko", "one_way.ko", "other_way.ko")
-    }
-
-
-def test_a_job_that_names_none_beside_knows_nothing_of_them(beside: Modules) -> None:
-    """Not even one that names what these need: that word is no module's elsewhere."""
-    job = Job((Step("s", "modprobe jffs2 && echo sums"),))
-    assert beside.of(job) == Modules(Path(beside.folder), beside.home, NEEDS).of(job)
-    assert {Path(where).name for where in beside.of(job)} == {"jffs2.ko", "mtd.ko"}
-
-
-def test_a_shell_has_those_beside_too(beside: Modules) -> None:
-    names = {Path(where).name for where in beside.of(Job())}
-    assert {"squashfs.ko", "erofs.ko", "sums.ko", "jffs2.ko", "modules.dep"} <= names
+def test_a_signature_is_cut_off() -> None:
+    """As scripts/sign-file.c of the kernel appends it."""
+    module, signature = b"\x7fELF~Module signature appended~\n and more", b"\x30\x82" * 5
+    info = bytes([0, 0, 2, 0, 0, 0, 0, 0]) + len(signature).to_bytes(4, "big")
+    signed = module + signature + info + b"~Module signature appended~\n"
+    assert unsigned(signed) == unsigned(module) == module
 
 
 def test_dependencies_are_read_from_the_module() -> None:

@@ -18,11 +18,13 @@ from typing import Any
 
 import pytest
 import samples
+from fuzz import xz
 from refusing import NEVER
 from test_bad_days import SMALL
 from tracefolders import board, request
 from typer.testing import CliRunner
 
+from nandlab.base import packed
 from nandlab.chip import image as chipimage
 from nandlab.chip.image import Block, ChipImage, Geometry
 from nandlab.cli.main import app
@@ -31,6 +33,7 @@ from nandlab.trace import job, writer
 
 CPU_S, MEMORY_MIB = 5, 200
 DIGITS = "9" * 5_000
+FIGURES = b'{"kind":"nandlab figures","format":1,"trials":[%s[]]}'
 DEEP = b"[" * 200_000
 GIB = 1 << 30
 DUMP = ["--page", "2048", "--erase-block", "131072"]
@@ -265,6 +268,26 @@ CASES: dict[str, Case] = {
         lambda home: changed(home / "t/summary.json", lambda told: told.pop("events")),
         ["trace", "brief", "t"],
     ),
+    **{
+        f"figures in xz, {what}, for {argv[0]}": (
+            at("f.json.xz", instead, content),
+            argv,
+        )
+        for what, content in (
+            ("a bomb", xz.bomb()),
+            ("of many values", packed.pack(b'{"trials": [' + b"[]," * 3_000_000 + b"0]}")),
+            ("of many bad trials", packed.pack(FIGURES % (b"[]," * 1_490_000))),
+            ("of a greedy dictionary", xz.greedy(b"{}")),
+            ("cut", packed.pack(b"{}" * 99)[:-9]),
+            ("of two streams", packed.pack(b"{}") * 2),
+            ("with more behind it", packed.pack(b"{}") + b"{}"),
+            ("of another kind", packed.pack(b"{}")),
+        )
+        for argv in (
+            ["reproduce", "f.json.xz"],
+            ["check", "--against", "f.json.xz", "--run", "run"],
+        )
+    },
     "a deep sidecar": (lambda home: instead(home / "i.nand.json", DEEP), ["space", "i.nand"]),
     **{
         f"a sidecar: {change.__name__}": (

@@ -19,6 +19,7 @@ from refusing import ended, refused
 
 from nandlab.analysis.expected import expected
 from nandlab.base.errors import UsageError
+from nandlab.base.gate import read_packed_json
 from nandlab.base.paths import CATALOG
 from nandlab.catalog.board import BoardModel
 from nandlab.catalog.files import load
@@ -114,7 +115,7 @@ def test_a_figures_file_is_refused_before_anything_is_fetched(
     case: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     data = hostile.whole_figures()
-    data["run"]["provenance"] = json.loads(hostile.FIGURES.read_text())["run"]["provenance"]
+    data["run"]["provenance"] = read_packed_json(hostile.FIGURES)["run"]["provenance"]
     HEADS[case](data["run"])
     Path("evil.json").write_text(json.dumps(data))
     place = case.partition("=")[0].split(".")
@@ -124,7 +125,7 @@ def test_a_figures_file_is_refused_before_anything_is_fetched(
 
 def test_what_the_bad_ones_are_made_of_is_good(capsys: pytest.CaptureFixture[str]) -> None:
     data = hostile.whole_figures()
-    data["run"]["provenance"] = json.loads(hostile.FIGURES.read_text())["run"]["provenance"]
+    data["run"]["provenance"] = read_packed_json(hostile.FIGURES)["run"]["provenance"]
     Path("good.json").write_text(json.dumps(data))
     wanted = reproduce.again(expected(Path("good.json"))).wanted
     assert [spec.id for spec in wanted] == data["run"]["trials"]
@@ -217,7 +218,7 @@ def board_file(path: Path, board: dict[str, Any], lock: dict[str, Any]) -> None:
 
 @pytest.mark.parametrize(("field", "text"), CASES)
 def test_a_board_file_is_refused(field: str, text: str, capsys: pytest.CaptureFixture[str]) -> None:
-    lock = json.loads(hostile.FIGURES.read_text())["run"]["provenance"]["lock"]
+    lock = read_packed_json(hostile.FIGURES)["run"]["provenance"]["lock"]
     board_file(Path("evil.board"), own_board(**{field: text}), lock)
     assert f"its board: {field}: " in refused(capsys, ["board", "import", "evil.board"])
 

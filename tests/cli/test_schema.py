@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import json
+import lzma
 import re
 import subprocess
 import sys
@@ -85,9 +86,9 @@ def test_a_trial_with_a_key_too_many_does_not_fit(tmp_path: Path) -> None:
     assert list(validator("trial").iter_errors({k: v for k, v in told.items() if k != "status"}))
 
 
-@pytest.mark.parametrize("file", sorted((ROOT / "docs/studies").glob("*.figures.json")), ids=str)
+@pytest.mark.parametrize("file", sorted((ROOT / "docs/studies").glob("*.figures.json.xz")), ids=str)
 def test_what_was_published_fits(file: Path) -> None:
-    fits("figures", file.read_text())
+    fits("figures", lzma.decompress(file.read_bytes()).decode())
 
 
 def test_records_have_the_columns_of_their_schemas() -> None:

@@ -62,6 +62,8 @@ class FakeChip:
     sizes: dict[str, int] = field(default_factory=dict)
     programmed: float = 0
     turns: list[str] = field(default_factory=list)
+    seen: list[tuple[int, int]] = field(default_factory=list)
+    """Bytes of the two files of a fill, valid and invalid, at each look."""
     looks: int = 0
     stopped: bool = False
 
@@ -82,6 +84,8 @@ class FakeChip:
                 if grown:
                     self.programmed += self.pages(grown)
                     self.turns.append(file.removeprefix("ffsmark."))
+        sizes = (self.sizes.get(f"ffsmark.{kind}", 0) for kind in ("valid", "invalid"))
+        self.seen.append((next(sizes), next(sizes)))
         self.looks += 1
         return {
             **COUNTERS,

@@ -4,15 +4,21 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable, Iterator
+from contextlib import suppress
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
+from typing import Any
 
 import pytest
 import smalltrial
 import trees
+from cases import UNLOAD, Cases, run_cases
 from smalltrial import skip_where_refused
 
 from nandlab.base.errors import UsageError
+from nandlab.board.cargo import cargo
 from nandlab.board.job import Job, JobRecord, Step
 from nandlab.board.qemu import QemuBoard
 from nandlab.catalog.files import load, names
@@ -27,12 +33,17 @@ from nandlab.plan import study
 from nandlab.plan.matrix import ChipChoice
 from nandlab.plan.medium import Medium
 from nandlab.trial import medium, one
+from nandlab.trial.run import refuse_what_the_kernel_lacks
 
-pytestmark = pytest.mark.board
+pytestmark = [pytest.mark.board, pytest.mark.timeout(900)]
+"""Some run one job for many tests."""
 
 NAMES = [n for n in names("filesystems") if load("filesystems", n, FilesystemModel).read_only]
 LARGER = ChipChoice(part="nandsim-small", partition_mib=16)
-EVERY = pytest.mark.parametrize("name", NAMES)
+EVERY = pytest.mark.parametrize(
+    "name", [pytest.param(n, marks=pytest.mark.xdist_group(f"made-{n}")) for n in NAMES]
+)
+"""The tests of one file system share its image."""
 WORKLOAD = '''
 name = "look"
 summary = "?"
@@ -63,11 +74,17 @@ def source(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return found
 
 
-def made(board: QemuBoard, source: Path, name: str, **options: str) -> tuple[Medium, ChipImage]:
-    """An image of the source; making it reads each file back and compares it."""
+def on_chip(board: QemuBoard, name: str, **options: str) -> Medium:
+    """The file system on a chip that is large enough for the options."""
     # of the smaller one UBI would keep more than half, if told to keep the most
     chip = LARGER if options.get("reserve") == "80" else smalltrial.CHIP
-    on = skip_where_refused(smalltrial.medium(board, name, chip, **options), board)
+    return smalltrial.medium(board, name, chip, **options)
+
+
+@cache
+def made(board: QemuBoard, source: Path, name: str, **options: str) -> tuple[Medium, ChipImage]:
+    """An image of the source; making it reads each file back and compares it."""
+    on = skip_where_refused(on_chip(board, name, **options), board)
     content, warnings = tree.kept(tree.scan(source), on.filesystem)
     assert warnings == [], "it keeps all that a tree has"
     return on, imaging.make(on, source, content, board)[0]
@@ -161,12 +178,78 @@ WAYS = [(name, way) for name in NAMES for way in every_value(name)]
 WAYS += [("squashfs", {"block": "1024", "fragments": "off"})]
 
 
-@pytest.mark.parametrize(("name", "options"), WAYS, ids=str)
+class Probed:
+    """A board that runs a job once, however many ways to make an image ask for its figures."""
+
+    def __init__(self, board: QemuBoard) -> None:
+        self._board = board
+        self._records: dict[tuple[Step, ...], JobRecord] = {}
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._board, name)
+
+    async def run(self, job: Job, on_step: Callable[[str], None] | None = None) -> JobRecord:
+        if job.steps not in self._records:
+            self._records[job.steps] = await self._board.run(job, on_step)
+        return self._records[job.steps]
+
+
+def offered(board: QemuBoard, name: str) -> Iterator[tuple[str, Medium]]:
+    """Each way to make a file system that the kernel can read, by its options."""
+    for _, options in (way for way in WAYS if way[0] == name):
+        with suppress(UsageError):
+            on = on_chip(board, name, **options)
+            refuse_what_the_kernel_lacks([on], board.kernel_config, "here")
+            yield str(options), on
+
+
+def flash_every_way(board: QemuBoard, source: Path, name: str) -> Cases:
+    """A job that flashes each way to make a file system, and reads every file back."""
+    probed = Probed(board)
+    sums = tree.digest_of(tree.with_sums(tree.scan(source), source))
+    media = dict(offered(board, name))
+    blobs = {w: imaging.made_by_tools(on, source, sums, probed)[0] for w, on in media.items()}
+    hold = cargo(board.machine.model, max(on.cells_bytes for on in media.values()), *blobs.values())
+    cases = {
+        way: (
+            *imaging.loaded(on),
+            imaging.flashes(on, blobs[way], hold.get(i)),
+            medium.mount(on),
+            Step("read", "treelist --sums /mnt"),
+            medium.unmount(on),
+            UNLOAD,
+        )
+        for i, (way, on) in enumerate(media.items())
+    }
+    return run_cases(board, cases, hold)
+
+
+@pytest.fixture(scope="module")
+def every_way(board: QemuBoard, source: Path) -> Callable[[str], Cases]:
+    """flash_every_way() by the file system's name, run once for each."""
+    return cache(lambda name: flash_every_way(board, source, name))
+
+
+@pytest.mark.parametrize(
+    ("name", "options"),
+    [pytest.param(n, o, marks=pytest.mark.xdist_group(f"ways-{n}")) for n, o in WAYS],
+    ids=str,
+)
 def test_every_way_to_make_it_gives_the_files_back(
-    board: QemuBoard, source: Path, name: str, options: dict[str, str]
+    every_way: Callable[[str], Cases],
+    board: QemuBoard,
+    source: Path,
+    name: str,
+    options: dict[str, str],
 ) -> None:
-    _, image = made(board, source, name, **options)
-    assert chipfile.used(image).pages > (1 << 20) / 512
+    on = skip_where_refused(on_chip(board, name, **options), board)
+    record = every_way(name)[str(options)]
+    found = tree.listed(record["read"].stdout.encode(errors="surrogateescape"))
+    wanted = tree.with_sums(tree.scan(source), source)
+    assert tree.differences(wanted, found.without(on.filesystem.own_entries), on.filesystem) == []
+    did = between(record["modules"].counts, record["write"].counts)
+    assert did is not None
+    assert did["programs"] > (1 << 20) / 512
 
 
 @EVERY

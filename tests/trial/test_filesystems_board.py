@@ -5,12 +5,15 @@ there after a remount, a full disk gives its space back, and the kernel's log st
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import suppress
+from dataclasses import replace
+from functools import cache, partial
 from typing import Any
 
 import lock
 import pytest
+from cases import UNLOAD, Cases, run_cases
 from chipsteps import numbers
 from smalltrial import CHIP, WRITABLE, planned, spec
 
@@ -27,7 +30,8 @@ from nandlab.trial import medium, one, outcome
 from nandlab.trial import steps as trial
 from nandlab.trial.run import refuse_what_the_kernel_lacks
 
-pytestmark = pytest.mark.board
+pytestmark = [pytest.mark.board, pytest.mark.timeout(900)]
+"""Some run one job for many tests."""
 
 LARGE_PAGES = ChipChoice(part="apf27", partition_mib=8)
 """For values of options that small pages cannot have."""
@@ -43,10 +47,13 @@ VALUES = [
 ]
 
 
+LOG = Step("kernel-log", "dmesg -r")
+
+
 def run(board: QemuBoard, made: TrialSpec, *commands: str) -> JobRecord:
     """Mounts the file system, runs the commands one by one, and looks at the kernel's log."""
     steps = [Step(f"c{i}", command, deadline_s=3600) for i, command in enumerate(commands)]
-    end = Step("kernel-log", "dmesg -r", always=True)
+    end = replace(LOG, always=True)
     record = asyncio.run(board.run(Job((*trial.setup(made), *steps, end))))
     failed = record.failed()
     assert failed is None, failed.failure()
@@ -67,17 +74,54 @@ def offered(board: QemuBoard, name: str, key: str, value: str) -> Iterator[Trial
             yield made
 
 
-@pytest.mark.parametrize(("name", "key", "value"), VALUES)
+COPIED = "head -c 90000 /bin/busybox > /tmp/x; cp /tmp/x /mnt && sync && cmp /tmp/x /mnt/x"
+FORGET = Step("forget", "dmesg -c > /dev/null")
+"""What the kernel logs from here on is of one case."""
+
+
+def mount_every_value(board: QemuBoard, name: str) -> Cases:
+    """A job that makes and mounts a file system with each value of each option."""
+    made = {
+        f"{key} {value}": next(offered(board, n, key, value), None)
+        for n, key, value in VALUES
+        if n == name
+    }
+    cases = {
+        case: (
+            FORGET,
+            *trial.setup(spec),
+            Step("mounted", "grep /mnt /proc/mounts"),
+            Step("copied", COPIED),
+            medium.unmount(spec),
+            LOG,
+            UNLOAD,
+        )
+        for case, spec in made.items()
+        if spec is not None
+    }
+    return run_cases(board, cases)
+
+
+@pytest.fixture(scope="module")
+def every_value(board: QemuBoard) -> Callable[[str], Cases]:
+    """mount_every_value() by the file system's name, run once for each."""
+    return cache(partial(mount_every_value, board))
+
+
+@pytest.mark.parametrize(
+    ("name", "key", "value"),
+    [pytest.param(*v, marks=pytest.mark.xdist_group(f"values-{v[0]}")) for v in VALUES],
+)
 def test_every_value_of_every_option_runs_or_is_refused(
-    board: QemuBoard, name: str, key: str, value: str
+    every_value: Callable[[str], Cases], board: QemuBoard, name: str, key: str, value: str
 ) -> None:
     made = next(offered(board, name, key, value), None)
     if made is None:
         return
     words = made.filesystem.options[key].values[value].mount
-    copied = "head -c 90000 /bin/busybox > /tmp/x; cp /tmp/x /mnt && sync && cmp /tmp/x /mnt/x"
-    record = run(board, made, "grep /mnt /proc/mounts", copied, command(medium.unmount(made)))
-    mounted = record["c0"].stdout.split()[3]
+    record = every_value(name)[f"{key} {value}"]
+    assert outcome.kernel_log(made, record) == []
+    mounted = record["mounted"].stdout.split()[3]
     assert set(filter(None, words.split(","))) <= set(mounted.split(","))
 
 

@@ -1,80 +1,66 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The figures that are shipped are those that this checkout gives, on the board that they name."""
+"""The figures that are shipped: each belongs to a page, and a page tells of which commit they are.
+
+They are figures of a release. What today's board gives is held by tests/trial/test_golden.py.
+"""
 
 from __future__ import annotations
 
-import json
-import subprocess
-import sys
+import re
+from collections.abc import Iterator
 from pathlib import Path
 
-import lock
 import pytest
 
 from nandlab.base.paths import ROOT
-from nandlab.results.published import Published, read
+from nandlab.results.published import read
 
-SHIPPED = sorted((ROOT / "docs/studies").glob("*.figures.json"))
-
-
-TOLD_ELSEWHERE = {"quickstart", "sqlite-real-board"}
-"""By the README, and by docs/model.md."""
-
-
-def chosen(published: Published) -> list[str]:
-    """The file's shortest trial by the board's clock, and the first that failed if there is one."""
-    shortest = min(published.trials, key=lambda trial: sum(step.ns for step in trial.steps))
-    return [shortest.id, *(trial.id for trial in published.failed[:1])]
+FOLDER = ROOT / "docs/studies"
+ENDING = ".figures.json.xz"
+SHIPPED = sorted(FOLDER.glob(f"*{ENDING}"))
+PAGES = sorted(FOLDER.glob("*.md"))
+TOLD_ELSEWHERE = {"quickstart": "README.md", "sqlite-real-board": "docs/model.md"}
+"""Studies without a page of their own, and which page tells their figures."""
+HEAD = re.compile(r"^\*Figures of .*\*$", re.MULTILINE)
+"""The line of a page, before its first chapter, that tells of which commit its figures are."""
+COMMIT = re.compile(r"`([0-9a-f]{12})`")
 
 
-def reproduce(file: Path, cwd: Path) -> subprocess.CompletedProcess[str]:
-    """The chosen trials, run again."""
-    some = [word for trial in chosen(read(file)) for word in ("--trial", trial)]
-    argv = [sys.executable, "-m", "nandlab", "reproduce", str(file), *some, "--progress", "none"]
-    return subprocess.run(argv, cwd=cwd, capture_output=True, text=True, check=False)
+def study_of(file: Path) -> str:
+    return file.name.removesuffix(ENDING)
 
 
-def trees_in(spec: object) -> set[str]:
-    """The root file systems that a study begins trials from."""
-    if isinstance(spec, list):
-        return {name for each in spec for name in trees_in(each)}
-    if not isinstance(spec, dict):
-        return set()
-    own = {spec["tree"]} if isinstance(spec.get("tree"), str) else set()
-    return own | {name for each in spec.values() for name in trees_in(each)}
+def files_of(page: Path) -> Iterator[Path]:
+    """The figures files that a page of studies has: those whose study begins as it does."""
+    for file in SHIPPED:
+        if study_of(file).startswith(page.stem) and study_of(file) not in TOLD_ELSEWHERE:
+            yield file
 
 
 def test_quickstart_and_each_study_that_has_a_page_ship_their_figures() -> None:
-    pages = {page.stem for page in (ROOT / "docs/studies").glob("*.md")}
-    shipped = {file.name.removesuffix(".figures.json") for file in SHIPPED} - TOLD_ELSEWHERE
-    of_pages = {name: next((p for p in pages if name.startswith(p)), None) for name in shipped}
-    assert None not in of_pages.values(), "figures without a page"
-    assert set(of_pages.values()) == pages, "a page without figures"
+    of_pages = {page: list(files_of(page)) for page in PAGES}
+    assert [page.name for page, files in of_pages.items() if not files] == []
+    told = {study_of(file) for files in of_pages.values() for file in files} | set(TOLD_ELSEWHERE)
+    assert told == {study_of(file) for file in SHIPPED}
+    for study, page in TOLD_ELSEWHERE.items():
+        assert f"{study}{ENDING}" in (ROOT / page).read_text()
 
 
-@pytest.mark.board
-@pytest.mark.timeout(1200)  # some trials take minutes of a busy host
-@pytest.mark.parametrize("file", SHIPPED, ids=lambda file: file.name)
-def test_a_trial_of_each_is_reproduced_to_the_nanosecond(file: Path, tmp_path: Path) -> None:
-    published = read(file)
-    lock.need_locked(published.run.provenance["board"]["name"])
-    for tree in trees_in(published.run.spec):
-        lock.need_locked_tree(tree)
-    done = reproduce(file, tmp_path)
-    assert (done.returncode, done.stdout) == (0, ""), done.stderr
-    told = "2 trials; 1 failed as before" if published.failed else "1 trial"
-    assert done.stderr.endswith(f"no difference: {told}\n")
+def test_all_are_packed() -> None:
+    assert list(FOLDER.glob("*.json")) == []
 
 
-@pytest.mark.board
-def test_a_changed_digit_is_found(tmp_path: Path) -> None:
-    lock.need_locked("apf27")
-    (file,) = (f for f in SHIPPED if f.name.startswith("quickstart"))
-    told = json.loads(file.read_text())
-    (trial,) = (t for t in told["trials"] if t["id"] == chosen(read(file))[0])
-    trial["phases"][1]["ns"] += 1
-    (tmp_path / "changed.json").write_text(json.dumps(told))
-    done = reproduce(tmp_path / "changed.json", tmp_path)
-    was = trial["phases"][1]["ns"]
-    assert done.returncode == 1
-    assert f".ns: {was} / {was - 1}\n" in done.stdout
+@pytest.mark.parametrize("file", SHIPPED, ids=study_of)
+def test_a_file_tells_the_clean_commit_that_it_is_of(file: Path) -> None:
+    assert re.fullmatch("[0-9a-f]{12}", read(file).run.commit or "")
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+def test_the_head_of_a_page_tells_the_commit_of_its_files(page: Path) -> None:
+    before, _, _ = page.read_text().partition("\n## ")
+    (line,) = HEAD.findall(before)
+    commits = {study_of(file): read(file).run.commit for file in files_of(page)}
+    assert set(COMMIT.findall(line)) == set(commits.values())
+    if len(set(commits.values())) > 1:
+        for study, commit in commits.items():
+            assert f"{study.removeprefix(page.stem + '-')} `{commit}`" in line

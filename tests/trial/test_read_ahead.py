@@ -45,7 +45,7 @@ def planned(folder: Path, value: str, workload: str = "ffsmark") -> list[TrialSp
 
 @pytest.mark.parametrize("file", FILES)
 def test_no_id_of_a_published_trial_has_changed(file: str) -> None:
-    ids = read(ROOT / f"docs/studies/{file}.figures.json").run.trials
+    ids = read(ROOT / f"docs/studies/{file}.figures.json.xz").run.trials
     assert [s.id for s in study.plan(study.read(study.find(file)))] == ids
 
 

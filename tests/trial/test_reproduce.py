@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import json
+import lzma
 import re
 from collections.abc import Callable
 from pathlib import Path
@@ -16,13 +17,14 @@ from veryboard import COMMIT, FULL, RICH, Place, leaves, placed, refused, ubifs_
 
 from nandlab.analysis.compare import compare
 from nandlab.analysis.expected import ExpectedFigures
+from nandlab.base import gate
 from nandlab.base.digest import digest
 from nandlab.catalog.board import BoardModel
 from nandlab.catalog.files import parse
 from nandlab.catalog.files import place as place_of
 from nandlab.plan import study
 from nandlab.results.folder import RunFolder
-from nandlab.results.published import Published
+from nandlab.results.published import Published, read
 from nandlab.trial import run as runner
 
 
@@ -215,7 +217,6 @@ Change = Callable[[dict[str, Any]], object]
         (lambda t: t["trials"][0]["steps"][0].update(ns="soon"), "trials.0.steps.0.ns: "),
         (lambda t: t.pop("kind"), "not a figures file of nandlab"),
         (lambda t: t.update(format=2), "figures of format 2; this nandlab reads format 1"),
-        (lambda t: t["trials"][0].update(key="0"), "other steps, programs or files"),
     ],
 )
 def test_a_file_that_cannot_be_repeated_is_refused(place: Place, change: Change, said: str) -> None:
@@ -260,25 +261,78 @@ def test_one_trial_is_not_told_as_several(place: Place) -> None:
 
 
 @pytest.mark.parametrize(
-    ("change", "said"),
+    ("change", "parts"),
     [
-        ({"kernel": "6.12"}, "board.kernel is '6.12' here and '6.1' in the run"),
+        ({"kernel": "6.12"}, "board.kernel"),
+        ({"parts": {"init": "12", "simnand.ko": "99"}}, "board.parts.simnand.ko"),
+        ({"packages": ["linux 6.1"]}, "board.packages.1"),
         (
-            {"parts": {"init": "12", "simnand.ko": "99"}},
-            "board.parts.simnand.ko is '99' here and '34' in the run: this checkout is not",
+            {"kernel": "6.12", "parts": dict.fromkeys("abcdef", "1")},
+            "board.kernel, board.parts.init, board.parts.simnand.ko, board.parts.a and 5 more",
         ),
-        ({"packages": ["linux 6.1"]}, "board.packages.1 is nothing here and 'mtd-utils 2.1' in"),
     ],
 )
-def test_another_board_runs_nothing(place: Place, change: dict[str, Any], said: str) -> None:
+@pytest.mark.parametrize("of", ["folder", "file"])
+def test_a_board_with_other_parts_runs_and_they_are_named(
+    place: Place, of: str, change: dict[str, Any], parts: str
+) -> None:
     board = very_board()
     board.made_of |= change
-    for path in (place.run.path, place.published()):
-        line = refused(place.nandlab(board, "reproduce", path))
-        assert said in line
-        assert f"check out the run's commit, {COMMIT}" in line
-    assert board.jobs == []
-    assert not Path("results").exists()
+    path = place.run.path if of == "folder" else place.published()
+    ended = place.nandlab(board, "reproduce", path)
+    assert (ended.status, ended.out) == (0, "")
+    said = ended.err.splitlines()
+    assert said[:2] == [
+        "preparing the board",
+        f"the board has other parts than the run's: {parts}",
+    ]
+    assert said[2].startswith(f"for the run's own, check out the run's commit, {COMMIT}; this is ")
+    assert said[-1] == "no difference: 4 trials"
+    assert len(board.jobs) == 4
+
+
+@pytest.mark.parametrize("of", ["folder", "file"])
+def test_on_a_board_with_other_parts_what_moved_is_told_as_check_tells_it(
+    place: Place, of: str
+) -> None:
+    board = very_board(bytes={"read": 1, "written": 3})
+    board.made_of["parts"] = {"init": "12", "simnand.ko": "99"}
+    path = place.run.path if of == "folder" else place.published()
+    ended = place.nandlab(board, "reproduce", path)
+    assert ended.status == 1
+    assert ended.out.startswith("Figures of 2 of 2 configurations moved.\n")
+    rows = [line.split() for line in ended.out.splitlines() if line.startswith("bytes.written")]
+    assert [row[:4] for row in rows] == [["bytes.written", "2", "B", "3"]] * 2
+    assert "of 4 trials 4 differ;" in ended.err
+    checked = place.nandlab(
+        board, "check", "--run", Path("results/reproduced/small") / again_id(), "--against", path
+    )
+    assert (checked.status, checked.out) == (1, ended.out)
+
+
+def again_id() -> str:
+    """The id of the one run that was done again."""
+    (path,) = Path("results/reproduced/small").iterdir()
+    return path.name
+
+
+def test_the_core_of_its_own_that_a_run_had_is_asked_for(place: Place) -> None:
+    board = very_board()
+    board.made_of["yaffs2_core"] = {"sha256": "1"}
+    ended = place.nandlab(board, "reproduce", place.run.path)
+    assert "other parts than the run's: board.yaffs2_core" in ended.err
+    assert "--yaffs2-source" in ended.err
+
+
+def test_trials_that_give_the_board_something_else_are_told_and_run(place: Place) -> None:
+    path, board = place.published(), very_board()
+    told = json.loads(path.read_text())
+    told["trials"][0]["key"] = "0" * 64
+    path.write_text(json.dumps(told))
+    ended = place.nandlab(board, "reproduce", path)
+    assert ended.status == 0
+    assert "steps, programs or files of 1 of 4 trials are not the run's" in ended.err
+    assert len(board.jobs) == 4
 
 
 def test_a_catalog_may_have_other_words_but_not_other_steps(place: Place) -> None:
@@ -294,8 +348,10 @@ def test_a_catalog_may_have_other_words_but_not_other_steps(place: Place) -> Non
     assert place.nandlab(very_board(), "reproduce", path).status == 0
     own.write_text(text.replace("set buffering", "set  buffering"))
     assert own.read_text() != text
-    said = refused(place.nandlab(very_board(), "reproduce", path, "--out", "other"))
-    assert f"other steps, programs or files; check out the run's commit, {COMMIT}" in said
+    ended = place.nandlab(very_board(), "reproduce", path, "--out", "other")
+    assert ended.status == 1  # a trial has its steps' commands
+    assert "steps, programs or files of 4 of 4 trials are not the run's" in ended.err
+    assert f"check out the run's commit, {COMMIT}" in ended.err
     own.unlink()
     said = refused(place.nandlab(very_board(), "reproduce", path, "--out", "other"))
     assert "no 'mine' in the catalog's workloads" in said
@@ -387,6 +443,31 @@ def test_the_same_run_gives_the_same_bytes_a_line_for_each_trial(place: Place) -
     assert Published.model_validate_json(content).text().encode() == content
 
 
+def test_a_packed_file_is_read_as_the_plain_one(place: Place) -> None:
+    plain = place.published()
+    packed = place.folder / "small.figures.json.xz"
+    for _ in range(2):
+        ended = place.nandlab(very_board(), "publish", place.run.path, "-o", packed)
+        assert (ended.status, ended.out) == (0, f"{packed}\n")
+        assert lzma.decompress(packed.read_bytes()) == plain.read_bytes()
+    assert read(packed) == read(plain)
+    assert place.nandlab(very_board(), "reproduce", packed).err.endswith(
+        "no difference: 4 trials\n"
+    )
+    held = place.nandlab(very_board(), "check", "--run", place.run.path, "--against", packed)
+    assert (held.status, held.out.partition(":")[0]) == (0, "No figure moved")
+    packed.write_bytes(packed.read_bytes()[:-1])
+    assert "not xz that nandlab reads" in refused(place.nandlab(very_board(), "reproduce", packed))
+
+
+def test_a_figures_file_that_nobody_could_read_is_not_written(place: Place) -> None:
+    place.monkeypatch.setattr(gate, "PACKED_VALUES_MAX", 100)
+    for name in ("file", "file.xz"):
+        said = refused(place.nandlab(very_board(), "publish", place.run.path, "-o", name))
+        assert f"{name}: it has more than 100 values" in said
+        assert not Path(name).exists()
+
+
 def test_a_figures_file_that_cannot_be_written_is_told(place: Place) -> None:
     ended = place.nandlab(very_board(), "publish", place.run.path, "-o", "nowhere/file")
     assert "nowhere/file: cannot be written" in refused(ended)
@@ -402,9 +483,10 @@ def test_publishing_what_no_commit_has_is_told(place: Place, commit: str | None)
     assert ("not of a commit alone" in ended.err) == (commit != COMMIT)
     other = very_board()
     other.made_of["kernel"] = "6.12"
-    line = refused(place.nandlab(other, "reproduce", "file"))
+    said = place.nandlab(other, "reproduce", "file").err
     told = {COMMIT: COMMIT, None: "does not tell its commit"}
-    assert line.endswith(told.get(commit, "to which the run's checkout had changes"))
+    remedy = told.get(commit, "to which the run's checkout had changes")
+    assert f"{remedy}; this is " in said
 
 
 def test_a_head_tells_the_commit_and_it_is_no_part_of_its_id(place: Place) -> None:

@@ -45,11 +45,16 @@ def notes(baseline: Expected, run: Run) -> Iterator[str]:
     """What a reader must know beside the figures: other parts of the board, trials not held."""
     parts = [d.path for d in _board_differences(baseline.head, run, of_model=False)]
     if parts:
-        more = f" and {len(parts) - TOLD_MAX} more" if len(parts) > TOLD_MAX else ""
-        yield f"the board has other parts than the baseline's: {', '.join(parts[:TOLD_MAX])}{more}"
+        yield f"the board has other parts than the baseline's: {listed(parts)}"
     beside = len(set(run.trials) - set(baseline.keys))
     if beside:
         yield f"trials of the study that the baseline lacks, which are not checked: {beside}"
+
+
+def listed(places: Sequence[str]) -> str:
+    """The first few places by name, and how many more there are."""
+    more = f" and {len(places) - TOLD_MAX} more" if len(places) > TOLD_MAX else ""
+    return f"{', '.join(places[:TOLD_MAX])}{more}"
 
 
 def check(baseline: Expected, folder: RunFolder, only: Sequence[str] = ()) -> list[Held]:

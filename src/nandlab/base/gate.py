@@ -4,7 +4,8 @@
 Whoever reads a file that nandlab did not just write itself reads it here: studies, catalog files,
 figures, runs, board files, sidecars, traces, strace and fio files. A file passes if it is a regular
 one of bounded size. JSON and TOML pass if they nest at most DEPTH_MAX deep and the numbers of JSON
-are finite and of at most a few thousand digits. What values mean is the models' part.
+are finite and of at most a few thousand digits. JSON may be packed as xz where its reader says so;
+then the size that it unpacks to is bounded too. What values mean is the models' part.
 
 Every refusal is a UsageError that begins with the file's path.
 """
@@ -21,11 +22,16 @@ from mmap import ACCESS_READ, mmap
 from pathlib import Path
 from typing import IO, Any
 
+from nandlab.base import packed
 from nandlab.base.errors import UsageError
 
 MIB = 1 << 20
 JSON_BYTES_MAX = 64 * MIB
 """Of a JSON file: run.json of 5,000 trials has 2 MiB, a trial of a chip of 1 GiB has 1 MiB."""
+PACKED_BYTES_MAX = 32 * MIB
+"""Of a JSON file that may be packed, as it is and unpacked: figures of 1,800 large trials."""
+PACKED_VALUES_MAX = 1_500_000
+"""Of what such a file has between commas; in memory they take some 120 MiB."""
 TOML_BYTES_MAX = 16 * MIB
 """Of a study or a catalog file; the workload of a strace of 20 MB has 3 MB."""
 TEXT_BYTES_MAX = 256 * MIB
@@ -99,8 +105,8 @@ def read_lines(path: Path, bytes_max: int) -> Iterator[bytes]:
             raise UsageError(f"{path}: cannot be read: {e.strerror}") from None
 
 
-def _too_large(path: Path, bytes_max: int) -> UsageError:
-    return UsageError(f"{path}: it has more than {bytes_max:,} bytes, the limit for such a file")
+def _too_large(path: Path, bytes_max: int, has: str = "it has") -> UsageError:
+    return UsageError(f"{path}: {has} more than {bytes_max:,} bytes, the limit for such a file")
 
 
 def read_text(path: Path, bytes_max: int) -> str:
@@ -117,6 +123,41 @@ def read_json(path: Path, bytes_max: int = JSON_BYTES_MAX) -> Any:
         return parse_json(read_bytes(path, bytes_max))
     except ValueError as e:
         raise UsageError(f"{path}: not JSON that nandlab reads: {e}") from None
+
+
+def read_packed_json(path: Path) -> Any:
+    """The value of a JSON file, plain or packed as xz."""
+    content = read_bytes(path, PACKED_BYTES_MAX)
+    try:
+        if content.startswith(packed.MAGIC):
+            content = _unpacked(path, content)
+        refuse_unreadable(path, content)
+        return parse_json(content)
+    except ValueError as e:
+        raise UsageError(f"{path}: not JSON that nandlab reads: {e}") from None
+
+
+def refuse_unreadable(path: Path, content: bytes) -> None:
+    """UsageError unless read_packed_json() takes a JSON text of this size, whatever packs it."""
+    if len(content) > PACKED_BYTES_MAX:
+        raise _too_large(path, PACKED_BYTES_MAX)
+    if content.count(b",") > PACKED_VALUES_MAX:
+        raise UsageError(
+            f"{path}: it has more than {PACKED_VALUES_MAX:,} values, the limit for such a file"
+        )
+
+
+def _unpacked(path: Path, content: bytes) -> bytes:
+    """The content of a file in xz. It is measured first: one that is too large takes no memory."""
+    size = 0
+    try:
+        for block in packed.unpack(content):
+            size += len(block)
+            if size > PACKED_BYTES_MAX:
+                raise _too_large(path, PACKED_BYTES_MAX, "it unpacks to")
+    except ValueError as e:
+        raise UsageError(f"{path}: not xz that nandlab reads: {e}") from None
+    return b"".join(packed.unpack(content))
 
 
 def read_json_lines(path: Path, bytes_max: int = JSON_BYTES_MAX) -> list[Any]:

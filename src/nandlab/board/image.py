@@ -1,32 +1,29 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """The board's root file system: an initramfs of busybox, mtd-utils, init and ferry.
 
-Of the kernel's modules it has init's own, and the index of all that a job may bring.
+Of the kernel's modules it has those that init loads, and the index of all that a job may bring.
 """
 
 from __future__ import annotations
 
-import json
 import lzma
 import re
 import shutil
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
 from nandlab.base.scratch import scratch
 from nandlab.board.cpio import Archive
 from nandlab.board.modules import (
-    BESIDE,
     INDEXES,
-    LOADED_BESIDE,
     LOADED_BY_NAME,
-    NEEDS,
-    OF_INIT,
+    MODULES,
     Modules,
     closed,
     depends,
     name_of,
+    unsigned,
 )
 from nandlab.kit.kernel import Kernel
 from nandlab.kit.kit import Kit
@@ -47,12 +44,6 @@ OF_KERNEL = "sbin/modprobe"
 """The command that the kernel starts, where it looks for it."""
 NEEDED = re.compile(r"\(NEEDED\).*\[(.+)\]")
 """What readelf tells of a library that a program needs."""
-MODULES = [
-    *("mtd", "nand", "jffs2", "ubi", "ubifs", "nftl", "vfat"),
-    "nandsim",  # bench/virtual_time.py compares simnand with it
-    *(name for names in LOADED_BY_NAME.values() for name in names),
-]
-"""Kernel modules that a board may load; the modules that these depend on are added."""
 
 
 def initramfs(kit: Kit, own: Mapping[str, Path], modules: Modules) -> Archive:
@@ -139,10 +130,7 @@ def _needed(kit: Kit, programs: list[str]) -> list[Path]:
 
 
 def gathered(kernel: Kernel, own: list[Path], folder: Path) -> Modules:
-    """The board's modules and those that they depend on, uncompressed into a folder.
-
-    Those that lie beside are in a folder of it. own: our modules.
-    """
+    """The board's modules and those that they need, unpacked into a folder. own: our modules."""
     paths = {name_of(p.name.partition(".")[0]): p for p in kernel.modules.rglob("*.ko*")}
     paths |= {p.stem: p for p in own}
     needs: dict[str, tuple[str, ...]] = {}
@@ -157,56 +145,31 @@ def gathered(kernel: Kernel, own: list[Path], folder: Path) -> Modules:
 
     there = closed([*(p.stem for p in own), *MODULES], take)
     only = {name: tuple(n for n in needs[name] if n in needs) for name in there}
-    found = Modules(folder, f"lib/modules/{kernel.release}", only)
-    _gather_beside(found, paths)
-    return found
-
-
-def _gather_beside(modules: Modules, paths: Mapping[str, Path]) -> None:
-    """The modules that the image's index does not have, and what they need; paths: all, by name."""
-    modules.beside.mkdir()
-    needs: dict[str, tuple[str, ...]] = {}
-
-    def take(name: str) -> tuple[str, ...] | None:
-        if name in modules.needs or name not in paths:
-            return None
-        content = _content(paths[name])
-        (modules.beside / f"{name}.ko").write_bytes(content)
-        needs[name] = (*depends(content), *LOADED_BESIDE.get(name, ()))
-        return needs[name]
-
-    closed(BESIDE, take)
-    known = {*needs, *modules.needs}
-    only = {name: [n for n in more if n in known] for name, more in sorted(needs.items())}
-    (modules.beside / NEEDS).write_text(json.dumps(only))
+    return Modules(folder, f"lib/modules/{kernel.release}", only)
 
 
 def _content(module: Path) -> bytes:
     """A module of a kernel's package as the board loads it."""
     content = module.read_bytes()
-    return lzma.decompress(content) if module.suffix == ".xz" else content
+    return unsigned(lzma.decompress(content) if module.suffix == ".xz" else content)
 
 
 def _add_modules(cpio: Archive, kit: Kit, modules: Modules) -> None:
-    """Adds init's modules, and depmod's index of all that there are; keeps the index beside."""
-    own = sorted(modules.folder / f"{name}.ko" for name in modules.needs)
-    with _indexed(kit, modules, own) as home:
-        for name in [*(f"{name}.ko" for name in OF_INIT), *INDEXES]:
+    """Adds init's modules, and depmod's index of all that there are."""
+    with _indexed(kit, modules) as home:
+        for name in [*(f"{name}.ko" for name in modules.in_image), *INDEXES]:
             cpio.file(f"{modules.home}/{name}", (home / name).read_bytes())
-    with _indexed(kit, modules, [*own, *sorted(modules.beside.glob("*.ko"))]) as home:
-        for name in INDEXES:
-            shutil.copy(home / name, modules.beside)
 
 
 @contextmanager
-def _indexed(kit: Kit, modules: Modules, files: Iterable[Path]) -> Iterator[Path]:
-    """A folder with these modules and depmod's index of them."""
+def _indexed(kit: Kit, modules: Modules) -> Iterator[Path]:
+    """A folder with all modules and depmod's index of them."""
     kernel = kit.kernel
     with scratch() as folder:
         home = folder / modules.home
         home.mkdir(parents=True)
-        for file in files:
-            shutil.copy(file, home)
+        for name in modules.needs:
+            shutil.copy(modules.folder / f"{name}.ko", home)
         for index in ("modules.builtin", "modules.builtin.modinfo", "modules.order"):
             shutil.copy(kernel.modules / index, home)
         see = {"/image": folder}

@@ -1,19 +1,19 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """The kernel modules of a board: init's are in its image, a job brings those that it names.
 
-The board keeps files in its RAM, so a module that a trial has no use for takes RAM from its page
-cache. A module is named by a word of the job's commands or files, as its programs are
+Init loads the NAND core too: every trial's chip is built on it, so the saved state has it. The
+chip's module itself takes its parameters when it is loaded. The board keeps files in its RAM, so a
+module that a trial has no use for takes RAM from its page cache, and no file system's module is in
+the image. A module is named by a word of the job's commands or files, as its programs are
 (programs.py). With it come those that it depends on, and those that the kernel loads by name when
 it is used, which no dependency tells. An interactive shell has all.
 
-The board's image has depmod's index of its modules, and it never changes for one more: each trial's
-key has it. So modules that came later lie beside the others, with an index of their own that has
-both. A job that names one of them brings that index too, and no other job knows of it.
+The kernel's own come without their signatures: a board of one user loads what it was given, and to
+verify a signature took four fifths of a module's loading.
 """
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
@@ -23,21 +23,27 @@ from nandlab.base.digest import digest
 from nandlab.board.job import Job
 from nandlab.board.programs import words
 
-OF_INIT = ("doorbell", "nopidle")
-"""Modules that init loads before there is a job."""
+OF_INIT = ("doorbell", "nopidle", "nand")
+"""Modules that init loads before there is a job; those that these depend on are added."""
 LOADED_BY_NAME: Mapping[str, tuple[str, ...]] = {
+    "libcrc32c": ("crc32c_generic",),
     "ubifs": ("deflate", "lzo", "zstd"),
     "vfat": ("nls_cp437", "nls_ascii", "nls_utf8"),
 }
 """By module, those that the kernel loads when it is used. Some kernels have them built in."""
-BESIDE = ("squashfs", "erofs")
-"""Modules that the image's index does not have; the modules that these depend on are added."""
-LOADED_BESIDE: Mapping[str, tuple[str, ...]] = {"libcrc32c": ("crc32c_generic",)}
-"""LOADED_BY_NAME of what comes with them alone."""
+MODULES = (
+    *("mtd", "nand", "jffs2", "ubi", "ubifs", "nftl", "vfat", "squashfs", "erofs"),
+    "nandsim",  # bench/virtual_time.py compares simnand with it
+)
+"""Kernel modules that a board may load; those that these need are added. The image has one index of
+all, so a new one makes another board."""
 INDEXES = ("modules.builtin", "modules.dep", "modules.alias", "modules.softdep")
 """What the board's modprobe reads of depmod's work; the kernel asks for modules by an alias."""
-NEEDS = "needs.json"
-"""File of the folder beside: what each module there needs."""
+SIGNED = b"~Module signature appended~\n"
+"""How a signed module ends."""
+SIGNATURE_INFO_BYTES = 12
+"""The kernel's struct module_signature before that; its last four bytes are the signature's size,
+and the signature lies before it."""
 
 
 def name_of(word: str) -> str:
@@ -49,6 +55,15 @@ def depends(module: bytes) -> list[str]:
     """What the module's own .modinfo says it depends on."""
     found = re.search(rb"\0depends=([^\0]*)\0", module)
     return [name_of(d) for d in found[1].decode().split(",") if d] if found else []
+
+
+def unsigned(module: bytes) -> bytes:
+    """The module without the signature that is appended to it, if there is one."""
+    if not module.endswith(SIGNED):
+        return module
+    info = len(module) - len(SIGNED) - SIGNATURE_INFO_BYTES
+    size = int.from_bytes(module[: info + SIGNATURE_INFO_BYTES][-4:], "big")
+    return module[: info - size]
 
 
 def closed(names: Iterable[str], needs: Callable[[str], Iterable[str] | None]) -> list[str]:
@@ -75,29 +90,17 @@ class Modules:
     """For each, those that must be there too when it is used."""
 
     @property
-    def beside(self) -> Path:
-        """The folder of the modules that the image's index does not have, and of their index."""
-        return self.folder / "beside"
+    def in_image(self) -> list[str]:
+        """The modules that the board's image has, sorted: init's, with those that they need."""
+        return closed(OF_INIT, self.needs.get)
 
     def of(self, job: Job) -> dict[str, Path]:
         """The modules that a job brings, by their path on the board."""
         said = words(job)
-        names = None if said is None else {name_of(word) for word in said}
-        later = self._needs_beside()
-        named = {name for name in BESIDE if name in later and (names is None or name in names)}
-        needs = {**self.needs, **later} if named else self.needs
-        named |= {*self.needs} if names is None else names & {*self.needs}
-        brought = [name for name in closed(named, needs.get) if name not in OF_INIT]
-        at = {name: self.beside if name in later else self.folder for name in brought}
-        index = INDEXES if later.keys() & at.keys() else ()
-        found = {f"{self.home}/{name}.ko": at[name] / f"{name}.ko" for name in brought}
-        return {**found, **{f"{self.home}/{name}": self.beside / name for name in index}}
-
-    def _needs_beside(self) -> dict[str, tuple[str, ...]]:
-        """What each module beside needs; empty: the kernel has none of them as a module."""
-        file = self.beside / NEEDS
-        told = json.loads(file.read_text()) if file.is_file() else {}
-        return {name: tuple(more) for name, more in told.items()}
+        named = self.needs if said is None else {name_of(word) for word in said}
+        there = self.in_image
+        brought = [name for name in closed(named, self.needs.get) if name not in there]
+        return {f"{self.home}/{name}.ko": self.folder / f"{name}.ko" for name in brought}
 
     def identity(self) -> str:
         """A hash of what each brings along; what they are themselves is in lock and parts."""

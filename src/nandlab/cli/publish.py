@@ -18,12 +18,15 @@ if TYPE_CHECKING:
 
 def publish(
     run: Annotated[Path, typer.Argument(metavar="RUN", help="a run's folder")],
-    out: Annotated[Path, typer.Option("-o", "--out", metavar="FILE", help="the figures file")],
+    out: Annotated[
+        Path, typer.Option("-o", "--out", metavar="FILE", help="the figures file; .xz packs it")
+    ],
 ) -> None:
     """Write a run's figures file: what to ship with a study, so that anybody can repeat it.
 
     It has the study, the very board, the figures of each finished trial, and a hash of all else
     that the trial gave. nandlab reproduce FILE runs it again. The same run gives the same bytes.
+    A file whose name ends in .xz is packed; whatever reads a figures file reads both.
     A trial that failed has no figures. It is left out, and the file and the output tell why.
     """
     from nandlab.analysis.expected import publish as published

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from nandlab.base.printer import note, write_lines
+from nandlab.base.printer import note, write_lines, write_text
 from nandlab.cli.words import Style
 
 if TYPE_CHECKING:
@@ -48,15 +48,17 @@ def reproduce(
         ),
     ] = None,
 ) -> None:
-    """Run a run's trials again on its very board, and compare to the nanosecond.
+    """Run a run's trials again on the board that it names, and compare to the nanosecond.
 
     RUN is a run's folder, or the figures file that a published study ships (nandlab publish).
-    The board is made of the packages that RUN names, by their hashes. If it cannot be the very
-    same, or if the trials would not be the same, nothing is run, and the exit status is 2.
+    The board is made of the packages that RUN names, by their hashes; the programs and modules on
+    it are this nandlab's. Which parts are not RUN's is told before anything runs.
     Every trial is run, none is taken from results/store. Interrupted, it goes on where it was when
-    it is run again. The exit status is 0 if nothing differs; else it is 1, and the first difference
-    is printed: its place, RUN's value, and the new one. A trial that failed in RUN must fail again,
-    for the same reason.
+    it is run again. A trial that failed in RUN must fail again, for the same reason.
+    The exit status is 0 if nothing differs. It is 1 if anything does: on the very same board the
+    first difference is printed, with its place, RUN's value and the new one; on one with other
+    parts a table of what moved and by how much, as nandlab check has it. It is 2 if RUN cannot be
+    run here: it is damaged, its packages are not to be had, or its study has no such trials today.
     A study with images or a catalog of its own: call this in the folder of the study.
     """
     from nandlab.analysis.expected import expected
@@ -70,7 +72,8 @@ def reproduce(
     todo = reproducer.again(before, trial)
     note("preparing the board")
     board = open_board(todo.model, todo.accel, yaffs2_source, lock=todo.lock)
-    reproducer.refuse_another(todo, board)
+    for line in reproducer.notes(todo, board):
+        note(line)
     folder = reproducer.open_folder(todo, board, out)
     ids = [spec.id for spec in todo.wanted]
     with folder.held():
@@ -82,25 +85,27 @@ def reproduce(
             )
         wanted = with_images(folder, brought(todo.wanted, strictly=True), board, Maker(board))
         asyncio.run(execute(folder, wanted, board, Here(board, jobs), watcher(progress)))
-    _tell(before, folder, ids)
+    _tell(before, folder, ids, same_board=not reproducer.other_parts(todo, board))
 
 
-def _tell(before: Expected, folder: RunFolder, ids: list[str]) -> None:
-    """Prints the first difference, if any; the exit status is then 1."""
-    first, differing, failed = None, 0, 0
-    for again in (t for i in ids if (t := folder.load(i)) is not None):
-        found = before.differences(again)
-        differing += bool(found)
-        first = first or next(iter(found), None)
-        if not again.ok:
-            failed += 1
-            note(f"{again.id}: {again.status}: {again.error}")
-    if first is None:
-        as_before = f"; {failed} failed as before" if failed else ""
-        trials = f"{len(ids)} trial{'' if len(ids) == 1 else 's'}"
-        note(f"no difference: {trials}{as_before}")
+def _tell(before: Expected, folder: RunFolder, ids: list[str], *, same_board: bool) -> None:
+    """Prints what differs, if anything does; the exit status is then 1."""
+    from nandlab.analysis.moved import held
+    from nandlab.report import moves
+
+    trials = [trial for i in ids if (trial := folder.load(i)) is not None]
+    unlike = {trial.id: found for trial in trials if (found := before.differences(trial))}
+    failed = [trial for trial in trials if not trial.ok]
+    for trial in failed:
+        note(f"{trial.id}: {trial.status}: {trial.error}")
+    if not unlike:
+        as_before = f"; {len(failed)} failed as before" if failed else ""
+        note(f"no difference: {len(ids)} trial{'' if len(ids) == 1 else 's'}{as_before}")
         return
-    write_lines(first)
-    how_many = f"of {len(ids)} trials {differing} differ{'s' if differing == 1 else ''}"
+    if same_board:
+        write_lines(next(iter(unlike.values()))[0])
+    else:
+        write_text(moves.told(held([before.sides(t) for t in trials], unlike), "text"))
+    how_many = f"of {len(ids)} trials {len(unlike)} differ{'s' if len(unlike) == 1 else ''}"
     note(f"{how_many}; they are in {folder.path}")
     raise typer.Exit(1)

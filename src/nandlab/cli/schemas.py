@@ -49,7 +49,7 @@ SCHEMAS = {
     "trial": Told("trials/ID.json of a run: one trial", Trial, sealed=True),
     "run": Told("run.json of a run: its head", Run, sealed=True),
     "provenance": Told("provenance/HASH.json of a run: what trials ran with", dict[str, Any]),
-    "figures": Told("the file of nandlab publish", Published),
+    "figures": Told("the file of nandlab publish, unpacked", Published),
     "reproduced": Told("reproduced.json in a folder of nandlab reproduce", outputs.Reproduced),
     "show": Told("nandlab show --json", outputs.SHOWN),
     "show-figures": Told("nandlab show --figure NAME --format json", list[outputs.FigureRecord]),

@@ -71,7 +71,7 @@ def make(on: Medium, folder: Path, content: Tree, board: Board) -> tuple[ChipIma
     version = None
     summed = tree.with_sums(content, folder)
     if on.filesystem.image.make:
-        blob, version = _tools_make(on, folder, tree.digest_of(summed), board)
+        blob, version = made_by_tools(on, folder, tree.digest_of(summed), board)
         image = _flashed(on, blob, board)
     else:
         image = _unpacked(on, *tree.packed(content, folder), board)
@@ -91,10 +91,10 @@ def make(on: Medium, folder: Path, content: Tree, board: Board) -> tuple[ChipIma
     return image, made
 
 
-def _tools_make(on: Medium, folder: Path, identity: str, board: Board) -> tuple[bytes, str]:
+def made_by_tools(on: Medium, folder: Path, identity: str, board: Board) -> tuple[bytes, str]:
     """What the host's tools make from a folder, ready to be flashed; and their version.
 
-    identity: a digest of the folder's tree.
+    identity: a digest of the folder's tree. UsageError if it is too large for the partition.
     """
     recipe = on.filesystem.image
     words = on.words() | on.filesystem.tool_words(on.options) | _probed(on, board)
@@ -140,8 +140,13 @@ def _probed(on: Medium, board: Board) -> dict[str, str]:
 def _flashed(on: Medium, blob: bytes, board: Board) -> ChipImage:
     """The chip after the board has flashed what the tools made."""
     hold = beside(on, blob, on.image_bytes)
+    return _saved(on, hold, [flashes(on, blob, hold.get())], board)
+
+
+def flashes(on: Medium, blob: bytes, source: str) -> Step:
+    """Flashes what the tools made; source: the board's command that prints it."""
     flash = on.filesystem.image.flash.replace("{out_bytes}", str(len(blob)))
-    return _saved(on, hold, [_piped("write", hold.get(), on.commands(flash))], board)
+    return _piped("write", source, on.commands(flash))
 
 
 def _unpacked(on: Medium, archives: bytes, first_bytes: int, board: Board) -> ChipImage:

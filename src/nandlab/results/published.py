@@ -3,21 +3,23 @@
 
 It has the run's head, with its study and its board, and for each trial the figures that a reader
 checks by hand. A hash covers all else of the trial: counts per block, series, the kernel's log. The
-file is JSON with one line a trial, so that a diff of two versions names trials. The same run gives
-the same bytes. A trial that failed has no figures: the file tells how it failed.
+file is JSON with one line a trial, so that a diff of two versions names trials; it may be packed as
+xz, an eighth as large. The same run gives the same bytes. A trial that failed has no figures: the
+file tells how it failed.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
-from pydantic import Field, ValidationError, model_validator
+from pydantic import FailFast, Field, ValidationError, model_validator
 
+from nandlab.base import packed
 from nandlab.base.errors import UsageError
 from nandlab.base.files import write_whole
-from nandlab.base.gate import read_json
+from nandlab.base.gate import read_packed_json, refuse_unreadable
 from nandlab.base.strings import Digest, FileName, FreeText, Line, Sha256
 from nandlab.catalog.mistakes import mistakes
 from nandlab.catalog.noun import Strict
@@ -82,8 +84,10 @@ class Published(Strict):
     kind: Literal["nandlab figures"] = KIND
     format: Literal[1] = FORMAT
     run: Run
-    trials: list[TrialFigures] = Field(min_length=1)
-    failed: list[FailedTrial] = Field(default=[], description="no line of it, if none failed")
+    trials: Annotated[list[TrialFigures], FailFast()] = Field(min_length=1)
+    failed: Annotated[list[FailedTrial], FailFast()] = Field(
+        default=[], description="no line of it, if none failed"
+    )
 
     @model_validator(mode="after")
     def _trials_are_the_runs(self) -> Published:
@@ -114,16 +118,21 @@ def _lines(name: str, trials: Sequence[Strict]) -> str:
 
 
 def write(path: Path, published: Published) -> None:
-    """Writes a figures file whole; UsageError where its folder cannot be written."""
+    """Writes a figures file whole, packed if its name ends in .xz.
+
+    UsageError where its folder cannot be written, or the file would be too large to be read.
+    """
+    content = published.text().encode()
+    refuse_unreadable(path, content)
     try:
-        write_whole(path, published.text().encode())
+        write_whole(path, packed.pack(content) if path.suffix == packed.SUFFIX else content)
     except OSError as e:
         raise UsageError(f"{path}: cannot be written: {e.strerror}") from None
 
 
 def read(path: Path) -> Published:
-    """Reads a figures file; UsageError, in a line, if it is none or is not whole."""
-    told = read_json(path)
+    """Reads a figures file, plain or packed; UsageError, in a line, if it is none or damaged."""
+    told = read_packed_json(path)
     if not isinstance(told, dict) or told.get("kind") != KIND:
         raise UsageError(f"{path}: not a figures file of nandlab; `nandlab publish` writes them")
     if told.get("format") != FORMAT:

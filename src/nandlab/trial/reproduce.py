@@ -1,22 +1,23 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Does a run again: the same trials on the very same board, each of them anew.
+"""Does a run again: the same trials on the board that it names, each of them anew.
 
 The run's head has all that this takes. Its study gives the trials, its board's identity the board's
-model and packages. Nothing is run unless both are the run's own, down to the last program: another
-board gives other figures, and that would prove nothing.
+model and packages. The programs and modules of nandlab are this checkout's: where they are not the
+run's, it is told which, for they may be the cause of a difference. Refused is only what cannot run.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from nandlab.analysis.compare import ABSENT, Difference, differences
+from nandlab.analysis.checked import listed
+from nandlab.analysis.compare import differences
 from nandlab.analysis.expected import Expected
-from nandlab.base.checkout import DIRTY
+from nandlab.base.checkout import DIRTY, commit
 from nandlab.base.errors import UsageError
 from nandlab.base.files import write_whole
 from nandlab.base.paths import RESULTS, STUDIES
@@ -34,13 +35,8 @@ from nandlab.trial import run as runner
 
 MARK = "reproduced.json"
 """In the folder of trials that were all run anew: which run they are to repeat."""
-REMEDIES = {
-    "parts": "this checkout is not the run's",
-    "command": "this checkout is not the run's",
-    "initramfs": "this checkout is not the run's",
-    "yaffs2_core": "name the sources of its core with --yaffs2-source",
-}
-"""What to say of a key of the board's identity that differs, besides the run's commit."""
+OWN_CORE = "yaffs2_core"
+"""The key of the board's identity that tells YAFFS2's core."""
 
 
 @dataclass(frozen=True)
@@ -109,10 +105,10 @@ def _home(head: Run, path: Path) -> Path:
 def _other(before: Expected, why: str) -> str:
     """A sentence for a run that cannot be done again with what is here."""
     here = "catalog, images or code here are not the run's"
-    return f"{before.path}: {here}: {why}; {_commit(before.head)}"
+    return f"{before.path}: {here}: {why}; {_remedy(before.head)}"
 
 
-def _commit(head: Run) -> str:
+def _remedy(head: Run) -> str:
     """What to check out."""
     if head.commit is None:
         return "the run does not tell its commit"
@@ -121,29 +117,31 @@ def _commit(head: Run) -> str:
     return f"check out the run's commit, {clean}{changed}"
 
 
-def refuse_another(todo: Again, board: Board) -> None:
-    """UsageError unless the board is the very one of the run, and its trials are the run's."""
+def other_parts(todo: Again, board: Board) -> list[str]:
+    """Where the board's identity is not the run's, such as ``board.parts.simnand.ko``."""
+    found = differences(todo.before.head.provenance, _as_kept(board.identity), "board")
+    return [difference.path for difference in found]
+
+
+def notes(todo: Again, board: Board) -> Iterator[str]:
+    """What is not the run's own: parts of the board, or else what the trials give it."""
     head = todo.before.head
-    found = next(differences(head.provenance, _as_kept(board.identity), "board"), None)
-    if found is not None:
-        key = found.path.split(".")[1]
-        remedy = REMEDIES.get(key, "the board here is made of something else")
-        why = f"another board: {_told(found)}: {remedy}; {_commit(head)}"
-        raise UsageError(f"{todo.before.path}: {why}")
-    for spec in todo.wanted:
-        if runner.key(spec, board) != todo.before.keys[spec.id]:
-            why = f"it gives {spec.id} other steps, programs or files"
-            raise UsageError(_other(todo.before, why))
+    parts = other_parts(todo, board)
+    if parts:
+        yield f"the board has other parts than the run's: {listed(parts)}"
+        if any(part.split(".")[1] == OWN_CORE for part in parts):
+            yield "name the sources of the run's YAFFS2 core with --yaffs2-source"
+    else:
+        others = sum(runner.key(s, board) != todo.before.keys[s.id] for s in todo.wanted)
+        if not others:
+            return
+        yield f"steps, programs or files of {others} of {len(todo.wanted)} trials are not the run's"
+    yield f"for the run's own, {_remedy(head)}; this is {commit() or 'no checkout'}"
 
 
 def _as_kept(identity: dict[str, Any]) -> Any:
     """An identity as a run's head has it when it is read."""
     return json.loads(json.dumps(identity))
-
-
-def _told(found: Difference) -> str:
-    run, here = ("nothing" if side is ABSENT else repr(side) for side in (found.a, found.b))
-    return f"{found.path} is {here} here and {run} in the run"
 
 
 def open_folder(todo: Again, board: Board, out: Path | None) -> RunFolder:

@@ -156,6 +156,7 @@ void array_read(struct chip *chip)
 	if (!chip->scanning)
 		block->disturb++;
 	page_content(chip, chip->row, chip->reg);
+	chip->reg_filled = chip->page_bytes;
 	flips_apply(chip, chip->row);
 	chip->reg_row = chip->row;
 }
@@ -210,6 +211,9 @@ static void program_cells(struct chip *chip, u8 *cells)
 		return;
 	}
 	i = plant_errors(chip, cells) ? chip->params.writesize : 0;
+	for (; i + sizeof(u64) <= chip->page_bytes; i += sizeof(u64))
+		store_word(cells + i,
+			   load_word(cells + i) & load_word(chip->reg + i));
 	for (; i < chip->page_bytes; i++)
 		cells[i] &= chip->reg[i];
 }

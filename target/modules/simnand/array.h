@@ -20,6 +20,20 @@ static inline struct chip_block *block_of(struct chip *chip, u32 page)
 	return &chip->block[page / chip->pages_per_block];
 }
 
+/* Eight bytes at any address. */
+static inline u64 load_word(const u8 *at)
+{
+	u64 word;
+
+	memcpy(&word, at, sizeof(word));
+	return word;
+}
+
+static inline void store_word(u8 *at, u64 word)
+{
+	memcpy(at, &word, sizeof(word));
+}
+
 /* array.c: the operations that the command decoder starts, on page chip->row,
  * which must exist. */
 void array_read(struct chip *chip);

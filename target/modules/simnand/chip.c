@@ -69,6 +69,7 @@ int chip_init(struct chip *chip, const struct chip_params *params, void *array,
 	chip->reg = shim_zalloc(chip->page_bytes);
 	chip->state = shim_zalloc(chip->pages * sizeof(*chip->state));
 	chip->block = shim_zalloc(params->blocks * sizeof(*chip->block));
+	chip->reg_filled = chip->page_bytes;
 	if (!chip->reg || !chip->state || !chip->block) {
 		chip_exit(chip);
 		return -ENOMEM;

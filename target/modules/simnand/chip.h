@@ -226,6 +226,10 @@ struct chip {
 	 * CHIP_NO_PAGE; and its wrong bits. */
 	u8 *reg;
 	u32 reg_row;
+
+	/* Bytes from the register's first on that hold what they should; all
+	 * others are to be 0xff. */
+	u32 reg_filled;
 	struct flips flips;
 
 	/* What the current command has done so far. */

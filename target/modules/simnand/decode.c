@@ -85,14 +85,25 @@ static void start_read(struct chip *chip)
 		array_read(chip);
 		return;
 	}
-	memset(chip->reg, 0xff, chip->page_bytes);
+	chip->reg_filled = 0;
 	chip->reg_row = CHIP_NO_PAGE;
 	chip->read_kind = CHIP_READ_NONE;
+}
+
+/* A program command sets all of the register, to 0xff. That is done here, below
+ * a column, and what a write then fills is not filled twice. */
+static void fill_register(struct chip *chip, u32 column)
+{
+	if (chip->reg_filled >= column)
+		return;
+	memset(chip->reg + chip->reg_filled, 0xff, column - chip->reg_filled);
+	chip->reg_filled = column;
 }
 
 static void start_program(struct chip *chip)
 {
 	chip->status = STATUS_IDLE;
+	fill_register(chip, chip->page_bytes);
 	if (addressed(chip, chip->loading ? chip->addr_count : ~0u))
 		array_program(chip);
 	chip->loading = false;
@@ -134,7 +145,7 @@ static void begin_command(struct chip *chip, u8 opcode)
 		chip->output = CHIP_OUT_STATUS;
 		break;
 	case CMD_SEQIN:
-		memset(chip->reg, 0xff, chip->page_bytes);
+		chip->reg_filled = 0;
 		chip->reg_row = CHIP_NO_PAGE;
 		chip->loading = false;
 		chip->data_loaded = 0;
@@ -253,10 +264,11 @@ static void page_out(struct chip *chip, u8 *to, u32 bytes)
 {
 	u32 n = clip(chip, bytes);
 
-	if (n)
+	if (n) {
+		fill_register(chip, chip->column + n);
 		array_moved(chip, chip->column, n);
-	if (n)
 		memcpy(to, chip->reg + chip->column, n);
+	}
 	memset(to + n, 0xff, bytes - n);
 	chip->column += n;
 	chip->counts.bytes_read += n;
@@ -302,7 +314,10 @@ void chip_data_in(struct chip *chip, const u8 *from, u32 bytes, bool force_8bit)
 		(u64)chip->params.t_wc_ns * cycles_for(chip, bytes, force_8bit);
 	if (!chip->loading || !n)
 		return;
+	fill_register(chip, chip->column);
 	memcpy(chip->reg + chip->column, from, n);
+	if (chip->reg_filled < chip->column + n)
+		chip->reg_filled = chip->column + n;
 	if (chip->column < chip->params.writesize) {
 		data = chip->params.writesize - chip->column;
 		data = data < n ? data : n;

@@ -18,12 +18,18 @@
 static bool wants_set_bits(struct chip *chip)
 {
 	const u8 *cells;
-	u32 i;
+	u32 i = 0;
 
 	if (!chip->state[chip->row] || (chip->oob_loaded && !chip->data_loaded))
 		return false;
 	cells = cells_of(chip, chip->row);
-	for (i = 0; i < chip->page_bytes; i++)
+	/* most programs of a page that is not erased are beside what it holds
+	 */
+	for (; i + sizeof(u64) <= chip->page_bytes; i += sizeof(u64))
+		if (load_word(chip->reg + i) != ~0ULL &&
+		    load_word(chip->reg + i) & ~load_word(cells + i))
+			break;
+	for (; i < chip->page_bytes; i++)
 		if (chip->reg[i] != 0xff && chip->reg[i] & ~cells[i])
 			return true;
 	return false;

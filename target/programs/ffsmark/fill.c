@@ -43,7 +43,9 @@ struct fill {
 	double partition;    /* units */
 	bool chip;	     /* units are pages, counted by the chip */
 	bool by_fsync;	     /* else by sync_file_range(), which pads nothing */
+	int count_fd;	     /* the chip's file of that count alone, or -1 */
 	uint64_t programmed; /* pages, when last read */
+	uint64_t unread;     /* bytes pushed since then */
 	uint64_t unmoved;    /* bytes pushed since that changed */
 };
 
@@ -133,22 +135,39 @@ static int push(struct fill *fill, struct fill_file *file, uint64_t size)
 	return checked_fsync(file->fd, file->path);
 }
 
-/* Get the units that the last @size bytes, just pushed, have added. */
-static int gain(struct fill *fill, uint64_t size, double *units)
+/* The chip's count of programmed pages: from its own file if there is one. */
+static int read_programmed(struct fill *fill, uint64_t *pages)
 {
 	struct flash_counters now;
 
+	if (fill->count_fd >= 0)
+		return flash_read_count(fill->count_fd, pages)
+			       ? fail_errno("read the programmed pages in",
+					    fill->phases->chip)
+			       : 0;
+	if (phases_read_chip(fill->phases, &now))
+		return -1;
+	*pages = now.pages_programmed;
+	if (*pages == COUNT_MISSING)
+		return fail("the chip no longer tells its programmed pages");
+	return 0;
+}
+
+/* Get the units that the bytes pushed since the last reading have added. */
+static int gain(struct fill *fill, double *units)
+{
+	uint64_t size = fill->unread, programmed;
+
+	fill->unread = 0;
 	if (!fill->chip) {
 		*units = (double)size;
 		return 0;
 	}
-	if (phases_read_chip(fill->phases, &now))
+	if (read_programmed(fill, &programmed))
 		return -1;
-	if (now.pages_programmed == COUNT_MISSING)
-		return fail("the chip no longer tells its programmed pages");
-	*units = (double)now.pages_programmed - (double)fill->programmed;
+	*units = (double)programmed - (double)fill->programmed;
 	fill->unmoved = *units == 0 ? fill->unmoved + size : 0;
-	fill->programmed = now.pages_programmed;
+	fill->programmed = programmed;
 	if (fill->unmoved >= UNMOVED_RANGE)
 		fill->by_fsync = true;
 	if (fill->unmoved >= UNMOVED_FSYNC)
@@ -160,8 +179,7 @@ static int gain(struct fill *fill, uint64_t size, double *units)
 	return 0;
 }
 
-static int write_chunk(struct fill *fill, struct fill_file *file, uint64_t size,
-		       double *gained)
+static int write_chunk(struct fill *fill, struct fill_file *file, uint64_t size)
 {
 	if (interrupted)
 		return -1;
@@ -170,37 +188,53 @@ static int write_chunk(struct fill *fill, struct fill_file *file, uint64_t size,
 			  file->path))
 		return -1;
 	file->bytes += size;
-	if (push(fill, file, size))
-		return -1;
-	return gain(fill, size, gained);
+	fill->unread += size;
+	return push(fill, file, size);
 }
 
-/* Bytes to half way from here to @goal, by the bytes per unit so far. */
-static double half_way(const struct fill *fill, const struct fill_file *file,
+/* Bytes to half way from @done to @goal, by the bytes per unit so far. */
+static double half_way(const struct fill *fill, double bytes, double done,
 		       double goal)
 {
 	double unit_bytes = fill->chip ? SMALLEST_PAGE : 1;
 
-	if (file->done > 0)
-		unit_bytes = (double)file->bytes / file->done;
-	return (goal - file->done) * unit_bytes / 2;
+	if (done > 0)
+		unit_bytes = bytes / done;
+	return (goal - done) * unit_bytes / 2;
 }
 
 /* Bring one file to @goal units, in chunks that shrink as it comes near. */
 static int write_solid(struct fill *fill, struct fill_file *file, double goal)
 {
 	while (file->done < goal) {
-		double bytes = half_way(fill, file, goal);
+		double bytes =
+			half_way(fill, (double)file->bytes, file->done, goal);
 		uint64_t size =
 			bytes < SOLID_CHUNK ? (uint64_t)bytes : SOLID_CHUNK;
 		double gained;
 
 		size = size / STEP * STEP;
-		if (write_chunk(fill, file, size ? size : STEP, &gained))
+		if (write_chunk(fill, file, size ? size : STEP) ||
+		    gain(fill, &gained))
 			return -1;
 		file->done += gained;
 	}
 	return 0;
+}
+
+/*
+ * True if what was pushed since the last reading of the chip's count can have
+ * ended the fill: then a chunk that is not needed would be one too many. It
+ * cannot while it is below half of what was missing at that reading, and a
+ * solid chunk at most. Until then @bytes had added @done units of @goal.
+ */
+static bool may_be_done(const struct fill *fill, double bytes, double done,
+			double goal)
+{
+	double unread = (double)fill->unread;
+
+	return done <= 0 || unread >= SOLID_CHUNK ||
+	       unread >= half_way(fill, bytes, done, goal);
 }
 
 /*
@@ -212,7 +246,7 @@ static int write_mixed(struct fill *fill, double valid, double invalid)
 {
 	uint64_t valid_start = fill->valid.bytes;
 	uint64_t invalid_start = fill->invalid.bytes;
-	double total = 0, share;
+	double total = 0, counted = 0, share;
 
 	while (total < valid + invalid) {
 		double valid_bytes = (double)(fill->valid.bytes - valid_start);
@@ -222,7 +256,12 @@ static int write_mixed(struct fill *fill, double valid, double invalid)
 		double gained;
 
 		if (write_chunk(fill, turn ? &fill->valid : &fill->invalid,
-				fill->config->fill_chunk, &gained))
+				fill->config->fill_chunk))
+			return -1;
+		if (!may_be_done(fill, counted, total, valid + invalid))
+			continue;
+		counted += (double)fill->unread;
+		if (gain(fill, &gained))
 			return -1;
 		total += gained;
 	}
@@ -262,7 +301,7 @@ static int settle(struct fill *fill, struct fill_file *file)
 {
 	double gained;
 
-	if (checked_fsync(file->fd, file->path) || gain(fill, 0, &gained))
+	if (checked_fsync(file->fd, file->path) || gain(fill, &gained))
 		return -1;
 	if (fill->chip)
 		file->done += gained;
@@ -342,6 +381,7 @@ int fill_run(struct phases *phases, struct payload *payload)
 		.config = phases->config,
 		.phases = phases,
 		.payload = payload,
+		.count_fd = -1,
 	};
 	bool pages = fill.config->fill_of == FILL_OF_CHIP;
 	int error = choose_unit(&fill);
@@ -349,7 +389,12 @@ int fill_run(struct phases *phases, struct payload *payload)
 	if (!error) {
 		fill.valid.path = path_of(fill.config, "ffsmark.valid");
 		fill.invalid.path = path_of(fill.config, "ffsmark.invalid");
+		if (pages && fill.chip)
+			fill.count_fd = flash_open_count(phases->chip,
+							 "pages_programmed");
 		error = pages ? fill_pages(&fill) : fill_free_space(&fill);
+		if (fill.count_fd >= 0)
+			close(fill.count_fd);
 		free(fill.valid.path);
 		free(fill.invalid.path);
 	}

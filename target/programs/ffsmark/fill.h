@@ -3,8 +3,11 @@
  * Puts the flash into a used state before the benchmark: a share of its pages
  * holds valid data, another share holds data that has been deleted.
  *
- * Writes two files, and reads the chip's own count of programmed pages after
- * each chunk, because neither metadata nor compression can be predicted.
+ * Writes two files until the chip's own count of programmed pages says that it
+ * is enough, because neither metadata nor compression can be predicted. The
+ * count is read each 64 KiB, and after half of the bytes that are missing as
+ * the end comes near: so no chunk is written that would not be if it were read
+ * after each.
  * Interleaved data are written in small chunks of each file in turn, each
  * synced to the flash before the next: otherwise a file system that writes back
  * would gather each file's pages. Then the second file is deleted, after an

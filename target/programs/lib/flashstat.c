@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* The chip's own counts; see flashstat.h. */
 #include <errno.h>
+#include <fcntl.h>
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "checked.h"
 #include "diag.h"
@@ -133,6 +135,31 @@ int flash_read_blocks(const char *directory, struct flash_blocks *blocks)
 		return -1;
 	}
 	return 0;
+}
+
+int flash_open_count(const char *directory, const char *name)
+{
+	char *path = text("%s/%s", directory, name);
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+
+	free(path);
+	return fd;
+}
+
+int flash_read_count(int fd, uint64_t *count)
+{
+	char digits[32];
+	char *at = digits;
+	ssize_t size = pread(fd, digits, sizeof(digits) - 1, 0);
+
+	if (size < 0)
+		return -1;
+	digits[size] = '\0';
+	*count = number(&at);
+	if (*count != COUNT_MISSING)
+		return 0;
+	errno = EBADMSG;
+	return -1;
 }
 
 void flash_free_blocks(struct flash_blocks *blocks)

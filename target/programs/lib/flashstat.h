@@ -7,6 +7,8 @@
  *   blocks    a line "index reads programs erases" for each erase block of the
  *             partition, totals since the chip was reset; further columns are
  *             ignored
+ *   pages_programmed
+ *             that count alone, for who reads it often; a driver may lack it
  *
  * A key that is not there is COUNT_MISSING, never 0. Costs an open, a read and
  * a close each; causes no flash operation.
@@ -42,6 +44,13 @@ struct flash_blocks {
 /* 0, or -1 with errno set and no message: a chip may have no statistics. */
 int flash_read_counters(const char *directory, struct flash_counters *counters);
 int flash_read_blocks(const char *directory, struct flash_blocks *blocks);
+
+/* A count in a file of its own, kept open: a reading is one pread(). The file
+ * descriptor, or -1 if there is no such file. */
+int flash_open_count(const char *directory, const char *name);
+/* 0, or -1 with errno set and no message. */
+int flash_read_count(int fd, uint64_t *count);
+
 void flash_free_blocks(struct flash_blocks *blocks);
 
 /* @later - @earlier; missing if either is, or if the count went backwards. */

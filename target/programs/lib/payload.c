@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* The data that workloads write; see payload.h. */
+#include <endian.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -24,6 +25,17 @@ static const struct {
 	[PAYLOAD_RANDOM] = {8, 256, 0},
 	[PAYLOAD_POSTMARK] = {16, 95, 32},
 };
+
+/* All bits of a draw as bytes, the lowest first, as draw_period() takes them.
+ */
+static void draw_bytes(unsigned char *period, uint64_t *seed)
+{
+	for (size_t i = 0; i < PAYLOAD_PERIOD; i += sizeof(uint64_t)) {
+		uint64_t random = htole64(payload_draw(seed));
+
+		memcpy(period + i, &random, sizeof(random));
+	}
+}
 
 static void draw_period(unsigned char *period, enum payload_kind kind,
 			uint64_t *seed)
@@ -54,12 +66,19 @@ void payload_open(struct payload *payload, enum payload_kind kind,
 	payload->pool = allocate((unsigned long long)PAYLOAD_REPEAT + largest,
 				 1, "the data to write");
 	for (size_t at = 0; at < PAYLOAD_REPEAT; at += PAYLOAD_PERIOD) {
-		draw_period(payload->pool + at, kind, &seed);
+		if (kind == PAYLOAD_RANDOM)
+			draw_bytes(payload->pool + at, &seed);
+		else
+			draw_period(payload->pool + at, kind, &seed);
 		memset(payload->pool + at + PAYLOAD_PERIOD - zeros, 0, zeros);
 	}
 	/* The tail repeats the start, so that a read may run over the end. */
-	for (size_t at = 0; at < largest; at++)
-		payload->pool[PAYLOAD_REPEAT + at] = payload->pool[at];
+	for (size_t at = 0; at < largest; at += PAYLOAD_REPEAT) {
+		size_t left = largest - at;
+
+		memcpy(payload->pool + PAYLOAD_REPEAT + at, payload->pool,
+		       left < PAYLOAD_REPEAT ? left : PAYLOAD_REPEAT);
+	}
 }
 
 void payload_close(struct payload *payload)

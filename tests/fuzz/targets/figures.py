@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Figures files, up to the moment at which a board would be made to run them again."""
+"""Figures files, plain and packed, up to where a board would be made to run them again."""
 
 from __future__ import annotations
 
@@ -9,24 +9,30 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
-from fuzz import values
+from fuzz import values, xz
 from fuzz.target import Files, Target
 from nandlab.analysis.expected import expected
+from nandlab.base import packed
+from nandlab.base.gate import read_packed_json
 from nandlab.trial import reproduce
 
-SHIPPED = Path(__file__).parents[3] / "docs" / "studies" / "quickstart.figures.json"
+SHIPPED = Path(__file__).parents[3] / "docs" / "studies" / "quickstart.figures.json.xz"
 TRIALS = 2
+PACKED_SHARE = 0.3
+"""Of cases that are spoiled in their packing; of all others, of those that are packed."""
 
 
 @cache
 def sound() -> str:
     """The quickstart's figures, of few trials."""
-    told = json.loads(SHIPPED.read_text())
+    told = read_packed_json(SHIPPED)
     told["trials"] = told["trials"][:TRIALS]
     return json.dumps(told)
 
 
 def draw(chance: Random) -> Files:
+    if chance.random() < PACKED_SHARE:
+        return {"f.json": xz.spoiled(sound().encode(), chance)}
     told: Any = json.loads(sound())
     part = chance.choice((told, told["run"], told["run"]["provenance"], told["run"]["spec"]))
     changed = values.changed(part, chance)
@@ -35,7 +41,8 @@ def draw(chance: Random) -> Files:
     elif isinstance(changed, dict):
         part.clear()
         part.update(changed)
-    return {"f.json": values.as_json(told, chance)}
+    content = values.as_json(told, chance)
+    return {"f.json": packed.pack(content) if chance.random() < PACKED_SHARE else content}
 
 
 def take(folder: Path) -> None:

@@ -1,0 +1,153 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Outcomes of jobs, kept from one run of the tests to the next: a job that came before is not run.
+
+On a board that repeats, what a job gives is a function of the booted board, of all that is put into
+its memory (steps, files, programs, modules and cargo, byte for byte), and of the host's code that
+reads the record. An outcome is named by a hash of these, so after a change to any of them the job
+runs again. Only outcomes are kept, never that a test passed: each test asserts anew.
+
+A test is given an outcome once. If it runs the same job again, the board runs: a test of repetition
+compares what is kept with what the board gives today. A job whose board is lost is never kept.
+
+They are in the cache, as ``outcomes/``, and take 1 GiB at most. ``make test ANEW=1`` keeps and
+takes none; nor does CI (``CI`` in the environment), nor the tests of boards themselves.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+import zstandard
+
+from nandlab.base import cache
+from nandlab.base.digest import bytes_digest, digest, file_digest
+from nandlab.base.paths import ROOT
+from nandlab.board import qemu, staged
+from nandlab.board.job import Job, JobRecord, StepRecord
+from nandlab.board.qemu import QemuBoard
+
+KIND = "outcomes"
+MOST_BYTES = 1 << 30
+"""What they may take in the cache; those that were not used for longest are removed."""
+LARGEST_BYTES = 64 << 20
+"""An outcome that takes more, packed, is not kept."""
+OF_BOARDS = ROOT / "tests/board"
+"""Tests of how boards run."""
+ANEW = ("ANEW", "CI")
+"""Variables of the environment that want each job run, unless they are empty or 0."""
+DECODING = "src/nandlab/board"
+"""The host's code that decides what a record has."""
+
+
+@dataclass
+class Test:
+    """The test that runs now."""
+
+    given: set[str] = field(default_factory=set)
+    """The outcomes that it was given, or has made."""
+    fresh: bool = False
+    """Whether it is about how boards run, and takes none."""
+
+    def begin(self, path: Path) -> None:
+        """Another test begins, of this file."""
+        self.given.clear()
+        self.fresh = path.is_relative_to(OF_BOARDS)
+
+
+now = Test()
+
+
+def kept_here(environment: Mapping[str, str] = os.environ) -> bool:
+    """Whether this run of the tests takes outcomes of others, and keeps its own."""
+    return all(environment.get(name, "") in ("", "0") for name in ANEW)
+
+
+class OutcomeBoard(QemuBoard):
+    """A board that runs a job only if no outcome of it is kept."""
+
+    def __init__(self, board: QemuBoard) -> None:
+        vars(self).update(vars(board))
+        code = sorted((ROOT / DECODING).glob("*.py"))
+        self._code = digest([[path.name, file_digest(path)] for path in code])
+
+    def inputs(self, job: Job) -> dict[str, Any]:
+        """All that a job's outcome is a function of; UsageError, NandlabError as run() has them."""
+        first = staged.first(job, job.setup, self.machine.model) if job.setup else None
+        carried = self._carried(job, first)
+        if job.setup:
+            carried[staged.address(self.machine.model)] = staged.second(job, job.setup)
+        hold = job.cargo
+        return {
+            "code": self._code,
+            "booted": qemu._inputs(self.machine),
+            "given": {f"{at:#x}": bytes_digest(content) for at, content in carried.items()},
+            "setup": bool(job.setup),
+            "back": [hold.back_address, hold.left and list(hold.left)] if hold else None,
+        }
+
+    async def run(self, job: Job, on_step: Callable[[str], None] | None = None) -> JobRecord:
+        """As the board does, if it must."""
+        if not job.steps or not self.deterministic or now.fresh:
+            return await super().run(job, on_step)
+        inputs = self.inputs(job)
+        name = digest(inputs)
+        again = name in now.given
+        now.given.add(name)
+        record = None if again else _found(inputs)
+        if record is not None:
+            if on_step:
+                for step in record.steps:
+                    on_step(step.step)
+            return record
+        record = await super().run(job, on_step)
+        _keep(inputs, record)
+        return record
+
+
+def _found(inputs: Any) -> JobRecord | None:
+    with cache.reading(KIND, inputs) as folder:
+        return None if folder is None else decoded((folder / "record").read_bytes())
+
+
+def _keep(inputs: Any, record: JobRecord) -> None:
+    content = encoded(record)
+    if len(content) > LARGEST_BYTES or cache.exists(KIND, inputs):
+        return
+    with cache.making(KIND, inputs) as work:
+        if work is not None:
+            (work / "record").write_bytes(content)
+
+
+def encoded(record: JobRecord) -> bytes:
+    """A record in bytes: JSON of its steps, a line, then what it brought and what it left."""
+    blobs = (record.cargo, record.left)
+    head = {
+        "steps": [asdict(step) for step in record.steps],
+        "host_memory": list(record.host_memory),
+        "available": record.available,
+        "sizes": [None if blob is None else len(blob) for blob in blobs],
+    }
+    told = json.dumps(head).encode() + b"\n"
+    return zstandard.compress(b"".join([told, *(blob or b"" for blob in blobs)]), 3)
+
+
+def decoded(content: bytes) -> JobRecord:
+    """The record that encoded() wrote."""
+    told, _, rest = zstandard.decompress(content).partition(b"\n")
+    head = json.loads(told)
+    blobs: list[bytes | None] = []
+    for size in head["sizes"]:
+        blobs.append(None if size is None else rest[:size])
+        rest = rest[size or 0 :]
+    steps = tuple(StepRecord(**step) for step in head["steps"])
+    return JobRecord(steps, tuple(head["host_memory"]), blobs[0], head["available"], blobs[1])
+
+
+def trim() -> None:
+    """Removes outcomes that were not used for longest, until they take MOST_BYTES at most."""
+    cache.trim(KIND, MOST_BYTES)

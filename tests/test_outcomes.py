@@ -1,0 +1,173 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Kept outcomes of jobs hide no fault: one in a program, a module or a test is still seen."""
+
+from __future__ import annotations
+
+import asyncio
+import shutil
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from uuid import uuid4
+
+import outcomes
+import pytest
+from outcomes import OutcomeBoard, decoded, encoded, kept_here
+
+from nandlab.base.paths import cache_dir
+from nandlab.board.cargo import cargo
+from nandlab.board.job import Job, JobRecord, Setup, Step, StepRecord
+from nandlab.board.qemu import QemuBoard
+from nandlab.board.vm import Vm
+
+PROGRAM = """
+#include <stdio.h>
+int main(void) { return puts("%s") == EOF; }
+"""
+
+
+@pytest.fixture
+def keeping(fresh_board: QemuBoard, monkeypatch: pytest.MonkeyPatch) -> Iterator[OutcomeBoard]:
+    """A board with no outcome yet, whether or not this run of the tests keeps any."""
+    kind = f"outcomes-{uuid4().hex}"
+    monkeypatch.setattr(outcomes, "KIND", kind)
+    yield OutcomeBoard(fresh_board)
+    shutil.rmtree(cache_dir() / kind, ignore_errors=True)
+
+
+@pytest.fixture
+def begun(monkeypatch: pytest.MonkeyPatch) -> list[Vm]:
+    """The boards that have begun."""
+    found: list[Vm] = []
+    restore = Vm.restore
+
+    async def restored(self: Vm) -> None:
+        found.append(self)
+        await restore(self)
+
+    monkeypatch.setattr(Vm, "restore", restored)
+    return found
+
+
+def next_test() -> None:
+    outcomes.now.begin(Path(__file__))
+
+
+def spoil(path: Path) -> None:
+    """Changes one byte in the middle of a file."""
+    content = bytearray(path.read_bytes())
+    content[len(content) // 2] ^= 1
+    path.write_bytes(content)
+
+
+@pytest.mark.board
+def test_a_fault_in_a_program_is_seen(
+    keeping: OutcomeBoard, begun: list[Vm], tmp_path: Path
+) -> None:
+    def said(text: str) -> str:
+        source = tmp_path / text / "programs/says/says.c"  # a process builds a folder once
+        source.parent.mkdir(parents=True, exist_ok=True)
+        source.write_text(PROGRAM % text)
+        job = Job((Step("it", "says"),), home=tmp_path / text)
+        return asyncio.run(keeping.run(job))["it"].stdout
+
+    assert (said("good"), len(begun)) == ("good\n", 1)
+    next_test()
+    assert (said("good"), len(begun)) == ("good\n", 1), "it is kept"
+    assert (said("good"), len(begun)) == ("good\n", 2), "the second in one test is run"
+    next_test()
+    assert (said("bad"), len(begun)) == ("bad\n", 3), "another program is run"
+
+
+@pytest.mark.board
+def test_a_fault_in_a_module_is_seen(keeping: OutcomeBoard, tmp_path: Path) -> None:
+    """In one that a job brings, and in one of the board's image, as simnand is."""
+    job = Job((Step("it", "modprobe jffs2"),))
+    machine = keeping.machine
+    before = keeping.inputs(job)
+    folder = tmp_path / "modules"
+    shutil.copytree(machine.modules.folder, folder)
+    keeping.machine = replace(machine, modules=replace(machine.modules, folder=folder))
+    assert keeping.inputs(job) == before
+    spoil(folder / "jffs2.ko")
+    assert keeping.inputs(job) != before
+    assert keeping.inputs(Job((Step("it", "true"),))) != before
+    image = tmp_path / "initramfs"
+    shutil.copyfile(machine.initrd, image)
+    keeping.machine = replace(machine, initrd=image)
+    assert keeping.inputs(job) == before
+    spoil(image)
+    keeping.machine = replace(machine, initrd=shutil.copyfile(image, tmp_path / "other"))
+    assert keeping.inputs(job) != before
+
+
+@pytest.mark.board
+def test_a_fault_in_a_test_is_seen(keeping: OutcomeBoard, begun: list[Vm]) -> None:
+    """What is kept is what the board gave; each test asserts on it anew."""
+
+    def checks(wanted: str) -> None:
+        record = asyncio.run(keeping.run(Job((Step("it", "echo 17"),))))
+        assert record["it"].stdout == wanted
+
+    checks("17\n")
+    next_test()
+    checks("17\n")
+    next_test()
+    with pytest.raises(AssertionError):
+        checks("18\n")
+    assert len(begun) == 1
+
+
+@pytest.mark.board
+def test_all_that_a_job_is_decides(keeping: OutcomeBoard) -> None:
+    model = keeping.machine.model
+    steps = (Step("a", "true"), Step("b", "true"))
+    job = Job(steps, files={"f": b"1"})
+    setup = Setup(1, frozenset(), 1000)
+    jobs = [
+        job,
+        replace(job, steps=(steps[0], Step("b", "true", deadline_s=7))),
+        replace(job, files={"f": b"2"}),
+        replace(job, start_offset_ns=1),
+        replace(job, cargo=cargo(model, 1 << 20)),
+        replace(job, cargo=cargo(model, 1 << 20, b"x")),
+        replace(job, cargo=cargo(model, 1 << 20, b"y")),
+        replace(job, cargo=replace(cargo(model, 1 << 20), left=(model.store_start, 64))),
+        replace(job, setup=setup),
+        replace(job, setup=replace(setup, offset_ns=5)),
+    ]
+    told = [str(keeping.inputs(each)) for each in jobs]
+    assert len(set(told)) == len(jobs)
+    assert told[0] == str(keeping.inputs(replace(job)))
+
+
+def test_a_record_is_kept_to_the_byte() -> None:
+    step = StepRecord("a", 1, 9, True, 3, 4, "o\udcff\n", "e\n", 5, None, "k 1\n", True, True)
+    for record in (
+        JobRecord((step, replace(step, step="b")), (1, 2), b"a\nb", 17, b""),
+        JobRecord((), cargo=None, left=b"\0" * 99),
+    ):
+        again = decoded(encoded(record))
+        assert again == record
+        assert again.host_memory == record.host_memory
+
+
+@pytest.mark.parametrize(
+    ("environment", "kept"),
+    [
+        ({}, True),
+        ({"ANEW": "", "CI": "0"}, True),
+        ({"ANEW": "1"}, False),
+        ({"CI": "true"}, False),
+    ],
+)
+def test_neither_ci_nor_a_run_anew_takes_them(environment: dict[str, str], *, kept: bool) -> None:
+    assert kept_here(environment) == kept
+
+
+def test_tests_of_boards_take_none() -> None:
+    test = outcomes.Test({"it"})
+    test.begin(Path(__file__).parent / "board/test_board.py")
+    assert (test.given, test.fresh) == (set(), True)
+    test.begin(Path(__file__))
+    assert not test.fresh

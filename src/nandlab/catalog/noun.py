@@ -4,13 +4,13 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, Field, PrivateAttr
 
 from nandlab.base.strings import Lines, Word
 
-Scalar = bool | int | float | Lines
+Scalar = bool | int | Annotated[float, Field(allow_inf_nan=False)] | Lines
 """What a parameter may be."""
 
 

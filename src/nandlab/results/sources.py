@@ -7,16 +7,21 @@ release has other keys, so a key that nobody reads may hold anything, and one th
 
 from __future__ import annotations
 
+from typing import Annotated
+
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from nandlab.base.strings import FreeText, FreeValue, Line, Word
 from nandlab.results.measures import Count
 
+Width = Annotated[int, Field(ge=1, lt=1 << 32)]
+"""What something is divided by."""
+
 
 class Kept(BaseModel):
     """Part of such a content."""
 
-    __pydantic_extra__: dict[str, FreeValue] = Field(init=False)
+    __pydantic_extra__: dict[Line, FreeValue] = Field(init=False)
     model_config = ConfigDict(extra="allow", frozen=True, strict=True, allow_inf_nan=False)
 
 
@@ -30,10 +35,10 @@ class KeptBoard(Kept):
 class KeptGeometry(Kept):
     """Of a chip: bytes of a page and of its spare area, width of the bus, blocks."""
 
-    writesize: Count
-    oobsize: Count
-    bus_bits: Count = Field(ge=1)
-    blocks: Count
+    writesize: Count | None = None
+    oobsize: Count | None = None
+    bus_bits: Width | None = None
+    blocks: Count | None = None
 
 
 class KeptTiming(Kept):
@@ -59,7 +64,7 @@ class KeptEcc(Kept):
     """Bits that are corrected in so many bytes."""
 
     strength: Count = 1
-    step: Count = Field(default=512, ge=1)
+    step: Width = 512
 
 
 class KeptChip(Kept):
@@ -74,15 +79,16 @@ class KeptChip(Kept):
 
     @model_validator(mode="after")
     def _times_are_of_a_page(self) -> KeptChip:
-        if self.timing and not self.geometry:
-            raise ValueError("timing without a geometry")
+        shape = self.geometry or KeptGeometry()
+        if self.timing and None in (shape.writesize, shape.oobsize, shape.bus_bits):
+            raise ValueError("timing needs writesize, oobsize and bus_bits in geometry")
         return self
 
 
 class KeptOption(Kept):
     """An option of a file system."""
 
-    default: Line
+    default: Line | None = None
     values: dict[Line, dict[Word, FreeValue]] = {}
 
 

@@ -17,6 +17,8 @@ from nandlab.board.job import Board, Job, JobRecord, Step
 
 UNLOAD = Step("unload", "rmmod simnand")
 """Takes the chip out, so that the next case may put in another."""
+FORGET = Step("forget", "dmesg -c > /dev/null")
+"""What the kernel logs from here on is of one case."""
 
 
 class Cases:
@@ -34,13 +36,16 @@ class Cases:
 
 
 def run_cases(
-    board: Board, cases: Mapping[str, Sequence[Step]], cargo: Cargo | None = None
+    board: Board,
+    cases: Mapping[str, Sequence[Step]],
+    cargo: Cargo | None = None,
+    files: dict[str, bytes] | None = None,
 ) -> Cases:
     """Runs the steps of each case, one case after another; steps keep their names within a case."""
     todo, records = dict(cases), dict[str, JobRecord]()
     while todo:
         steps = [replace(s, name=f"{name}: {s.name}") for name in todo for s in todo[name]]
-        record = asyncio.run(board.run(Job(tuple(steps), cargo=cargo)))
+        record = asyncio.run(board.run(Job(tuple(steps), files or {}, cargo=cargo)))
         failed = record.failed()
         for name in [*todo]:
             begin = f"{name}: "

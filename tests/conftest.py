@@ -5,10 +5,12 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 import pytest
 import samples
+import typer.testing
 from hypothesis import settings
 from outcomes import OutcomeBoard, kept_here, now, trim
 from remotes import lossy_line, remotely
@@ -27,6 +29,8 @@ pytest_plugins = ["spent"]
 settings.register_profile("nandlab", deadline=None, derandomize=True)
 settings.register_profile("search", deadline=None, max_examples=500)
 settings.load_profile("nandlab")
+# CliRunner builds the parser of all commands at each call, in more than a tenth of a second
+vars(typer.testing)["_get_command"] = cache(typer.main.get_command)
 
 
 @pytest.fixture(scope="session")

@@ -41,11 +41,17 @@ def ar(members: dict[str, bytes]) -> bytes:
     return out
 
 
+def _temporary(prefix: str) -> Path:
+    """A folder that is removed at the process's end."""
+    folder = Path(tempfile.mkdtemp(prefix=prefix))
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    return folder
+
+
 @cache
 def _key() -> Path:
     """A folder with a key of its own, made once a process."""
-    home = Path(tempfile.mkdtemp(prefix="nandlab-gpg-"))
-    atexit.register(shutil.rmtree, home, ignore_errors=True)
+    home = _temporary("nandlab-gpg-")
     _gpg(home, "--quick-gen-key", "test@nowhere", "default", "default", "never")
     return home
 
@@ -68,8 +74,7 @@ class Mirror:
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
-        (folder / "pool").mkdir(parents=True)
-        (folder / "keys").mkdir()
+        (folder / "keys").mkdir(parents=True)
         (folder / "keys" / "test.gpg").write_bytes(gpg("--export"))
         (folder / "sources.list").write_text(f"deb file:{folder} bookworm main\n")
         (folder / "apt.conf").write_text(
@@ -80,35 +85,49 @@ class Mirror:
 
     def has(self, *packages: tuple[str, str, str]) -> Files:
         """Now has these packages (name, version, dependencies) and no others; their files."""
-        for old in (self.folder / "pool").iterdir():
-            old.unlink()
-        for name, version, depends in packages:
-            self._build(name, version, depends)
-        where = self.folder / "dists/bookworm/main/binary-amd64"
-        where.mkdir(parents=True, exist_ok=True)
-        scan = ["dpkg-scanpackages", "--multiversion", "pool"]
-        told = subprocess.run(scan, cwd=self.folder, check=True, capture_output=True).stdout
-        (where / "Packages").write_bytes(told)
-        release = where.parents[1] / "Release"
-        release.write_text(
-            "Origin: Test\nSuite: bookworm\nCodename: bookworm\nComponents: main\n"
-            "Architectures: amd64\nDate: Sun, 01 Nov 2026 00:00:00 UTC\nSHA256:\n "
-            f"{file_digest(where / 'Packages')} {len(told)} main/binary-amd64/Packages\n"
-        )
-        gpg("--clearsign", "--output", str(release.with_name("InRelease")), str(release))
+        for part in ("pool", "dists"):
+            shutil.rmtree(self.folder / part, ignore_errors=True)
+            # by its time apt knows that a file is another: a copy has the time of now
+            made, copy = _archive(packages) / part, shutil.copy
+            shutil.copytree(made, self.folder / part, copy_function=copy)
         # the machine's own apt knows the archive once it has been updated
         env = {"APT_CONFIG": str(self.folder / "apt.conf"), "PATH": "/usr/bin:/bin"}
         subprocess.run(["apt-get", "update", "-q"], env=env, check=True, capture_output=True)
         return {p.name: file_digest(p) for p in sorted((self.folder / "pool").iterdir())}
 
-    def _build(self, name: str, version: str, depends: str) -> None:
-        tree = self.folder / "tree"
-        (tree / "DEBIAN").mkdir(parents=True, exist_ok=True)
+
+@cache
+def _archive(packages: tuple[tuple[str, str, str], ...]) -> Path:
+    """A folder with these packages and their signed index, made once a process."""
+    made = _temporary("nandlab-archive-")
+    (made / "pool").mkdir()
+    for name, version, depends in packages:
+        _build(made / "pool", name, version, depends)
+    where = made / "dists/bookworm/main/binary-amd64"
+    where.mkdir(parents=True)
+    scan = ["dpkg-scanpackages", "--multiversion", "pool"]
+    told = subprocess.run(scan, cwd=made, check=True, capture_output=True).stdout
+    (where / "Packages").write_bytes(told)
+    release = where.parents[1] / "Release"
+    release.write_text(
+        "Origin: Test\nSuite: bookworm\nCodename: bookworm\nComponents: main\n"
+        "Architectures: amd64\nDate: Sun, 01 Nov 2026 00:00:00 UTC\nSHA256:\n "
+        f"{file_digest(where / 'Packages')} {len(told)} main/binary-amd64/Packages\n"
+    )
+    gpg("--clearsign", "--output", str(release.with_name("InRelease")), str(release))
+    return made
+
+
+def _build(pool: Path, name: str, version: str, depends: str) -> None:
+    out = pool / f"{name}_{version.replace(':', '%3a')}_amd64.deb"
+    with tempfile.TemporaryDirectory() as folder:
+        tree = Path(folder)
+        tree.chmod(0o755)
+        (tree / "DEBIAN").mkdir()
         (tree / "DEBIAN" / "control").write_text(
             f"Package: {name}\nVersion: {version}\nArchitecture: amd64\nMaintainer: t <t@nowhere>\n"
             f"Description: for tests\n" + (f"Depends: {depends}\n" if depends else "")
         )
-        out = self.folder / "pool" / f"{name}_{version.replace(':', '%3a')}_amd64.deb"
         argv = ["dpkg-deb", "--root-owner-group", "-Zxz", "-b", str(tree), str(out)]
         # fixed times: the same package has the same bytes whenever it is made
         env = {"SOURCE_DATE_EPOCH": "0", "PATH": "/usr/bin:/bin"}

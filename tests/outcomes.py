@@ -26,7 +26,7 @@ import zstandard
 
 from nandlab.base import cache
 from nandlab.base.digest import bytes_digest, digest, file_digest
-from nandlab.base.paths import ROOT
+from nandlab.base.paths import ROOT, cache_dir
 from nandlab.board import qemu, staged
 from nandlab.board.job import Job, JobRecord, StepRecord
 from nandlab.board.qemu import QemuBoard
@@ -150,4 +150,6 @@ def decoded(content: bytes) -> JobRecord:
 
 def trim() -> None:
     """Removes outcomes that were not used for longest, until they take MOST_BYTES at most."""
-    cache.trim(KIND, MOST_BYTES)
+    there = (cache_dir() / KIND).glob("*/*")
+    if sum(path.stat().st_size for path in there if path.is_file()) > MOST_BYTES:
+        cache.trim(KIND, MOST_BYTES)

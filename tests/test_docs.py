@@ -9,13 +9,12 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-import typer
 
 from nandlab.base.paths import ROOT
 from nandlab.catalog import files as catalog
 from nandlab.catalog.filesystem import FilesystemModel
 from nandlab.catalog.option import Option
-from nandlab.cli.main import app
+from nandlab.cli.main import parser
 from nandlab.traced import cost
 
 
@@ -108,7 +107,7 @@ def commands() -> Iterator[tuple[str, str]]:
 def test_each_command_of_the_documentation_is_one() -> None:
     seen = Counter[str]()
     for page, call in commands():
-        command: Any = typer.main.get_command(app)
+        command: Any = parser()
         words = call.split()
         while hasattr(command, "commands") and words:
             if words[0].startswith("-"):

@@ -45,6 +45,8 @@ MADE = {
 FORKS = """
 import json, os, resource, sys
 import nandlab.cli.main
+import nandlab.report.terminal, nandlab.trial.reproduce, nandlab.trace.folder
+nandlab.cli.main.parser()
 for line in sys.stdin:
     asked = json.loads(line)
     pid = os.fork()

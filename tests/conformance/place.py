@@ -5,8 +5,10 @@ from __future__ import annotations
 
 import asyncio
 import os
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
+from cases import FORGET, UNLOAD, Cases, run_cases
 from sequences import CUT
 from smalltrial import skip_where_refused
 
@@ -28,6 +30,7 @@ CUT_SHORT_MIB = 8
 SYSTEMS = names("filesystems")
 SIM = "/sys/kernel/debug/simnand"
 CHIP = CUT.split()[1]
+LOG = Step("kernel-log", "dmesg -r")
 
 
 def _spec(place: Place, mib: float) -> TrialSpec:
@@ -78,11 +81,29 @@ class Place:
     ) -> tuple[JobRecord, list[str]]:
         """Makes and mounts it, runs the steps, unmounts; and what the kernel complained of."""
         skip_where_refused(self.spec, board)
-        load, *mount = trial.setup(self.spec)
-        log = Step("kernel-log", "dmesg -r", always=True)
-        todo = (replace(load, command=self.load()), *mount, *steps, medium.unmount(self.spec), log)
+        todo = (*self._around(*steps), replace(LOG, always=True))
         record = asyncio.run(board.run(Job(todo, files or {})))
         return record, outcome.kernel_log(self.spec, record)
+
+    def run_cases(
+        self,
+        board: Board,
+        cases: Mapping[str, Sequence[Step]],
+        files: dict[str, bytes] | None = None,
+    ) -> Cases:
+        """A job in which each case has the file system to itself, made anew; see complaints()."""
+        skip_where_refused(self.spec, board)
+        around = {n: (FORGET, *self._around(*steps), LOG, UNLOAD) for n, steps in cases.items()}
+        return run_cases(board, around, files=files)
+
+    def complaints(self, record: JobRecord) -> list[str]:
+        """What the kernel complained of in a case."""
+        return outcome.kernel_log(self.spec, record)
+
+    def _around(self, *steps: Step) -> list[Step]:
+        load, *mount = trial.setup(self.spec)
+        load = replace(load, command=self.load())
+        return [load, *mount, *steps, medium.unmount(self.spec)]
 
     def remount(self) -> str:
         """The command that takes it away and brings it back."""

@@ -37,9 +37,19 @@ def play(
 ) -> Played:
     """Plays each sequence on the place and on tmpfs, and compares but for what is declared."""
     differs = place.differs() if differs is None else differs
-    sequences = [adapted(closed(s), differs) for s in batch]
+    return play_each(board, place, tuple((sequence, differs) for sequence in batch))
+
+
+def play_each(
+    board: Board, place: Place, batch: tuple[tuple[Sequence, Collection[str]], ...]
+) -> Played:
+    """As play() does, but each sequence has what it is excused of beside it."""
+    excused = [differs for _, differs in batch]
+    sequences = [adapted(closed(s), differs) for s, differs in batch]
     files = files_of(sequences, "play")
-    files |= files_of([for_reference(s, differs) for s in sequences], "reference")
+    files |= files_of(
+        [for_reference(s, d) for s, d in zip(sequences, excused, strict=True)], "reference"
+    )
     try:
         record, complaints = place.run(board, *_steps(place, len(files) // 2), files=files)
     except BoardLost as lost:
@@ -47,7 +57,7 @@ def play(
         return Played([None] * len(batch), f"the board was lost: {lost.reason}\n  {tail}")
     subject, reference = said(record, "play"), said(record, "reference")
     played = [
-        compare(s, subject.get(str(i), []), reference.get(str(i), []), differs)
+        compare(s, subject.get(str(i), []), reference.get(str(i), []), excused[i])
         for i, s in enumerate(sequences)
     ]
     failed = record.failed()

@@ -3,12 +3,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import cache
 from typing import get_args
 
 import pytest
-from compare import outcomes
+from cases import Cases
+from compare import Mismatch, outcomes
 from place import SYSTEMS, Place, places
-from replay import play
+from replay import play_each
 from sequences import Sequence
 from test_fsx import fsx
 
@@ -64,35 +67,100 @@ def test_a_difference_is_told_in_a_sentence(system: str) -> None:
         assert sentence.endswith(".")
 
 
+def by_place() -> dict[str, list[tuple[Place, str]]]:
+    """The declared differences that a sequence shows, by where."""
+    found: dict[str, list[tuple[Place, str]]] = {}
+    for place, difference in sorted(DECLARED, key=str):
+        if difference not in BY_FSX:
+            found.setdefault(str(place), []).append((place, difference))
+    return found
+
+
+@pytest.fixture(scope="module")
+def witnesses(board: Board) -> Callable[[str], dict[str, tuple[Mismatch | None, Mismatch | None]]]:
+    """What a place does otherwise than tmpfs in each of its witnesses, in one job.
+
+    By the difference: with all others excused, then with it excused too.
+    """
+
+    def played(where: str) -> dict[str, tuple[Mismatch | None, Mismatch | None]]:
+        shown = by_place()[where]
+        place = shown[0][0]
+        every = place.differs()
+        batch = tuple((WITNESSES[d], excused) for _, d in shown for excused in (every - {d}, every))
+        got = play_each(board, place, batch)
+        assert got.trouble is None
+        pairs = zip(got.mismatches[::2], got.mismatches[1::2], strict=True)
+        return dict(zip((d for _, d in shown), pairs, strict=True))
+
+    return cache(played)
+
+
 @pytest.mark.parametrize(
-    ("place", "difference"), sorted(DECLARED, key=str), ids=lambda x: getattr(x, "system", x)
+    ("place", "difference"),
+    [
+        pytest.param(p, d, marks=pytest.mark.xdist_group(f"declared-{p.system}-{p.part}"))
+        for p, d in sorted(DECLARED, key=str)
+    ],
+    ids=lambda x: getattr(x, "system", x),
 )
-def test_a_declared_difference_is_there(board: Board, place: Place, difference: str) -> None:
+def test_a_declared_difference_is_there(
+    board: Board,
+    witnesses: Callable[[str], dict[str, tuple[Mismatch | None, Mismatch | None]]],
+    place: Place,
+    difference: str,
+) -> None:
     if difference in BY_FSX:
         record, _ = place.run(board, fsx(place, 101, differs=()))
         assert "map-write" in record["fsx"].stderr.splitlines()[0]
         return
-    others = place.differs() - {difference}
-    got = play(board, place, [WITNESSES[difference]], others)
-    assert got.mismatches[0] is not None, "it does as tmpfs does: take the declaration back"
-    assert play(board, place, [WITNESSES[difference]]).ok, "excused, it must pass"
+    by_itself, excused = witnesses(str(place))[difference]
+    assert by_itself is not None, "it does as tmpfs does: take the declaration back"
+    assert excused is None, "excused, it must pass"
 
 
-EVERY = pytest.mark.parametrize("place", places(every_part=False), ids=lambda p: p.system)
+EVERY = pytest.mark.parametrize(
+    "place",
+    [
+        pytest.param(p, marks=pytest.mark.xdist_group(f"as-declared-{p.system}"))
+        for p in places(every_part=False)
+    ],
+    ids=lambda p: p.system,
+)
+MAPS = (
+    *("seq 0", "open 0 a c", "write 0 0 5000 1", "open 1 a r"),
+    *("mapshared 0 0 5000", "mapshared 1 0 5000", "read 1 0 5000", ""),
+)
+TIMES = {
+    "path-make": b"seq 0\nopen 0 a c\nwrite 0 0 5000 1\n",
+    "path": b"seq 0\ntrunc a 100\n",
+    "handle-make": b"seq 0\nopen 0 a c\nwrite 0 0 5000 1\n",
+    "handle": b"seq 0\nopen 0 a -\nftrunc 0 100\n",
+}
+
+
+@pytest.fixture(scope="module")
+def as_declared(board: Board) -> Callable[[str], Cases]:
+    """A file system's job that plays MAPS, and TIMES."""
+
+    def ran(system: str) -> Cases:
+        (place,) = (p for p in places(every_part=False) if p.system == system)
+        cases = {
+            "maps": [Step("fsops", f"fsops maps {MOUNTPOINT}")],
+            "times": [Step(call, changed(call)) for call in ("path", "handle")],
+        }
+        return place.run_cases(board, cases, {"maps": "\n".join(MAPS).encode(), **TIMES})
+
+    return cache(ran)
 
 
 @EVERY
-def test_a_shared_mapping_is_refused_just_as_declared(board: Board, place: Place) -> None:
+def test_a_shared_mapping_is_refused_just_as_declared(
+    as_declared: Callable[[str], Cases], place: Place
+) -> None:
     """Of a descriptor that may write, to read too; never of one that only reads."""
-    sequence = (
-        *("open 0 a c", "write 0 0 5000 1", "open 1 a r"),
-        *("mapshared 0 0 5000", "mapshared 1 0 5000", "read 1 0 5000"),
-    )
-    text = "\n".join(["seq 0", *sequence, ""])
-    step = Step("fsops", f"fsops sequence {MOUNTPOINT}")
-    record, complaints = place.run(board, step, files={"sequence": text.encode()})
-    assert record.failed() is None, record.failed()
-    assert complaints == []
+    record = as_declared(place.system)["maps"]
+    assert place.complaints(record) == []
     by_writer, by_reader, read = outcomes(record["fsops"].stdout)["0"][-3:]
     assert by_reader == read
     refused = "shared_writable_maps" in place.differs()
@@ -111,18 +179,12 @@ def changed(call: str) -> str:
 
 
 @EVERY
-def test_times_of_truncate_are_left_just_as_declared(board: Board, place: Place) -> None:
+def test_times_of_truncate_are_left_just_as_declared(
+    as_declared: Callable[[str], Cases], place: Place
+) -> None:
     """By path and by handle; UBIFS's declaration is of files that keep their size."""
-    files = {
-        "path-make": b"seq 0\nopen 0 a c\nwrite 0 0 5000 1\n",
-        "path": b"seq 0\ntrunc a 100\n",
-        "handle-make": b"seq 0\nopen 0 a c\nwrite 0 0 5000 1\n",
-        "handle": b"seq 0\nopen 0 a -\nftrunc 0 100\n",
-    }
-    steps = [Step(call, changed(call)) for call in ("path", "handle")]
-    record, complaints = place.run(board, *steps, files=files)
-    assert record.failed() is None, record.failed()
-    assert complaints == []
+    record = as_declared(place.system)["times"]
+    assert place.complaints(record) == []
     left = "leaves" in place.spec.filesystem.differs.get("truncate_times", "")
     assert record["path"].stdout.split() == (["0", "0"] if left else ["1", "1"])
     assert record["handle"].stdout.split() == ["1", "1"]

@@ -3,7 +3,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import cache
+
 import pytest
+from cases import Cases
 from chipsteps import SYNCFS, held
 from place import SIM, Place, places
 
@@ -29,21 +33,42 @@ def run(board: Board, place: Place, *steps: Step, told: bool = False) -> JobReco
     return record
 
 
-@EVERY
+THEN = {"sync": "sync", "syncfs": SYNCFS, "write-back": f"sleep {EXPIRY_S}"}
+"""How what was written gets to the flash: by a sync right after another, and by time alone."""
+
+
+@pytest.fixture(scope="module")
+def held_files(board: Board) -> Callable[[str], Cases]:
+    """A file system's job that writes to a file which stays open, and cuts the power, THEN."""
+
+    def ran(system: str) -> Cases:
+        (place,) = (p for p in places(every_part=False, small=True) if p.system == system)
+        cases = {
+            name: (
+                Step("hold", held(f"{MNT}/held", TEXT, f"{then}; {place.cut()}")),
+                Step("cut", place.another_machine()),
+                Step("found", f"cat {MNT}/held"),
+            )
+            for name, then in THEN.items()
+        }
+        return place.run_cases(board, cases)
+
+    return cache(ran)
+
+
 @pytest.mark.parametrize(
-    "then", ["sync", SYNCFS, f"sleep {EXPIRY_S}"], ids=["sync", "syncfs", "write-back"]
+    "place",
+    [
+        pytest.param(p, marks=pytest.mark.xdist_group(f"held-{p.system}"))
+        for p in places(every_part=False, small=True)
+    ],
+    ids=lambda p: p.system,
 )
-def test_what_an_open_file_was_given_is_there(board: Board, place: Place, then: str) -> None:
-    """By a sync that comes right after another, and by time alone."""
-    record = run(
-        board,
-        place,
-        Step("hold", held(f"{MNT}/held", TEXT, f"{then}; {place.cut()}")),
-        Step("cut", place.another_machine()),
-        Step("found", f"cat {MNT}/held"),
-        told=True,
-    )
-    assert record["found"].stdout == TEXT
+@pytest.mark.parametrize("then", THEN)
+def test_what_an_open_file_was_given_is_there(
+    held_files: Callable[[str], Cases], place: Place, then: str
+) -> None:
+    assert held_files(place.system)[then]["found"].stdout == TEXT
 
 
 @EVERY
@@ -102,38 +127,58 @@ def put(text: str, at: int, path: str) -> str:
 CHECKING = Place("ubifs", "apf27", small=True, options={"check_data": "on"})
 
 
+UNREADABLE = {
+    "-".join([p.system, *p.options]): p for p in [*places(every_part=False, small=True), CHECKING]
+}
+MARK = "sixteen letters."
+DROP = "echo 3 > /proc/sys/vm/drop_caches"
+
+
+def unreadable(place: Place, *, cached: bool) -> list[Step]:
+    """Writes into the middle of a page that cannot be read any more, and reads it."""
+    bits = f"for bit in 1 9 17 25 33 41 49 57; do echo $page $bit > {SIM}/flip; done"
+    made = put(MARK, 9001, "/tmp/f")
+    return [
+        Step("make", f"head -c 20480 /dev/urandom > /tmp/g && cp /tmp/g /tmp/f && {made}"),
+        Step("copy", f"cp /tmp/f /tmp/g {MNT} && sync"),
+        Step("rest", place.rest().command),
+        Step("cache", f"{DROP}; cat {MNT}/f > /dev/null; {'true' if cached else DROP}"),
+        Step("plant", f"for page in $({place.pages_with(MARK)}); do echo $page; {bits}; done"),
+        Step("write", f"{put('XYZ', 9000, f'{MNT}/f')}; echo $?"),
+        Step("written", f"cp /tmp/f /tmp/new && {put('XYZ', 9000, '/tmp/new')}"),
+        Step("read", f"{DROP}; cat {MNT}/f > /tmp/read; echo $?; cmp /tmp/read /tmp/new && echo"
+             " new; cmp /tmp/read /tmp/f && echo old; true"),
+        Step("other", f"cmp {MNT}/g /tmp/g"),
+    ]  # fmt: skip
+
+
+CACHED = {"on-flash": False, "in-cache": True}
+
+
+@pytest.fixture(scope="module")
+def spoiled(board: Board) -> Callable[[str], Cases]:
+    """A job of unreadable() for a place of UNREADABLE, by CACHED."""
+
+    def ran(name: str) -> Cases:
+        place = UNREADABLE[name]
+        cases = {case: unreadable(place, cached=cached) for case, cached in CACHED.items()}
+        return place.run_cases(board, cases)
+
+    return cache(ran)
+
+
 @pytest.mark.parametrize(
-    "place",
-    [*places(every_part=False, small=True), CHECKING],
-    ids=lambda p: "-".join([p.system, *p.options]),
+    "name", [pytest.param(n, marks=pytest.mark.xdist_group(f"spoiled-{n}")) for n in UNREADABLE]
 )
-@pytest.mark.parametrize("cached", [False, True], ids=["on-flash", "in-cache"])
+@pytest.mark.parametrize("case", CACHED)
 def test_a_write_into_an_unreadable_page_stores_nothing_wrong(
-    board: Board, place: Place, cached: bool
+    spoiled: Callable[[str], Cases], name: str, case: str
 ) -> None:
     """Who cannot store the page's other bytes says so, and leaves all as it was.
 
     What a reader gets afterwards is right, or an error. Another file's reader gets no error.
     """
-    mark = "sixteen letters."
-    bits = f"for bit in 1 9 17 25 33 41 49 57; do echo $page $bit > {SIM}/flip; done"
-    drop = "echo 3 > /proc/sys/vm/drop_caches"
-    made = put(mark, 9001, "/tmp/f")
-    record = run(
-        board,
-        place,
-        Step("make", f"head -c 20480 /dev/urandom > /tmp/g && cp /tmp/g /tmp/f && {made}"),
-        Step("copy", f"cp /tmp/f /tmp/g {MNT} && sync"),
-        Step("rest", place.rest().command),
-        Step("cache", f"{drop}; cat {MNT}/f > /dev/null; {'true' if cached else drop}"),
-        Step("plant", f"for page in $({place.pages_with(mark)}); do echo $page; {bits}; done"),
-        Step("write", f"{put('XYZ', 9000, f'{MNT}/f')}; echo $?"),
-        Step("written", f"cp /tmp/f /tmp/new && {put('XYZ', 9000, '/tmp/new')}"),
-        Step("read", f"{drop}; cat {MNT}/f > /tmp/read; echo $?; cmp /tmp/read /tmp/new && echo"
-             " new; cmp /tmp/read /tmp/f && echo old; true"),
-        Step("other", f"cmp {MNT}/g /tmp/g"),
-        told=True,
-    )  # fmt: skip
+    place, record = UNREADABLE[name], spoiled(name)[case]
     assert record["plant"].stdout.split()
     *said, rc = record["write"].stdout.split("\n")[:-1]
     read, *found = record["read"].stdout.split("\n")[:-1]

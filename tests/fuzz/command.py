@@ -10,12 +10,8 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
-import typer
-
 from nandlab.cli import ending
-from nandlab.cli.main import app
-
-COMMAND = typer.main.get_command(app)
+from nandlab.cli.main import parser
 
 
 @contextlib.contextmanager
@@ -38,7 +34,7 @@ def command(*argv: str) -> str:
     code: object = 0
     with _words(argv), contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
         try:
-            ending.told(COMMAND)
+            ending.told(parser())
         except SystemExit as e:
             code = e.code or 0
     assert code in (0, 1, 2), (argv, code)

@@ -19,7 +19,7 @@ from nandlab.kit.kit import SHIPPED, kernel_set, tool_set, wanted
 SHA = "0123456789abcdef" * 4
 FILES = st.dictionaries(
     st.from_regex(r"[a-z][a-z0-9.+-]{1,9}_(1%3a)?[0-9.+~-]{1,9}_(amd64|all)\.deb", fullmatch=True),
-    st.from_regex(r"[0-9a-f]{64}", fullmatch=True),
+    st.binary(min_size=32, max_size=32).map(bytes.hex),  # a tenth of a regex's time
     min_size=1,
     max_size=5,
 )

@@ -3,15 +3,15 @@
 
 from __future__ import annotations
 
-import asyncio
 from itertools import pairwise
 from typing import NamedTuple
 
 import pytest
+from cases import Cases, run_cases
 from chipsteps import numbers, run
 
 from nandlab.board.build import modules
-from nandlab.board.job import Job, JobRecord, Step
+from nandlab.board.job import JobRecord, Step
 from nandlab.board.qemu import QemuBoard
 
 pytestmark = pytest.mark.board
@@ -58,23 +58,35 @@ def look(name: str) -> Step:
     return Step(name, f"cat {USAGE}")
 
 
-@pytest.mark.parametrize(("count", "free"), [(101, 0), (101, 37), (0, 0), (7, 7)])
+COUNTS = [(101, 0), (101, 37), (0, 0), (7, 7)]
+
+
+@pytest.fixture(scope="module")
+def known_counts(board: QemuBoard, files: dict[str, bytes]) -> Cases:
+    """One job that allocates each of COUNTS, and frees."""
+    cases = {
+        f"{count} {free}": (
+            Step("fsram", "modprobe fsram modules=fsramtry,nosuch"),
+            look("before"),
+            Step("try", f"insmod ./fsramtry.ko count={count} free={free}"),
+            look("held"),
+            Step("reset", f"echo > {USAGE}"),
+            look("reset-peak"),
+            Step("away", "rmmod fsramtry"),
+            look("after"),
+            Step("unload", "rmmod fsram"),
+        )
+        for count, free in COUNTS
+    }
+    return run_cases(board, cases, files=files)
+
+
+@pytest.mark.xdist_group("fsram-counts")
+@pytest.mark.parametrize(("count", "free"), COUNTS)
 def test_known_allocations_are_counted_exactly(
-    board: QemuBoard, files: dict[str, bytes], count: int, free: int
+    board: QemuBoard, known_counts: Cases, count: int, free: int
 ) -> None:
-    record = run(
-        board,
-        Step("fsram", "modprobe fsram modules=fsramtry,nosuch"),
-        look("before"),
-        Step("try", f"insmod ./fsramtry.ko count={count} free={free}"),
-        look("held"),
-        Step("reset", f"echo > {USAGE}"),
-        look("reset-peak"),
-        Step("away", "rmmod fsramtry"),
-        look("after"),
-        Step("unload", "rmmod fsram"),
-        files=files,
-    )
+    record = known_counts[f"{count} {free}"]
     of = kernel(board)
     each = SLAB + of.kmalloc + VMALLOC
     assert set(numbers(record["before"].stdout).values()) == {0}
@@ -214,13 +226,19 @@ def test_without_an_interval_there_is_no_series(board: QemuBoard, files: dict[st
     assert numbers(record["held"].stdout)["samples"] == 0
 
 
-@pytest.mark.parametrize(
-    "parameters",
-    [
-        *("", "modules=x slots_log2=7", "modules=x slots_log2=25"),
-        *("modules=x interval_ms=3600001", "modules=x samples=1", "modules=x samples=131073"),
-    ],
+BAD = (
+    *("", "modules=x slots_log2=7", "modules=x slots_log2=25"),
+    *("modules=x interval_ms=3600001", "modules=x samples=1", "modules=x samples=131073"),
 )
-def test_bad_parameters_are_refused(board: QemuBoard, parameters: str) -> None:
-    record = asyncio.run(board.run(Job((Step("fsram", f"modprobe fsram {parameters}"),))))
-    assert record["fsram"].rc != 0
+
+
+@pytest.fixture(scope="module")
+def refusals(board: QemuBoard) -> Cases:
+    """One job that loads the module with each of BAD."""
+    return run_cases(board, {bad: [Step("fsram", f"! modprobe fsram {bad}")] for bad in BAD})
+
+
+@pytest.mark.xdist_group("fsram-bad")
+@pytest.mark.parametrize("parameters", BAD)
+def test_bad_parameters_are_refused(refusals: Cases, parameters: str) -> None:
+    assert refusals[parameters]["fsram"].rc == 0

@@ -6,6 +6,7 @@ from __future__ import annotations
 import asyncio
 
 import pytest
+from cases import UNLOAD, Cases, run_cases
 from chipsteps import modprobe, numbers, run
 
 from nandlab.board.build import modules
@@ -26,21 +27,35 @@ def load(board: QemuBoard, chip: ChipModel, partition_blocks: int = 16) -> Step:
     return modprobe(words)
 
 
-@pytest.mark.parametrize("name", catalog.names("chips"))
-def test_known_work_is_counted_exactly(board: QemuBoard, name: str) -> None:
+CHIPS = catalog.names("chips")
+
+
+@pytest.fixture(scope="module")
+def known_work(board: QemuBoard) -> Cases:
+    """One job that does the work on every chip, one after another."""
+
+    def case(chip: ChipModel) -> list[Step]:
+        g = chip.geometry
+        dd = f"dd bs={g.writesize} 2>/dev/null"
+        return [
+            load(board, chip),
+            Step("reset", "echo 1 > /sys/kernel/debug/simnand/reset"),
+            Step("erase", f"flash_erase -q /dev/mtd0 {3 * g.erasesize} {ERASED}"),
+            Step("program", f"{dd} if=/dev/urandom of=/dev/mtd0 count={PROGRAMMED} conv=notrunc"),
+            Step("read", f"{dd} if=/dev/mtd0 of=/dev/null count={READ}"),
+            Step("counters", STATISTICS),
+            Step("blocks", "cat /sys/kernel/debug/simnand/blocks"),
+            UNLOAD,
+        ]
+
+    return run_cases(board, {n: case(catalog.load("chips", n, ChipModel)) for n in CHIPS})
+
+
+@pytest.mark.xdist_group("known-work")
+@pytest.mark.parametrize("name", CHIPS)
+def test_known_work_is_counted_exactly(known_work: Cases, name: str) -> None:
     chip = catalog.load("chips", name, ChipModel)
-    g = chip.geometry
-    dd = f"dd bs={g.writesize} 2>/dev/null"
-    record = run(
-        board,
-        load(board, chip),
-        Step("reset", "echo 1 > /sys/kernel/debug/simnand/reset"),
-        Step("erase", f"flash_erase -q /dev/mtd0 {3 * g.erasesize} {ERASED}"),
-        Step("program", f"{dd} if=/dev/urandom of=/dev/mtd0 count={PROGRAMMED} conv=notrunc"),
-        Step("read", f"{dd} if=/dev/mtd0 of=/dev/null count={READ}"),
-        Step("counters", STATISTICS),
-        Step("blocks", "cat /sys/kernel/debug/simnand/blocks"),
-    )
+    record = known_work[name]
     c = numbers(record["counters"].stdout)
     assert (c["reads"], c["programs"], c["erases"]) == (READ, PROGRAMMED, ERASED)
     assert (c["pages_programmed"], c["illegal"]) == (PROGRAMMED, 0)

@@ -13,7 +13,7 @@ from typing import Any
 
 import lock
 import pytest
-from cases import UNLOAD, Cases, run_cases
+from cases import FORGET, UNLOAD, Cases, run_cases
 from chipsteps import numbers
 from smalltrial import CHIP, WRITABLE, planned, spec
 
@@ -75,8 +75,6 @@ def offered(board: QemuBoard, name: str, key: str, value: str) -> Iterator[Trial
 
 
 COPIED = "head -c 90000 /bin/busybox > /tmp/x; cp /tmp/x /mnt && sync && cmp /tmp/x /mnt/x"
-FORGET = Step("forget", "dmesg -c > /dev/null")
-"""What the kernel logs from here on is of one case."""
 
 
 def mount_every_value(board: QemuBoard, name: str) -> Cases:

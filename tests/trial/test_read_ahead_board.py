@@ -4,12 +4,15 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
+from functools import cache
 
 import pytest
+from cases import UNLOAD, Cases, run_cases
 from chipsteps import numbers
-from smalltrial import WRITABLE, spec
+from smalltrial import CHIP, WRITABLE, spec
 
-from nandlab.board.job import Job, JobRecord, Step
+from nandlab.board.job import Job, Step
 from nandlab.board.qemu import QemuBoard
 from nandlab.catalog.option import Number
 from nandlab.plan.trialspec import TrialSpec
@@ -30,55 +33,75 @@ def number(made: TrialSpec) -> Number:
     return found
 
 
-def run(board: QemuBoard, made: TrialSpec, *commands: str) -> JobRecord:
-    """Mounts the file system and runs the commands one by one."""
-    steps = [Step(f"c{i}", command) for i, command in enumerate(commands)]
-    record = asyncio.run(board.run(Job((*trial.setup(made), *steps))))
-    failed = record.failed()
-    assert failed is None, failed.failure()
-    return record
+def read_a_page(made: TrialSpec) -> list[Step]:
+    """Mounts, and reads the first page of a file that no cache holds, which the chip counts.
+
+    The directory is read before the counting.
+    """
+    return [
+        *trial.setup(made),
+        Step("file", A_FILE),
+        Step("value", f"cat {number(made).file}"),
+        medium.unmount(made),
+        medium.mount(made, "again"),
+        Step("value-again", f"cat {number(made).file}"),
+        Step("list", "ls -l /mnt"),
+        Step("before", f"cat {COUNTERS}"),
+        Step("page", A_PAGE),
+        Step("after", f"cat {COUNTERS}"),
+        medium.unmount(made, "unmount-again"),
+        UNLOAD,
+    ]
 
 
-def reads_of_a_page(board: QemuBoard, name: str, kib: str) -> int:
-    """Flash reads that reading the first page of a file costs, which no cache holds."""
-    made = spec(board, name, read_ahead=kib)
-    mounts = (medium.unmount(made).command, medium.mount(made).command)
-    # the directory is read before the counting
-    record = run(
-        board, made, A_FILE, *mounts, "ls -l /mnt", f"cat {COUNTERS}", A_PAGE, f"cat {COUNTERS}"
-    )
-    assert f"read_ahead_kib {kib}\n" in record["c2"].stdout
-    before, after = (numbers(record[step].stdout) for step in ("c4", "c6"))
-    return after["reads"] - before["reads"]
+@pytest.fixture(scope="module")
+def reading(board: QemuBoard) -> Callable[[str], Cases]:
+    """A file system's job that reads a page, without its option and at 0 and 128 KiB."""
+
+    def ran(name: str) -> Cases:
+        of: dict[str, dict[str, str]] = {NONE: {}, **{k: {"read_ahead": k} for k in ("0", "128")}}
+        cases = {kib: read_a_page(spec(board, name, CHIP, **told)) for kib, told in of.items()}
+        return run_cases(board, cases)
+
+    return cache(ran)
 
 
-@pytest.mark.parametrize("name", WRITABLE)
-def test_the_kernel_has_by_itself_what_the_catalog_says(board: QemuBoard, name: str) -> None:
-    made = spec(board, name)
-    asked = number(made)
-    looked = run(
-        board,
-        made,
-        f"cat {asked.file}",
-        *(f"{medium.unmount(made).command}; {medium.mount(made).command}", f"cat {asked.file}"),
-    )
-    assert {int(looked[step].stdout) for step in ("c0", "c2")} == {asked.kernel_default}
+NONE = "the kernel's own"
+EVERY = pytest.mark.parametrize(
+    "name", [pytest.param(n, marks=pytest.mark.xdist_group(f"read-ahead-{n}")) for n in WRITABLE]
+)
+
+
+@EVERY
+def test_the_kernel_has_by_itself_what_the_catalog_says(
+    board: QemuBoard, reading: Callable[[str], Cases], name: str
+) -> None:
+    looked = reading(name)[NONE]
+    values = {int(looked[step].stdout) for step in ("value", "value-again")}
+    assert values == {number(spec(board, name)).kernel_default}
     assert "read_ahead" not in looked["mount"].stdout
 
 
-@pytest.mark.parametrize("name", WRITABLE)
-def test_a_value_is_taken_by_every_mount_and_told(board: QemuBoard, name: str) -> None:
+@EVERY
+def test_a_value_is_taken_by_every_mount_and_told(
+    board: QemuBoard, reading: Callable[[str], Cases], name: str
+) -> None:
+    looked = reading(name)["128"]
+    assert (looked["value"].stdout, looked["value-again"].stdout) == ("128\n", "128\n")
     made = spec(board, name, read_ahead="128")
-    looked = run(board, made, f"cat {number(made).file}")
-    assert looked["c0"].stdout == "128\n"
     result = asyncio.run(one.run(made, board, "t"))
     assert (result.status, result.measured["read_ahead"]) == ("ok", {"kib": 128})
 
 
-@pytest.mark.parametrize("name", WRITABLE)
-def test_reading_ahead_costs_flash_reads(board: QemuBoard, name: str) -> None:
-    with_none, with_much = (reads_of_a_page(board, name, kib) for kib in ("0", "128"))
-    assert with_none * 2 < with_much
+@EVERY
+def test_reading_ahead_costs_flash_reads(reading: Callable[[str], Cases], name: str) -> None:
+    cost = {}
+    for kib in ("0", "128"):
+        record = reading(name)[kib]
+        assert f"read_ahead_kib {kib}\n" in record["again"].stdout
+        before, after = (numbers(record[step].stdout) for step in ("before", "after"))
+        cost[kib] = after["reads"] - before["reads"]
+    assert cost["0"] * 2 < cost["128"]
 
 
 def test_what_the_kernel_took_instead_is_told(board: QemuBoard) -> None:

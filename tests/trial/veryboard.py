@@ -4,10 +4,14 @@
 from __future__ import annotations
 
 import asyncio
+import atexit
 import json
+import shutil
 import sys
+import tempfile
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -116,11 +120,7 @@ class Place:
 
     def ran(self, board: FakeBoard, text: str = TEXT) -> None:
         """Makes the run."""
-        (self.folder / "small.toml").write_text(text)
-        made = study.read(self.folder / "small.toml")
-        specs = study.plan(made)
-        folder = RunFolder.create(self.run.path, runner.head(made, specs, board))
-        asyncio.run(runner.execute(folder, specs, board, runner.Here(board, 2), Silent()))
+        _run_in(self.folder, board, text)
 
     def nandlab(self, board: FakeBoard, *argv: str | Path) -> Ended:
         """Runs a command; a board that it opens is this one."""
@@ -165,9 +165,26 @@ def placed(
     """A folder with a run in it, which is gone to; of pytest's own things."""
     monkeypatch.chdir(folder)
     monkeypatch.setattr(runner, "commit", lambda: COMMIT)
-    made = Place(folder, monkeypatch, capsys)
-    made.ran(very_board())
-    return made
+    shutil.copytree(_ran(), folder, dirs_exist_ok=True)
+    return Place(folder, monkeypatch, capsys)
+
+
+@cache
+def _ran() -> Path:
+    """A folder with a study and its run, made once a process."""
+    folder = Path(tempfile.mkdtemp(prefix="nandlab-ran-"))
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    _run_in(folder, very_board(), TEXT)
+    return folder
+
+
+def _run_in(folder: Path, board: FakeBoard, text: str) -> None:
+    """Runs a study, given as text, into the folder ``run`` of a folder."""
+    (folder / "small.toml").write_text(text)
+    made = study.read(folder / "small.toml")
+    specs = study.plan(made)
+    run = RunFolder.create(folder / "run", runner.head(made, specs, board))
+    asyncio.run(runner.execute(run, specs, board, runner.Here(board, 2), Silent()))
 
 
 FULL = "no space left"

@@ -3,8 +3,9 @@
 
 from __future__ import annotations
 
-from functools import partial
-from typing import Annotated
+from collections.abc import Callable
+from functools import cache
+from typing import Annotated, Any
 
 import typer
 
@@ -153,6 +154,12 @@ def _options(
     del version
 
 
+@cache
+def parser() -> Callable[..., Any]:
+    """The parser of the command line, built once: that takes longer than most commands."""
+    return typer.main.get_command(app)
+
+
 def main() -> None:
     """Entry point: errors become one clear message and an exit status."""
-    ending.told(partial(app, standalone_mode=False))
+    ending.told(lambda: parser()(standalone_mode=False))

@@ -24,15 +24,18 @@ CASE :=
 # the Debian releases of `make fresh`, and the commands that it runs there
 RELEASE := bookworm trixie
 COMMANDS := make demo && make test
+# of `make golden`; CHECK=1: it compares and writes nothing
+BOARDS := apf27
+CHECK :=
 # what `make fresh-wheel` tries
 TRY := quickstart own
 # what `make test-arm` runs; the rest was not tried there
 ON_ARM := tests/board $(addprefix tests/target/test_,tracers_known.py tracers_commands.py \
-	tracers_others.py fsram.py simnand.py)
+	tracers_others.py fsram.py simnand.py) tests/trial/test_golden.py
 C_SOURCES := $(shell find target tests docs/examples -name '*.[ch]')
 
 .PHONY: help setup build demo study wheel test test-changed test-long test-search test-kernels test-arm lint clean
-.PHONY: fuzz fresh fresh-container fresh-wheel
+.PHONY: golden fuzz fresh fresh-container fresh-wheel
 .PHONY: packages packages-build packages-test lock-python
 
 help: ## list the targets
@@ -67,6 +70,9 @@ test-long: packages-test $(VENV)/dev ## run the long tests of file systems, repe
 
 test-search: packages-test $(VENV)/dev build ## draw new examples for the property tests (half an hour; a failure prints its example)
 	@$(PYTEST) -m 'not board and not browser and not long' --hypothesis-profile=search
+
+golden: setup ## make the golden figures anew, and print what moved (BOARDS="apf27 apf27-arm"; CHECK=1: write nothing)
+	@PYTHONPATH=tests:$$PYTHONPATH $(BIN)/python -m goldenset $(CHECK:%=--check) $(BOARDS)
 
 fuzz: packages-test $(VENV)/dev ## damaged input for all that reads files (MINUTES=60; JOBS=2; TARGETS="runs chips"; CASE=SEED: one)
 	@PYTHONPATH=tests:$$PYTHONPATH $(BIN)/python -m fuzz $(TARGETS) --jobs $(JOBS) --minutes $(MINUTES) $(CASE:%=--case %)

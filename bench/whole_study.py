@@ -9,8 +9,10 @@ board runs no-ops, which are among them and cost little. Then instructions for e
 chip programmed, in the fill and the load; processor time of the run's process with its QEMU, a
 trial; and the board's seconds for each of those, all steps.
 With ``--against COMMIT``, the same of a worktree of that commit, which is removed at the end.
+Beside other processes the same work takes more of the processor's time, and not the same more each
+time: ``--turns N`` runs both in turns and takes the least of each.
 Needs: QEMU, git. Costs: two runs of the study's members and a boot of each board; quickstart's one
-member takes some two minutes of processor time a commit. The boards stay in the cache.
+member takes some two minutes of processor time a commit and turn. The boards stay in the cache.
 
 The last line is one JSON object: by commit the figures, and the ratios to the other commit. The
 exit status is 1 if instructions or processor time a trial are over BAR of the other commit's.
@@ -52,7 +54,7 @@ class Cost(NamedTuple):
     board_s: float
     """Seconds of the board's clock in all steps."""
     cpu_s: float
-    """Processor time of the host, a boot not included."""
+    """Processor time of the host, a boot not included; the least of all turns."""
 
     def figures(self) -> dict[str, Any]:
         """What the JSON says of it."""
@@ -121,12 +123,25 @@ def read(folder: Path, cpu_s: float) -> Cost:
     return Cost(len(trials), steps, by_page, board_ns / 1e9, cpu_s)
 
 
-def measured(checkout: Path, study: str, members: int) -> Cost:
-    """What the study costs at a checkout; its board is made first, unmeasured."""
-    with tempfile.TemporaryDirectory() as folder:
-        run(checkout, study, members, Path(folder, "one"), "--shard", ONE_TRIAL)
-        out = Path(folder, "all")
-        return read(out, run(checkout, study, members, out))
+def measured(checkouts: list[Path], study: str, members: int, turns: int) -> list[Cost]:
+    """What the study costs at each checkout; their boards are made first, unmeasured.
+
+    ValueError if a turn has other instructions than the turn before it.
+    """
+    found = dict[Path, Cost]()
+    for turn in range(turns + 1):
+        for checkout in checkouts:
+            with tempfile.TemporaryDirectory() as folder:
+                out, shard = Path(folder, "run"), [] if turn else ["--shard", ONE_TRIAL]
+                cost = read(out, run(checkout, study, members, out, *shard))
+            if turn < 2:
+                found[checkout] = cost
+            elif cost.steps != found[checkout].steps:
+                raise ValueError(f"{checkout}: turn {turn} has other instructions")
+            else:
+                least = min(cost.cpu_s, found[checkout].cpu_s)
+                found[checkout] = cost._replace(cpu_s=least)
+    return [*found.values()]
 
 
 @contextmanager
@@ -177,12 +192,14 @@ def main() -> int:
     parser.add_argument("study", nargs="?", default="quickstart", help="a shipped study, or a file")
     parser.add_argument("--against", metavar="COMMIT", help="the commit to compare with")
     parser.add_argument("--members", type=int, default=1)
+    parser.add_argument("--turns", type=int, default=1, choices=range(1, 100), metavar="N")
     options = parser.parse_args()
-    before = None
+    how = (options.study, options.members, options.turns)
     if options.against:
         with worktree(options.against) as there:
-            before = measured(there, options.study, options.members)
-    now = measured(REPO, options.study, options.members)
+            now, before = measured([REPO, there], *how)
+    else:
+        (now,), before = measured([REPO], *how), None
     table(now, before)
     found: dict[str, Any] = {"study": options.study, "now": now.figures()}
     if before is None:

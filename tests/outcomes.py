@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Outcomes of jobs, kept from one run of the tests to the next: a job that came before is not run.
+"""Outcomes of jobs, kept for other tests and other runs: a job that came before is not run.
 
 On a board that repeats, what a job gives is a function of the booted board, of all that is put into
 its memory (steps, files, programs, modules and cargo, byte for byte), and of the host's code that
@@ -9,8 +9,9 @@ runs again. Only outcomes are kept, never that a test passed: each test asserts 
 A test is given an outcome once. If it runs the same job again, the board runs: a test of repetition
 compares what is kept with what the board gives today. A job whose board is lost is never kept.
 
-They are in the cache, as ``outcomes/``, and take 1 GiB at most. ``make test ANEW=1`` keeps and
-takes none; nor does CI (``CI`` in the environment), nor the tests of boards themselves.
+They are in the cache, as ``outcomes/``, and take 1 GiB at most. ``make test ANEW=1`` takes none of
+another run, nor does CI (``CI`` in the environment): there a trial serves the tests of one run. The
+tests of boards themselves take none at all.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
+from uuid import uuid4
 
 import zstandard
 
@@ -39,7 +41,9 @@ LARGEST_BYTES = 64 << 20
 OF_BOARDS = ROOT / "tests/board"
 """Tests of how boards run."""
 ANEW = ("ANEW", "CI")
-"""Variables of the environment that want each job run, unless they are empty or 0."""
+"""Variables of the environment that want no outcome of another run, unless they are empty or 0."""
+RUN = "PYTEST_XDIST_TESTRUNUID"
+"""Where xdist has the name of a run, for all its workers."""
 DECODING = "src/nandlab/board"
 """The host's code that decides what a record has."""
 
@@ -62,16 +66,20 @@ class Test:
 now = Test()
 
 
-def kept_here(environment: Mapping[str, str] = os.environ) -> bool:
-    """Whether this run of the tests takes outcomes of others, and keeps its own."""
-    return all(environment.get(name, "") in ("", "0") for name in ANEW)
+def run_of(environment: Mapping[str, str] = os.environ) -> str | None:
+    """The name of this run of the tests, if it takes no outcome of others; None: it does."""
+    if all(environment.get(name, "") in ("", "0") for name in ANEW):
+        return None
+    return environment.get(RUN) or uuid4().hex
 
 
 class OutcomeBoard(QemuBoard):
     """A board that runs a job only if no outcome of it is kept."""
 
-    def __init__(self, board: QemuBoard) -> None:
+    def __init__(self, board: QemuBoard, run: str | None = None) -> None:
+        """run: the name of the one run of the tests whose outcomes it takes; None: of all runs."""
         vars(self).update(vars(board))
+        self._of_run = run
         code = sorted((ROOT / DECODING).glob("*.py"))
         self._code = digest([[path.name, file_digest(path)] for path in code])
 
@@ -83,6 +91,7 @@ class OutcomeBoard(QemuBoard):
             carried[staged.address(self.machine.model)] = staged.second(job, job.setup)
         hold = job.cargo
         return {
+            "run": self._of_run,
             "code": self._code,
             "booted": qemu._inputs(self.machine),
             "given": {f"{at:#x}": bytes_digest(content) for at, content in carried.items()},

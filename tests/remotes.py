@@ -16,6 +16,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from native import make
+
 from nandlab.base.paths import TARGET
 from nandlab.board.reach import Transport
 from nandlab.board.remote import RemoteBoard
@@ -30,10 +32,7 @@ def agent(out: Path) -> Path:
 
 def program(folder: Path) -> Path:
     """A program of ours, built for this machine beside the others."""
-    out = TARGET.parent / "build"
-    argv = ["make", "-s", "-C", str(TARGET / "programs"), f"OUT={out}", "STATIC="]
-    subprocess.run([*argv, str(out / folder.name)], check=True)
-    return out / folder.name
+    return make(TARGET.parent / "build", folder.name, "STATIC=")
 
 
 def no_program(folder: Path) -> Path:

@@ -12,7 +12,7 @@ from uuid import uuid4
 
 import outcomes
 import pytest
-from outcomes import OutcomeBoard, decoded, encoded, kept_here
+from outcomes import OutcomeBoard, decoded, encoded, run_of
 
 from nandlab.base.paths import cache_dir
 from nandlab.board.cargo import cargo
@@ -161,8 +161,20 @@ def test_a_record_is_kept_to_the_byte() -> None:
         ({"CI": "true"}, False),
     ],
 )
-def test_neither_ci_nor_a_run_anew_takes_them(environment: dict[str, str], *, kept: bool) -> None:
-    assert kept_here(environment) == kept
+def test_neither_ci_nor_a_run_anew_takes_those_of_others(
+    environment: dict[str, str], *, kept: bool
+) -> None:
+    assert (run_of(environment) is None) == kept
+    assert run_of(environment) != run_of(environment) or kept, "each run has a name of its own"
+    assert run_of({**environment, "PYTEST_XDIST_TESTRUNUID": "x"}) == (None if kept else "x")
+
+
+@pytest.mark.board
+def test_runs_that_take_none_of_others_share_none(fresh_board: QemuBoard) -> None:
+    job = Job((Step("it", "true"),))
+    told = [str(OutcomeBoard(fresh_board, run).inputs(job)) for run in (None, "a", "b", "a")]
+    assert told[1] == told[3]
+    assert len(set(told)) == 3
 
 
 def test_tests_of_boards_take_none() -> None:

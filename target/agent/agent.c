@@ -59,24 +59,23 @@ static void run_job(void)
 		die("steps");
 	report_ready();
 	report_job();
+	steps_begin();
 	await_start(now_ns(), JOB_DIR "/start");
 	run_steps(steps);
 }
 
 static void await(const char *period_ms, const char *offset_ns)
 {
-	int64_t period = strtoll(period_ms, NULL, 10) * NS_PER_MS;
-	struct timespec t;
-	int64_t at;
+	int64_t period = number_within(period_ms, LONGEST_NS / NS_PER_MS,
+				       "await: PERIOD_MS") *
+			 NS_PER_MS;
+	int64_t offset =
+		number_within(offset_ns, LONGEST_NS, "await: OFFSET_NS");
 
 	errno = EINVAL;
 	if (period <= 0)
 		die("await: PERIOD_MS");
-	at = (now_ns() / period + 2) * period + strtoll(offset_ns, NULL, 10);
-	t.tv_sec = at / NS_PER_S;
-	t.tv_nsec = at % NS_PER_S;
-	while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &t, NULL))
-		;
+	await_moment((now_ns() / period + 2) * period + offset);
 }
 
 static void block_sigchld(void)

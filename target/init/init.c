@@ -178,6 +178,7 @@ int main(void)
 	if (!steps)
 		interactive_shell();
 	report_job();
+	steps_begin();
 	await_start(saved_ns, JOB_DIR "/start");
 	run_steps(steps);
 	ring_doorbell();

@@ -65,21 +65,36 @@ void await_rest(void)
 	} while (after_ms - before_ms < REST_IDLE_MS);
 }
 
+int64_t number_within(const char *text, int64_t most, const char *what)
+{
+	int64_t number = strtoll(text, NULL, 10);
+
+	errno = ERANGE;
+	if (number < -most || number > most)
+		die(what);
+	return number;
+}
+
+void await_moment(int64_t at_ns)
+{
+	const struct timespec t = {.tv_sec = at_ns / NS_PER_S,
+				   .tv_nsec = at_ns % NS_PER_S};
+
+	while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &t, NULL))
+		;
+}
+
 void await_start(int64_t saved_ns, const char *offset_file)
 {
 	size_t size;
 	char *text = read_file(offset_file, &size);
 	int64_t at = (saved_ns / NS_PER_S + 1 + START_S) * NS_PER_S;
-	struct timespec t;
 
 	errno = ETIMEDOUT;
 	if (now_ns() >= at)
 		die("the job is not unpacked when it is to begin");
 	if (text)
-		at += strtoll(text, NULL, 10);
+		at += number_within(text, LONGEST_NS, offset_file);
 	free(text);
-	t.tv_sec = at / NS_PER_S;
-	t.tv_nsec = at % NS_PER_S;
-	while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &t, NULL))
-		;
+	await_moment(at);
 }

@@ -9,8 +9,19 @@
 
 #define NS_PER_S 1000000000LL
 
+/* The longest time that a job may name: nine years. A moment and several such
+ * times are in the range of int64_t together. */
+#define LONGEST_NS (INT64_MAX / 32)
+
 /* The time on CLOCK_MONOTONIC. */
 int64_t now_ns(void);
+
+/* The number at the start of a text; dies, telling @what it is, if it is not
+ * within -@most and @most. */
+int64_t number_within(const char *text, int64_t most, const char *what);
+
+/* Waits until the moment @at_ns of the clock. */
+void await_moment(int64_t at_ns);
 
 /* Waits until the kernel has no more work of its own; dies if it takes long. */
 void await_rest(void);
@@ -18,7 +29,7 @@ void await_rest(void);
 /*
  * Waits for a whole second of the clock, four to five seconds after @saved_ns,
  * and as many ns more as the file says, if it is there. Dies if that second has
- * passed already.
+ * passed already, and of an offset beyond LONGEST_NS.
  */
 void await_start(int64_t saved_ns, const char *offset_file);
 

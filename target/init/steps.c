@@ -51,16 +51,31 @@ static int ram_disk_is_full(void)
 	return !statvfs(OUTPUT_DIR, &st) && !st.f_bavail;
 }
 
-/* Whether the kernel has killed a process for lack of memory since boot. */
-static int memory_ran_out(void)
+/* Processes that the kernel has killed for lack of memory since boot; 0 where
+ * it does not count them. */
+static long long oom_kills(void)
 {
 	size_t size;
 	char *text = read_file("/proc/vmstat", &size);
-	char *kills = text ? strstr(text, OOM_KILLS) : NULL;
-	int any = kills && strtol(kills + strlen(OOM_KILLS), NULL, 10);
+	char *at = text ? strstr(text, OOM_KILLS) : NULL;
+	long long kills = at ? strtoll(at + strlen(OOM_KILLS), NULL, 10) : 0;
 
 	free(text);
-	return any;
+	return kills;
+}
+
+static long long kills_before;
+
+void steps_begin(void)
+{
+	kills_before = oom_kills();
+}
+
+/* Whether the kernel has killed a process for lack of memory since the job
+ * began. */
+static int memory_ran_out(void)
+{
+	return oom_kills() != kills_before;
 }
 
 static void report_end(const struct step *s, const struct outcome *o)
@@ -193,7 +208,8 @@ static int parse_step(char *line, struct step *s)
 	s->name = line;
 	s->deadline_s = strtol(deadline, NULL, 10);
 	s->command = command;
-	return s->deadline_s > 0 ? 0 : -1;
+	return s->deadline_s > 0 && s->deadline_s <= LONGEST_NS / NS_PER_S ? 0
+									   : -1;
 }
 
 static void die_of_step(const char *line)

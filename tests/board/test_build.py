@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What runs on the board is the same bytes wherever it was built: figures hang on every byte."""
+"""What runs on the board is the same bytes wherever it was built, and whatever else lib/ has."""
 
 from __future__ import annotations
 
@@ -19,21 +19,58 @@ from nandlab.kit import needs
 from nandlab.kit.root import Root
 
 
+def test_no_program_has_sources_of_another() -> None:
+    """What two programs need is in lib/: a program is built anew where that or its own changes."""
+    sources = (TARGET / "programs").rglob("*.[ch]")
+    assert [str(p) for p in sources if '#include "../' in p.read_text()] == []
+
+
+UNUSED = """
+#include <stdio.h>
+#include <stdlib.h>
+
+int unused_{name}(const char *word, int number);
+
+static int by_size(const void *a, const void *b)
+{{
+	return *(const int *)a - *(const int *)b;
+}}
+
+int unused_{name}(const char *word, int number)
+{{
+	static int sorted[] = {{3, 1, 2}};
+
+	qsort(sorted, 3, sizeof(*sorted), by_size);
+	return number + system(word) + printf("{name} %s %d\\n", word, sorted[0]);
+}}
+"""
+"""Has functions, data and strings, and calls parts of the C library that few programs have."""
+
+
 def built_in(
-    place: Path, make: Callable[[], dict[str, bytes]], monkeypatch: pytest.MonkeyPatch
+    place: Path, make: Callable[[], dict[str, bytes]], *, grown: bool = False
 ) -> dict[str, bytes]:
-    """With sources and cache below ``place``."""
+    """With sources and cache below ``place``.
+
+    grown: lib/ has new files, before and behind the others, and each file an unused function more.
+    """
     shutil.copytree(TARGET, place / "target")
-    with monkeypatch.context() as m:
+    if grown:
+        lib = place / "target" / "programs" / "lib"
+        for path in [*lib.rglob("*.c"), lib / "a.c", lib / "zzz.c"]:
+            with path.open("a") as file:
+                file.write(UNUSED.format(name=path.stem))
+    with pytest.MonkeyPatch.context() as m:
         m.setattr(build, "TARGET", place / "target")
         m.setenv("NANDLAB_CACHE", str(place / "cache"))
         return make()
 
 
 @pytest.mark.board
-def test_programs_are_the_same_bytes_wherever_they_are_built(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, tools: Root
+def test_programs_are_the_same_bytes_wherever_they_are_built_and_whatever_else_lib_has(
+    tmp_path: Path, tools: Root
 ) -> None:
+    """Both in one, for it builds all programs twice. What differs is which."""
     model = load("boards", os.environ.get("NANDLAB_TEST_BOARD", "apf27"), BoardModel)
     ours = [f for f in (TARGET / "programs").iterdir() if f.is_dir() and f.name != "lib"]
     of = {f.name: needs.material(f, model, needs.bring(model, f).lock) for f in ours}
@@ -44,15 +81,17 @@ def test_programs_are_the_same_bytes_wherever_they_are_built(
         built = [build.program(tools, here / name, each, arch) for name, each in of.items()]
         return {p.name: p.read_bytes() for p in (build.init(tools, arch), *built)}
 
-    here, there = (built_in(tmp_path / p, make, monkeypatch) for p in ("a", "another/place"))
+    here = built_in(tmp_path / "a", make)
+    there = built_in(tmp_path / "another/place", make, grown=True)
     assert {"ffsmark", "init", "speedtest1", "sqlbench"} <= set(here)
-    assert here == there
+    assert here.keys() == there.keys()
+    assert [name for name in here if here[name] != there[name]] == []
 
 
 @pytest.mark.board
 @pytest.mark.parametrize("folder", ["simnand", "yaffs2"])
 def test_modules_are_the_same_bytes_wherever_they_are_built(
-    board: QemuBoard, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, folder: str
+    board: QemuBoard, tmp_path: Path, folder: str
 ) -> None:
     machine = board.machine
     foreign = {"core": machine.yaffs2.folder} if folder == "yaffs2" else None
@@ -61,6 +100,6 @@ def test_modules_are_the_same_bytes_wherever_they_are_built(
         found = build.modules(machine.kit.tools, folder, machine.kit.kernel, foreign)
         return {p.name: p.read_bytes() for p in found}
 
-    here, there = (built_in(tmp_path / p, make, monkeypatch) for p in ("a", "another/place"))
+    here, there = (built_in(tmp_path / p, make) for p in ("a", "another/place"))
     assert set(here) == {f"{folder}.ko"}
     assert here == there

@@ -15,7 +15,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "../../target/programs/cutcheck/cutcheck.h"
+#include "cuts/files.h"
 #include "diag.h"
 
 int __real_truncate(const char *path, off_t size);
@@ -55,7 +55,7 @@ static void look_again(const struct load *load, const char *command,
 		extend_files(load, false, finding);
 	if (command && system(command))
 		exit(EXIT_RUN_FAILED);
-	look(load, finding, looked);
+	cuts_files_look(load, finding, looked);
 }
 
 int main(int argc, char **argv)
@@ -65,17 +65,17 @@ int main(int argc, char **argv)
 	uint64_t judged, looked;
 	int i;
 
-	if (argc < 4 || load_read(argv[1], 0, &load))
+	if (argc < 4 || cuts_files_read(argv[1], 0, &load))
 		return EXIT_USAGE;
 	read_marks(&load);
 	extend_none(&load);
-	judge(&load, (uint32_t)strtoul(argv[2], NULL, 10), atoi(argv[3]),
-	      &finding, &judged);
+	cuts_files_judge(&load, (uint32_t)strtoul(argv[2], NULL, 10),
+			 atoi(argv[3]), &finding, &judged);
 	look_again(&load, argv[4], &finding, &looked);
-	printf("%s\n%s\n", verdict_names[finding.verdict], finding.what);
+	printf("%s\n%s\n", cuts_verdict_names[finding.verdict], finding.what);
 	for (i = 0; i < load.names; i++)
-		if (is_extended(i))
+		if (extend_is_longer(i))
 			printf("%s\n", load.name[i].path);
-	load_free(&load);
+	cuts_files_free(&load);
 	return judged == looked ? EXIT_OK : EXIT_RUN_FAILED;
 }

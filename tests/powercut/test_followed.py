@@ -108,7 +108,7 @@ def test_calls_that_can_be_are_taken_as_they_are() -> None:
 def test_the_bounds_are_those_of_the_boards_program() -> None:
     programs = TARGET / "programs"
     head, load, play = (
-        (programs / "cutcheck" / name).read_text() for name in ("cutcheck.h", "load.c", "play.c")
+        (programs / "lib" / "cuts" / name).read_text() for name in ("cuts.h", "load.c", "play.c")
     )
     filler = (programs / "faultcheck" / "filler.c").read_text()
     assert "FILE_BYTES_MAX (1u << 20)" in head

@@ -110,7 +110,7 @@ def test_what_only_unstable_cells_show_is_a_class_of_its_own(tmp_path: Path) -> 
 
 
 def test_letters_are_those_of_the_board() -> None:
-    source = (TARGET / "programs/cutcheck/verdict.c").read_text()
+    source = (TARGET / "programs/lib/cuts/verdict.c").read_text()
     names = re.findall(r'"([^"]+)"', source[source.index("verdict_names") : source.index("};")])
     letters = source.partition('verdict_letters[] = "')[2].partition('"')[0]
     assert dict(zip(names, letters, strict=True)) == found.LETTERS

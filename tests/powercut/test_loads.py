@@ -10,7 +10,6 @@ import pytest
 from native import native
 
 from nandlab.base.errors import UsageError
-from nandlab.base.paths import TARGET
 from nandlab.powercut import loads, recorded
 
 
@@ -121,11 +120,3 @@ def test_a_recording_becomes_the_calls_that_change_something() -> None:
 def test_a_recording_that_cannot_be_cut_is_refused_by_line(text: str, why: str) -> None:
     with pytest.raises(UsageError, match=why):
         recorded.loads("mine", text)
-
-
-@pytest.mark.parametrize(("program", "own"), [("faultcheck", {"cut"}), ("sqlcut", {"content"})])
-def test_a_program_of_cutchecks_sources_has_all_of_them(program: str, own: set[str]) -> None:
-    """Those that it has no use for are its own to leave out."""
-    there = {each.stem for each in (TARGET / "programs" / "cutcheck").glob("*.c")}
-    has = {each.stem for each in (TARGET / "programs" / program).glob("*.c")}
-    assert there - has == own

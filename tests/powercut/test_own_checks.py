@@ -21,10 +21,10 @@ ROOM_BYTES = 8192
 def test_a_check_has_a_value_at_the_mount_another_after_it_and_its_own_again(
     tmp_path: Path, given: str, mount: str, mounted: str
 ) -> None:
-    own, lib = TARGET / "programs" / "cutcheck", TARGET / "programs" / "lib"
+    lib = TARGET / "programs" / "lib"
     made = tmp_path / "knobs.so"
     flags = ["-std=gnu11", "-shared", "-fPIC", "-D_GNU_SOURCE", "-I", str(lib)]
-    sources = [str(own / "knobs.c"), str(lib / "diag.c")]
+    sources = [str(lib / "cuts" / "knobs.c"), str(lib / "diag.c")]
     subprocess.run(["gcc", *flags, '-DMOUNTPOINT="mnt"', *sources, "-o", str(made)], check=True)
     program = ctypes.CDLL(str(made))
     knobs, switch = ctypes.create_string_buffer(ROOM_BYTES), tmp_path / "switch"

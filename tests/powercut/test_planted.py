@@ -79,8 +79,9 @@ def judge() -> Path:
     import tempfile
 
     out = Path(tempfile.mkdtemp(prefix="nandlab-judge-")) / "judge_folder"
-    own, lib = TARGET / "programs" / "cutcheck", TARGET / "programs" / "lib"
-    files = [own / f"{name}.c" for name in ("judge", "content", "extend", "load", "verdict")]
+    lib = TARGET / "programs" / "lib"
+    names = ("judge", "content", "extend", "load", "verdict")
+    files = [lib / "cuts" / f"{name}.c" for name in names]
     files += [lib / f"{name}.c" for name in ("diag", "payload", "checked")]
     flags = ["-std=gnu11", "-O1", "-g", "-fsanitize=address,undefined", "-I", str(lib)]
     flags.append("-Wl,--wrap=truncate")

@@ -107,7 +107,7 @@ def test_the_chip_is_what_changed_since_the_files_were_made(folder: Path, tmp_pa
         (("--rounds", "many"), "'many' is not a whole number"),
         (("--bytes", "16777217"), "--bytes: 16777217 is out of range"),
         (("--files", "100000", "--rounds", "1000"), "10000000 saves at the most"),
-        (("--compressibility", "2"), "expected 0 to 1"),
+        (("--compressibility", "2"), "give a share from 0 to 1"),
         (("--what",), "unknown option"),
     ],
 )

@@ -89,7 +89,7 @@ def test_the_chip_is_what_changed_since_the_history(tmp_path: Path) -> None:
         (("--history", "4"), 2, "give less than --keep"),
         (("--records", "0"), 2, "--records: 0 is out of range"),
         (("--records", "many"), 2, "'many' is not a whole number"),
-        (("--compressibility", "2"), 2, "expected 0 to 1"),
+        (("--compressibility", "2"), 2, "give a share from 0 to 1"),
         (("--what",), 2, "unknown option"),
     ],
 )

@@ -129,9 +129,9 @@ def test_what_cannot_be_done_is_refused(tmp_path: Path, text: str, code: int, sa
     ("words", "said"),
     [
         (["--think", "-1"], "--think -1: expected 0"),
-        (["--compressibility", "2"], "expected 0 to 1"),
-        (["--payload", "zeros"], "random or postmark"),
-        (["--cache", "hot"], "cold or warm"),
+        (["--compressibility", "2"], "give a share from 0 to 1"),
+        (["--payload", "zeros"], "one of random, postmark"),
+        (["--cache", "hot"], "one of warm, cold"),
         (["one", "more"], "one argument too many"),
     ],
 )

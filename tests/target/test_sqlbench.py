@@ -145,7 +145,7 @@ def test_each_run_of_selects_is_a_phase_with_its_open_apart(tmp_path: Path) -> N
     [
         (("--page-size", "3000"), 2, "expected a power of two, 512 to 65536"),
         (("--page-size", "256"), 2, "--page-size: 256 is out of range"),
-        (("--journal", "wall"), 2, "expected one of delete, truncate, persist"),
+        (("--journal", "wall"), 2, "give one of delete, truncate, persist"),
         (("--rows", "0"), 2, "--rows: 0 is out of range"),
         (("--update", "0"), 2, "give one of --select, --insert, --update, --delete"),
         (("--selects", "1,,2"), 2, "--selects"),

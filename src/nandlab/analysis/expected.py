@@ -97,10 +97,10 @@ class ExpectedFigures:
     def sides(self, trial: Trial) -> tuple[Trial, Trial]:
         """See Expected: figures that the file does not have are told of neither side."""
         if failed := self._failed.get(trial.id):
-            return _bare({"id": failed.id} | _ending(failed), trial), trial
+            return bare({"id": failed.id} | _ending(failed), trial), trial
         before = self._trials[trial.id].model_dump(include=set(FIGURES))
         now = figures_of(trial) | {"error": trial.error}
-        return _bare(before, trial), _bare(now, trial)
+        return bare(before, trial), bare(now, trial)
 
 
 ASKED = (
@@ -110,7 +110,7 @@ ASKED = (
 """What a trial was asked, and whether its load was stopped early: no figures file tells these."""
 
 
-def _bare(figures: Mapping[str, Any], like: Trial) -> Trial:
+def bare(figures: Mapping[str, Any], like: Trial) -> Trial:
     """A trial with these figures and nothing else that was measured, asked as another was."""
     asked = like.model_dump(include=set(ASKED))
     return Trial.model_validate({**asked, **figures}).knowing(like.sources)

@@ -8,7 +8,6 @@ at the same places whatever the host has them at. So the same tools give the sam
 
 from __future__ import annotations
 
-import re
 import shutil
 from collections.abc import Mapping
 from functools import cache
@@ -27,9 +26,12 @@ LIBRARY = "/library"
 """Where a build sees the libraries that a program is linked with."""
 STANDS = "/arm"
 """Where builds for ARM see ``target/arm``: what stands for headers that are an x86's."""
+SHARED = "/shared"
+"""Where a build of a program sees the objects of ``programs/lib``."""
 GATHERED = "gathered"
 """The folder beside a program as it is built that has its sources and those of others together."""
-BESIDE = re.compile(r'^#include "\.\./([\w.-]+)/', re.MULTILINE)
+OBJECTS = "objects"
+"""The folder beside a program as it is built that has the objects it is linked of."""
 MODULE_FLAGS = (
     "CONFIG_DEBUG_INFO_BTF_MODULES=",  # BTF needs pahole and a vmlinux, and nothing here reads it
     "KCFLAGS=-g0 -fmacro-prefix-map=/build/=",
@@ -62,6 +64,31 @@ def _stood(arch: Arch) -> dict[str, Any]:
     return {"arm": tree_digest(TARGET / "arm")} if arch.cross else {}
 
 
+def library(tools: Root, arch: Arch = AMD64) -> Path:
+    """The folder with the objects of our ``programs/lib``, which all programs are linked with."""
+    ours = TARGET / "programs"
+
+    def make(work: Path) -> None:
+        argv = ["make", "-s", "-C", "/ours", "OUT=/out", *_compiler(arch), "library"]
+        tools.checked(argv, see={"/ours": ours, "/out": work, **_stands(arch)})
+
+    inputs = {
+        "lib": tree_digest(ours / "lib"),
+        "rules": file_digest(ours / "Makefile"),
+        "tools": tools.key,
+    }
+    return entry("library", {**inputs, **_stood(arch)}, make) / OBJECTS / "lib"
+
+
+def _compiler(arch: Arch, *extra: str) -> list[str]:
+    """Make's words for the compiler of an architecture, and what it is given besides."""
+    extra = (*_extra(arch), *extra)
+    return [
+        *[f"CROSS_COMPILE={arch.cross}"] * bool(arch.cross),
+        *[f"EXTRA={' '.join(extra)}"] * bool(extra),
+    ]
+
+
 @cache
 def program(
     tools: Root, folder: Path, material: Material | None = None, arch: Arch = AMD64
@@ -73,24 +100,23 @@ def program(
     ours = TARGET / "programs"
 
     def make(work: Path) -> None:
-        argv = ["make", "-s", "-C", "/ours", "OUT=/out", "FROM=/from", f"/out/{folder.name}"]
-        see = {"/ours": ours, "/from": folder.parent, "/out": work, **_stands(arch)}
-        extra = _extra(arch)
+        see = {"/ours": ours, "/from": folder.parent, "/out": work}
+        see |= {SHARED: library(tools, arch), **_stands(arch)}
+        words, extra = ["OUT=/out", "FROM=/from", f"LIB={SHARED}"], list[str]()
         if material is not None:
             see |= _with(material, folder, work)
-            extra += _of_libraries(material, arch)
-            argv += ["WARN=-w"] * bool(material.foreign)  # sources of others may warn
-        argv += [f"CROSS_COMPILE={arch.cross}"] * bool(arch.cross)
-        argv += [f"EXTRA={' '.join(extra)}"] * bool(extra)
-        tools.checked(argv, see=see)
-        # the board keeps its programs in RAM
+            extra = _of_libraries(material, arch)
+            words += ["WARN=-w"] * bool(material.foreign)  # sources of others may warn
+        words += [*_compiler(arch, *extra), f"/out/{folder.name}"]
+        tools.checked(["make", "-s", "-C", "/ours", *words], see=see)
+        # the board keeps its programs in RAM, and nothing there reads symbols or debug information
         tools.checked([f"{arch.cross}strip", f"/out/{folder.name}"], see=see)
-        shutil.rmtree(work / GATHERED, ignore_errors=True)
+        for aside in (GATHERED, OBJECTS):
+            shutil.rmtree(work / aside, ignore_errors=True)
 
     inputs: dict[str, Any] = {
         "name": folder.name,
         "own": tree_digest(folder),
-        **{f"of {name}": tree_digest(ours / name) for name in taken_from(folder)},
         "lib": tree_digest(ours / "lib"),
         "rules": file_digest(ours / "Makefile"),
         "stripped": True,
@@ -100,12 +126,6 @@ def program(
         inputs["library"] = material.library and material.library.key
         inputs["foreign"] = material.foreign and tree_digest(material.foreign)
     return entry("program", {**inputs, **_stood(arch)}, make) / folder.name
-
-
-def taken_from(folder: Path) -> list[str]:
-    """Our programs whose sources a program includes."""
-    text = "".join(source.read_text(errors="replace") for source in folder.glob("*.[ch]"))
-    return sorted(set(BESIDE.findall(text)))
 
 
 def _with(material: Material, folder: Path, work: Path) -> dict[str, Path]:

@@ -6,6 +6,7 @@ What is built is in the cache, by the hash of the sources and of what the compil
 
 from __future__ import annotations
 
+import shutil
 import subprocess
 from dataclasses import dataclass
 from functools import cached_property
@@ -15,7 +16,7 @@ from nandlab.base.cache import entry
 from nandlab.base.digest import file_digest, tree_digest
 from nandlab.base.errors import NandlabError, UsageError
 from nandlab.base.paths import TARGET
-from nandlab.board.build import taken_from
+from nandlab.board.build import OBJECTS
 from nandlab.kit.needs import FILE
 
 LETTERS = 3
@@ -60,11 +61,11 @@ class Compiler:
             words = [f"OUT={work}", f"FROM={folder.parent}", f"CROSS_COMPILE={self.prefix}"]
             self.make("-C", str(ours), *words, str(work / folder.name))
             self._run([f"{self.prefix}strip", str(work / folder.name)])
+            shutil.rmtree(work / OBJECTS)
 
         inputs = {
             "name": folder.name,
             "own": tree_digest(folder),
-            **{f"of {name}": tree_digest(ours / name) for name in taken_from(folder)},
             "lib": tree_digest(ours / "lib"),
             "rules": file_digest(ours / "Makefile"),
             "compiler": self.told,

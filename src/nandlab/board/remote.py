@@ -116,21 +116,12 @@ class RemoteBoard:
         steps = tuple(step for step in reader.steps if step.step != AWAIT)
         return JobRecord(steps, available=reader.available)
 
-    async def _oom_kills(self) -> int:
-        """How many processes the kernel has killed for lack of memory since the board booted.
-
-        The agent tells whether there are any; those from before the job are not the job's.
-        """
-        reply = await self.on.call("sed -n 's/^oom_kill //p' /proc/vmstat")
-        return int(reply.text) if reply.text.strip().isdigit() else 0
-
     async def _ran(self, job: Job, told: Callable[[str], None]) -> ChannelReader:
         """Brings a job and has it run: what its records tell; BoardLost if it was not done."""
         if self._is_lost:
             await self.again()
             self._is_lost = False
         await self.before()
-        killed = await self._oom_kills()
         await self._bring(job)
         reader = ChannelReader(lambda step: told(step) if step != AWAIT else None)
         try:
@@ -139,8 +130,6 @@ class RemoteBoard:
             raise _lost(reader, lost.reason) from None
         if reader.trouble or not reader.done:
             raise _lost(reader, "the agent ended before its job was done")
-        if any(step.out_of_memory for step in reader.steps) and await self._oom_kills() == killed:
-            reader.steps = [replace(step, out_of_memory=False) for step in reader.steps]
         await self.after()
         return reader
 

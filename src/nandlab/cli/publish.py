@@ -38,7 +38,7 @@ def publish(
     if (figures.run.commit or DIRTY).endswith(DIRTY):
         note(
             "the run was not of a commit alone: whoever checks out nandlab may lack what it ran "
-            "with, and reproduce will then refuse"
+            "with, and a difference that reproduce finds may be of that"
         )
     for line in _left_out(figures.failed, len(figures.trials) + len(figures.failed)):
         write_lines(line)

@@ -12,7 +12,7 @@ from nandlab.powercut.loads import Load, Loads
 PROGRAM = "faultcheck"
 FULL = "full"
 KINDS = ("program", "erase", "flips", "beyond", "disturb", FULL)
-"""What fails; target/programs/faultcheck/faults.h tells what each is."""
+"""What fails; target/programs/faultcheck/faults.c tells what each is."""
 
 
 def of(loads: Loads) -> Loads:

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """The second oracle: what may lie on flash after a cut, worked out from whole states of the files.
 
-``target/programs/cutcheck/judge.c`` is the first, on the board. This one shares no code with it: it
+``target/programs/lib/cuts/judge.c`` is the first, on the board. This one shares no code with it: it
 keeps each file's bytes after each call, and is given what the host's own decoders read.
 """
 
@@ -22,7 +22,7 @@ NEVER = 1 << 62
 SAME_WORD = (1 << 32) - 1
 """What load.c of the program has: words of a write that compresses are drawn as this one."""
 EXTENDED_BYTES = 8192
-"""By which the board's check makes a file longer; cutcheck.h of the program has it too."""
+"""By which the board's check makes a file longer; lib/cuts/cuts.h of the program has it too."""
 CHANGES = ("write", "swrite", "mwrite", "truncate")
 """Calls that change what a file has."""
 ALL = ("sync", "readonly")

@@ -28,6 +28,7 @@
 #include "clock.h"
 #include "diag.h"
 #include "options.h"
+#include "takes.h"
 
 #define NS_PER_MS      1000000ull
 #define NS_PER_S       1000000000ull
@@ -59,17 +60,6 @@ static const struct option_decl options[] = {
 	{NULL, "PERIOD_MS", "a member begins at multiples of this, ms",
 	 take_word},
 };
-
-static int number(const char *word, uint64_t *to)
-{
-	char *end;
-
-	errno = 0;
-	*to = strtoull(word, &end, 0);
-	if (*end || end == word || *word == '-' || errno)
-		return fail("%s: expected a whole number", word);
-	return 0;
-}
 
 /* Stops the board. The module does it so that every state saved is the same. */
 static int ring(void)
@@ -120,8 +110,8 @@ static int run(const struct request *request)
 
 	if (request->words != WORDS)
 		return fail("say ADDRESS PERIOD_MS");
-	if (number(request->word[0], &address) ||
-	    number(request->word[1], &period_ms))
+	if (take_number(&address, request->word[0]) ||
+	    take_number(&period_ms, request->word[1]))
 		return -1;
 	if (!period_ms || period_ms > 1000 * 3600)
 		return fail("%s: expected 1 ms to 1 h", request->word[1]);

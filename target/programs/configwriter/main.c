@@ -20,9 +20,9 @@
 #include "clock.h"
 #include "diag.h"
 #include "json.h"
-#include "more/looks.h"
+#include "looks.h"
 #include "options.h"
-#include "settings.h"
+#include "takes.h"
 #include "store.h"
 
 #define MOST	   1e9
@@ -34,72 +34,35 @@ struct measured {
 	uint64_t ns, sync_ns;
 };
 
-static int take(uint64_t *to, const char *name, const char *value, double min,
-		double max)
-{
-	unsigned long long count;
-	char *wrong = parse_count(value, min, max, &count);
+TAKE_COUNT(files, "files", 1, MOST)
+TAKE_COUNT(bytes, "bytes", 1, BYTES_MOST)
+TAKE_COUNT(rounds, "rounds", 1, MOST)
+TAKE_COUNT(interval_ms, "interval-ms", 0, MOST)
+TAKE_COUNT(seed, "seed", 0, 1e12)
 
-	if (!wrong) {
-		*to = count;
-		return 0;
-	}
-	fail("--%s: %s", name, wrong);
-	free(wrong);
-	return -1;
+static int on_compressibility(void *context, const char *value)
+{
+	return take_share(&((struct request *)context)->compressibility,
+			  "compressibility", value);
 }
 
-#define TAKE(field, name, min, max)                                           \
-	static int take_##field(void *context, const char *value)             \
-	{                                                                     \
-		return take(&((struct request *)context)->field, name, value, \
-			    min, max);                                        \
-	}
-
-TAKE(files, "files", 1, MOST)
-TAKE(bytes, "bytes", 1, BYTES_MOST)
-TAKE(rounds, "rounds", 1, MOST)
-TAKE(interval_ms, "interval-ms", 0, MOST)
-TAKE(seed, "seed", 0, 1e12)
-
-static int take_compressibility(void *context, const char *value)
-{
-	char *end;
-	double share = strtod(value, &end);
-
-	if (*end || end == value || !(share >= 0 && share <= 1))
-		return fail("--compressibility %s: expected 0 to 1", value);
-	((struct request *)context)->compressibility = share;
-	return 0;
-}
-
-static int take_flash(void *context, const char *value)
-{
-	((struct request *)context)->flash = value;
-	return 0;
-}
-
-static int take_folder(void *context, const char *value)
-{
-	((struct request *)context)->folder = value;
-	return 0;
-}
+TAKE_TEXT(flash)
+TAKE_TEXT(folder)
 
 static const struct option_decl options[] = {
 	{NULL, "FOLDER", "where the files are kept; it must be empty",
-	 take_folder},
-	{"files", "N", "files of settings (10)", take_files},
-	{"bytes", "BYTES", "bytes of each, 16 MiB at the most (400)",
-	 take_bytes},
-	{"rounds", "N", "times that each is saved (20)", take_rounds},
+	 on_folder},
+	{"files", "N", "files of settings (10)", on_files},
+	{"bytes", "BYTES", "bytes of each, 16 MiB at the most (400)", on_bytes},
+	{"rounds", "N", "times that each is saved (20)", on_rounds},
 	{"interval-ms", "MS", "think time after a save, ms (0)",
-	 take_interval_ms},
-	{"seed", "N", "of the data (1)", take_seed},
+	 on_interval_ms},
+	{"seed", "N", "of the data (1)", on_seed},
 	{"compressibility", "SHARE",
 	 "share of the data that a compressor can take out (0)",
-	 take_compressibility},
+	 on_compressibility},
 	{"flash", "DIR", "the chip's statistics (" FLASHSTAT_DIRECTORY ")",
-	 take_flash},
+	 on_flash},
 };
 
 static int check(const struct request *request)

@@ -26,9 +26,12 @@
 #include "diag.h"
 #include "json.h"
 #include "options.h"
+#include "takes.h"
 #include "payload.h"
 
 #define PIECE 4096
+
+#define MOST  1e18 /* of any number that is given */
 
 struct request {
 	const char *action;
@@ -211,44 +214,19 @@ static int do_empty(struct request *request, int folder)
 	return json_finish(&json);
 }
 
-static int take_number(const char *value, uint64_t *to)
-{
-	char *end;
+TAKE_COUNT(size, "size", 0, MOST)
+TAKE_COUNT(limit, "limit", 0, MOST)
+TAKE_COUNT(files, "files", 0, MOST)
+TAKE_COUNT(partial, "partial", 0, MOST)
 
-	*to = strtoull(value, &end, 10);
-	if (*end || end == value || *value == '-')
-		return fail("%s: expected a whole number", value);
-	return 0;
-}
-
-static int take_size(void *context, const char *value)
-{
-	return take_number(value, &((struct request *)context)->size);
-}
-
-static int take_limit(void *context, const char *value)
-{
-	return take_number(value, &((struct request *)context)->limit);
-}
-
-static int take_files(void *context, const char *value)
-{
-	return take_number(value, &((struct request *)context)->files);
-}
-
-static int take_partial(void *context, const char *value)
-{
-	return take_number(value, &((struct request *)context)->partial);
-}
-
-static int take_sync(void *context, const char *value)
+static int on_sync(void *context, const char *value)
 {
 	(void)value;
 	((struct request *)context)->sync = true;
 	return 0;
 }
 
-static int take_argument(void *context, const char *value)
+static int on_argument(void *context, const char *value)
 {
 	struct request *request = context;
 
@@ -262,13 +240,13 @@ static int take_argument(void *context, const char *value)
 }
 
 static const struct option_decl options[] = {
-	{"size", "BYTES", "size of each file (20011)", take_size},
-	{"limit", "N", "fill: files at most (1000000)", take_limit},
-	{"sync", NULL, "fill: sync each file", take_sync},
-	{"files", "N", "verify: complete files", take_files},
+	{"size", "BYTES", "size of each file (20011)", on_size},
+	{"limit", "N", "fill: files at most (1000000)", on_limit},
+	{"sync", NULL, "fill: sync each file", on_sync},
+	{"files", "N", "verify: complete files", on_files},
 	{"partial", "BYTES", "verify: bytes of the file after those",
-	 take_partial},
-	{NULL, NULL, "", take_argument},
+	 on_partial},
+	{NULL, NULL, "", on_argument},
 };
 
 static const struct {

@@ -1,5 +1,25 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* See faults.h. */
+/*
+ * faultcheck: what a file system makes of a chip that fails, operation by
+ * operation.
+ *
+ * It is cutcheck, with another campaign: a point is no power cut but a fault,
+ * named as a variant, at the K-th flash operation of a load:
+ *
+ *   program  that program fails, and its block is worn out
+ *   erase    that erase fails, likewise
+ *   flips    as many bits as the ECC corrects are wrong in the page it wrote
+ *   beyond   one more, so that the page cannot be read
+ *   disturb  every block was read (K + 1) x DISTURB_READS times since its erase
+ *   full     K files of 4 KiB are deleted of a file system that is full
+ *
+ * The load is played, up to the first call that fails: that one may have
+ * happened in part, those before it must have happened, those after it have
+ * not. After an unmount the file system is judged by two mounts as after a cut.
+ * Bits go wrong in the midst of a load that says "damage", between two
+ * mounts; else once it is over. Each fault is tried at K = 0, 1, 2 ... until
+ * the load passes without it.
+ */
 #include "faults.h"
 
 #include <errno.h>
@@ -71,7 +91,7 @@ static int damage_between(struct point *p)
 {
 	const struct subject *subject = &p->request->subject;
 
-	play_end();
+	subject->oracle->play_end();
 	if (subject_unmount(subject))
 		return fail_errno("unmount", MOUNTPOINT);
 	if (damage(p))
@@ -85,6 +105,7 @@ static int damage_between(struct point *p)
 /* The load's calls up to the first that fails. -1: the journal is of no use. */
 static int play_until_it_fails(struct point *p)
 {
+	const struct oracle *oracle = p->request->subject.oracle;
 	struct load *load = p->load;
 	int i;
 
@@ -94,7 +115,7 @@ static int play_until_it_fails(struct point *p)
 			if (damage_between(p))
 				return -1;
 		} else {
-			p->failed = play(load, i) != 0;
+			p->failed = oracle->play(load, i) != 0;
 		}
 		if (!p->failed)
 			load->op[i].returned = 0;
@@ -126,11 +147,11 @@ static int play_mounted(struct point *p)
 	if (p->fault == FAULT_FULL && filler_free(p->k))
 		return -1;
 	error = play_until_it_fails(p);
-	play_end();
+	p->request->subject.oracle->play_end();
 	p->struck = p->struck || (p->fault == FAULT_FULL && p->failed);
 	if (p->fault == FAULT_FULL && filler_remove())
-		found(&p->finding, NOT_AFTER, "no file can be deleted: %s",
-		      strerror(errno));
+		cuts_found(&p->finding, NOT_AFTER, "no file can be deleted: %s",
+			   strerror(errno));
 	return error;
 }
 
@@ -141,7 +162,7 @@ static int play_faulty(struct point *p)
 	int error = 0;
 
 	forget(p->load);
-	load_begins();
+	cuts_set_clock();
 	if (journal_say("record") || arm(p))
 		return -1;
 	if (subject_mount(subject)) {
@@ -186,9 +207,9 @@ static int try_point(struct point *p, struct tally *tally, char *letter)
 	if (p->fault == FAULT_DISTURB && journal_say("disturb 0 0"))
 		return -1;
 	tally->points++;
-	count(tally, &p->finding, where);
+	cuts_count(tally, &p->finding, where);
 	if (*letter == ' ' || p->finding.verdict != HELD)
-		*letter = verdict_letters[p->finding.verdict];
+		*letter = cuts_verdict_letters[p->finding.verdict];
 	return 0;
 }
 
@@ -247,7 +268,7 @@ static int measure(const struct request *request, struct load *load, bool full,
 		memset(tally->kinds, 'f', FREE_MOST);
 		return 0;
 	}
-	if (record(request, load))
+	if (cuts_record(request, load))
 		return diag_errno() ? 1 : -1;
 	tally->kinds = journal_kinds();
 	return !tally->kinds || journal_recorded(&tally->operations) ? -1 : 0;
@@ -260,7 +281,7 @@ static int fault_load(const struct request *request, struct load *load,
 	int v, error = measure(request, load, full, &tally);
 
 	if (error)
-		return error > 0 ? tell_refused(load) : -1;
+		return error > 0 ? cuts_tell_refused(load) : -1;
 	for (v = 0; v < request->variant_count; v++) {
 		tally.outcome[v] =
 			allocate(tally.operations + 2, 1, "outcomes");
@@ -271,7 +292,7 @@ static int fault_load(const struct request *request, struct load *load,
 					  tally.outcome[v], &tally);
 	}
 	if (!error)
-		error = tell(request, load, &tally);
+		error = cuts_tell(request, load, &tally);
 	for (v = 0; v < request->variant_count; v++)
 		free(tally.outcome[v]);
 	free(tally.kinds);
@@ -295,25 +316,33 @@ static int refuse_mix(const struct request *request, bool *full)
 	return 0;
 }
 
-int campaign(struct request *request)
+static int fault_loads(struct request *request)
 {
+	const struct oracle *oracle = request->subject.oracle;
 	unsigned long n;
 	bool full;
 	int error;
 
-	error = refuse_mix(request, &full) ||
-				campaign_begins(request, &console) ||
-				make_base(request) ||
+	error = refuse_mix(request, &full) || cuts_begin(request, &console) ||
+				cuts_make_base(request) ||
 				(full && filler_fill(&request->subject))
 			? -1
 			: 0;
 	for (n = request->first_load; !error && n <= request->last_load; n++) {
 		struct load load = {0};
 
-		error = load_read(request->loads, (int)n, &load);
+		error = oracle->read(request->loads, (int)n, &load);
 		if (!error)
 			error = fault_load(request, &load, full);
-		load_free(&load);
+		oracle->free(&load);
 	}
 	return error < 0 ? -1 : 0;
+}
+
+int main(int argc, char **argv)
+{
+	(void)argc;
+	return cuts_main(argv,
+			 "Lets a chip fail at each flash operation of loads.",
+			 &cuts_files, fault_loads);
 }

@@ -22,6 +22,7 @@
 #include "checked.h"
 #include "diag.h"
 #include "options.h"
+#include "takes.h"
 
 #define MEMORY	   "/dev/mem"
 #define MAGIC	   0x4f47524143444e4eull /* "NNDCARGO" */
@@ -58,17 +59,6 @@ static const struct option_decl options[] = {
 	{NULL, "put ADDRESS ROOM", "take stdin there, ROOM bytes at most",
 	 take_word},
 };
-
-static int number(const char *word, uint64_t *to)
-{
-	char *end;
-
-	errno = 0;
-	*to = strtoull(word, &end, 0);
-	if (*end || end == word || *word == '-' || errno)
-		return fail("%s: expected a whole number", word);
-	return 0;
-}
 
 /* Maps @bytes of memory at @address, which is the start of a page. */
 static void *window(const struct request *request, uint64_t address,
@@ -182,8 +172,8 @@ static int run(struct request *request)
 
 	if (!gets && !puts)
 		return fail("say get ADDRESS or put ADDRESS ROOM");
-	if (number(request->word[1], &request->address) ||
-	    (puts && number(request->word[2], &request->room)))
+	if (take_number(&request->address, request->word[1]) ||
+	    (puts && take_number(&request->room, request->word[2])))
 		return -1;
 	request->memory = checked_open(MEMORY, O_RDWR, 0);
 	if (request->memory < 0)

@@ -6,7 +6,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "draw.h"
+#include "draws/draw.h"
 #include "part.h"
 #include "payload.h"
 

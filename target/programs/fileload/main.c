@@ -11,17 +11,16 @@
  * Needs only a folder. Costs two clock readings and 8 bytes of memory a call, 8
  * bytes a file, and 64 KiB of data. Reads the chip's statistics (--flash) at
  * begin and end of each part, if there are any.
- *
- * draw, parse, exact and stop are filetree's own files, by links.
  */
 #include <stdlib.h>
 #include <string.h>
 
+#include "commands.h"
 #include "diag.h"
 #include "json.h"
 #include "load.h"
-#include "more/looks.h"
-#include "more/takes.h"
+#include "looks.h"
+#include "takes.h"
 #include "options.h"
 #include "stop.h"
 
@@ -48,19 +47,14 @@ static const char *const given_names[] = {
 	"rounds", "files", "size", "total",    "how",
 };
 
-static const struct {
-	const char *name;
-	const char *place; /* what its first argument is called */
-	command *run;
-	unsigned int needs, takes; /* options, beside those of all commands */
-	bool two;		   /* SMALL follows the place */
-} commands[] = {
-	{"update", "FILE", update_run, COUNT | BYTES, OPEN, false},
-	{"interleave", "BIG", interleave_run, STEPS | ROUNDS,
-	 BIG_STEP | SMALL | OPEN, true},
-	{"rewrite", "DIR", rewrite_run, FILES | SIZE | TOTAL, HOW, false},
-	{"cycle", "DIR", cycle_run, FILES | SIZE | ROUNDS, 0, false},
+static const struct command_decl commands[] = {
+	{"update", "FILE", NULL, COUNT | BYTES, OPEN},
+	{"interleave", "BIG", "SMALL", STEPS | ROUNDS, BIG_STEP | SMALL | OPEN},
+	{"rewrite", "DIR", NULL, FILES | SIZE | TOTAL, HOW},
+	{"cycle", "DIR", NULL, FILES | SIZE | ROUNDS, 0},
 };
+static command *const runs[] = {update_run, interleave_run, rewrite_run,
+				cycle_run};
 
 #define COMMANDS (sizeof(commands) / sizeof(*commands))
 #define ABOUT                                                                  \
@@ -98,15 +92,14 @@ static const struct {
 /* What the options walk fills in. */
 struct invocation {
 	struct request request;
-	unsigned int given;
-	size_t words; /* plain arguments */
+	struct command_line line;
 };
 
 static struct request *asked(void *context, unsigned int option)
 {
 	struct invocation *invocation = context;
 
-	invocation->given |= option;
+	invocation->line.given |= option;
 	return &invocation->request;
 }
 
@@ -130,16 +123,7 @@ TAKE(seed, "seed", 0, 0, SEED_MOST)
 
 static int on_size(void *context, const char *value)
 {
-	struct draw *size = &asked(context, SIZE)->size;
-	char *wrong;
-
-	draw_free(size);
-	wrong = draw_parse(size, value);
-	if (!wrong)
-		return 0;
-	fail("--size '%s': %s", value, wrong);
-	free(wrong);
-	return -1;
+	return draw_take(&asked(context, SIZE)->size, "size", value);
 }
 
 static int on_payload(void *context, const char *value)
@@ -185,12 +169,15 @@ static int on_word(void *context, const char *value)
 {
 	struct invocation *invocation = context;
 	struct request *request = &invocation->request;
+	struct command_line *line = &invocation->line;
 	const char **words[] = {&request->command, &request->place,
 				&request->small};
 
-	if (invocation->words == sizeof(words) / sizeof(*words))
+	if (line->words == sizeof(words) / sizeof(*words))
 		return fail("'%s' is one argument too many; see --help", value);
-	*words[invocation->words++] = value;
+	*words[line->words++] = value;
+	line->name = request->command;
+	line->last = value;
 	return 0;
 }
 
@@ -230,50 +217,6 @@ static const struct option_decl options[] = {
 	{"flash", "DIR", "the chip's statistics (" FLASHSTAT_DIRECTORY ")",
 	 on_flash},
 };
-
-/* The position of the command in the table, or -1 after a message. */
-static int command_of(const struct invocation *invocation)
-{
-	const char *name = invocation->request.command;
-
-	for (size_t i = 0; name && i < COMMANDS; i++)
-		if (!strcmp(commands[i].name, name))
-			return (int)i;
-	if (!name)
-		return fail("a command is missing: update, interleave, rewrite "
-			    "or cycle; see --help");
-	return fail("unknown command '%s'; there are update, interleave, "
-		    "rewrite and cycle; see --help",
-		    name);
-}
-
-static int check(const struct invocation *invocation, int command)
-{
-	const char *name = commands[command].name;
-	unsigned int needs = commands[command].needs;
-	size_t words = commands[command].two ? 3 : 2;
-
-	if (invocation->words < words)
-		return fail("%s needs %s%s; see --help", name,
-			    commands[command].place,
-			    words > 2 ? " and SMALL" : "");
-	if (invocation->words > words)
-		return fail("%s: '%s' is one argument too many; see --help",
-			    name, invocation->request.small);
-	for (size_t i = 0; i < sizeof(given_names) / sizeof(*given_names);
-	     i++) {
-		unsigned int option = 1u << i;
-
-		if (needs & option & ~invocation->given)
-			return fail("%s needs --%s; see --help", name,
-				    given_names[i]);
-		if (option & invocation->given &
-		    ~(needs | commands[command].takes))
-			return fail("--%s is not of %s; see --help",
-				    given_names[i], name);
-	}
-	return 0;
-}
 
 static uint64_t written(const struct load *load)
 {
@@ -366,10 +309,13 @@ int main(int argc, char **argv)
 			 &helped)) {
 		status = helped ? EXIT_OK : EXIT_USAGE;
 	} else {
-		command = command_of(&invocation);
-		if (command >= 0 && !check(&invocation, command))
-			status =
-				run(&invocation.request, commands[command].run);
+		command =
+			commands_find(commands, COMMANDS, invocation.line.name);
+		if (command >= 0 &&
+		    !commands_check(&commands[command], &invocation.line,
+				    given_names,
+				    sizeof(given_names) / sizeof(*given_names)))
+			status = run(&invocation.request, runs[command]);
 	}
 	draw_free(&invocation.request.size);
 	return status;

@@ -16,7 +16,7 @@
 
 #include "flashstat.h"
 #include "latency.h"
-#include "more/usage.h"
+#include "usage.h"
 
 struct json;
 

@@ -7,7 +7,7 @@
 #include <stdint.h>
 
 #include "calls.h"
-#include "more/sha.h"
+#include "sha.h"
 #include "payload.h"
 #include "tally.h"
 #include "tree.h"

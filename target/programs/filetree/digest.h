@@ -23,7 +23,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "more/sha.h"
+#include "sha.h"
 
 /* The sum of a file's content as it comes. */
 struct sum {

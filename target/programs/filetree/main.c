@@ -15,11 +15,12 @@
 #include <string.h>
 
 #include "command.h"
+#include "commands.h"
 #include "diag.h"
 #include "json.h"
 #include "options.h"
-#include "settings.h"
 #include "stop.h"
+#include "takes.h"
 
 #define DEPTH_MOST 2048 /* more do not fit in a path */
 #define SEED_MOST  9e15
@@ -44,22 +45,17 @@ static const char *const given_names[] = {
 	"compressibility", "dry-run", "digest", "list", "keep-top", "share",
 };
 
-static const struct {
-	const char *name;
-	const char *place; /* what its first argument is called */
-	command *run;
-	unsigned int needs, takes; /* options */
-	bool named;		   /* a NAME follows the place */
-} commands[] = {
-	{"make", "DIR", make_run, DEPTH | DIRS | FILES | SIZE | SEED,
-	 PAYLOAD | COMPRESSIBILITY | DRY_RUN | DIGEST, false},
-	{"list", "DIR", list_run, 0, DIGEST, false},
-	{"find", "DIR", find_run, 0, 0, true},
-	{"read", "DIR", read_run, 0, LIST, false},
-	{"delete", "DIR", delete_run, 0, KEEP_TOP, false},
-	{"fill", "FILE", fill_run, 0, SHARE | SEED | PAYLOAD | COMPRESSIBILITY,
-	 false},
+static const struct command_decl commands[] = {
+	{"make", "DIR", NULL, DEPTH | DIRS | FILES | SIZE | SEED,
+	 PAYLOAD | COMPRESSIBILITY | DRY_RUN | DIGEST},
+	{"list", "DIR", NULL, 0, DIGEST},
+	{"find", "DIR", "NAME", 0, 0},
+	{"read", "DIR", NULL, 0, LIST},
+	{"delete", "DIR", NULL, 0, KEEP_TOP},
+	{"fill", "FILE", NULL, 0, SHARE | SEED | PAYLOAD | COMPRESSIBILITY},
 };
+static command *const runs[] = {make_run, list_run,   find_run,
+				read_run, delete_run, fill_run};
 
 #define COMMANDS (sizeof(commands) / sizeof(*commands))
 #define ABOUT                                                                  \
@@ -88,57 +84,15 @@ static const struct {
 /* What the options walk fills in. */
 struct invocation {
 	struct request request;
-	unsigned int given;
-	size_t words; /* plain arguments */
+	struct command_line line;
 };
 
 static struct request *asked(void *context, enum given option)
 {
 	struct invocation *invocation = context;
 
-	invocation->given |= option;
+	invocation->line.given |= option;
 	return &invocation->request;
-}
-
-/* Say what is wrong with an option's value, which is freed; -1 if anything. */
-static int told(const char *option, const char *value, char *wrong)
-{
-	if (!wrong)
-		return 0;
-	fail("--%s '%s': %s", option, value, wrong);
-	free(wrong);
-	return -1;
-}
-
-static int take_count(uint64_t *to, const char *option, const char *value,
-		      double least, double most)
-{
-	unsigned long long count;
-	char *wrong = parse_count(value, least, most, &count);
-
-	if (!wrong)
-		*to = count;
-	return told(option, value, wrong);
-}
-
-static int take_draw(struct draw *draw, const char *option, const char *value)
-{
-	draw_free(draw);
-	return told(option, value, draw_parse(draw, value));
-}
-
-static int take_share(double *to, const char *option, const char *value,
-		      bool zero)
-{
-	char *end;
-	double share = strtod(value, &end);
-
-	if (strspn(value, "0123456789.") != strlen(value) || end == value ||
-	    *end || share > 1 || (!zero && share <= 0))
-		return fail("--%s '%s': give a share %s 1, such as 0.5", option,
-			    value, zero ? "from 0 to" : "above 0 and up to");
-	*to = share;
-	return 0;
 }
 
 static int take_depth(void *context, const char *value)
@@ -155,41 +109,38 @@ static int take_seed(void *context, const char *value)
 
 static int take_dirs(void *context, const char *value)
 {
-	return take_draw(&asked(context, DIRS)->tree.dirs, "dirs", value);
+	return draw_take(&asked(context, DIRS)->tree.dirs, "dirs", value);
 }
 
 static int take_files(void *context, const char *value)
 {
-	return take_draw(&asked(context, FILES)->tree.files, "files", value);
+	return draw_take(&asked(context, FILES)->tree.files, "files", value);
 }
 
 static int take_size(void *context, const char *value)
 {
-	return take_draw(&asked(context, SIZE)->tree.size, "size", value);
+	return draw_take(&asked(context, SIZE)->tree.size, "size", value);
 }
 
 static int take_payload(void *context, const char *value)
 {
-	struct request *request = asked(context, PAYLOAD);
-
-	for (int i = 0; payload_names[i]; i++) {
-		if (strcmp(payload_names[i], value) != 0)
-			continue;
-		request->payload = i;
-		return 0;
-	}
-	return fail("--payload '%s': give random or postmark", value);
+	return take_choice(&asked(context, PAYLOAD)->payload, "payload", value,
+			   payload_names);
 }
 
 static int take_compressibility(void *context, const char *value)
 {
 	return take_share(&asked(context, COMPRESSIBILITY)->compressibility,
-			  "compressibility", value, true);
+			  "compressibility", value);
 }
 
 static int take_free(void *context, const char *value)
 {
-	return take_share(&asked(context, SHARE)->share, "share", value, false);
+	double *share = &asked(context, SHARE)->share;
+
+	if (take_share(share, "share", value))
+		return -1;
+	return *share > 0 ? 0 : fail("--share 0: give a share above 0");
 }
 
 static int take_list(void *context, const char *value)
@@ -223,12 +174,15 @@ static int take_word(void *context, const char *value)
 {
 	struct invocation *invocation = context;
 	struct request *request = &invocation->request;
+	struct command_line *line = &invocation->line;
 	const char **words[] = {&request->command, &request->place,
 				&request->name};
 
-	if (invocation->words == sizeof(words) / sizeof(*words))
+	if (line->words == sizeof(words) / sizeof(*words))
 		return fail("'%s' is one argument too many; see --help", value);
-	*words[invocation->words++] = value;
+	*words[line->words++] = value;
+	line->name = request->command;
+	line->last = value;
 	return 0;
 }
 
@@ -262,50 +216,6 @@ void request_payload(const struct request *request, struct payload *payload)
 	/* Another seed than the draws', for both begin alike. */
 	payload_open(payload, (enum payload_kind)request->payload,
 		     ~request->tree.seed, request->compressibility, PIECE);
-}
-
-/* The position of the command in the table, or -1 after a message. */
-static int command_of(const struct invocation *invocation)
-{
-	const char *name = invocation->request.command;
-
-	for (size_t i = 0; name && i < COMMANDS; i++)
-		if (!strcmp(commands[i].name, name))
-			return (int)i;
-	if (!name)
-		return fail("a command is missing: make, list, find, read, "
-			    "delete or fill; see --help");
-	return fail("unknown command '%s'; there are make, list, find, read, "
-		    "delete and fill; see --help",
-		    name);
-}
-
-static int check(const struct invocation *invocation, int command)
-{
-	const char *name = commands[command].name;
-	unsigned int needs = commands[command].needs;
-	size_t words = commands[command].named ? 3 : 2;
-
-	if (invocation->words < words)
-		return fail("%s needs %s%s; see --help", name,
-			    commands[command].place,
-			    words > 2 ? " and NAME" : "");
-	if (invocation->words > words)
-		return fail("%s: '%s' is one argument too many; see --help",
-			    name, invocation->request.name);
-	for (size_t i = 0; i < sizeof(given_names) / sizeof(*given_names);
-	     i++) {
-		unsigned int option = 1u << i;
-
-		if (needs & option & ~invocation->given)
-			return fail("%s needs --%s; see --help", name,
-				    given_names[i]);
-		if (option & invocation->given &
-		    ~(needs | commands[command].takes))
-			return fail("--%s is not of %s; see --help",
-				    given_names[i], name);
-	}
-	return 0;
 }
 
 static int tell(const struct request *request, struct found *found)
@@ -365,9 +275,13 @@ int main(int argc, char **argv)
 			 &helped)) {
 		status = helped ? EXIT_OK : EXIT_USAGE;
 	} else {
-		command = command_of(&invocation);
-		if (command >= 0 && !check(&invocation, command))
-			status = run(request, commands[command].run);
+		command =
+			commands_find(commands, COMMANDS, invocation.line.name);
+		if (command >= 0 &&
+		    !commands_check(&commands[command], &invocation.line,
+				    given_names,
+				    sizeof(given_names) / sizeof(*given_names)))
+			status = run(request, runs[command]);
 	}
 	draw_free(&request->tree.dirs);
 	draw_free(&request->tree.files);

@@ -13,7 +13,7 @@
 
 #include <stdint.h>
 
-#include "draw.h"
+#include "draws/draw.h"
 #include "path.h"
 #include "tally.h"
 

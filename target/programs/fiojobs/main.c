@@ -30,7 +30,7 @@
 #include "clock.h"
 #include "diag.h"
 #include "jobs.h"
-#include "more/looks.h"
+#include "looks.h"
 #include "options.h"
 #include "report.h"
 

@@ -4,8 +4,8 @@
 #define FIOJOBS_REPORT_H
 
 #include "jobs.h"
-#include "more/looks.h"
-#include "more/usage.h"
+#include "looks.h"
+#include "usage.h"
 #include "work.h"
 
 #define LOOKS 3 /* before a phase, after it, after its sync */

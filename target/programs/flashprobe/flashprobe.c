@@ -25,6 +25,7 @@
 #include "diag.h"
 #include "json.h"
 #include "options.h"
+#include "takes.h"
 
 #define TURNS	     20000000u
 #define PIECE	     (1u << 20)
@@ -34,9 +35,11 @@
 #define MULTIPLIER   1664525u
 #define INCREMENT    1013904223u
 
+#define BLOCKS_MOST  1e9
+
 struct request {
 	const char *device;
-	unsigned long blocks;
+	uint64_t blocks;
 };
 
 struct times {
@@ -53,27 +56,13 @@ struct probe {
 	struct times erase, program, read, spare_read;
 };
 
-static int take_device(void *context, const char *value)
-{
-	((struct request *)context)->device = value;
-	return 0;
-}
-
-static int take_blocks(void *context, const char *value)
-{
-	char *end;
-	unsigned long number = strtoul(value, &end, 10);
-
-	if (*end || end == value || *value == '-' || !number)
-		return fail("%s: expected a whole number of at least 1", value);
-	((struct request *)context)->blocks = number;
-	return 0;
-}
+TAKE_TEXT(device)
+TAKE_COUNT(blocks, "blocks", 1, BLOCKS_MOST)
 
 static const struct option_decl options[] = {
 	{"device", "MTD", "the flash, such as /dev/mtd1: it is erased",
-	 take_device},
-	{"blocks", "N", "good blocks that are measured (8)", take_blocks},
+	 on_device},
+	{"blocks", "N", "good blocks that are measured (8)", on_blocks},
 };
 
 static void add(struct times *to, uint64_t began_ns)

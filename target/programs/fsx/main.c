@@ -28,67 +28,27 @@
 #include "json.h"
 #include "options.h"
 #include "pagecache.h"
+#include "takes.h"
 
-#define REMEMBERED 16 /* operations printed after a mismatch */
+#define MOST	   1e18 /* of any number that is given */
+#define REMEMBERED 16	/* operations printed after a mismatch */
 
-static int take_number(const char *value, uint64_t least, uint64_t *to)
-{
-	char *end;
+TAKE_COUNT(seed, "seed", 0, MOST)
+TAKE_COUNT(operations, "operations", 1, MOST)
+TAKE_COUNT(largest_file, "file-size", 4096, MOST)
+TAKE_COUNT(largest_piece, "piece-size", 1, MOST)
+TAKE_COUNT(spoil, "spoil", 1, MOST)
+TAKE_TEXT(remount)
+TAKE_TEXT(drop_control)
 
-	*to = strtoull(value, &end, 10);
-	if (*end || end == value || *value == '-' || *to < least)
-		return fail("%s: expected a whole number of at least %llu",
-			    value, (unsigned long long)least);
-	return 0;
-}
-
-static int take_seed(void *context, const char *value)
-{
-	return take_number(value, 0, &((struct request *)context)->seed);
-}
-
-static int take_operations(void *context, const char *value)
-{
-	return take_number(value, 1, &((struct request *)context)->operations);
-}
-
-static int take_file_size(void *context, const char *value)
-{
-	return take_number(value, 4096,
-			   &((struct request *)context)->largest_file);
-}
-
-static int take_piece_size(void *context, const char *value)
-{
-	return take_number(value, 1,
-			   &((struct request *)context)->largest_piece);
-}
-
-static int take_spoil(void *context, const char *value)
-{
-	return take_number(value, 1, &((struct request *)context)->spoil);
-}
-
-static int take_remount(void *context, const char *value)
-{
-	((struct request *)context)->remount = value;
-	return 0;
-}
-
-static int take_drop_control(void *context, const char *value)
-{
-	((struct request *)context)->drop_control = value;
-	return 0;
-}
-
-static int take_no_map_write(void *context, const char *value)
+static int on_no_map_write(void *context, const char *value)
 {
 	(void)value;
 	((struct request *)context)->no_map_write = true;
 	return 0;
 }
 
-static int take_file(void *context, const char *value)
+static int on_file(void *context, const char *value)
 {
 	struct request *request = context;
 
@@ -99,21 +59,21 @@ static int take_file(void *context, const char *value)
 }
 
 static const struct option_decl options[] = {
-	{"seed", "N", "seed of what is drawn (1)", take_seed},
-	{"operations", "N", "number of operations (1000)", take_operations},
+	{"seed", "N", "seed of what is drawn (1)", on_seed},
+	{"operations", "N", "number of operations (1000)", on_operations},
 	{"file-size", "BYTES", "the file is never larger (262144)",
-	 take_file_size},
+	 on_largest_file},
 	{"piece-size", "BYTES", "one operation never moves more (16384)",
-	 take_piece_size},
+	 on_largest_piece},
 	{"remount", "COMMAND",
-	 "command that unmounts and mounts the file system", take_remount},
+	 "command that unmounts and mounts the file system", on_remount},
 	{"drop-control", "FILE",
-	 "drop caches through FILE (" PAGECACHE_CONTROL ")", take_drop_control},
+	 "drop caches through FILE (" PAGECACHE_CONTROL ")", on_drop_control},
 	{"no-map-write", NULL, "shared writable mappings must be refused",
-	 take_no_map_write},
+	 on_no_map_write},
 	{"spoil", "N", "spoil a byte after operation N, to test this program",
-	 take_spoil},
-	{NULL, NULL, "", take_file},
+	 on_spoil},
+	{NULL, NULL, "", on_file},
 };
 
 static void tell(const struct drawn *drawn)

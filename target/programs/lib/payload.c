@@ -86,3 +86,16 @@ void payload_close(struct payload *payload)
 	free(payload->pool);
 	payload->pool = NULL;
 }
+
+/* The upper half of the product, by its parts of 32 bits. */
+uint64_t payload_below(uint64_t count, uint64_t *state)
+{
+	uint64_t drawn = payload_draw(state);
+	uint64_t drawn_low = (uint32_t)drawn, drawn_high = drawn >> 32;
+	uint64_t count_low = (uint32_t)count, count_high = count >> 32;
+	uint64_t middle =
+		drawn_high * count_low + (drawn_low * count_low >> 32);
+	uint64_t other = drawn_low * count_high + (uint32_t)middle;
+
+	return drawn_high * count_high + (middle >> 32) + (other >> 32);
+}

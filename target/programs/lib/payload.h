@@ -44,6 +44,9 @@ void payload_close(struct payload *payload);
  * do. */
 uint64_t payload_draw(uint64_t *state);
 
+/* A number below @count, each alike but for 1 in 2^64. */
+uint64_t payload_below(uint64_t count, uint64_t *state);
+
 /* Go to the next period: a new file, or a new part of one, starts there. */
 static inline void payload_align(struct payload *payload)
 {

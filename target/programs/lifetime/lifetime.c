@@ -28,6 +28,7 @@
 #include "flashstat.h"
 #include "json.h"
 #include "options.h"
+#include "takes.h"
 
 #define ERRORS	   "lifetime.stderr"
 #define WRITTEN	   "\"written\":"
@@ -42,7 +43,7 @@ struct request {
 	const char *flash;
 	const char *command;
 	uint64_t rounds;
-	bool until_steady;
+	int until_steady;
 };
 
 struct round {
@@ -63,49 +64,27 @@ struct life {
 	uint64_t began_ns;
 };
 
-static int take_flash(void *context, const char *value)
+TAKE_TEXT(flash)
+TAKE_COUNT(rounds, "rounds", 1, MAX_ROUNDS)
+
+static const char *const ends[] = {"death", "steady", NULL};
+
+static int on_until(void *context, const char *value)
 {
-	((struct request *)context)->flash = value;
-	return 0;
+	return take_choice(&((struct request *)context)->until_steady, "until",
+			   value, ends);
 }
 
-static int take_rounds(void *context, const char *value)
-{
-	char *end;
-	unsigned long long number = strtoull(value, &end, 10);
-
-	if (*end || end == value || *value == '-' || !number ||
-	    number > MAX_ROUNDS)
-		return fail("--rounds %s: expected 1 to %llu", value,
-			    MAX_ROUNDS);
-	((struct request *)context)->rounds = number;
-	return 0;
-}
-
-static int take_until(void *context, const char *value)
-{
-	bool steady = !strcmp(value, "steady");
-
-	if (!steady && strcmp(value, "death"))
-		return fail("--until %s: expected death or steady", value);
-	((struct request *)context)->until_steady = steady;
-	return 0;
-}
-
-static int take_command(void *context, const char *value)
-{
-	((struct request *)context)->command = value;
-	return 0;
-}
+TAKE_TEXT(command)
 
 static const struct option_decl options[] = {
-	{"rounds", "N", "rounds at the most (1000000)", take_rounds},
+	{"rounds", "N", "rounds at the most (1000000)", on_rounds},
 	{"until", "WHEN", "death of the file system, or steady wear (death)",
-	 take_until},
+	 on_until},
 	{"flash", "DIR", "the chip's statistics (" FLASHSTAT_DIRECTORY ")",
-	 take_flash},
+	 on_flash},
 	{"round", "COMMAND", "what a round runs; $ROUND is its number",
-	 take_command},
+	 on_command},
 };
 
 /* Bytes that the round's line of JSON says it wrote; COUNT_MISSING if none. */

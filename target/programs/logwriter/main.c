@@ -24,7 +24,7 @@
 #include "json.h"
 #include "log.h"
 #include "options.h"
-#include "settings.h"
+#include "takes.h"
 
 #define MOST 1e12
 
@@ -41,78 +41,42 @@ struct measured {
 	uint64_t ns, sync_ns;
 };
 
-static int take(uint64_t *to, const char *name, const char *value, double min)
-{
-	unsigned long long count;
-	char *wrong = parse_count(value, min, MOST, &count);
+TAKE_COUNT(records, "records", 1, MOST)
+TAKE_COUNT(record_bytes, "record-bytes", 1, MOST)
+TAKE_COUNT(commit_every, "commit-every", 1, MOST)
+TAKE_COUNT(file_bytes, "file-bytes", 1, MOST)
+TAKE_COUNT(keep, "keep", 1, MOST)
+TAKE_COUNT(history, "history", 0, MOST)
+TAKE_COUNT(interval_ms, "interval-ms", 0, MOST)
+TAKE_COUNT(seed, "seed", 0, MOST)
 
-	if (!wrong) {
-		*to = count;
-		return 0;
-	}
-	fail("--%s: %s", name, wrong);
-	free(wrong);
-	return -1;
+static int on_compressibility(void *context, const char *value)
+{
+	return take_share(&((struct request *)context)->compressibility,
+			  "compressibility", value);
 }
 
-#define TAKE(field, name, min)                                                \
-	static int take_##field(void *context, const char *value)             \
-	{                                                                     \
-		return take(&((struct request *)context)->field, name, value, \
-			    min);                                             \
-	}
-
-TAKE(records, "records", 1)
-TAKE(record_bytes, "record-bytes", 1)
-TAKE(commit_every, "commit-every", 1)
-TAKE(file_bytes, "file-bytes", 1)
-TAKE(keep, "keep", 1)
-TAKE(history, "history", 0)
-TAKE(interval_ms, "interval-ms", 0)
-TAKE(seed, "seed", 0)
-
-static int take_compressibility(void *context, const char *value)
-{
-	char *end;
-	double share = strtod(value, &end);
-
-	if (*end || end == value || !(share >= 0 && share <= 1))
-		return fail("--compressibility %s: expected 0 to 1", value);
-	((struct request *)context)->compressibility = share;
-	return 0;
-}
-
-static int take_flash(void *context, const char *value)
-{
-	((struct request *)context)->flash = value;
-	return 0;
-}
-
-static int take_folder(void *context, const char *value)
-{
-	((struct request *)context)->folder = value;
-	return 0;
-}
+TAKE_TEXT(flash)
+TAKE_TEXT(folder)
 
 static const struct option_decl options[] = {
-	{NULL, "FOLDER", "where the log is kept; it must be empty",
-	 take_folder},
-	{"records", "N", "records to append (1000)", take_records},
-	{"record-bytes", "BYTES", "bytes of a record (256)", take_record_bytes},
+	{NULL, "FOLDER", "where the log is kept; it must be empty", on_folder},
+	{"records", "N", "records to append (1000)", on_records},
+	{"record-bytes", "BYTES", "bytes of a record (256)", on_record_bytes},
 	{"commit-every", "N", "records between two commits (1)",
-	 take_commit_every},
+	 on_commit_every},
 	{"file-bytes", "BYTES", "most bytes of a file (1048576)",
-	 take_file_bytes},
-	{"keep", "N", "files that are kept (4)", take_keep},
+	 on_file_bytes},
+	{"keep", "N", "files that are kept (4)", on_keep},
 	{"history", "N", "full files that are there at the begin (0)",
-	 take_history},
-	{"interval-ms", "MS", "pause after a commit, ms (0)", take_interval_ms},
-	{"seed", "N", "of the data (1)", take_seed},
+	 on_history},
+	{"interval-ms", "MS", "pause after a commit, ms (0)", on_interval_ms},
+	{"seed", "N", "of the data (1)", on_seed},
 	{"compressibility", "SHARE",
 	 "share of the data that a compressor can take out (0)",
-	 take_compressibility},
+	 on_compressibility},
 	{"flash", "DIR", "the chip's statistics (" FLASHSTAT_DIRECTORY ")",
-	 take_flash},
+	 on_flash},
 };
 
 static int check(const struct request *request)

@@ -12,7 +12,7 @@
 #include "flashstat.h"
 #include "latency.h"
 #include "point.h"
-#include "more/usage.h"
+#include "usage.h"
 #include "warnings.h"
 
 struct bench {

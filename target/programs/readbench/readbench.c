@@ -27,55 +27,26 @@
 #include "options.h"
 #include "pagecache.h"
 #include "session.h"
-#include "settings.h"
+#include "takes.h"
 
 #define BYTES_MAX 1073741824
 #define FILES_MAX 100000
 #define REST_MAX  10000
 #define SEED_MAX  9e15
 
-static int take(uint64_t *to, const char *name, const char *value, double min,
-		double max)
-{
-	unsigned long long count;
-	char *wrong = parse_count(value, min, max, &count);
-
-	if (!wrong) {
-		*to = count;
-		return 0;
-	}
-	fail("--%s: %s", name, wrong);
-	free(wrong);
-	return -1;
-}
-
-#define TAKE(field, name, min, max)                                           \
-	static int take_##field(void *context, const char *value)             \
-	{                                                                     \
-		return take(&((struct request *)context)->field, name, value, \
-			    min, max);                                        \
-	}
-
-TAKE(files, "files", 1, FILES_MAX)
-TAKE(file_bytes, "file-bytes", 1, BYTES_MAX)
-TAKE(bytes_min, "bytes-min", 0, BYTES_MAX)
-TAKE(bytes_max, "bytes-max", 0, BYTES_MAX)
-TAKE(seed, "seed", 0, SEED_MAX)
-TAKE(rest_ms, "rest-ms", 0, REST_MAX)
-
-#define TAKE_TEXT(field)                                          \
-	static int take_##field(void *context, const char *value) \
-	{                                                         \
-		((struct request *)context)->field = value;       \
-		return 0;                                         \
-	}
+TAKE_COUNT(files, "files", 1, FILES_MAX)
+TAKE_COUNT(file_bytes, "file-bytes", 1, BYTES_MAX)
+TAKE_COUNT(bytes_min, "bytes-min", 0, BYTES_MAX)
+TAKE_COUNT(bytes_max, "bytes-max", 0, BYTES_MAX)
+TAKE_COUNT(seed, "seed", 0, SEED_MAX)
+TAKE_COUNT(rest_ms, "rest-ms", 0, REST_MAX)
 
 TAKE_TEXT(folder)
 TAKE_TEXT(points)
 TAKE_TEXT(flash)
 TAKE_TEXT(control)
 
-static int take_verify(void *context, const char *value)
+static int on_verify(void *context, const char *value)
 {
 	struct request *request = context;
 
@@ -86,25 +57,24 @@ static int take_verify(void *context, const char *value)
 }
 
 static const struct option_decl options[] = {
-	{NULL, "FOLDER", "where the files are made", take_folder},
-	{"points", "FILE", "the points, one a line (readbench.cfg)",
-	 take_points},
+	{NULL, "FOLDER", "where the files are made", on_folder},
+	{"points", "FILE", "the points, one a line (readbench.cfg)", on_points},
 	{"files", "N", "files to make; more than 1 for heads only (1)",
-	 take_files},
-	{"file-bytes", "BYTES", "size of each file (5242880)", take_file_bytes},
+	 on_files},
+	{"file-bytes", "BYTES", "size of each file (5242880)", on_file_bytes},
 	{"bytes-min", "BYTES", "least size of a file; 0: --file-bytes (0)",
-	 take_bytes_min},
+	 on_bytes_min},
 	{"bytes-max", "BYTES", "greatest size of a file; 0: --file-bytes (0)",
-	 take_bytes_max},
-	{"seed", "N", "of data, sizes and random places (1)", take_seed},
+	 on_bytes_max},
+	{"seed", "N", "of data, sizes and random places (1)", on_seed},
 	{"rest-ms", "MS", "the chip is idle so long before a point (100)",
-	 take_rest_ms},
+	 on_rest_ms},
 	{"verify", "true|false",
-	 "compare what was read with what was written (false)", take_verify},
+	 "compare what was read with what was written (false)", on_verify},
 	{"flash", "DIR", "the chip's statistics (" FLASHSTAT_DIRECTORY ")",
-	 take_flash},
+	 on_flash},
 	{"control", "FILE", "where caches are dropped (" PAGECACHE_CONTROL ")",
-	 take_control},
+	 on_control},
 };
 
 /* A message about the first point that the files cannot hold. */

@@ -23,8 +23,8 @@
 #include "diag.h"
 #include "json.h"
 #include "latency.h"
-#include "more/looks.h"
-#include "more/takes.h"
+#include "looks.h"
+#include "takes.h"
 #include "options.h"
 #include "payload.h"
 
@@ -67,29 +67,17 @@ static int on_file(void *context, const char *value)
 	return 0;
 }
 
-static int on_flash(void *context, const char *value)
-{
-	((struct request *)context)->flash = value;
-	return 0;
-}
-
 static int on_order(void *context, const char *value)
 {
 	return take_choice(&((struct request *)context)->order, "order", value,
 			   orders);
 }
 
-#define TAKE(field, name, least, most)                                       \
-	static int on_##field(void *context, const char *value)              \
-	{                                                                    \
-		return take_count(&((struct request *)context)->field, name, \
-				  value, least, most);                       \
-	}
-
-TAKE(size, "size", 1, SIZE_MOST)
-TAKE(count, "count", 1, COUNT_MOST)
-TAKE(pause_us, "pause-us", 0, PAUSE_MOST)
-TAKE(seed, "seed", 0, SEED_MOST)
+TAKE_COUNT(size, "size", 1, SIZE_MOST)
+TAKE_COUNT(count, "count", 1, COUNT_MOST)
+TAKE_COUNT(pause_us, "pause-us", 0, PAUSE_MOST)
+TAKE_COUNT(seed, "seed", 0, SEED_MOST)
+TAKE_TEXT(flash)
 
 static const struct option_decl options[] = {
 	{NULL, "FILE", "the file that is read", on_file},
@@ -105,25 +93,12 @@ static const struct option_decl options[] = {
 	 on_flash},
 };
 
-/* A number below @count, each alike but for 1 in 2^64. */
-#ifndef __SIZEOF_INT128__
-#include "below32.h" /* a 32-bit machine */
-#else
-#line 109 /* debug information, and so the build ID, has the line */
-static uint64_t below(uint64_t count, uint64_t *random)
-{
-	return (uint64_t)((unsigned __int128)payload_draw(random) * count >>
-			  64);
-}
-#endif
-#line 114
-
 /* Shuffle what comes first of the @pieces (Fisher and Yates). */
 static void shuffle(struct reads *reads, uint64_t pieces, uint64_t *random)
 {
 	for (uint64_t i = 0; i < reads->count; i++) {
 		uint64_t *here = &reads->offsets[i], kept = *here;
-		uint64_t *there = here + below(pieces - i, random);
+		uint64_t *there = here + payload_below(pieces - i, random);
 
 		*here = *there;
 		*there = kept;
@@ -142,9 +117,11 @@ static void place(struct reads *reads, const struct request *request,
 		shuffle(reads, pieces, &random);
 	for (uint64_t i = 0; i < reads->count; i++) {
 		if (request->order == RANDOM_REPLACE)
-			offsets[i] = below(pieces, &random) * request->size;
+			offsets[i] =
+				payload_below(pieces, &random) * request->size;
 		if (request->order == RANDOM_UNALIGNED)
-			offsets[i] = below(bytes - request->size + 1, &random);
+			offsets[i] = payload_below(bytes - request->size + 1,
+						   &random);
 	}
 }
 

@@ -21,12 +21,15 @@
 #include "diag.h"
 #include "flashstat.h"
 #include "json.h"
-#include "more/usage.h"
+#include "usage.h"
 #include "options.h"
 #include "pagecache.h"
 #include "play.h"
-#include "settings.h"
+#include "takes.h"
 #include "warnings.h"
+
+#define THINK_MOST 1e6
+#define SEED_MOST  1e12
 
 struct request {
 	const char *script, *folder;
@@ -34,8 +37,8 @@ struct request {
 	double think;	   /* what times between calls are multiplied by */
 	double compressibility;
 	uint64_t seed;
-	enum payload_kind payload;
-	bool cold; /* the kernel forgets what it cached before the calls */
+	int payload; /* the position in payload_names */
+	int cold;    /* the kernel forgets what it cached before the calls */
 };
 
 /* A phase: its times, and what the chip counted. */
@@ -46,73 +49,41 @@ struct phase {
 	struct usage used, used_end;
 };
 
-static int take_number(const char *name, const char *value, double most,
-		       double *to)
+static int on_think(void *context, const char *value)
 {
+	double *think = &((struct request *)context)->think;
 	char *end;
 
-	*to = strtod(value, &end);
-	if (*end || end == value || !(*to >= 0 && *to <= most))
-		return fail("--%s %s: expected 0 to %g", name, value, most);
+	*think = strtod(value, &end);
+	if (*end || end == value || !(*think >= 0 && *think <= THINK_MOST))
+		return fail("--think %s: expected 0 to %g", value, THINK_MOST);
 	return 0;
 }
 
-static int take_think(void *context, const char *value)
+static int on_compressibility(void *context, const char *value)
 {
-	return take_number("think", value, 1e6,
-			   &((struct request *)context)->think);
+	return take_share(&((struct request *)context)->compressibility,
+			  "compressibility", value);
 }
 
-static int take_compressibility(void *context, const char *value)
+static int on_payload(void *context, const char *value)
 {
-	return take_number("compressibility", value, 1,
-			   &((struct request *)context)->compressibility);
+	return take_choice(&((struct request *)context)->payload, "payload",
+			   value, payload_names);
 }
 
-static int take_payload(void *context, const char *value)
-{
-	struct request *request = context;
+static const char *const caches[] = {"warm", "cold", NULL};
 
-	for (int kind = 0; payload_names[kind]; kind++) {
-		if (strcmp(payload_names[kind], value))
-			continue;
-		request->payload = (enum payload_kind)kind;
-		return 0;
-	}
-	return fail("--payload %s: expected random or postmark", value);
+static int on_cache(void *context, const char *value)
+{
+	return take_choice(&((struct request *)context)->cold, "cache", value,
+			   caches);
 }
 
-static int take_cache(void *context, const char *value)
-{
-	struct request *request = context;
+TAKE_COUNT(seed, "seed", 0, SEED_MOST)
+TAKE_TEXT(flash)
 
-	request->cold = !strcmp(value, "cold");
-	if (!request->cold && strcmp(value, "warm"))
-		return fail("--cache %s: expected cold or warm", value);
-	return 0;
-}
-
-static int take_seed(void *context, const char *value)
-{
-	unsigned long long count;
-	char *wrong = parse_count(value, 0, 1e12, &count);
-
-	if (wrong) {
-		fail("--seed: %s", wrong);
-		free(wrong);
-		return -1;
-	}
-	((struct request *)context)->seed = count;
-	return 0;
-}
-
-static int take_flash(void *context, const char *value)
-{
-	((struct request *)context)->flash = value;
-	return 0;
-}
-
-static int take_argument(void *context, const char *value)
+static int on_argument(void *context, const char *value)
 {
 	struct request *request = context;
 
@@ -124,20 +95,20 @@ static int take_argument(void *context, const char *value)
 
 static const struct option_decl options[] = {
 	{NULL, "SCRIPT FOLDER", "the recorded load, and where it is made",
-	 take_argument},
+	 on_argument},
 	{"think", "FACTOR",
-	 "what times between calls are multiplied by; 0: none (1)", take_think},
+	 "what times between calls are multiplied by; 0: none (1)", on_think},
 	{"payload", "KIND", "values of written bytes: random or postmark",
-	 take_payload},
+	 on_payload},
 	{"compressibility", "SHARE",
 	 "share of the data that a compressor can take out (0)",
-	 take_compressibility},
+	 on_compressibility},
 	{"cache", "cold|warm",
 	 "whether the kernel's caches are emptied before the calls (warm)",
-	 take_cache},
-	{"seed", "N", "of the data (1)", take_seed},
+	 on_cache},
+	{"seed", "N", "of the data (1)", on_seed},
 	{"flash", "DIR", "the chip's statistics (" FLASHSTAT_DIRECTORY ")",
-	 take_flash},
+	 on_flash},
 };
 
 static int count_flash(const struct request *request, const struct phase *phase,
@@ -295,7 +266,7 @@ static int run(const struct request *request, struct load *load)
 
 	played_open(&played, load);
 	error = player_open(&player, request->folder, load->largest,
-			    request->payload, request->seed,
+			    (enum payload_kind)request->payload, request->seed,
 			    request->compressibility) ||
 		prepare(request, load, &player, &phases[0]) ||
 		replay(request, load, &player, &phases[1], &played);

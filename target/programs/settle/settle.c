@@ -19,6 +19,7 @@
 #include "flashstat.h"
 #include "json.h"
 #include "options.h"
+#include "takes.h"
 
 #define NS_PER_MS     1000000ull
 #define NS_PER_S      1000000000ull
@@ -30,43 +31,26 @@ struct request {
 	uint64_t limit_ns;
 };
 
-static int take_number(const char *value, uint64_t unit, uint64_t *to)
-{
-	char *end;
-	unsigned long long number = strtoull(value, &end, 10);
+TAKE_TEXT(flash)
 
-	if (*end || end == value || *value == '-' || !number ||
-	    number > UINT64_MAX / unit)
-		return fail("%s: expected a whole number of at least 1", value);
-	*to = number * unit;
-	return 0;
+static int on_quiet(void *context, const char *value)
+{
+	return take_time(&((struct request *)context)->quiet_ns, "quiet-ms",
+			 value, NS_PER_MS);
 }
 
-static int take_flash(void *context, const char *value)
+static int on_limit(void *context, const char *value)
 {
-	((struct request *)context)->flash = value;
-	return 0;
-}
-
-static int take_quiet(void *context, const char *value)
-{
-	return take_number(value, NS_PER_MS,
-			   &((struct request *)context)->quiet_ns);
-}
-
-static int take_limit(void *context, const char *value)
-{
-	return take_number(value, NS_PER_S,
-			   &((struct request *)context)->limit_ns);
+	return take_time(&((struct request *)context)->limit_ns, "limit-s",
+			 value, NS_PER_S);
 }
 
 static const struct option_decl options[] = {
-	{"quiet-ms", "MS", "idle time that ends the wait, ms (500)",
-	 take_quiet},
+	{"quiet-ms", "MS", "idle time that ends the wait, ms (500)", on_quiet},
 	{"limit-s", "S", "end the wait after this in any case, s (120)",
-	 take_limit},
+	 on_limit},
 	{"flash", "DIR", "the chip's statistics (" FLASHSTAT_DIRECTORY ")",
-	 take_flash},
+	 on_flash},
 };
 
 static int idle_ns(const struct request *request, uint64_t *idle)

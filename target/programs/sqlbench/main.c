@@ -27,7 +27,7 @@
 #include "measure.h"
 #include "options.h"
 #include "pagecache.h"
-#include "settings.h"
+#include "takes.h"
 #include "tell.h"
 
 #define MOST	    1e12
@@ -43,89 +43,38 @@ static const char *const journal_names[] = {
 	"delete", "truncate", "persist", "memory", "wal", "off", NULL};
 static const char *const locking_names[] = {"normal", "exclusive", NULL};
 
-static int take(uint64_t *to, const char *name, const char *value, double min)
-{
-	unsigned long long count;
-	char *wrong = parse_count(value, min, MOST, &count);
-
-	if (!wrong) {
-		*to = count;
-		return 0;
-	}
-	fail("--%s: %s", name, wrong);
-	free(wrong);
-	return -1;
-}
-
-/* The place of a word in a list; -1 after a message. */
-static int choose(const char *const *list, const char *name, const char *value)
-{
-	char *all = text("%s", list[0]);
-
-	for (int i = 0; list[i]; i++) {
-		char *more = i ? text("%s, %s", all, list[i]) : NULL;
-
-		if (!strcmp(list[i], value)) {
-			free(more);
-			free(all);
-			return i;
-		}
-		if (more) {
-			free(all);
-			all = more;
-		}
-	}
-	fail("--%s %s: expected one of %s", name, value, all);
-	free(all);
-	return -1;
-}
-
-#define TAKE(field, name, min)                                                \
-	static int take_##field(void *context, const char *value)             \
-	{                                                                     \
-		return take(&((struct request *)context)->field, name, value, \
-			    min);                                             \
-	}
 #define TAKE_WEIGHT(field, name, kind)                                         \
-	static int take_##field(void *context, const char *value)              \
+	static int on_##field(void *context, const char *value)                \
 	{                                                                      \
-		return take(&((struct request *)context)->weights[kind], name, \
-			    value, 0);                                         \
+		return take_count(&((struct request *)context)->weights[kind], \
+				  name, value, 0, MOST);                       \
 	}
-#define TAKE_WORD(field, name, list)                                      \
-	static int take_##field(void *context, const char *value)         \
-	{                                                                 \
-		int place = choose(list, name, value);                    \
-                                                                          \
-		if (place >= 0)                                           \
-			((struct request *)context)->field = list[place]; \
-		return place < 0 ? -1 : 0;                                \
-	}
-#define TAKE_PLACE(field, name, list)                               \
-	static int take_##field(void *context, const char *value)   \
-	{                                                           \
-		int place = choose(list, name, value);              \
-                                                                    \
-		if (place >= 0)                                     \
-			((struct request *)context)->field = place; \
-		return place < 0 ? -1 : 0;                          \
-	}
-#define TAKE_TEXT(field)                                          \
-	static int take_##field(void *context, const char *value) \
+#define TAKE_WORD(field, name, list)                              \
+	static int on_##field(void *context, const char *value)   \
 	{                                                         \
-		((struct request *)context)->field = value;       \
+		int place;                                        \
+                                                                  \
+		if (take_choice(&place, name, value, list))       \
+			return -1;                                \
+		((struct request *)context)->field = list[place]; \
 		return 0;                                         \
 	}
+#define TAKE_PLACE(field, name, list)                                         \
+	static int on_##field(void *context, const char *value)               \
+	{                                                                     \
+		return take_choice(&((struct request *)context)->field, name, \
+				   value, list);                              \
+	}
 
-TAKE(rows, "rows", 1)
-TAKE(text, "text", 0)
-TAKE(page_size, "page-size", PAGE_LEAST)
-TAKE(cache_kib, "cache-kib", 1)
-TAKE(mmap_bytes, "mmap-bytes", 0)
-TAKE(checkpoint, "checkpoint", 0)
-TAKE(transactions, "transactions", 1)
-TAKE(rows_per_commit, "rows-per-commit", 1)
-TAKE(seed, "seed", 0)
+TAKE_COUNT(rows, "rows", 1, MOST)
+TAKE_COUNT(text, "text", 0, MOST)
+TAKE_COUNT(page_size, "page-size", PAGE_LEAST, MOST)
+TAKE_COUNT(cache_kib, "cache-kib", 1, MOST)
+TAKE_COUNT(mmap_bytes, "mmap-bytes", 0, MOST)
+TAKE_COUNT(checkpoint, "checkpoint", 0, MOST)
+TAKE_COUNT(transactions, "transactions", 1, MOST)
+TAKE_COUNT(rows_per_commit, "rows-per-commit", 1, MOST)
+TAKE_COUNT(seed, "seed", 0, MOST)
 TAKE_WEIGHT(select, "select", ST_SELECT)
 TAKE_WEIGHT(insert, "insert", ST_INSERT)
 TAKE_WEIGHT(update, "update", ST_UPDATE)
@@ -139,7 +88,7 @@ TAKE_TEXT(flash)
 TAKE_TEXT(control)
 TAKE_TEXT(folder)
 
-static int take_selects(void *context, const char *value)
+static int on_selects(void *context, const char *value)
 {
 	struct request *request = context;
 	char *list = text("%s", value), *rest = list, *each;
@@ -151,47 +100,44 @@ static int take_selects(void *context, const char *value)
 			error = fail("--selects: give %d runs at the most",
 				     RUNS_MOST);
 		else
-			error = take(&request->selects[request->runs++],
-				     "selects", each, 1);
+			error = take_count(&request->selects[request->runs++],
+					   "selects", each, 1, MOST);
 	}
 	free(list);
 	return error;
 }
 
 static const struct option_decl options[] = {
-	{NULL, "FOLDER", "where the database is kept", take_folder},
-	{"rows", "N", "rows of the table (1000)", take_rows},
-	{"text", "CHARACTERS", "of each of a row's 5 texts (64)", take_text},
-	{"page-size", "BYTES", "of the database (4096)", take_page_size},
+	{NULL, "FOLDER", "where the database is kept", on_folder},
+	{"rows", "N", "rows of the table (1000)", on_rows},
+	{"text", "CHARACTERS", "of each of a row's 5 texts (64)", on_text},
+	{"page-size", "BYTES", "of the database (4096)", on_page_size},
 	{"cache-kib", "KIB", "most of SQLite's page cache (2000)",
-	 take_cache_kib},
+	 on_cache_kib},
 	{"mmap-bytes", "BYTES", "most that SQLite maps; 0: nothing (0)",
-	 take_mmap_bytes},
+	 on_mmap_bytes},
 	{"journal", "MODE", "delete, truncate, persist, memory, wal, off",
-	 take_journal},
+	 on_journal},
 	{"synchronous", "MODE", "off, normal, full, extra (full)",
-	 take_synchronous},
-	{"locking", "MODE", "normal, exclusive (normal)", take_locking},
+	 on_synchronous},
+	{"locking", "MODE", "normal, exclusive (normal)", on_locking},
 	{"checkpoint", "PAGES", "of a WAL; 0: only at the close (1000)",
-	 take_checkpoint},
-	{"transactions", "N", "to commit (100)", take_transactions},
-	{"rows-per-commit", "N", "statements of each (1)",
-	 take_rows_per_commit},
-	{"select", "WEIGHT", "of selects among the statements (0)",
-	 take_select},
-	{"insert", "WEIGHT", "of inserts (0)", take_insert},
-	{"update", "WEIGHT", "of updates (1)", take_update},
-	{"delete", "WEIGHT", "of deletes (0)", take_delete},
+	 on_checkpoint},
+	{"transactions", "N", "to commit (100)", on_transactions},
+	{"rows-per-commit", "N", "statements of each (1)", on_rows_per_commit},
+	{"select", "WEIGHT", "of selects among the statements (0)", on_select},
+	{"insert", "WEIGHT", "of inserts (0)", on_insert},
+	{"update", "WEIGHT", "of updates (1)", on_update},
+	{"delete", "WEIGHT", "of deletes (0)", on_delete},
 	{"pattern", "WHICH", "rows are taken: sequential, random; both",
-	 take_pattern},
-	{"selects", "N,N...", "runs of so many selects, instead", take_selects},
+	 on_pattern},
+	{"selects", "N,N...", "runs of so many selects, instead", on_selects},
 	{"drop", "WHAT", "of the kernel's caches: none, pages, all (all)",
-	 take_drop},
-	{"seed", "N", "of values, rows and kinds (1)", take_seed},
+	 on_drop},
+	{"seed", "N", "of values, rows and kinds (1)", on_seed},
 	{"flash", "DIR", "the chip's statistics (" FLASHSTAT_DIRECTORY ")",
-	 take_flash},
-	{"drop-file", "FILE", "drops them (" PAGECACHE_CONTROL ")",
-	 take_control},
+	 on_flash},
+	{"drop-file", "FILE", "drops them (" PAGECACHE_CONTROL ")", on_control},
 };
 
 static int check(const struct request *request)

@@ -15,7 +15,7 @@
 #include "flashstat.h"
 #include "latency.h"
 #include "request.h"
-#include "more/usage.h"
+#include "usage.h"
 #include "warnings.h"
 
 #define PHASE_COUNTS 6 /* most kinds of operation of a phase */

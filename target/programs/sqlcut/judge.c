@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* The oracle of SQL: see sqlcut.h. */
+/* The oracle of SQL: see main.c. */
 #include <stdio.h>
 #include <string.h>
 
-#include "../cutcheck/cutcheck.h"
 #include "database.h"
 #include "diag.h"
 #include "sqlcut.h"
@@ -36,13 +35,13 @@ static void judge_content(const struct load *load, uint32_t operations,
 	for (i = kept - 1; i >= load->base - 1; i--) {
 		if (load->op[i].at != content)
 			continue;
-		found(finding, LOST,
-		      "line %d had returned, and the database is as after "
-		      "line %d",
-		      kept - load->base + 1, i - load->base + 1);
+		cuts_found(finding, LOST,
+			   "line %d had returned, and the database is as after "
+			   "line %d",
+			   kept - load->base + 1, i - load->base + 1);
 		return;
 	}
-	found(finding, WRONG, "the database is as after no line");
+	cuts_found(finding, WRONG, "the database is as after no line");
 }
 
 /* Whether the database can be read, and is sound; seen: a digest of it. */
@@ -53,9 +52,10 @@ static bool look_at(sqlite3 *db, struct finding *finding, uint64_t *seen)
 	if (database_do(db, "PRAGMA locking_mode=exclusive", NULL, 0) ||
 	    database_do(db, "PRAGMA integrity_check(1)", told, sizeof(told)) ||
 	    database_digest(db, seen))
-		found(finding, UNREADABLE, "SQLite: %s", sqlite3_errmsg(db));
+		cuts_found(finding, UNREADABLE, "SQLite: %s",
+			   sqlite3_errmsg(db));
 	else if (strcmp(told, "ok"))
-		found(finding, WRONG, "integrity_check: %s", told);
+		cuts_found(finding, WRONG, "integrity_check: %s", told);
 	else
 		return true;
 	return false;
@@ -68,21 +68,22 @@ static bool open_and_look(struct finding *finding, uint64_t *seen)
 
 	*seen = 0;
 	if (sqlite3_open_v2(DATABASE, &db, SQLITE_OPEN_READWRITE, NULL))
-		found(finding, LOST, "the database: %s", sqlite3_errmsg(db));
+		cuts_found(finding, LOST, "the database: %s",
+			   sqlite3_errmsg(db));
 	else
 		whole = look_at(db, finding, seen);
 	sqlite3_close(db);
 	return whole;
 }
 
-void judge(const struct load *load, uint32_t operations, bool in_next,
-	   struct finding *finding, uint64_t *seen)
+void sql_judge(const struct load *load, uint32_t operations, bool in_next,
+	       struct finding *finding, uint64_t *seen)
 {
 	if (open_and_look(finding, seen))
 		judge_content(load, operations, in_next, *seen, finding);
 }
 
-void look(const struct load *load, struct finding *finding, uint64_t *seen)
+void sql_look(const struct load *load, struct finding *finding, uint64_t *seen)
 {
 	(void)load;
 	open_and_look(finding, seen);

@@ -8,9 +8,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../cutcheck/cutcheck.h"
 #include "database.h"
 #include "diag.h"
+#include "sqlcut.h"
 
 #define LINE_MAX_BYTES 8192
 
@@ -70,7 +70,7 @@ static int read_lines(FILE *file, int n, struct load *load, sqlite3 *memory,
 	return 0;
 }
 
-int load_read(const char *path, int n, struct load *load)
+int sql_read(const char *path, int n, struct load *load)
 {
 	FILE *file = fopen(path, "re");
 	int at = -1, error;
@@ -88,7 +88,7 @@ int load_read(const char *path, int n, struct load *load)
 	return error ? error : at < n;
 }
 
-void load_free(struct load *load)
+void sql_free(struct load *load)
 {
 	int i;
 

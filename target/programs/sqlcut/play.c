@@ -5,7 +5,6 @@
 #include <string.h>
 #include <strings.h>
 
-#include "../cutcheck/cutcheck.h"
 #include "database.h"
 #include "diag.h"
 #include "sqlcut.h"
@@ -20,7 +19,7 @@ static bool took(const char *line, const char *told)
 	return !mode || !strcasecmp(strchr(mode, '=') + 1, told);
 }
 
-int play(const struct load *load, int number)
+int sql_play(const struct load *load, int number)
 {
 	const char *line = (const char *)load->op[number].data;
 	char told[64];
@@ -34,7 +33,7 @@ int play(const struct load *load, int number)
 	return fail_errno("do", line);
 }
 
-void play_end(void)
+void sql_play_end(void)
 {
 	sqlite3_close(db);
 	db = NULL;

@@ -1,16 +1,23 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/*
- * sqlcut: cutcheck for SQLite. Its loads are SQL, its oracle is SQLite.
- *
- * It is cutcheck with a load, a play and a judge of its own: a line of a load
- * is a transaction, or several statements, and counts as kept once it returned.
- * After a cut the database must pass SQLite's integrity_check and hold just
- * what it held after one of the lines: none before the last that had returned,
- * none after the last that had begun. Needs SQLite (needs.toml).
- */
+/* The oracle of SQL, in its parts: see struct oracle in cuts/cuts.h. */
 #ifndef SQLCUT_H
 #define SQLCUT_H
 
+#include "cuts/cuts.h"
+
 #define DATABASE MOUNTPOINT "/test.db"
+
+/* load.c */
+int sql_read(const char *path, int n, struct load *load);
+void sql_free(struct load *load);
+
+/* play.c */
+int sql_play(const struct load *load, int op);
+void sql_play_end(void);
+
+/* judge.c */
+void sql_judge(const struct load *load, uint32_t operations, bool in_next,
+	       struct finding *finding, uint64_t *seen);
+void sql_look(const struct load *load, struct finding *finding, uint64_t *seen);
 
 #endif

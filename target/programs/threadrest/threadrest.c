@@ -27,6 +27,7 @@
 #include "diag.h"
 #include "json.h"
 #include "options.h"
+#include "takes.h"
 
 #define NS_PER_MS     1000000ull
 #define NS_PER_S      1000000000ull
@@ -45,18 +46,6 @@ struct seen {
 	uint64_t switches; /* of all of them, since each began */
 };
 
-static int take_number(const char *value, uint64_t unit, uint64_t *to)
-{
-	char *end;
-	unsigned long long number = strtoull(value, &end, 10);
-
-	if (*end || end == value || *value == '-' || !number ||
-	    number > UINT64_MAX / unit)
-		return fail("%s: expected a whole number of at least 1", value);
-	*to = number * unit;
-	return 0;
-}
-
 static int take_thread(void *context, const char *value)
 {
 	struct request *request = context;
@@ -69,14 +58,14 @@ static int take_thread(void *context, const char *value)
 
 static int take_quiet(void *context, const char *value)
 {
-	return take_number(value, NS_PER_MS,
-			   &((struct request *)context)->quiet_ns);
+	return take_time(&((struct request *)context)->quiet_ns, "quiet-ms",
+			 value, NS_PER_MS);
 }
 
 static int take_limit(void *context, const char *value)
 {
-	return take_number(value, NS_PER_S,
-			   &((struct request *)context)->limit_ns);
+	return take_time(&((struct request *)context)->limit_ns, "limit-s",
+			 value, NS_PER_S);
 }
 
 static const struct option_decl options[] = {

@@ -31,15 +31,18 @@
 #include "diag.h"
 #include "json.h"
 #include "options.h"
+#include "takes.h"
 
 #define NS_PER_S 1000000000ull
 #define SCRATCH	 "/tmp/timecheck"
 
+#define MOST	 1e12 /* of any number that is given */
+
 struct request {
 	const char *what;
 	const char *device;
-	unsigned long count;
-	unsigned long period_us;
+	uint64_t count;
+	uint64_t period_us;
 };
 
 static uint64_t ns_of(const struct timespec *t)
@@ -276,45 +279,18 @@ static const struct subject *subject_of(const char *name)
 	return NULL;
 }
 
-static int take_number(const char *value, unsigned long *to)
-{
-	char *end;
-
-	*to = strtoul(value, &end, 10);
-	if (*end || end == value || *value == '-' || !*to)
-		return fail("%s: expected a whole number of at least 1", value);
-	return 0;
-}
-
-static int take_what(void *context, const char *value)
-{
-	((struct request *)context)->what = value;
-	return 0;
-}
-
-static int take_device(void *context, const char *value)
-{
-	((struct request *)context)->device = value;
-	return 0;
-}
-
-static int take_count(void *context, const char *value)
-{
-	return take_number(value, &((struct request *)context)->count);
-}
-
-static int take_period(void *context, const char *value)
-{
-	return take_number(value, &((struct request *)context)->period_us);
-}
+TAKE_TEXT(what)
+TAKE_TEXT(device)
+TAKE_COUNT(count, "count", 1, MOST)
+TAKE_COUNT(period_us, "period-us", 1, MOST)
 
 static const struct option_decl options[] = {
 	{NULL, "WHAT", "clocks, timers, erase, program, read or reread",
-	 take_what},
-	{"count", "N", "number of timers or operations (100)", take_count},
+	 on_what},
+	{"count", "N", "number of timers or operations (100)", on_count},
 	{"period-us", "US", "timers: time from one to the next, us (1000)",
-	 take_period},
-	{"device", "PATH", "the MTD device (/dev/mtd0)", take_device},
+	 on_period_us},
+	{"device", "PATH", "the MTD device (/dev/mtd0)", on_device},
 };
 
 int main(int argc, char **argv)

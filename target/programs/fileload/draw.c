@@ -1,3 +1,0 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
-/* filetree's, compiled into this program too. */
-#include "../filetree/draw.c"

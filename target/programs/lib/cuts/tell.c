@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* The outcomes of a load as a JSON line. */
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "cuts/campaign.h"
+#include "diag.h"
+#include "json.h"
+
+static void tell_finding(struct json *json, const struct tally *tally,
+			 enum verdict verdict)
+{
+	json_object(json, NULL);
+	json_text(json, "class", cuts_verdict_names[verdict]);
+	json_count(json, "count", tally->count[verdict]);
+	json_text(json, "first", tally->where[verdict]);
+	json_text(json, "what", tally->first[verdict].what);
+	json_end(json);
+}
+
+static void tell_hex(struct json *json, const char *key, uint64_t value)
+{
+	char digits[20];
+
+	snprintf(digits, sizeof(digits), "%" PRIx64, value);
+	json_text(json, key, digits);
+}
+
+/* Files that the last check made longer, for who reads the chip that it left.
+ */
+static void tell_longer(struct json *json, const struct load *load)
+{
+	int i;
+
+	json_array(json, "longer");
+	for (i = 0; i < load->names; i++)
+		if (extend_is_longer(i))
+			json_text(json, NULL, load->name[i].path);
+	json_end(json);
+}
+
+int cuts_tell(const struct request *request, const struct load *load,
+	      const struct tally *tally)
+{
+	struct json json = {.out = stdout};
+	int i;
+
+	json_object(&json, NULL);
+	json_text(&json, "load", load->title);
+	json_count(&json, "operations", tally->operations);
+	json_count(&json, "points", tally->points);
+	json_count(&json, "recovery_points", tally->recovery_points);
+	json_count(&json, "second_points", tally->second_points);
+	json_count(&json, "held", tally->count[HELD]);
+	tell_hex(&json, "recording", tally->recording);
+	tell_hex(&json, "chip", tally->chip);
+	json_text(&json, "kinds", tally->kinds);
+	json_object(&json, "outcomes");
+	for (i = 0; i < request->variant_count; i++)
+		json_text(&json, request->variants[i], tally->outcome[i]);
+	json_end(&json);
+	if (request->leave)
+		tell_longer(&json, load);
+	json_array(&json, "findings");
+	for (i = 1; i < VERDICTS; i++)
+		if (tally->count[i])
+			tell_finding(&json, tally, i);
+	json_end(&json);
+	json_end(&json);
+	return json_finish(&json);
+}
+
+int cuts_tell_refused(const struct load *load)
+{
+	struct json json = {.out = stdout};
+
+	json_object(&json, NULL);
+	json_text(&json, "load", load->title);
+	json_text(&json, "refused", strerror(diag_errno()));
+	json_end(&json);
+	return json_finish(&json);
+}

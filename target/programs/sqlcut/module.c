@@ -1,3 +1,0 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
-/* cutcheck's, compiled into this program too. */
-#include "../cutcheck/module.c"

@@ -13,7 +13,9 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-from nandlab.results import format1
+from nandlab.catalog.files import load, names
+from nandlab.catalog.words import WorkloadWords
+from nandlab.catalog.workload import WorkloadModel
 from nandlab.results.folder import RunFolder
 from nandlab.results.measures import (
     Chip,
@@ -22,8 +24,11 @@ from nandlab.results.measures import (
     EraseSpread,
     Latency,
     PerBlock,
+    Phase,
+    Series,
     Shares,
     State,
+    StepTaken,
 )
 from nandlab.results.record import Host, Run, Trial
 from nandlab.results.sealed import opened, sealed
@@ -100,8 +105,8 @@ def trial(
         "host": Host(seconds=rng.uniform(5, 20), board="sha256:0123"),
     }
     values.update(change)
-    values["provenance"].setdefault("filesystem", catalog_entry(filesystem))
-    return as_today(values)
+    sources = {"filesystem": catalog_entry(filesystem), **values.pop("provenance")}
+    return Trial(**_measured(values)).knowing(_sources(sources, values["workload"]))
 
 
 def catalog_entry(filesystem: str) -> dict[str, Any]:
@@ -110,10 +115,77 @@ def catalog_entry(filesystem: str) -> dict[str, Any]:
     return {"title": TITLES.get(filesystem, filesystem), "power": power}
 
 
-def as_today(values: dict[str, Any]) -> Trial:
-    """A trial from the keys of format 1, as an old run's is read."""
-    new, sources = format1.trial(json.loads(json.dumps(values, default=lambda v: v.model_dump())))
-    return Trial.model_validate(new).knowing(sources)
+def _sources(said: dict[str, Any], workload: str) -> dict[str, dict[str, Any]]:
+    """What a trial ran with; what is said of no noun is of the board."""
+    entries: dict[str, Any] = {k: said[k] for k in ("chip", "filesystem") if k in said}
+    board = {k: v for k, v in said.items() if k not in (*entries, "workload")}
+    entry = said.get("workload", {})
+    if workload in names("workloads"):
+        full = load("workloads", workload, WorkloadModel).model_dump(mode="json")
+        entry = {k: full[k] for k in WorkloadWords.model_fields} | entry
+    return {**entries, "board": board, "workload": entry}
+
+
+PARTS = ("phase_ns", "sync_ns", "flash", "flash_sync")
+"""What a sample says by phase."""
+TOTALS = {"bytes_written": "bytes", "programs": "count", "erases": "count", "dead_blocks": "count"}
+"""The totals of a round of a lifetime, each with its quantity."""
+
+
+def _measured(values: dict[str, Any]) -> dict[str, Any]:
+    """A trial's fields from what samples say in short: by phase, by kind of operation, by round."""
+    short = {key: values.pop(key, None) or {} for key in (*PARTS, "ops", "step_ns")}
+    life = values.pop("lifetime", None)
+    beside = {name: values.pop(name) for name in ("memory", "counters") if values.get(name)}
+    ops: dict[str, dict[str, int]] = short["ops"]
+    values["phases"] = _phases(short, ops)
+    values["operations"] = {k: counts["total"] for k, counts in ops.items() if "total" in counts}
+    values["steps"] = [StepTaken(name=name, ns=ns) for name, ns in short["step_ns"].items()]
+    values.setdefault("measured", beside)
+    for name in ("bytes", "latency_ns"):
+        values[name] = values[name] or {}
+    return values | (_life(life) if life else {})
+
+
+def _phases(short: dict[str, dict[str, Any]], ops: dict[str, dict[str, int]]) -> list[Phase]:
+    phases = dict.fromkeys(name for part in PARTS for name in short[part])
+    return [
+        Phase(
+            name=name,
+            ns=short["phase_ns"].get(name),
+            sync_ns=short["sync_ns"].get(name),
+            operations=_operations(ops, name),
+            chip=short["flash"].get(name),
+            chip_sync=short["flash_sync"].get(name),
+        )
+        for name in phases
+    ]
+
+
+def _operations(ops: dict[str, dict[str, int]], phase: str) -> dict[str, int]:
+    """Those of a phase; what has a total alone is of the transactions."""
+    alone = phase == "transactions"
+    counts = {
+        k: c.get(phase, c["total"] if alone and set(c) == {"total"} else None)
+        for k, c in ops.items()
+    }
+    return {kind: count for kind, count in counts.items() if count is not None}
+
+
+def _life(life: dict[str, Any]) -> dict[str, Any]:
+    """A chip's life: totals after each round, last those after the round that failed."""
+    points = [*life["rounds"], *([life["end"]] if life.get("end") else [])]
+    at = [point["t_ns"] for point in points]
+    gave_up = life["gave_up"]
+    return {
+        "series": [
+            Series(name=name, unit=unit, t_ns=at, values=[point[name] for point in points])
+            for name, unit in TOTALS.items()
+        ],
+        "figures": {"rounds": len(life["rounds"])},
+        "open_ended": gave_up is None,
+        "texts": {} if gave_up is None else {"gave_up": gave_up},
+    }
 
 
 def _times(slow: float, rng: random.Random) -> dict[str, Any]:

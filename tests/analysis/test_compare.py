@@ -122,6 +122,10 @@ def test_heads_are_compared_too(tmp_path: Path) -> None:
     assert compare(a, b) == [Difference("run.provenance.kernel", "6.1", "6.12")]
 
 
+TIMING = {"t_r_ns": 1, "t_prog_ns": 2, "t_bers_ns": 3, "t_rc_ns": 4, "t_wc_ns": 5}
+CHIP: dict[str, Any] = {"geometry": {"writesize": 2048, "oobsize": 64, "bus_bits": 8}}
+
+
 def with_catalog(options: dict[str, dict[str, Any]], chosen: dict[str, str], **more: Any) -> Trial:
     """A trial with these options, and the catalog's text of them."""
     trial = samples.trial(id="jffs2-x").model_copy(update={"options": chosen})
@@ -130,7 +134,7 @@ def with_catalog(options: dict[str, dict[str, Any]], chosen: dict[str, str], **m
 
 
 OLD: dict[str, dict[str, Any]] = {
-    "sync": {"help": "Sync.", "default": "off", "values": {"off": "", "on": {"mount": "sync"}}}
+    "sync": {"help": "Sync.", "default": "off", "values": {"off": {}, "on": {"mount": "sync"}}}
 }
 EMPTY = {"mount": "", "words": "", "tool": "", "help": "", "chip_needs": [], "image_only": False}
 NUMBER = {"min": 0, "max": 8, "step": 4, "unit": "KiB", "file": "/f", "kernel_default": 0}
@@ -173,14 +177,14 @@ def test_an_option_that_was_used_is_a_difference(tmp_path: Path) -> None:
 
 
 def test_other_words_of_a_used_value_are_a_difference(tmp_path: Path) -> None:
-    other = {"sync": {**OLD["sync"], "values": {"off": "", "on": {"mount": "sync,noatime"}}}}
+    other = {"sync": {**OLD["sync"], "values": {"off": {}, "on": {"mount": "sync,noatime"}}}}
     before, after = (with_catalog(o, {"sync": "on"}) for o in (OLD, other))
     at = "trials.jffs2-x.provenance.filesystem.options.sync.values.on.mount"
     assert found(tmp_path, before, after) == [at]
 
 
 def test_a_default_that_now_does_something_is_a_difference(tmp_path: Path) -> None:
-    other = {"sync": {**OLD["sync"], "values": {"off": {"mount": "async"}, "on": ""}}}
+    other = {"sync": {**OLD["sync"], "values": {"off": {"mount": "async"}, "on": {}}}}
     before, after = (with_catalog(o, {"sync": "off"}) for o in (OLD, other))
     assert found(tmp_path, before, after) == ["trials.jffs2-x.provenance.filesystem.options"]
 
@@ -193,7 +197,8 @@ def test_values_that_were_not_chosen_are_no_difference(tmp_path: Path) -> None:
 
 def test_what_is_only_told_of_chip_and_board_is_no_difference(tmp_path: Path) -> None:
     def told(energy: object, watts: object, t_r_ns: int = 1) -> Trial:
-        chip = {"timing": {"t_r_ns": t_r_ns}, "energy": energy, "summary": f"{energy}"}
+        chip = {**CHIP, "timing": {**TIMING, "t_r_ns": t_r_ns}, "energy": energy}
+        chip["summary"] = f"{energy}"
         board = {"kernel": "6.1", "board": {"ram_mib": 96, "summary": f"{watts}"}}
         more = {"chip": chip, "board": board, "controller": {"read_ns": watts}}
         return with_catalog(OLD, {"sync": "on"}, **more)

@@ -92,8 +92,8 @@ def test_it_ends_when_wear_is_steady(flash: Path, each: str, rounds: int) -> Non
     ("argv", "status", "said"),
     [
         ((), 2, "--round is missing"),
-        (("--rounds", "0", "--round", "true"), 2, "--rounds 0"),
-        (("--until", "noon", "--round", "true"), 2, "--until noon: expected death or steady"),
+        (("--rounds", "0", "--round", "true"), 2, "--rounds: 0 is out of range"),
+        (("--until", "noon", "--round", "true"), 2, "--until 'noon': give one of death, steady"),
         (("--round", "true"), 1, 'a round printed no "written":'),
         (("--flash", "/nowhere", "--round", "true"), 1, "/nowhere"),
     ],

@@ -183,6 +183,7 @@ OWN = {
     "cli/doctor.py": "lists that nandlab ships",
     "report/fragmap.py": "a template that nandlab ships",
     "report/spacemap.py": "a template that nandlab ships",
+    "strace/events.py": "a temporary file that it wrote",
     "trace/timeline.py": "bytes of its own protocol, which it wrote",
     "results/store.py": "the store, whose files it wrote; a digest proves each",
     "campaign/worker.py": "a message of the client",

@@ -11,7 +11,6 @@ import pytest
 from nandlab.base.errors import UsageError
 from nandlab.catalog import files as catalog
 from nandlab.catalog import points
-from nandlab.catalog.parameter import Parameter
 from nandlab.catalog.workload import WorkloadModel
 from nandlab.plan import study
 
@@ -147,12 +146,6 @@ def test_a_default_that_is_no_list_of_points_is_refused() -> None:
     words["parameters"]["points"]["default"] = "8x4K sideways"
     with pytest.raises(ValueError, match="unknown pattern 'sideways'"):
         WorkloadModel.model_validate(words)
-
-
-def test_a_parameter_without_a_grammar_is_written_as_before_there_were_any() -> None:
-    assert set(Parameter(help="", default=1).model_dump()) == {
-        *("help", "default", "min", "max", "one_of"),
-    }
 
 
 def test_files_larger_than_the_partition_are_refused_before_the_board_starts(

@@ -40,9 +40,8 @@ def read(folder: Path, curve: str) -> study.Study:
     return study.read(path)
 
 
-def test_a_study_without_curves_is_written_as_before(tmp_path: Path) -> None:
+def test_curves_are_kept_and_change_no_trial(tmp_path: Path) -> None:
     bare, asked = read(tmp_path, ""), read(tmp_path, CURVE)
-    assert "curves" not in bare.model_dump(mode="json")
     assert asked.model_dump(mode="json")["curves"][0]["name"] == "programs"
     assert [t.id for t in study.plan(bare)] == [t.id for t in study.plan(asked)]
 

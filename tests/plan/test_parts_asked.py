@@ -44,11 +44,6 @@ def test_a_trial_with_parts_has_an_id_of_its_own_which_the_room_is_in() -> None:
     assert len(set(ids)) == 3
 
 
-def test_a_study_without_parts_is_written_as_before() -> None:
-    made = Study.model_validate(told(LOAD, measure=[]))
-    assert "parts" not in made.model_dump()
-
-
 def test_more_records_than_the_board_has_ram_are_refused() -> None:
     assert "must be 1 to 524288 on board apf27" in refused(load=LOAD, parts={"records": 1 << 21})
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from nandlab.base.errors import UsageError
-from nandlab.catalog.files import load, names
+from nandlab.catalog.files import load
 from nandlab.catalog.filesystem import FilesystemModel
 from nandlab.catalog.step import Plain
 from nandlab.catalog.workload import WorkloadModel
@@ -139,14 +139,3 @@ def test_reads_only_is_said_of_what_runs() -> None:
         WorkloadModel.model_validate(
             {"name": "a", "summary": "?", "steps": steps, "reads_only": True}
         )
-
-
-def test_what_does_not_say_it_is_written_as_before() -> None:
-    for name in names("filesystems"):
-        told = load("filesystems", name, FilesystemModel).model_dump()
-        assert ("read_only" in told) == (name in ("erofs", "squashfs"))
-        assert ("package" in told["image"]) == (name in ("erofs", "squashfs"))
-    for name in names("workloads"):
-        workload = load("workloads", name, WorkloadModel).model_dump()
-        assert "reads_only" not in workload
-        assert not any("reads_only" in step for step in workload["steps"])

@@ -41,7 +41,6 @@ def test_room_and_calibration_are_in_the_trial_s_id() -> None:
         {"measure": []},
     ]
     assert len({study.plan(Study.model_validate(told(**p)))[0].id for p in plans}) == 4
-    assert "reads" not in Study.model_validate(told(measure=[])).model_dump()
 
 
 @pytest.mark.parametrize(

@@ -111,7 +111,7 @@ def test_a_tree_without_a_lock_is_told_with_what_to_do(home: Path) -> None:
         planned(home)
 
 
-def test_a_study_is_written_as_before_unless_it_has_a_tree(home: Path) -> None:
+def test_a_study_tells_its_tree(home: Path) -> None:
     path = home / "rooted.toml"
     path.write_text(STUDY)
     told = study.read(path).model_dump(mode="json")["matrix"]["filesystems"][0]
@@ -120,7 +120,9 @@ def test_a_study_is_written_as_before_unless_it_has_a_tree(home: Path) -> None:
         STUDY.replace('compression = "favor-lzo", tree = "small"', 'journal = "default"')
     )
     told = study.read(path).model_dump(mode="json")["matrix"]["filesystems"][0]
-    assert told == {"name": "ubifs", "journal": "default", "on": [], "image": None}
+    assert told == {
+        **{"name": "ubifs", "journal": "default", "on": [], "image": None, "tree": None},
+    }
 
 
 def test_a_run_s_own_packages_are_taken_before_the_catalog_s(home: Path) -> None:

@@ -14,7 +14,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from nandlab.base.errors import UsageError
-from nandlab.strace.lines import Enter, read
+from nandlab.strace.events import Enter
+from nandlab.strace.lines import read
 from nandlab.strace.processcalls import NO_FILES
 from nandlab.strace.workload import Made
 

@@ -113,21 +113,6 @@ def test_of_the_functions_a_brief_has_those_that_were_asked_for(tmp_path: Path) 
     assert briefing.of(TraceFolder(trace.path)).functions == {name: told[name]}
 
 
-def test_a_trace_from_before_workloads_had_one_form_has_its_phases(tmp_path: Path) -> None:
-    old = {
-        "program": "ffsmark",
-        "phase_ns": {"fill": None, "creation": 5, "transactions": 70, "deletion": None},
-        "sync_ns": {"fill": None, "creation": None, "transactions": 7, "deletion": None},
-        "ops": {"create": {"total": 3, "creation": 3}},
-        "flash": {"phases": {"creation": COUNTS, "transactions": COUNTS}, "sync": {}},
-    }
-    found = briefing.of(on_a_board(tmp_path / "t", json.dumps(old)))
-    assert [(p.name, p.ns, p.erases) for p in found.phases] == [
-        ("creation", 5, 100),
-        ("transactions", 77, 100),
-    ]
-
-
 def test_a_command_of_another_kind_has_no_phases(tmp_path: Path) -> None:
     for number, said in enumerate(("", "[1]", '{"program": "other"}')):
         found = briefing.of(on_a_board(tmp_path / str(number), said))

@@ -152,11 +152,6 @@ def test_what_makes_no_sense_is_refused(asked: str, said: str) -> None:
     assert said in str(refused.value)
 
 
-def test_a_study_without_a_series_is_told_as_before() -> None:
-    told = Study.model_validate(tomllib.loads(TEXT)).model_dump(mode="json")
-    assert "memory_series" not in told
-
-
 def test_a_series_has_a_value_for_each_time() -> None:
     with pytest.raises(ValueError, match="1 times and 2 values"):
         Series(name="x", unit="bytes", t_ns=[1], values=[1, 2])

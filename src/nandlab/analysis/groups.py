@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from functools import cached_property
 from typing import NamedTuple
 
 from nandlab.analysis import words
@@ -48,15 +49,25 @@ class Ensemble:
     def first(self) -> Trial:
         return self.trials[0]
 
-    @property
+    @cached_property
     def ok(self) -> tuple[Trial, ...]:
         return tuple(t for t in self.trials if t.ok)
 
     def spread(self, figure: Figure) -> Spread | None:
         """Spread of a figure over the trials that ended well."""
+        if figure not in self._spreads:
+            self._spreads[figure] = self._spread(figure)
+        return self._spreads[figure]
+
+    def _spread(self, figure: Figure) -> Spread | None:
         if figure.open_ended:
             return unended((figure(t), t.open_ended) for t in self.ok)
         return spread(figure(t) for t in self.ok)
+
+    @cached_property
+    def _spreads(self) -> dict[Figure, Spread | None]:
+        """Those that were asked for, by figure: tables and sentences ask for the same ones."""
+        return {}
 
     @property
     def label(self) -> str:
@@ -76,14 +87,21 @@ class Setting:
 
     def figure(self, name: str) -> Figure:
         """A figure of the registry, in the words of this workload."""
-        return find(name, self.words)
+        if name not in self._figures:
+            self._figures[name] = find(name, self.words)
+        return self._figures[name]
+
+    @cached_property
+    def _figures(self) -> dict[str, Figure]:
+        """Those that were asked for, by name."""
+        return {}
 
     @property
     def headline(self) -> Figure:
         """What subjects are ranked and advised by."""
         return self.figure(self.words.headline.figure)
 
-    @property
+    @cached_property
     def trials(self) -> tuple[Trial, ...]:
         return tuple(t for e in self.ensembles for t in e.trials)
 

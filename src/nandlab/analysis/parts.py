@@ -51,7 +51,7 @@ def meant(paper: PaperModel, of: Selector, trial: Trial) -> bool:
 def _options_are(trial: Trial, named: Mapping[str, str]) -> bool:
     """Whether the named options are as named, and the others at the catalog's defaults."""
     described = trial.about("filesystem").get("options", {})
-    wanted = {k: o["default"] for k, o in described.items()} | dict(named)
+    wanted = {k: o.get("default") for k, o in described.items()} | dict(named)
     return all(trial.options.get(k) == v for k, v in wanted.items())
 
 

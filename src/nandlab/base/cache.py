@@ -1,4 +1,4 @@
-# SPDX-License-Identifier: GPL-2.0-or-lazy
+# SPDX-License-Identifier: GPL-2.0-or-later
 """A cache of folders named by the hash of everything that went into them.
 
 An entry is made in a temporary folder and renamed, under a lock of its own, so that a reader sees

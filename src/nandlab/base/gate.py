@@ -36,6 +36,8 @@ TOML_BYTES_MAX = 16 * MIB
 """Of a study or a catalog file; the workload of a strace of 20 MB has 3 MB."""
 TEXT_BYTES_MAX = 256 * MIB
 """Of a recording in lines: an output of strace, a text of jffs2dump, rows of a board's tracers."""
+LINE_BYTES_MAX = 16 * MIB
+"""Of a line of such a text."""
 CHIP_BYTES_MAX = 5 << 30
 """Of a chip's cells: a chip of 4 GiB with its spare areas."""
 DEPTH_MAX = 64
@@ -87,6 +89,20 @@ def read_bytes(path: Path, bytes_max: int) -> bytes:
     if max(size, len(content)) > bytes_max:
         raise _too_large(path, bytes_max)
     return content
+
+
+def read_lines(path: Path, bytes_max: int) -> Iterator[bytes]:
+    """The lines of a regular file of at most ``bytes_max``, with their ends, one by one."""
+    left = bytes_max
+    with open_regular(path) as file:
+        try:
+            while line := file.readline(min(left, LINE_BYTES_MAX) + 1):
+                left -= len(line)
+                if left < 0 or len(line) > LINE_BYTES_MAX:
+                    raise _too_large(path, bytes_max if left < 0 else LINE_BYTES_MAX)
+                yield line
+        except OSError as e:
+            raise UsageError(f"{path}: cannot be read: {e.strerror}") from None
 
 
 def _too_large(path: Path, bytes_max: int, has: str = "it has") -> UsageError:

@@ -46,6 +46,8 @@ class Step:
     """Whether it runs even after another step has failed."""
     may_fail: bool = False
     """Whether the job goes on if it fails; its exit status is then in its stderr."""
+    programs: tuple[str, ...] | None = None
+    """Programs that it runs; None: those that its command names."""
     beside: bool = False
     """Whether it only inspects or measures, and is no part of the work that is measured."""
 
@@ -74,10 +76,6 @@ class Setup:
     """Those of the job's files that these steps use; the others come when they are over."""
     period_ms: int
     offset_ns: int = 0
-
-    def told(self) -> list[object]:
-        """It as JSON, for a hash."""
-        return [self.steps, sorted(self.files), self.period_ms, self.offset_ns]
 
 
 @dataclass(frozen=True)

@@ -27,6 +27,7 @@ from nandlab.board.yaffs2 import Core, core
 from nandlab.catalog.arch import Arch
 from nandlab.catalog.board import FIRMWARE_BYTES, TOLD, BoardModel
 from nandlab.catalog.chip import MIB
+from nandlab.catalog.noun import identity
 from nandlab.kit.kit import Kit
 from nandlab.kit.root import Root
 
@@ -152,7 +153,7 @@ class Machine:
     def identity(self) -> dict[str, Any]:
         """What the machine is, as written into every result."""
         return {
-            "board": self.model.model_dump(exclude=TOLD),
+            "board": identity(self.model, *TOLD),
             "accel": self.accel,
             "kernel": self.kit.kernel.release,
             "command": shlex.join(self.qemu()),

@@ -2,20 +2,22 @@
 """The programs of a job: built when it names them, and carried to the board.
 
 A program is a folder of C sources, in ``target/programs`` or in ``programs/`` of a project. A job
-has those that its commands or files name; an interactive shell, whose job
-has not the room for all, has all but HANDED, OF_OWN_BOARDS and those that are built from packages
-of their own (kit/needs.py). The board's image has none of them. So after a change to one, no board
-boots anew, and no job changes that does not name it.
+has those that its steps list (a workload's file names its programs), and of a step without a list
+those that its command names. An interactive shell, whose job has not the room for all, has all but
+HANDED, OF_OWN_BOARDS and those that are built from packages of their own (kit/needs.py). The
+board's image has none of them. So after a change to one, no board boots anew, and no job changes
+that does not name it.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import cache
 from pathlib import Path
 
 from nandlab.base.errors import UsageError
+from nandlab.base.nearest import nearest
 from nandlab.base.paths import TARGET
 from nandlab.board.job import BEGIN_MEMBER, Job
 from nandlab.kit.needs import FILE
@@ -60,8 +62,33 @@ def words(job: Job) -> set[str] | None:
     if not job.steps:
         return None
     text = b"\n".join([*(s.command.encode() for s in job.steps), *job.files.values()])
-    ours = {BEGIN_MEMBER} if job.setup else set[str]()
-    return ours | set(NAME.findall(text.decode(errors="replace")))
+    return set(NAME.findall(text.decode(errors="replace")))
+
+
+def named(script: str, home: Path | None = None) -> tuple[str, ...]:
+    """The programs that a line for the shell names, ours and a project's."""
+    return tuple(sorted(sources(home).keys() & set(NAME.findall(script))))
+
+
+def _listed(job: Job, known: Mapping[str, object]) -> set[str]:
+    """The programs that a job's steps run; UsageError where a list lacks one, or has none such."""
+    found = {BEGIN_MEMBER} if job.setup else set[str]()
+    for step in job.steps:
+        if step.programs is None:
+            found |= known.keys() & set(NAME.findall(step.command))
+            continue
+        where = f"step {step.name}"
+        for name in step.programs:
+            if name not in known:
+                raise UsageError(
+                    f"{where}: there is no program {name!r}: {', '.join(sorted(known))}"
+                    f"{nearest(name, known)}"
+                )
+        first = next(iter(step.command.split()), "")
+        if first in known and first not in step.programs:
+            raise UsageError(f"{where} runs {first}: name it in the workload's `programs`")
+        found |= {*step.programs}
+    return found
 
 
 def folders(job: Job) -> dict[str, Path]:
@@ -73,13 +100,13 @@ def folders(job: Job) -> dict[str, Path]:
     odd = [name for name in known if not NAME.fullmatch(name)]
     if odd:
         raise UsageError(f"{known[odd[0]][0]}: a program's name has letters, digits and _.- only")
-    said = words(job)
-    if said is None:
+    if not job.steps:
         beside = {name for name, each in known.items() if (each[0] / FILE).exists()}
         apart = {*beside, *HANDED, *OF_OWN_BOARDS}
         known = {name: each for name, each in known.items() if name not in apart}
     else:
-        known = {name: each for name, each in known.items() if name in said}
+        listed = _listed(job, known)
+        known = {name: each for name, each in known.items() if name in listed}
     for name, each in known.items():
         if len(each) > 1:
             both = " and ".join(map(str, each))

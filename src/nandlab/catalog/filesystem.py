@@ -16,7 +16,7 @@ from collections.abc import Iterable, Mapping
 from string import Formatter
 from typing import Annotated, Any, Literal, get_args
 
-from pydantic import Field, SerializerFunctionWrapHandler, model_serializer, model_validator
+from pydantic import Field, model_validator
 
 from nandlab.base.errors import UsageError
 from nandlab.base.nearest import nearest
@@ -43,7 +43,6 @@ class Settle(Strict):
     limit_s: int = Field(ge=1, description="stop waiting after this, board seconds, and say so")
     threads: list[Command] = Field(
         default=[],
-        exclude=True,  # of a user's own board alone: entries keep their hashes
         description="names of the kernel threads that do this work, for a chip that counts "
         "nothing: templates as the commands are",
     )
@@ -280,16 +279,6 @@ class FilesystemModel(Noun):
         description="operation -> kernel functions that may do it; the first that exists is taken",
     )
 
-    @model_serializer(mode="wrap")
-    def _without_what_it_is_not(self, dump: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        """One that is written to is told as before there were others: entries keep their hashes.
-
-        So is one whose RAM the kernel takes back in parts that are not known.
-        """
-        told: dict[str, Any] = dump(self)
-        absent = {"read_only": False, "memory_reclaimable": None, "repriced": None}
-        return {k: v for k, v in told.items() if k not in absent or v != absent[k]}
-
     @model_validator(mode="after")
     def _an_image_is_all_that_is_only_read(self) -> FilesystemModel:
         if self.read_only and (self.format or not self.image.make):
@@ -363,11 +352,6 @@ class FilesystemModel(Noun):
     def changed(self, chosen: Mapping[str, str]) -> dict[str, str]:
         """The options whose value is not the default."""
         return {k: v for k, v in chosen.items() if v != self.options[k].default}
-
-    def identity(self, chosen: Mapping[str, str]) -> dict[str, str]:
-        """The options that set a trial apart: an option added later leaves old ids as they are."""
-        changed = self.changed(chosen)
-        return {k: v for k, v in chosen.items() if k in changed or self.options[k].always_in_id}
 
     def mount_options(self, chosen: Mapping[str, str]) -> str:
         """The words for ``mount -o``."""

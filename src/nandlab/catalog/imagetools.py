@@ -4,9 +4,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Literal
+from typing import Literal
 
-from pydantic import Field, SerializerFunctionWrapHandler, model_serializer, model_validator
+from pydantic import Field, model_validator
 
 from nandlab.base.strings import Command, Line, Lines, PackageName, Word
 from nandlab.catalog.noun import Strict
@@ -50,13 +50,6 @@ class ImageTools(Strict):
     loses: dict[Loss, Lines] = Field(
         default={}, description="what an image loses beside what differs says, in a sentence"
     )
-
-    @model_serializer(mode="wrap")
-    def _without_what_is_usual(self, dump: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        """A file that has neither is written as before it could: entries keep their hashes."""
-        told: dict[str, Any] = dump(self)
-        usual = {"package": MTD_UTILS, "also": {}}
-        return {k: v for k, v in told.items() if k not in usual or v != usual[k]}
 
     def commands(self, words: Mapping[str, str]) -> list[str]:
         """The commands that make the image, filled in; words: what their templates name."""

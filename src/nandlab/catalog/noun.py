@@ -4,12 +4,13 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, Field, PrivateAttr
 
 from nandlab.base.strings import Lines, Word
 
-Scalar = bool | int | float | Lines
+Scalar = bool | int | Annotated[float, Field(allow_inf_nan=False)] | Lines
 """What a parameter may be."""
 
 
@@ -17,6 +18,15 @@ class Strict(BaseModel):
     """Frozen, and refuses keys that it does not know, and texts where numbers belong."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
+
+
+def identity(noun: BaseModel, *without: str) -> dict[str, Any]:
+    """What a hash of a noun is of, as JSON: its fields that differ from their defaults.
+
+    So a new field with a default moves the hash of no noun that does not use it. without: fields
+    that decide nothing, such as its summary.
+    """
+    return noun.model_dump(mode="json", exclude_defaults=True, exclude=set(without))
 
 
 class Noun(Strict):

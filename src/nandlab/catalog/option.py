@@ -154,9 +154,6 @@ class Option(Strict):
     number: Number | None = Field(
         default=None, description="numbers that it takes beside the values; absent: none"
     )
-    always_in_id: bool = Field(
-        default=False, description="in a trial's id even at its default, so that old ids stay"
-    )
 
     @model_validator(mode="after")
     def _default_is_a_value(self) -> Option:

@@ -4,9 +4,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Literal, Protocol
+from typing import Literal, Protocol
 
-from pydantic import Field, SerializerFunctionWrapHandler, model_serializer, model_validator
+from pydantic import Field, model_validator
 
 from nandlab.base.strings import Empty, Lines, Word
 from nandlab.catalog import counts, draws, points
@@ -49,12 +49,6 @@ class Parameter(Strict):
         "board starts; templates have it expanded, a point a line; counts: numbers from 1 up, "
         "between commas; draw: a number or a distribution (docs/filetree.md)",
     )
-
-    @model_serializer(mode="wrap")
-    def _without_what_is_not_used(self, dump: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        """What it does not use is written as before there was any: files keep their hashes."""
-        told: dict[str, Any] = dump(self)
-        return {k: v for k, v in told.items() if v or k not in ("grammar", "at_most")}
 
     @model_validator(mode="after")
     def _grammar_is_of_texts(self) -> Parameter:

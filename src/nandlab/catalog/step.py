@@ -10,13 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Annotated, Any, Literal, Self, get_args
 
-from pydantic import (
-    BeforeValidator,
-    Field,
-    SerializerFunctionWrapHandler,
-    model_serializer,
-    model_validator,
-)
+from pydantic import BeforeValidator, Field, model_validator
 
 from nandlab.base.strings import Command, Line, MountWords, Word
 from nandlab.catalog import draws
@@ -30,15 +24,6 @@ TIMED = (
 """Steps that count unless their file says otherwise; the others prepare."""
 AWAY = ("unmount", "cut")
 """Steps that leave the file system not mounted."""
-FIRST = ("run", "mount", "unmount", "remount", "drop", "sync", "rest", "fill", "save", "cut")
-"""The kinds that were there first. They shared their fields, and are written so: files keep their
-hashes."""
-SHARED = {"command": "", "options": "", "tells": False}
-LATER: dict[str, Any] = {
-    **{"when": {}, "sync": False, "limit_s": 0, "file": "", "share": "1"},
-    "reads_only": False,
-}
-"""Fields that came later, with the values that a step without them has."""
 
 DRAWN = ("dirs", "files", "size")
 """Fields of a tree that are distributions."""
@@ -100,13 +85,6 @@ class StepWords(Strict):
     def settled(self, words: Mapping[str, str]) -> Self:
         """The step with its switches set, which templates may turn; ValueError: one is neither."""
         return self
-
-    @model_serializer(mode="wrap")
-    def _as_before(self, dump: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        """A step that uses nothing new is written as before there was anything new."""
-        told: dict[str, Any] = dump(self)
-        kept = {k: v for k, v in told.items() if k not in LATER or v != LATER[k]}
-        return {**SHARED, **kept} if self.do in FIRST else kept
 
 
 class Plain(StepWords):

@@ -82,14 +82,19 @@ def with_words(told: Mapping[str, Any], steps: Sequence[StepWords]) -> dict[str,
     found = dict(told)
     for key, made in listed.items():
         given = [p for p in told.get(key) or [] if isinstance(p, dict)]
-        known = {p.get("name") for p in given}
+        known = {name for p in given if isinstance(name := p.get("name"), str)}
         if made or key == "phases":
             found[key] = [*given, *(p for p in made if p["name"] not in known)]
     if own := figures(steps):
-        found["figures"] = {**own, **(told.get("figures") or {})}
+        found["figures"] = _joined(own, told.get("figures"))
     if any(step.of_files and not isinstance(step, Run) for step in steps):
-        found["at"] = {"cache": CACHE, **(told.get("at") or {})}
+        found["at"] = _joined({"cache": CACHE}, told.get("at"))
     return found
+
+
+def _joined(made: dict[str, Any], given: Any) -> Any:
+    """The words that steps bring and those of the file; what is no table is refused later."""
+    return {**made, **given} if isinstance(given, dict) else given or made
 
 
 def names(steps: Sequence[StepWords]) -> set[str]:

@@ -4,9 +4,9 @@
 from __future__ import annotations
 
 import re
-from typing import Annotated, Any
+from typing import Annotated
 
-from pydantic import Field, SerializerFunctionWrapHandler, model_serializer, model_validator
+from pydantic import Field, model_validator
 
 from nandlab.base.strings import Command, DebianArch, Line, PackageName, Release
 from nandlab.catalog.noun import Noun, Strict
@@ -76,12 +76,6 @@ class TreeModel(Noun):
         above = path.split("/")
         paths = ["/".join(above[: n + 1]) for n in range(len(above))]
         return not any(pattern(p).fullmatch(each) for p in self.leave_out for each in paths)
-
-    @model_serializer(mode="wrap")
-    def _what_makes_it(self, dump: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        """Without its words and counts: with its packages, what is told here decides the bytes."""
-        told: dict[str, Any] = dump(self)
-        return {k: v for k, v in told.items() if k not in ("summary", "holds")}
 
 
 _patterns: dict[str, re.Pattern[str]] = {}

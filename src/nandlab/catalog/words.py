@@ -3,9 +3,9 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
-from pydantic import Field, SerializerFunctionWrapHandler, model_serializer, model_validator
+from pydantic import Field, model_validator
 
 from nandlab.base.strings import Empty, FigureName, Line, Word
 from nandlab.base.units import QUANTITIES
@@ -42,12 +42,6 @@ class OperationWords(Strict):
     durable_unless: list[dict[Word, Scalar]] = Field(
         default=[], description="values of parameters with which it is not durable all the same"
     )
-
-    @model_serializer(mode="wrap")
-    def _without_what_is_not_used(self, dump: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        """Without exceptions it is written as before there were any: files keep their hashes."""
-        told: dict[str, Any] = dump(self)
-        return {k: v for k, v in told.items() if v or k != "durable_unless"}
 
 
 def _check_unit(unit: str) -> None:

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from string import Formatter
 from typing import Any
 
-from pydantic import Field, SerializerFunctionWrapHandler, model_serializer, model_validator
+from pydantic import Field, model_validator
 
 from nandlab.base.errors import UsageError
 from nandlab.base.nearest import nearest
@@ -34,6 +34,11 @@ class WorkloadModel(Noun, WorkloadWords):
     command: Command = Field(
         default="", description="the command, a template, run where the configuration file is"
     )
+    programs: list[Word] = Field(
+        default=[],
+        description="the programs, nandlab's or the project's, that its commands run: the board "
+        "has no others",
+    )
     steps: list[AnyStep] = Field(
         default=[],
         description="what is done in order, instead of one command; the file system is made and "
@@ -53,12 +58,6 @@ class WorkloadModel(Noun, WorkloadWords):
     stores: Stores | None = Field(
         default=None, description="the least that it keeps on flash; absent: not told"
     )
-
-    @model_serializer(mode="wrap")
-    def _without_what_it_does_not_ask(self, dump: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        """What asks for nothing is written as before it could: files keep their hashes."""
-        told: dict[str, Any] = dump(self)
-        return {k: v for k, v in told.items() if v or k not in ("needs", "stores", "reads_only")}
 
     @model_validator(mode="after")
     def _asks_by_its_parameters(self) -> WorkloadModel:

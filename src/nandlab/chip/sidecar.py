@@ -11,6 +11,7 @@ BLOCKS_MAX = 1 << 18
 """More than any chip has."""
 Byte2 = Annotated[int, Field(strict=True, ge=0, lt=1 << 16)]
 Byte4 = Annotated[int, Field(strict=True, ge=0, lt=1 << 32)]
+Size4 = Annotated[int, Field(strict=True, ge=1, lt=1 << 32)]
 Byte8 = Annotated[int, Field(strict=True, ge=0, lt=1 << 64)]
 """Numbers as wide as those of the image that the board loads."""
 
@@ -22,9 +23,9 @@ class _Part(BaseModel):
 class Shape(_Part):
     """A chip's shape, in MTD's words."""
 
-    writesize: Byte4 = Field(ge=1)
+    writesize: Size4
     oobsize: Byte4
-    erasesize: Byte4 = Field(ge=1)
+    erasesize: Size4
     blocks: int = Field(strict=True, ge=1, le=BLOCKS_MAX)
 
     @model_validator(mode="after")

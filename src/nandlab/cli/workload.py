@@ -72,7 +72,7 @@ def from_strace(
     _refuse_existing(path)
     write_whole(path, text.encode())
     note(
-        f"{len(made.followed.operations):,} calls below {made.folder} are replayed, "
+        f"{made.followed.replayed_calls:,} calls below {made.folder} are replayed, "
         f"{made.recorded.read:,} bytes read and {made.recorded.written:,} written; "
         f"{made.followed.elsewhere:,} calls are elsewhere"
     )

@@ -53,6 +53,7 @@ def _keys(file: JobFile, name: str) -> list[str]:
     return [
         f"name = {_toml(name)}",
         f"summary = {_toml(_summary(file))}",
+        'programs = ["fiojobs"]',
         f"command = {_toml(COMMAND)}",
         f"config_file = {_toml(CONFIG)}",
         "phases = [",

@@ -16,6 +16,7 @@ from nandlab.base.errors import UsageError
 from nandlab.base.printer import note
 from nandlab.board.hosttools import STEADY
 from nandlab.board.job import Board
+from nandlab.catalog.noun import identity
 from nandlab.chip import file as chipfile
 from nandlab.image import making, tree
 from nandlab.image.sizes import account
@@ -113,7 +114,7 @@ class Maker:
         return {
             "tree": start.sha256,
             "medium": spec.recipe(),
-            "chip": spec.chip.model_dump(),
+            "chip": identity(spec.chip, "summary", "sources", "energy"),
             "board": self._board.identity,
             "makers": dict(makers(spec.virtual, spec.filesystem.image.package)),
             "tools": file_digest(STEADY),

@@ -14,12 +14,14 @@ import tarfile
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 from nandlab.base.cache import entry
 from nandlab.base.digest import digest
 from nandlab.base.errors import UsageError
 from nandlab.base.printer import note
 from nandlab.catalog.files import load, place
+from nandlab.catalog.noun import identity
 from nandlab.catalog.tree import Holds, TreeModel
 from nandlab.kit import deb, kit, packages
 from nandlab.kit import lock as locks
@@ -70,7 +72,12 @@ def locked(model: TreeModel, lock: Lock | None = None) -> Files:
 
 def key(model: TreeModel, files: Files) -> str:
     """A digest of all that decides a tree's bytes."""
-    return digest([model.model_dump(), dict(files), FORM])
+    return digest([_recipe(model), dict(files), FORM])
+
+
+def _recipe(model: TreeModel) -> dict[str, Any]:
+    """What of a tree's file decides its bytes."""
+    return identity(model, "summary", "holds")
 
 
 def brought(model: TreeModel, files: Files, *, strictly: bool) -> tuple[Files, list[str]]:
@@ -89,7 +96,7 @@ def unpacked(model: TreeModel, files: Files, *, as_told: bool = True) -> Path:
 
     as_told: UsageError if it has not what its file says that it holds.
     """
-    inputs = {"tree": model.model_dump(), "files": dict(files), "form": FORM}
+    inputs = {"tree": _recipe(model), "files": dict(files), "form": FORM}
     top = entry("trees", inputs, lambda work: unpack(model, files, work / "tree")) / "tree"
     found = holds(top)
     if as_told and model.holds is not None and found != model.holds:

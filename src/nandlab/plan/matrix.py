@@ -13,8 +13,6 @@ from pydantic import (
     BeforeValidator,
     ConfigDict,
     Field,
-    SerializerFunctionWrapHandler,
-    model_serializer,
     model_validator,
 )
 
@@ -85,12 +83,6 @@ class FilesystemChoice(WithChoices):
         if self.image is not None and self.tree is not None:
             raise ValueError("image and tree: both say what the chip holds; give one of them")
         return self
-
-    @model_serializer(mode="wrap")
-    def _without_what_is_not_used(self, dump: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        """Without a tree it is written as before there were any: its runs keep their ids."""
-        told: dict[str, Any] = dump(self)
-        return {k: v for k, v in told.items() if k != "tree" or v is not None}
 
     def takes(self, chip: ChipModel) -> bool:
         """Whether the study puts it on this chip."""
@@ -212,12 +204,6 @@ class Matrix(Strict):
         description="seed of faults and ageing in all members: these then begin after one setup of "
         "each configuration, whose state is saved; absent: each has a setup of its own",
     )
-
-    @model_serializer(mode="wrap")
-    def _without_what_is_not_asked(self, dump: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        """Without a setup's seed it is written as before there was one: its runs keep their ids."""
-        told: dict[str, Any] = dump(self)
-        return {k: v for k, v in told.items() if k != "setup_seed" or v is not None}
 
     @model_validator(mode="after")
     def _pairs_are_whole(self) -> Matrix:

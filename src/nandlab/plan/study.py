@@ -15,8 +15,6 @@ from typing import Any
 from pydantic import (
     Field,
     PrivateAttr,
-    SerializerFunctionWrapHandler,
-    model_serializer,
     model_validator,
 )
 
@@ -90,13 +88,6 @@ class Study(Strict):
     @classmethod
     def _follows_from_the_product(cls, told: Any) -> Any:
         return within(told) if isinstance(told, dict) else told
-
-    @model_serializer(mode="wrap")
-    def _without_what_is_not_asked(self, dump: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        """A study without one of these is written as before it could have it: its runs keep ids."""
-        told: dict[str, Any] = dump(self)
-        unasked = ("limits", "product", "curves", "memory_series", "parts", "reads")
-        return {k: v for k, v in told.items() if v or k not in unasked}
 
     @model_validator(mode="after")
     def _measures_memory_once(self) -> Study:

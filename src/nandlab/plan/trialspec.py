@@ -9,7 +9,7 @@ from pydantic import Field
 
 from nandlab.base.digest import digest
 from nandlab.base.strings import Word
-from nandlab.catalog.noun import Scalar, Strict
+from nandlab.catalog.noun import Scalar, Strict, identity
 from nandlab.catalog.workload import WorkloadModel
 from nandlab.plan.matrix import Member, StateChoice
 from nandlab.plan.medium import Medium
@@ -112,26 +112,18 @@ class TrialSpec(Medium):
     @property
     def id(self) -> str:
         """A stable id: it depends on what the study names, not on wording or built artefacts."""
-        key = [
-            self.board.name,
-            self.workload.name,
-            self.parameters,
-            self.filesystem.name,
-            self.filesystem.identity(self.options),
-            self.chip.name,
-            self.partition_blocks,
-            self.state.model_dump(),
-            self.seed,
-            self.phase_offset_ms,
-            *self.faults.parameters(self.at_setup().seed).items(),
-            *([["latency", self.latency]] if self.latency != "typical" else []),
-            *([["setup_seed", self.setup_seed]] if self.setup_seed is not None else []),
-            *([["image", self.image.sha256]] if self.image else []),
-            *([["measure", self.measure]] if self.measure else []),
-            *([self.memory_series.model_dump()] if self.memory_series else []),
-            *([["parts", self.parts.model_dump()]] if self.parts else []),
-            *([["reads", self.reads.model_dump()]] if self.reads else []),
-        ]
+        usual = {name: p.default for name, p in self.workload.parameters.items()}
+        named = {
+            "board": self.board.name,
+            "workload": self.workload.name,
+            "parameters": {k: v for k, v in self.parameters.items() if v != usual[k]},
+            "filesystem": self.filesystem.name,
+            "options": self.filesystem.changed(self.options),
+            "chip": self.chip.name,
+            "faults": self.faults.parameters(self.at_setup().seed),
+            "image": self.image and self.image.sha256,
+        }
+        key = identity(self, "mtd", *named) | named
         return f"{self.filesystem.name}-{self.state.name}-{digest(key)[:10]}"
 
     def _asked(self) -> list[str]:

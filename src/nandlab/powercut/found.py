@@ -153,7 +153,8 @@ def _numbers(found: Found) -> Cuts:
     seed = points.get("seed", 1)
     grave = {each.name for each in found.faults if not each.name.endswith(UNSTABLE)}
     return Cuts(
-        **{name: head[name] for name in ("filesystem", "options", "chip", "kernel", "load")},
+        **{name: head[name] for name in ("filesystem", "chip", "kernel", "load")},
+        options=head.get("options", {}),
         faulty=found.faulty,
         variants=list(points.get("variants", ())),
         seeds=list(range(seed, seed + points.get("seeds", 1))),
@@ -189,7 +190,7 @@ def _add(found: Found, load: dict[str, Any]) -> None:
     found.kinds[title] = load.get("kinds", "")
     found.recordings.setdefault(title, set()).add(load.get("recording", ""))
     mine = found.outcomes.setdefault(title, {})
-    for variant, letters in load["outcomes"].items():
+    for variant, letters in load.get("outcomes", {}).items():
         mine[variant] = _merged(title, mine.get(variant, " " * len(letters)), letters)
     found.cut[title] = sum(
         any(letters[k] != " " for letters in mine.values()) for k in range(load["operations"])
@@ -216,7 +217,7 @@ def _split(told: dict[str, Any], outcomes: dict[str, str]) -> Iterator[dict[str,
 def _contradicted(found: Found, load: dict[str, Any]) -> None:
     """A class of its own where a load that no cut disturbs does not leave what its oracle says."""
     whole = load["operations"]
-    letter = load["outcomes"].get("before", "")[whole : whole + 1]
+    letter = load.get("outcomes", {}).get("before", "")[whole : whole + 1]
     if found.faulty or letter in ("", " ", LETTERS[judged.HELD]):
         return
     what = "nothing was cut, and what is there is not what the oracle of this load says"

@@ -10,7 +10,7 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from nandlab.base.errors import UsageError
 from nandlab.base.gate import read_json
-from nandlab.base.strings import FreeText, Line
+from nandlab.base.strings import FreeText, Line, Word
 from nandlab.catalog.files import validate
 
 HEAD = "powercut.json"
@@ -39,10 +39,10 @@ class Head(_Part):
     """Which campaign it is."""
 
     identity: Line
-    filesystem: Line
-    changed: dict[Line, Line]
-    options: dict[Line, Line] = {}
-    chip: Line
+    filesystem: Word
+    changed: dict[Word, Line]
+    options: dict[Word, Line] = {}
+    chip: Word
     forbids: dict[Line, Line] = {}
     nop: int | None = None
     partition_mib: float = Field(gt=0)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -36,6 +36,8 @@ from nandlab.results.record import WARNINGS, Run, Trial
 TEMPLATES = Path(__file__).parent / "templates"
 MANY = 4
 """With more settings, the page folds what is not the first sentence of each."""
+LINKS_MAX = 24
+"""How many trials a row of a table links to; the list of all trials has the others."""
 ID_SHOWN = 14
 """How many letters of a trial's id the page shows; its link and title have all."""
 
@@ -69,14 +71,20 @@ def write(run_folder: RunFolder, out: Path | None = None, asked: Battery | None 
     folder = out or run_folder.path / "report"
     folder.mkdir(parents=True, exist_ok=True)
     charted = _drawn(lines, sections, paper) + powercuts.of_run(run_folder.path)
-    drawn = [(chart.name, chart.svg()) for chart in charted]
     linked = Path(os.path.relpath(run_folder.path / "trials", folder)).as_posix()
     page = folder / "index.html"
-    files = [(page, _page(run_folder, finished, lines, sections, paper, linked).encode())]
-    for name, svg in drawn:
-        files += [(folder / f"{name}.svg", svg.encode()), (folder / f"{name}.png", charts.png(svg))]
-    write_together(files)
+    text = _page(run_folder, finished, lines, sections, paper, linked)
+    write_together(_files(page, text, charted))
     return page
+
+
+def _files(page: Path, text: str, charted: Sequence[Chart]) -> Iterator[tuple[Path, bytes]]:
+    """The page and each chart in both forms, drawn as they are asked for."""
+    yield page, text.encode()
+    for chart in charted:
+        svg = chart.svg()
+        yield page.with_name(f"{chart.name}.svg"), svg.encode()
+        yield page.with_name(f"{chart.name}.png"), charts.png(svg)
 
 
 def _section(setting: Setting, asked: Battery | None) -> Section:
@@ -158,6 +166,7 @@ def _page(
         provenance=facts(run.provenance),
         trials_path=trials_path,
         id_shown=ID_SHOWN,
+        links_max=LINKS_MAX,
         range_note=tables.RANGE_NOTE,
         wide=layout.WIDE,
         many=MANY,

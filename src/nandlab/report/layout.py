@@ -35,6 +35,9 @@ LETTER = 6.3
 VALUE_ROOM = 66
 """Room in px for the value written right of a range."""
 
+POINTS_MAX = 50
+"""The most points that a row of a panel has."""
+
 COLOURS = {"jffs2": "#2f7ebc", "ubifs": "#d9640e", "yaffs2": "#1b9a77"}
 """Steady from report to report; after Okabe and Ito, each 3:1 or more on white and on black."""
 NFTL = "#b8639c"
@@ -271,10 +274,17 @@ def _over_trials(panel: Panel, ensemble: Ensemble) -> Spread | None:
 
 
 def _points(base: dict[str, Any], ensemble: Ensemble, panel: Panel) -> list[dict[str, Any]]:
-    values = [(t, panel.figure(t)) for t in ensemble.ok]
-    return [
-        {**base, "value": v, "tip": f"{t.id}: {panel.form(v)}"} for t, v in values if v is not None
-    ]
+    values = [(t.id, v) for t in ensemble.ok if (v := panel.figure(t)) is not None]
+    return [{**base, "value": v, "tip": f"{name}: {panel.form(v)}"} for name, v in few(values)]
+
+
+def few(values: list[tuple[str, float]]) -> list[tuple[str, float]]:
+    """POINTS_MAX of the values at the most, evenly spaced in their order, the extremes included."""
+    if len(values) <= POINTS_MAX:
+        return values
+    ordered = sorted(values, key=lambda named: named[1])
+    step = (len(ordered) - 1) / (POINTS_MAX - 1)
+    return [ordered[round(i * step)] for i in range(POINTS_MAX)]
 
 
 COLOUR: Spec = {"field": "colour", "type": "nominal", "scale": None, "legend": None}

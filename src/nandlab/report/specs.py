@@ -55,8 +55,17 @@ def drawn(
     if not data["summary"]:
         return None
     name = f"{setting.slug}-{about.name}"
-    chart = Chart(name, about.title, about.caption, data, wide, narrow)
+    caption = f"{about.caption}{_left_out(rows)}"
+    chart = Chart(name, about.title, caption, data, wide, narrow)
     return Drawn(chart, tables.table(setting.ensembles, columns))
+
+
+def _left_out(rows: Sequence[Row]) -> str:
+    """A sentence on the points that are not drawn; empty: all are."""
+    if all(len(row.ensemble.ok) <= layout.POINTS_MAX for row in rows):
+        return ""
+    most = layout.POINTS_MAX
+    return f" Of more than {most} trials, {most} are drawn, evenly spaced by the order of values."
 
 
 def capital(text: str) -> str:

@@ -23,9 +23,10 @@ from nandlab.base.errors import UsageError
 from nandlab.base.files import PART, write_whole
 from nandlab.base.gate import JSON_BYTES_MAX, open_regular, read_bytes
 from nandlab.catalog.mistakes import mistakes
-from nandlab.results import cuts, format1
+from nandlab.results import cuts
 from nandlab.results.record import FORMAT, HASH_LETTERS, Run, Trial
 from nandlab.results.sealed import Damaged, opened, sealed
+from nandlab.results.sources import model_of
 
 T = TypeVar("T", bound=BaseModel)
 
@@ -35,7 +36,7 @@ class RunFolder:
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        self._sources: dict[str, dict[str, Any]] = {}
+        self._sources: Seen = {}
         self._cuts = cuts.read(path)
 
     @classmethod
@@ -77,10 +78,8 @@ class RunFolder:
         try:
             if not path.exists():
                 raise UsageError(f"{self.path}: not a run of nandlab (no {path.name} in it)")
-            told = _read(path)
-            told = format1.run(told) if told.get("format") == format1.FORMAT else told
-            return _as(told, Run)
-        except (Damaged, *MISSHAPEN) as e:
+            return _as(_read(path), Run)
+        except Damaged as e:
             raise UsageError(_damage(path, e, cure)) from None
 
     def trial_path(self, trial_id: str) -> Path:
@@ -138,29 +137,25 @@ class RunFolder:
         return [t for t in self.head().trials if not self.trial_path(t).exists()]
 
 
+Seen = dict[tuple[str, str], dict[str, Any]]
+"""Contents that trials ran with, by what they are called and their hash."""
 AGAIN = "remove it and run again"
 """What to do about a damaged trial."""
-MISSHAPEN = (AttributeError, KeyError, TypeError, ValueError)
-"""What comes of a result of format 1 that is not as that format is."""
 
 
-def read_trial(path: Path, provenance: Path, seen: dict[str, dict[str, Any]]) -> Trial:
+def read_trial(path: Path, provenance: Path, seen: Seen) -> Trial:
     """Reads a trial's file and, from the provenance folder, what it ran with.
 
-    seen: contents by hash, which many trials share. UsageError if it is no trial or a part lacks.
+    seen: contents that many trials share. UsageError if it is no trial or a part lacks.
     """
     try:
-        told = _read(path)
-        if told.get("format") == format1.FORMAT:
-            told, sources = format1.trial(told)
-            return _as(told, Trial).knowing(sources)
-        trial = _as(told, Trial)
-    except (Damaged, *MISSHAPEN) as e:
+        trial = _as(_read(path), Trial)
+    except Damaged as e:
         raise UsageError(_damage(path, e)) from None
-    for sha256 in trial.provenance.values():
-        if sha256 not in seen:
-            seen[sha256] = _source(provenance, sha256, path)
-    sources = {what: seen[sha256] for what, sha256 in trial.provenance.items()}
+    for kept in trial.provenance.items():
+        if kept not in seen:
+            seen[kept] = _source(provenance, *kept, path)
+    sources = {kept[0]: seen[kept] for kept in trial.provenance.items()}
     return trial.knowing(sources, trial.provenance)
 
 
@@ -169,12 +164,15 @@ def source_name(source: dict[str, Any]) -> str:
     return digest(source)[:HASH_LETTERS]
 
 
-def _source(provenance: Path, sha256: str, trial: Path) -> dict[str, Any]:
-    """What a trial ran with; UsageError if it is lost, or not what its name is the hash of."""
+def _source(provenance: Path, what: str, sha256: str, trial: Path) -> dict[str, Any]:
+    """What a trial ran with; UsageError if it is lost, of no such shape, or not what its name is
+    the hash of.
+    """
     path = provenance / f"{sha256}.json"
     try:
         told = opened(read_bytes(path, JSON_BYTES_MAX))
         if source_name(told) == sha256:
+            _as(told, model_of(what))
             return told
         why = "it is not as it was written"
     except (Damaged, UsageError) as e:
@@ -190,9 +188,9 @@ def _read(path: Path) -> dict[str, Any]:
         told = opened(read_bytes(path, JSON_BYTES_MAX))
     except UsageError as e:
         raise Damaged(str(e).removeprefix(f"{path}: ")) from None
-    if told.get("format") not in (format1.FORMAT, FORMAT):
+    if told.get("format") != FORMAT:
         shown = str(told.get("format"))[:20]
-        raise Damaged(f"its format is {shown}, and this nandlab reads {format1.FORMAT}, {FORMAT}")
+        raise Damaged(f"its format is {shown}, and this nandlab reads {FORMAT}")
     return told
 
 

@@ -17,8 +17,6 @@ from pydantic import (
     Field,
     GetCoreSchemaHandler,
     GetPydanticSchema,
-    SerializerFunctionWrapHandler,
-    model_serializer,
     model_validator,
 )
 from pydantic_core.core_schema import (
@@ -173,12 +171,6 @@ class Image(Part):
     bytes: Count | None = Field(
         default=None, description="of the pages without UBI's headers, no spare areas"
     )
-
-    @model_serializer(mode="wrap")
-    def _without_what_is_not_there(self, dump: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        """An older result is written as it was."""
-        told: dict[str, Any] = dump(self)
-        return {k: v for k, v in told.items() if v is not None}
 
 
 class Usage(Part):

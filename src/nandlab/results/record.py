@@ -15,8 +15,6 @@ from typing import Any, Literal
 from pydantic import (
     Field,
     PrivateAttr,
-    SerializerFunctionWrapHandler,
-    model_serializer,
 )
 
 from nandlab.base.digest import digest
@@ -186,12 +184,6 @@ class Trial(Part):
     _contents: dict[str, Content] = PrivateAttr(default_factory=dict)
     _cuts: tuple[Cuts, ...] = PrivateAttr(default=())
 
-    @model_serializer(mode="wrap")
-    def _without_what_was_not_measured(self, dump: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        """Without these it is written as before there were any: hashes of published trials stay."""
-        told: dict[str, Any] = dump(self)
-        return {k: v for k, v in told.items() if v is not None or k not in ("wear", "setup_seed")}
-
     @property
     def ok(self) -> bool:
         return self.status == "ok"
@@ -299,12 +291,6 @@ class Run(Part):
         default=None,
         description="of the nandlab that began the run; null: not known. No part of the run's id",
     )
-
-    @model_serializer(mode="wrap")
-    def _without_what_is_not_there(self, dump: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        """Without packages of its own a run is written as before there were any."""
-        told: dict[str, Any] = dump(self)
-        return {k: v for k, v in told.items() if v or k != "packages"}
 
     @property
     def own_board(self) -> bool:

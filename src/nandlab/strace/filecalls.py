@@ -7,8 +7,8 @@ import re
 from dataclasses import replace
 from functools import partial
 
+from nandlab.strace.events import Call
 from nandlab.strace.follow import Follower, Handlers, number
-from nandlab.strace.lines import Call
 from nandlab.strace.processes import Opened
 
 MOVED_MAX = 64 << 20

@@ -13,7 +13,8 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
-from nandlab.strace.lines import Call, Enter, Event, Exit, Leave, Superseded, Trace
+from nandlab.strace.events import Call, Enter, Event, Exit, Leave, Superseded
+from nandlab.strace.lines import Trace
 from nandlab.strace.names import Names, Node, Parts, normal
 from nandlab.strace.processes import UNKNOWN, Opened, Processes, Whole
 from nandlab.strace.words import quoted, string, unescaped
@@ -23,6 +24,8 @@ CWD = re.compile(r"AT_FDCWD(?:<(.*)>)?$", re.DOTALL)
 NUMBER = re.compile(r"-?\d{1,19}|0x[0-9a-f]{1,16}")
 PATH_MAX = 4000
 """Bytes of a path that the replay takes."""
+TEXT_BYTES_MAX = 12 << 20
+"""Of a recorded load: a job takes 16 MiB with its programs."""
 REPLAYED = ("ENOENT", "EEXIST", "ENOTDIR", "EISDIR", "ENOTEMPTY", "ENAMETOOLONG")
 """Failures that are replayed: they look names up, and another file system fails the same way."""
 
@@ -40,6 +43,13 @@ class Operation:
     """ns since 1970."""
     line: int
     """Of the trace."""
+
+    def text(self, think_us: int) -> str:
+        """It as the recorded load has it, after so many us without a call."""
+        head = f"+{think_us} " if think_us else ""
+        words = f" {self.words}" if self.words else ""
+        tail = f" = {self.returned}" if self.returned else ""
+        return f"{head}{self.verb}{words}{tail}"
 
 
 def number(text: str) -> int | None:
@@ -79,6 +89,9 @@ class Follower:
         self.names = Names()
         self.processes = Processes(self._closed)
         self.operations: list[Operation] = []
+        """In the order of their starts; none where they take more than TEXT_BYTES_MAX."""
+        self.replayed_calls = 0
+        self._bytes = 0
         self.left: Counter[str] = Counter()
         """Calls on replayed files that are left out, by why."""
         self.elsewhere = 0
@@ -155,16 +168,20 @@ class Follower:
 
     def emit(self, call: Call, verb: str, *words: str | int, returned: str | int = "") -> None:
         """An operation of the recorded load."""
-        self.operations.append(
-            Operation(
-                verb,
-                " ".join(map(str, words)),
-                str(returned),
-                call.start,
-                call.end or call.start,
-                call.line,
-            )
-        )
+        asked = " ".join(map(str, words))
+        end = call.end or call.start
+        operation = Operation(verb, asked, str(returned), call.start, end, call.line)
+        self.replayed_calls += 1
+        self._bytes += len(operation.text(0)) + 1
+        if self.fits:
+            self.operations.append(operation)
+        else:
+            self.operations.clear()
+
+    @property
+    def fits(self) -> bool:
+        """Whether a job has room for the operations, as text without times."""
+        return self._bytes <= TEXT_BYTES_MAX
 
     def leave_out(self, call: Call, why: str) -> None:
         del call

@@ -15,7 +15,8 @@ from pathlib import Path
 from typing import NoReturn
 
 from nandlab.base.errors import UsageError
-from nandlab.base.gate import TEXT_BYTES_MAX, read_bytes
+from nandlab.base.gate import TEXT_BYTES_MAX, read_lines
+from nandlab.strace.events import Call, Events
 from nandlab.strace.words import arguments
 
 LINE = re.compile(
@@ -48,68 +49,12 @@ SHOWN = 60
 HOW = "take it with: strace -f -ttt -T -y -o FILE COMMAND"
 
 
-@dataclass(slots=True)
-class Call:
-    """A system call of a trace."""
-
-    pid: int
-    name: str
-    line: int
-    """Of the file, where it enters."""
-    start: int
-    """ns since 1970."""
-    args: list[str] = field(default_factory=list)
-    result: int | None = None
-    """None: it never returned."""
-    error: str = ""
-    """Of errno, such as ENOENT; empty: it did not fail."""
-    path: str = ""
-    """Of the descriptor that it returned, by strace -y."""
-    end: int | None = None
-    """ns since 1970, by strace -T or its second line; None: not known."""
-    split: bool = False
-    """It has two lines."""
-
-    def arg(self, index: int) -> str:
-        """An argument; empty if there is none."""
-        return self.args[index] if index < len(self.args) else ""
-
-
-@dataclass(frozen=True, slots=True)
-class Enter:
-    call: Call
-
-
-@dataclass(frozen=True, slots=True)
-class Leave:
-    call: Call
-
-
-@dataclass(frozen=True, slots=True)
-class Exit:
-    """A process or thread is gone."""
-
-    pid: int
-    start: int
-
-
-@dataclass(frozen=True, slots=True)
-class Superseded:
-    """A thread became a program, and took the number of its process."""
-
-    pid: int
-    by: int
-
-
-Event = Enter | Leave | Exit | Superseded
-
-
 @dataclass
 class Trace:
     """What a trace's lines say, in their order."""
 
     path: Path
-    events: list[Event] = field(default_factory=list)
+    events: Events = field(default_factory=Events)
     lines: int = 0
     calls: int = 0
     signals: int = 0
@@ -134,19 +79,20 @@ def read(path: Path, skipped: frozenset[str]) -> Trace:
 
 def _texts(path: Path) -> Iterator[str]:
     """The lines; each character is a byte. UsageError if the file is no text, or was cut."""
-    data = read_bytes(path, TEXT_BYTES_MAX)
-    if not data:
+    number, line = 0, b"\n"
+    for number, line in enumerate(read_lines(path, TEXT_BYTES_MAX), 1):
+        if b"\0" in line:
+            raise UsageError(
+                f"{path}:{number}: a byte that is no text: this is no output of strace"
+            )
+        if line.endswith(b"\n"):
+            yield line[:-1].decode("latin-1")
+    if not number:
         raise UsageError(f"{path}: it is empty; {HOW}")
-    if (at := data.find(b"\0")) >= 0:
-        line = data.count(b"\n", 0, at) + 1
-        raise UsageError(f"{path}:{line}: a byte that is no text: this is no output of strace")
-    lines = data.decode("latin-1").split("\n")
-    last = lines.pop()
-    yield from lines
-    if last:
+    if not line.endswith(b"\n"):
         raise UsageError(
-            f"{path}:{len(lines) + 1}: the trace is cut short: its last line has no end; "
-            f"to use what is whole, take that line off: head -n {len(lines)}"
+            f"{path}:{number}: the trace is cut short: its last line has no end; "
+            f"to use what is whole, take that line off: head -n {number - 1}"
         )
 
 
@@ -216,10 +162,10 @@ class _Reader:
             if by in self._pending:
                 self._pending[pid] = self._pending.pop(by)
                 self._pending[pid][0].pid = pid
-            self.trace.events.append(Superseded(pid, by))
+            self.trace.events.supersede(pid, by)
         elif rest.startswith("+++ ") and rest.endswith(" +++"):
             self._pending.pop(pid, None)
-            self.trace.events.append(Exit(pid, now))
+            self.trace.events.exit(pid, now)
         else:
             self._refuse(f"no call, signal or exit: {rest[:SHOWN]!a}")
 
@@ -235,13 +181,13 @@ class _Reader:
             call.split = True
             self._pending[call.pid] = (call, UNFINISHED.sub("", rest))
             if call.name not in self._skipped:
-                self.trace.events.append(Enter(call))
+                self.trace.events.begin(call)
             return
         if call.name in self._skipped:
             self._skip(call, rest)
             return
         self._end(call, rest)
-        self.trace.events += (Enter(call), Leave(call))
+        self.trace.events.call(call)
 
     def _skip(self, call: Call, rest: str) -> None:
         if ") " not in rest:
@@ -263,7 +209,7 @@ class _Reader:
             return
         self._end(call, f"{begun}{rest}")
         call.end = call.end or now
-        self.trace.events.append(Leave(call))
+        self.trace.events.end(call)
 
     def _end(self, call: Call, text: str) -> None:
         """Takes a call's arguments and what it returned."""

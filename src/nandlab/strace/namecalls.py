@@ -6,9 +6,9 @@ from __future__ import annotations
 import re
 from functools import partial
 
+from nandlab.strace.events import Call
 from nandlab.strace.filecalls import SIZE, fstat, mode, of_kind
 from nandlab.strace.follow import Follower, Handlers, number
-from nandlab.strace.lines import Call
 from nandlab.strace.names import Node, Parts
 from nandlab.strace.processes import Opened
 from nandlab.strace.words import quoted, string

@@ -5,8 +5,8 @@ from __future__ import annotations
 
 import re
 
+from nandlab.strace.events import Call
 from nandlab.strace.follow import Follower, Handlers, number, whole
-from nandlab.strace.lines import Call
 from nandlab.strace.namecalls import open_
 from nandlab.strace.processes import Opened
 from nandlab.strace.words import string

@@ -74,7 +74,7 @@ def record(followed: Follower) -> Recorded:
         [
             *(line for line, _ in befores),
             "calls",
-            *(_line(o, think) for o, think in zip(operations, thinks, strict=True)),
+            *(o.text(think) for o, think in zip(operations, thinks, strict=True)),
             "",
         ]
     )
@@ -155,13 +155,6 @@ def _bytes(operations: list[Operation], kind: str) -> int:
             asked = sum(map(int, o.words.split(" ")[1].split(",")))
             moved += int(o.returned) if o.returned else asked
     return moved
-
-
-def _line(o: Operation, think: int) -> str:
-    head = f"+{think} " if think else ""
-    words = f" {o.words}" if o.words else ""
-    tail = f" = {o.returned}" if o.returned else ""
-    return f"{head}{o.verb}{words}{tail}"
 
 
 def seconds(ns: int) -> str:

@@ -10,7 +10,7 @@ from pathlib import Path
 from nandlab.base.errors import UsageError
 from nandlab.strace import below
 from nandlab.strace.filecalls import HANDLERS as FILES
-from nandlab.strace.follow import Follower, Handlers
+from nandlab.strace.follow import TEXT_BYTES_MAX, Follower, Handlers
 from nandlab.strace.lines import Trace, read
 from nandlab.strace.namecalls import HANDLERS as NAMES
 from nandlab.strace.processcalls import HANDLERS as PROCESSES
@@ -26,8 +26,6 @@ WRITES = (
     *("rmdir", "resize", "change"),
 )
 CONFIG = "recorded.txt"
-CONFIG_BYTES_MAX = 12 << 20
-"""Of a recorded load: a job takes 16 MiB with its programs."""
 COMMAND = (
     f"replay {CONFIG} {{mountpoint}} --think {{think}} --payload {{payload}} "
     "--compressibility {compressibility} --cache {cache} --seed {seed}"
@@ -69,16 +67,16 @@ class Made:
         return below.told(self.followed.below)
 
     def _refuse_nothing(self, path: Path) -> None:
-        if not self.followed.operations:
+        if not self.followed.replayed_calls:
             raise UsageError(
                 f"{path}: no call of the trace is below {self.folder}; without --below, the "
                 "folders that it uses are told"
             )
-        if len(self.recorded.text) > CONFIG_BYTES_MAX:
+        if not self.followed.fits or len(self.recorded.text) > TEXT_BYTES_MAX:
             raise UsageError(
-                f"{path}: {len(self.followed.operations):,} calls take "
-                f"{len(self.recorded.text):,} bytes, and a board's job has room for "
-                f"{CONFIG_BYTES_MAX:,}: take a part of the trace, from its first line on"
+                f"{path}: {self.followed.replayed_calls:,} calls take more than "
+                f"{TEXT_BYTES_MAX:,} bytes, the room in a board's job: take a part of the trace, "
+                "from its first line on"
             )
 
     def doubts(self) -> list[str]:
@@ -116,7 +114,7 @@ class Made:
             "",
             f"The trace: {t.lines:,} lines, {t.calls:,} calls, {t.signals:,} signals, "
             f"{len(t.processes)} processes, {seconds(t.end - t.begin)}.",
-            f"Replayed: {len(self.followed.operations):,} calls in {seconds(r.span_ns)}, of which "
+            f"Replayed: {self.followed.replayed_calls:,} calls in {seconds(r.span_ns)}, of which "
             f"{seconds(r.think_ns)} lie between calls: {counts}.",
             f"Bytes: {r.read:,} read, {r.written:,} written.",
             f"Made before: {r.prepared:,} files, folders and links, {r.prepared_bytes:,} bytes.",
@@ -131,7 +129,7 @@ class Made:
         lost = [f"{n:,} x {why}" for why, n in self.recorded.left.items()]
         told = f"; not as recorded: {', '.join(lost)}" if lost else ""
         return (
-            f"Recorded by strace: {len(self.followed.operations):,} calls below {self.folder} "
+            f"Recorded by strace: {self.followed.replayed_calls:,} calls below {self.folder} "
             f"in {seconds(self.recorded.span_ns)}{told}"
         )
 
@@ -150,6 +148,7 @@ class Made:
             [
                 f"name = {_toml(self.name)}",
                 f"summary = {_toml(self.summary())}",
+                'programs = ["replay"]',
                 f"command = {_toml(COMMAND)}",
                 f'config_file = "{CONFIG}"',
                 "phases = [",

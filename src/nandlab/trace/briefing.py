@@ -3,12 +3,10 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
 from nandlab.base.gate import parse_json
 from nandlab.measure.instrument import Unreadable
-from nandlab.results import format1
 from nandlab.trace.brief import Brief, Cause, Flash, Phase
 from nandlab.trace.folder import TraceFolder
 from nandlab.trial import measured
@@ -63,19 +61,9 @@ def _figures(row: dict[str, Any]) -> dict[str, int]:
 def _told(stdout: str) -> Measured:
     """What the command told of itself; nothing, if it is no program that does."""
     try:
-        return measured.read(_today(stdout))
+        return measured.read(stdout)
     except Unreadable:
         return Measured()
-
-
-def _today(stdout: str) -> str:
-    """The same; from before workloads had one form, in that form."""
-    told = _object(stdout)
-    if "phase_ns" not in told:
-        return stdout
-    flash = told.pop("flash", None) or {}
-    told |= {"flash": flash.get("phases"), "flash_sync": flash.get("sync")}
-    return json.dumps(format1.fields(told))
 
 
 def _config(stdout: str) -> dict[str, Any]:

@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 from nandlab.base.errors import NandlabError, UsageError
 from nandlab.board.cargo import Cargo, cargo
 from nandlab.board.job import Job, JobRecord, Step, printable
+from nandlab.board.programs import named
 from nandlab.catalog.filesystem import CAUSES
 from nandlab.chip import file as chipfile
 from nandlab.chip import image as chipimage
@@ -115,18 +116,13 @@ def image_job(request: Request) -> Job:
     traced = job(request)
     hold = _hold(request, request.spec.image_bytes)
     begun = [step.name for step in traced.steps].index(BEFORE) + 1
-    program = _command(request).command.split()[0]
-    instead = {
-        RECORDS: f"cat {simulated.IMAGE} | {hold.put()}",
-        # a job brings the programs that its steps name
-        "paths": f"true # treelist {program}",
-    }
+    instead = {RECORDS: f"cat {simulated.IMAGE} | {hold.put()}"}
     steps = [_as_long(step, instead.get(step.name, "true")) for step in traced.steps[begun:]]
     return replace(traced, steps=(*traced.steps[:begun], *steps), cargo=hold)
 
 
 def _as_long(step: Step, command: str) -> Step:
-    """The step with another command, blanks after it so that it is as long."""
+    """The step with another command, blanks after it so that it is as long; programs stay."""
     assert len(command) <= len(step.command), f"{step.name} is too short for {command}"
     return replace(step, command=command.ljust(len(step.command)))
 
@@ -162,7 +158,8 @@ def _until_begin(request: Request, hold: Cargo) -> Iterator[Step]:
     if request.copies:
         yield copies.step()
     if request.before:
-        yield Step("before", f"cd {MOUNTPOINT} && sh /job/before.sh", DEADLINE_S)
+        command = f"cd {MOUNTPOINT} && sh /job/before.sh"
+        yield Step("before", command, DEADLINE_S, programs=named(request.before))
     if request.with_mount:
         yield unmount(spec, "unmount-before")
     if not request.at_once:
@@ -204,8 +201,10 @@ def _hold(request: Request, back_bytes: int) -> Cargo:
 def _command(request: Request) -> Step:
     spec = request.spec
     if request.command is not None:
-        return Step("command", f"cd {MOUNTPOINT} && exec sh /job/command.sh", DEADLINE_S)
-    return Step("command", filled(spec, spec.workload.command), DEADLINE_S)
+        command = f"cd {MOUNTPOINT} && exec sh /job/command.sh"
+        return Step("command", command, DEADLINE_S, programs=named(request.command))
+    command, listed = filled(spec, spec.workload.command), tuple(spec.workload.programs)
+    return Step("command", command, DEADLINE_S, programs=listed)
 
 
 def _start(request: Request) -> str:
@@ -225,7 +224,8 @@ def _handed_over(hold: Cargo) -> Iterator[Step]:
     brought = f"set -o pipefail; cat {FOLDER}/records | {hold.put()}"
     yield Step(RECORDS, brought, DEADLINE_S, always=True)
     mounted = f"grep -q ' {MOUNTPOINT} ' /proc/mounts"
-    yield Step("paths", f"! {mounted} || treelist {MOUNTPOINT}", DEADLINE_S, always=True)
+    command = f"! {mounted} || treelist {MOUNTPOINT}"
+    yield Step("paths", command, DEADLINE_S, always=True, programs=("treelist",))
     yield Step("kernel-log", "dmesg -r", always=True)
 
 

@@ -9,23 +9,24 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Protocol
 
 from nandlab.base.checkout import commit
-from nandlab.base.digest import digest, known_digest
+from nandlab.base.digest import bytes_digest, digest, known_digest
 from nandlab.base.errors import NandlabError, UsageError
 from nandlab.base.paths import RESULTS
 from nandlab.board.hosttools import STEADY
 from nandlab.board.job import Board
+from nandlab.catalog.noun import identity
 from nandlab.kit.kit import makers
 from nandlab.kit.needs import Brought
 from nandlab.plan.matrix import Member
 from nandlab.plan.medium import Medium
 from nandlab.plan.start import TreeStart
-from nandlab.plan.study import Study
+from nandlab.plan.study import Study, again
 from nandlab.plan.trialspec import TrialSpec
 from nandlab.results.folder import RunFolder
 from nandlab.results.record import Origin, Run, Trial
@@ -53,19 +54,18 @@ class Watcher(Protocol):
 
 def head(study: Study, specs: Sequence[TrialSpec], board: Board) -> Run:
     """The head of a study's run on a board; equal study, artefacts and steps give equal ids."""
-    spec = study.model_dump(mode="json")
-    identity: dict[str, Any] = board.identity
     images = sorted({s.image.sha256 for s in specs if s.image})
     packages = _packages(specs, board)
     moved = [*board.moved, *packages.moved]
+    parts = [identity(study), board.identity, *moved, *images, *(_job(s, board) for s in specs)]
     return Run(
-        id=digest([spec, identity, *moved, *images, *(_asked(s, board) for s in specs)])[:12],
+        id=digest(parts)[:12],
         study=study.name,
         question=study.question,
         deterministic=board.deterministic,
         trials=[s.id for s in specs],
-        spec=spec,
-        provenance=identity,
+        spec=study.model_dump(mode="json"),
+        provenance=board.identity,
         packages={name: dict(files) for name, files in packages.lock.items()},
         commit=commit(),
     )
@@ -78,23 +78,41 @@ def _packages(specs: Sequence[TrialSpec], board: Board) -> Brought:
     return Brought(lock, tuple(dict.fromkeys(line for b in each for line in b.moved)))
 
 
-def _asked(spec: TrialSpec, board: Board) -> list[object]:
-    """What a trial gives the board: steps, programs and files, but no image."""
-    asked = steps.without_image(spec)
-    told = [[s.name, s.deadline_s, s.command] for s in asked.steps]
-    brought = [known_digest(path) for path in board.programs(asked).values()]
-    files = {name: content.decode() for name, content in asked.files.items()}
-    return [told, *brought, files, *([asked.setup.told()] if asked.setup else [])]
+KEY = 2
+"""Version of what a trial's key is made of. Raise it when equal jobs get other results, or a key
+means something else: no finished trial is then taken from the store."""
+
+
+def _job(spec: TrialSpec, board: Board) -> dict[str, object]:
+    """All that a trial gives the board but its image: its job's folder and programs."""
+    job = steps.without_image(spec)
+    folder = {**job.files, **job.texts()}
+    return {
+        "folder": {name: bytes_digest(content) for name, content in folder.items()},
+        "programs": {name: known_digest(path) for name, path in board.programs(job).items()},
+        "setup": job.setup and {**asdict(job.setup), "files": sorted(job.setup.files)},
+    }
+
+
+def _image(spec: TrialSpec) -> object:
+    """What decides the chip's first content; None: it is erased."""
+    if not isinstance(spec.image, TreeStart):
+        return spec.image and spec.image.sha256
+    by = makers(spec.virtual, spec.filesystem.image.package)
+    return [spec.image.sha256, spec.recipe(), dict(by), known_digest(STEADY)]
 
 
 def key(spec: TrialSpec, board: Board) -> str:
     """The hash of all that the result depends on; names and titles are no part of it."""
-    image: object = spec.image.sha256 if spec.image else None
-    if isinstance(spec.image, TreeStart):
-        by = makers(spec.virtual, spec.filesystem.image.package)
-        image = [image, spec.recipe(), dict(by), known_digest(STEADY)]
-    how = [spec.phase_offset_ms, spec.filesystem.harmless_log]
-    return digest([board.identity, image, how, *_asked(spec, board)])
+    return digest(
+        {
+            "key": KEY,
+            "board": board.identity,
+            "job": _job(spec, board),
+            "image": _image(spec),
+            "harmless_log": spec.filesystem.harmless_log,
+        }
+    )
 
 
 def refuse_what_the_kernel_lacks(
@@ -142,8 +160,16 @@ def open_folder(run: Run, out: Path | None) -> RunFolder:
 def refuse_another_study(study: Study, out: Path) -> None:
     """UsageError if a folder has a run of another study, which needs no board to be told."""
     folder = RunFolder(out)
-    if (out / "run.json").exists() and folder.head().spec != study.model_dump(mode="json"):
+    if (out / "run.json").exists() and not _is_of(study, folder.head()):
         raise folder.another()
+
+
+def _is_of(study: Study, run: Run) -> bool:
+    """Whether a run is of this study; a field that its nandlab lacked is at its default."""
+    try:
+        return identity(again(run.spec, Path(), "spec")) == identity(study)
+    except UsageError:
+        return False
 
 
 def order(specs: Sequence[TrialSpec], members: Sequence[Member]) -> list[TrialSpec]:

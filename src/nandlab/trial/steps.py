@@ -142,7 +142,12 @@ def _load(spec: TrialSpec, hold: Cargo | None) -> Iterator[Step]:
         yield from _listed(spec, hold)
         return
     yield from _beside(spec, "ready")
-    yield Step("workload", filled(spec, spec.workload.command), deadline_s=WORK_DEADLINE_S)
+    yield Step(
+        "workload",
+        filled(spec, spec.workload.command),
+        deadline_s=WORK_DEADLINE_S,
+        programs=tuple(spec.workload.programs),
+    )
     yield from (*_beside(spec, "worked"), unmount(spec), *_gone(spec, hold))
 
 
@@ -203,6 +208,7 @@ def _step(spec: TrialSpec, step: StepWords, hold: Cargo | None, *, mounted: bool
         deadline_s=max(WORK_DEADLINE_S, rest(spec).deadline_s),
         always=step.always,
         may_fail=step.may_fail,
+        programs=tuple(spec.workload.programs) if step.do == "run" else None,
     )
     if isinstance(step, FileStep) and step.sync:
         yield Step(f"{filesteps.SYNC_AFTER}{name}", "sync", WORK_DEADLINE_S)

@@ -86,7 +86,9 @@ def _sealed(text: bytes) -> bytes:
 
 def _bare(content: bytes) -> bytes:
     """A sealed file without its seal."""
-    return content[: content.rindex(b',\n"sha256"')] + b"}"
+    if (seal := content.rfind(b',\n"sha256"')) < 0:
+        raise Damaged("it has no seal")
+    return content[:seal] + b"}"
 
 
 def take(folder: Path) -> None:

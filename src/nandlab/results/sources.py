@@ -1,0 +1,125 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""What a trial ran with, as its run keeps it: the keys that are read, and of which kind they are.
+
+A run's folder has the board's identity and the catalog's entries in full, as they were. Another
+release has other keys, so a key that nobody reads may hold anything, and one that is read may lack.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from pydantic import BaseModel, ConfigDict, Field, model_validator
+
+from nandlab.base.strings import FreeText, FreeValue, Line, Word
+from nandlab.results.measures import Count
+
+Width = Annotated[int, Field(ge=1, lt=1 << 32)]
+"""What something is divided by."""
+
+
+class Kept(BaseModel):
+    """Part of such a content."""
+
+    __pydantic_extra__: dict[Line, FreeValue] = Field(init=False)
+    model_config = ConfigDict(extra="allow", frozen=True, strict=True, allow_inf_nan=False)
+
+
+class KeptBoard(Kept):
+    """The identity of a board; the user's own has a name in place of a virtual board's model."""
+
+    kind: Word | None = None
+    board: dict[Word, FreeValue] | Line | None = None
+
+
+class KeptGeometry(Kept):
+    """Of a chip: bytes of a page and of its spare area, width of the bus, blocks."""
+
+    writesize: Count | None = None
+    oobsize: Count | None = None
+    bus_bits: Width | None = None
+    blocks: Count | None = None
+
+
+class KeptTiming(Kept):
+    """Of a chip, ns; null: not known."""
+
+    t_r_ns: Count
+    t_prog_ns: Count
+    t_bers_ns: Count
+    t_r_max_ns: Count | None = None
+    t_prog_max_ns: Count | None = None
+    t_bers_max_ns: Count | None = None
+    t_rc_ns: Count
+    t_wc_ns: Count
+
+
+class KeptEndurance(Kept):
+    """What a data sheet promises of a block."""
+
+    pe_cycles: Count | None = None
+
+
+class KeptEcc(Kept):
+    """Bits that are corrected in so many bytes."""
+
+    strength: Count = 1
+    step: Width = 512
+
+
+class KeptChip(Kept):
+    """A chip's entry."""
+
+    geometry: KeptGeometry | None = None
+    timing: KeptTiming | None = None
+    endurance: KeptEndurance | None = None
+    ecc: KeptEcc = KeptEcc()
+    energy: dict[Word, FreeValue] | None = None
+    sources: dict[Line, FreeText] = {}
+
+    @model_validator(mode="after")
+    def _times_are_of_a_page(self) -> KeptChip:
+        shape = self.geometry or KeptGeometry()
+        if self.timing and None in (shape.writesize, shape.oobsize, shape.bus_bits):
+            raise ValueError("timing needs writesize, oobsize and bus_bits in geometry")
+        return self
+
+
+class KeptOption(Kept):
+    """An option of a file system."""
+
+    default: Line | None = None
+    values: dict[Line, dict[Word, FreeValue]] = {}
+
+
+class KeptFilesystem(Kept):
+    """A file system's entry."""
+
+    title: Line = ""
+    options: dict[Word, KeptOption] = {}
+
+
+class KeptParameter(Kept):
+    """A parameter of a workload."""
+
+    default: FreeValue = None
+
+
+class KeptWorkload(Kept):
+    """A workload's entry; analysis/words.py reads its words."""
+
+    parameters: dict[Word, KeptParameter] = {}
+
+
+MODELS: dict[str, type[Kept]] = {
+    "board": KeptBoard,
+    "chip": KeptChip,
+    "filesystem": KeptFilesystem,
+    "workload": KeptWorkload,
+}
+"""By name in a trial's provenance; whatever else is there is an object of any keys."""
+
+
+def model_of(what: str) -> type[Kept]:
+    """The model of what a trial's provenance calls so."""
+    return MODELS.get(what, Kept)

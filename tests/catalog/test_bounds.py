@@ -1,0 +1,41 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The bounds of the numbers in models: pydantic obeys the last of two, which is the type's own."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Annotated
+
+import pytest
+import strfields
+from annotated_types import Ge, Gt, Le, Lt
+from pydantic import BaseModel, Field
+
+Count = Annotated[int, Field(ge=0)]
+
+
+def twice_bounded(model: type[BaseModel]) -> list[str]:
+    """Fields with two bounds of one kind."""
+    found = []
+    for name, info in model.model_fields.items():
+        kinds = Counter(type(mark) for mark in info.metadata if isinstance(mark, Ge | Gt | Le | Lt))
+        if any(count > 1 for count in kinds.values()):
+            found.append(name)
+    return found
+
+
+class Wrong(BaseModel):
+    width: Count = Field(ge=1)
+    height: Count = Field(default=1, description="fine")
+
+
+def test_a_second_bound_is_seen() -> None:
+    assert twice_bounded(Wrong) == ["width"]
+    assert Wrong(width=0).width == 0  # what makes it a mistake
+
+
+@pytest.mark.parametrize(
+    "model", strfields.models(), ids=lambda model: f"{model.__module__}.{model.__name__}"
+)
+def test_no_field_of_a_model_has_two_bounds_of_a_kind(model: type[BaseModel]) -> None:
+    assert twice_bounded(model) == []

@@ -211,7 +211,7 @@ def test_a_signal_to_end_cleans_up_as_an_interruption_does(tmp_path: Path) -> No
         "from nandlab.base.cache import entry\n"
         "def make(work):\n"
         "    (work / 'half').touch(); print('made', flush=True); time.sleep(60)\n"
-        "m.app = lambda **_: entry('things', {}, make)\n"
+        "m.parser = lambda: lambda **_: entry('things', {}, make)\n"
         "m.main()\n"
     )
     env = {**os.environ, "NANDLAB_CACHE": str(tmp_path)}

@@ -41,14 +41,14 @@ class Chart:
 
     def svg(self) -> str:
         """The wide form on white, for documents."""
-        _refuse_few_files()
+        refuse_few_files()
         svg = vl_convert.vegalite_to_svg(
             {**self.spec(), "background": "white"}, allowed_base_urls=["data:"]
         )
         return _own_ids(str(svg), self.name)
 
 
-def _refuse_few_files() -> None:
+def refuse_few_files() -> None:
     """UsageError if the process may open so few files that Vega's runtime would abort."""
     most, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
     if 0 <= most < OPEN_FILES_MIN:

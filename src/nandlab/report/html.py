@@ -64,6 +64,7 @@ class Section:
 
 def write(run_folder: RunFolder, out: Path | None = None, asked: Battery | None = None) -> Path:
     """Writes page and charts; the old report stays until all of it is written. Returns its path."""
+    charts.refuse_few_files()
     finished = list(run_folder.trials())
     sections = [_section(s, asked) for s in groups.group(finished)]
     lines = curves.asked(run_folder.head().spec, finished)

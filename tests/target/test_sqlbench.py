@@ -275,7 +275,6 @@ def test_a_run_tells_its_library_and_no_board_is_another_for_it(board: QemuBoard
     assert name not in run.provenance["lock"]
     plain, other = planned(board, "jffs2", {"name": "logger"})
     assert head(plain, [other], board).packages == {}
-    assert "packages" not in head(plain, [other], board).model_dump()
     assert head(plain, [other], board).board_id == run.board_id
     told = one.sources(spec, board)
     assert told["packages"] == run.packages

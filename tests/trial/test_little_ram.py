@@ -45,5 +45,5 @@ def test_every_file_system_works_in_little_ram(mib: int) -> None:
             continue
         assert trial.ok, f"{name} in {mib} MiB: {trial.error}"
         assert trial.available is not None
-        # the job's modules and programs are in RAM by then
-        assert mib * MIB - 6 * MIB < trial.available < mib * MIB * 1.01
+        # the job's modules and programs are in RAM by then; a board is found within 1 % or 256 KiB
+        assert mib * MIB - 6 * MIB < trial.available < mib * MIB * 1.01 + MIB // 4

@@ -93,7 +93,8 @@ def test_the_model_reads_what_the_kernel_reads(of_kernel: QemuBoard) -> None:
     files = {f"calls{i}": calls(point, seed) for i, (point, kib) in todo}
     for i, (_, kib) in todo:
         ready = f"echo {kib} > {BDI}; echo 1 > /proc/sys/vm/drop_caches; echo 1 > {SIM}/reset"
-        steps.append(Step(f"p{i}", f"{ready}; sh calls{i} && grep '^reads ' {SIM}/counters"))
+        command = f"{ready}; sh calls{i} && grep '^reads ' {SIM}/counters"
+        steps.append(Step(f"p{i}", command, programs=("filecalls",)))
     record = run(of_kernel, *steps, files=files)
     kernel = record["mount"].stdout.strip()
     judge(

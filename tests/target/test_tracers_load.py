@@ -50,7 +50,8 @@ def check(board: QemuBoard, times: int) -> None:
     how = "if [ $((i % 2)) = 0 ]; then echo stop > /proc/tracers/control; fi"
     script = TIMES.format(times=times, how=how, modules=MODULES)
     files = {"times.sh": script.encode(), "load.sh": LOAD.encode(), **start(made, records=4096)}
-    record = run(board, made, Step("times", "sh ./times.sh", deadline_s=3600), files=files)
+    loaded = Step("times", "sh ./times.sh", deadline_s=3600, programs=("filecalls",))
+    record = run(board, made, loaded, files=files)
     assert record["times"].stdout.splitlines()[-1] == "survived"
 
 

@@ -39,6 +39,11 @@ Empty = Literal[""]
 """Beside a pattern: the text may be left out."""
 Line = Annotated[str, Field(pattern=r"^[^\x00-\x1f\x7f-\x9f\u2028\u2029]*$")]
 """One line without control characters: titles, units, names that a program on a board gives."""
+Point = Annotated[
+    str,
+    Field(pattern=r"^[^\s\x00-\x1f\x7f-\x9f\u2028\u2029][^\x00-\x1f\x7f-\x9f\u2028\u2029]*$"),
+]
+"""Such a line that does not begin with a blank: a point of a campaign, and what follows it."""
 Lines = Annotated[str, Field(pattern=r"^[^\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029]*$")]
 """Lines without control characters but line end and tab: sentences, sources, parameters."""
 WORD = r"^[A-Za-z0-9][A-Za-z0-9_.+-]*$"

@@ -10,7 +10,7 @@ from typing import Any
 from nandlab.base.errors import UsageError
 from nandlab.base.files import write_whole
 from nandlab.base.gate import read_json_lines
-from nandlab.base.strings import FreeText, Line
+from nandlab.base.strings import FreeText, Line, Point
 from nandlab.catalog.files import validate
 from nandlab.catalog.noun import Strict
 
@@ -29,7 +29,7 @@ class Again(Strict):
     """A point, and what each says of it."""
 
     load: Line
-    point: Line
+    point: Point
     campaign: Line
     """"held", or the class of finding there."""
     alone: FreeText

@@ -10,7 +10,7 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from nandlab.base.errors import UsageError
 from nandlab.base.gate import read_json
-from nandlab.base.strings import FreeText, Line, Word
+from nandlab.base.strings import FreeText, Line, Point, Word
 from nandlab.catalog.files import validate
 
 HEAD = "powercut.json"
@@ -59,7 +59,7 @@ class Finding(_Part):
 
     name: Line = Field(alias="class")
     count: Count
-    first: Line = Field(pattern=r"^\S", description="operation:variant:seed, and what follows")
+    first: Point = Field(description="operation:variant:seed, and what follows")
     what: FreeText
 
 

@@ -7,7 +7,7 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
-from nandlab.base.strings import Empty, FreeText, Line, Sha256
+from nandlab.base.strings import Empty, FreeText, Line, Sha256, Word
 from nandlab.catalog.chip import Geometry
 from nandlab.catalog.noun import Strict
 from nandlab.chip.sidecar import BLOCKS_MAX
@@ -194,7 +194,7 @@ class TraceMeta(Strict):
     )
     image: BeganFrom | None = Field(default=None, description="the chip image that it began from")
     filesystem: Line
-    options: dict[Line, FreeText]
+    options: dict[Word, Line]
     chip: Line
     geometry: Geometry
     partition_blocks: int = Field(ge=1, le=BLOCKS_MAX)

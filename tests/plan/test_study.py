@@ -128,6 +128,26 @@ def test_mistakes_of_meaning_come_together_with_their_places(tmp_path: Path) -> 
     assert "matrix.chips.0: a partition is whole blocks: a multiple of 0.125 MiB" in text
 
 
+@pytest.mark.parametrize(
+    ("state", "refused"),
+    [
+        ('{ name = "aged" }', True),
+        ('{ name = "aged-pages", mix = 1 }', True),
+        ('{ name = "aged", invalid = 0.1 }', False),
+        ('{ name = "packaged" }', False),
+        ('{ name = "in-use" }', False),
+    ],
+)
+def test_aged_flash_without_shares_is_refused(tmp_path: Path, state: str, refused: bool) -> None:
+    aged = ('{ name = "aged", valid = 0.5, invalid = 0.25 }', state)
+    if not refused:
+        study.read(write(tmp_path, GOOD.replace(*aged)))
+        return
+    (line,) = errors(tmp_path, aged)
+    assert "matrix.states.1: aged" in line
+    assert "valid = 0.5, invalid = 0.25, mix = 1 }" in line
+
+
 def test_maximum_latencies_make_another_trial_and_typical_ones_none(tmp_path: Path) -> None:
     typical = GOOD.replace('part = "apf27"', 'part = "NAND256W3A"')
     named = typical.replace("partition_mib = 8", 'partition_mib = 8, latency = "typical"')

@@ -8,7 +8,7 @@ from itertools import product
 
 from nandlab.catalog.board import BoardModel
 from nandlab.catalog.remote import RemoteModel
-from nandlab.plan import readonly
+from nandlab.plan import readonly, states
 from nandlab.plan.fit import refused, without_room
 from nandlab.plan.lookup import Lookup, Place, System
 from nandlab.plan.matrix import Matrix
@@ -45,6 +45,7 @@ def expand(
     for i, state in enumerate(m.states):
         models = [system.model for system, _ in pairs]
         c.refuse(f"{at}.states.{i}", *readonly.refused_state(state, models))
+        c.refuse(f"{at}.states.{i}", *states.refused(state, filter(None, systems)))
     if c.wrong or board is None:
         return []
     return [

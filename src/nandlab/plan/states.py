@@ -1,0 +1,31 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Flash states whose name says another thing than their shares."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+
+from nandlab.plan.lookup import System
+from nandlab.plan.matrix import StateChoice
+
+AGED_WORDS = ("aged", "filled", "mixed")
+"""Words of a state's name that say that the flash holds data."""
+AGED = "valid = 0.5, invalid = 0.25, mix = 1"
+"""Shares to write for one: the usual aged flash, half of it live data."""
+
+
+def refused(state: StateChoice, systems: Iterable[System]) -> list[str]:
+    """Why a state would be called aged in every table and be fresh; empty: it would not.
+
+    A chip that begins from an image holds what the image has.
+    """
+    words = re.split(r"[^a-z0-9]+", state.name.lower())
+    erased = [system for system in systems if system.start is None]
+    if state.valid or state.invalid or not erased or not set(words) & set(AGED_WORDS):
+        return []
+    name = state.name
+    return [
+        f"{name}: no share of the flash would hold data, so its trials would be fresh: "
+        f'write {{ name = "{name}", {AGED} }}, or call it fresh'
+    ]

@@ -49,6 +49,17 @@ def board(fresh_board: QemuBoard) -> Iterator[QemuBoard]:
     trim()
 
 
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Tests that share a fixture of their module are a group: one worker makes it, once."""
+    for item in items:
+        if not isinstance(item, pytest.Function) or item.get_closest_marker("xdist_group"):
+            continue
+        fixtures = item._fixtureinfo.name2fixturedefs.values()
+        if any(f.scope == "module" and f.baseid.endswith(".py") for used in fixtures for f in used):
+            item.add_marker(pytest.mark.xdist_group(item.path.stem))
+
+
 def pytest_runtest_setup(item: pytest.Item) -> None:
     """A test is given no outcome twice."""
     now.begin(item.path)

@@ -177,6 +177,23 @@ def test_paired_members_take_a_seed_and_an_offset_each(tmp_path: Path) -> None:
         study.read(write(tmp_path, paired.replace("[0, 1.5]", "[0, 1.5, 3]")))
 
 
+def test_each_seed_has_an_offset_of_its_own_unless_the_study_says_so(tmp_path: Path) -> None:
+    absent = GOOD.replace("phase_offsets_ms = [0, 1.5]\n", "")
+    many = absent.replace("[1, 2]", str(list(range(1000))))
+    turned = study.read(write(tmp_path, absent.replace("[1, 2]", "[2, 1]")))
+    assert turned.members() == [(2, 307.0), (1, 0.0)]
+    assert study.read(write(tmp_path, absent)).members() == [(1, 0.0), (2, 307.0)]
+    offsets = [offset for _, offset in study.read(write(tmp_path, many)).members()]
+    assert len(set(offsets)) == 1000
+    assert all(0 <= offset < 1000 for offset in offsets)
+    shared = study.read(write(tmp_path, absent + "setup_seed = 1\n"))
+    assert shared.members() == [(1, 0.0), (2, 0.0)]
+    given = study.read(write(tmp_path, absent + "phase_offsets_ms = [0]\n"))
+    assert given.members() == [(1, 0.0), (2, 0.0)]
+    kept = study.again(shared.model_dump(mode="json"), tmp_path, "kept")
+    assert study.plan(kept) == study.plan(shared)
+
+
 def test_what_stands_beside_the_matrix_takes_the_rest_from_it(tmp_path: Path) -> None:
     lzo = """
 [[beside]]

@@ -296,7 +296,7 @@ def test_members_are_run_one_after_another_and_the_rest_stays_to_be_run(
     tmp_path: Path, specs: list[TrialSpec]
 ) -> None:
     members = read(tmp_path).members()
-    assert members == [(1, 0.0), (2, 0.0)]
+    assert members == [(1, 0.0), (2, 307.0)]
     assert [s.seed for s in runner.order(specs, members)] == [1, 1, 2, 2]
     trials = execute(tmp_path, fake(), runner.order(specs, members[:1]))
     assert [t.seed for t in trials] == [1, 1]

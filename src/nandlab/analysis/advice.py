@@ -185,7 +185,8 @@ def _lacks(ensemble: Ensemble) -> list[str]:
         why = sweep.brief(unmeasured[0].error)
         found.append(f"{ensemble.state}: {of} could not be measured, mend the workload: {why}")
     if len(ensemble.ok) == 1:
-        found.append(f"{ensemble.state}: a single trial: run more members")
+        one = "its members are one trial, give each a phase offset" if ensemble.alike else ""
+        found.append(f"{ensemble.state}: {one or 'a single trial: run more members'}")
     return found
 
 

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from nandlab.analysis import doubts, leans, life, ranking, stalls, steady
+from nandlab.analysis import doubts, leans, life, members, ranking, stalls, steady
 from nandlab.analysis.figures import Figure
 from nandlab.analysis.groups import Ensemble, Setting
 from nandlab.analysis.ranking import Entry, Finding, Ranking
@@ -78,8 +78,7 @@ def state_answers(setting: Setting) -> list[Answer]:
 
 def _few(trials: Sequence[Trial]) -> int:
     """Configurations with less trials than a board that does not repeat asks for."""
-    each = Counter(trial.configuration() for trial in trials if trial.ok)
-    return sum(n < MEMBERS_MIN for n in each.values())
+    return sum(n < MEMBERS_MIN for n in members.counts(trials).values())
 
 
 def _of_times(run: Run, trials: Sequence[Trial]) -> str:
@@ -90,7 +89,7 @@ def _of_times(run: Run, trials: Sequence[Trial]) -> str:
             f"and do not repeat. {WARNINGS['not_deterministic']}"
         )
     line = "On a board of your own no time repeats: each is told with the range of its trials."
-    n = min(Counter(trial.configuration() for trial in trials if trial.ok).values(), default=0)
+    n = min(members.counts(trials).values(), default=0)
     if n < MEMBERS_MIN:
         return line
     # each trial is above the median or below it, as a coin falls
@@ -106,6 +105,7 @@ def caveats(run: Run, trials: Sequence[Trial], missing: Sequence[str]) -> list[s
         if few := _few(trials):
             has = _verb(few, "configuration has", "configurations have")
             lines.append(f"{few} {has} less than {MEMBERS_MIN} trials: their spread is in doubt.")
+    lines += members.lines(trials)
     single = singles(trials)
     if single:
         has = _verb(single, "configuration has", "configurations have")
@@ -170,8 +170,7 @@ def assumed(setting: Setting) -> list[tuple[str, str]]:
 
 def singles(trials: Sequence[Trial]) -> int:
     """Configurations of which exactly one trial ended well."""
-    ended_well = Counter(t.configuration() for t in trials if t.ok)
-    return sum(n == 1 for n in ended_well.values())
+    return sum(n == 1 for n in members.counts(trials).values())
 
 
 def _absences(run: Run, trials: Sequence[Trial], missing: Sequence[str]) -> list[str]:
@@ -202,11 +201,11 @@ def incomplete(setting: Setting) -> list[str]:
     """Configurations of which a finished trial did not end well."""
     lines = []
     for e in setting.ensembles:
-        bad = len(e.trials) - len(e.ok)
+        bad = e.failed
         if bad and not e.ok:
             lines.append(f"{e.label} has no trial that ended well and is not ranked.")
         elif bad:
-            lines.append(f"{e.label} stands on {len(e.ok)} of {_trials(len(e.trials))}.")
+            lines.append(f"{e.label} stands on {len(e.trials) - bad} of {_trials(len(e.trials))}.")
     return lines
 
 

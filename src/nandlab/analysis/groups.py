@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
 
-from nandlab.analysis import words
+from nandlab.analysis import members, words
 from nandlab.analysis.figures import Figure, find
 from nandlab.analysis.spread import Spread, spread, unended
 from nandlab.analysis.words import Words
@@ -51,7 +51,18 @@ class Ensemble:
 
     @cached_property
     def ok(self) -> tuple[Trial, ...]:
-        return tuple(t for t in self.trials if t.ok)
+        """Those that ended well; of those that are one trial the first."""
+        return tuple(members.distinct(t for t in self.trials if t.ok))
+
+    @property
+    def failed(self) -> int:
+        """How many did not end well."""
+        return sum(not t.ok for t in self.trials)
+
+    @property
+    def alike(self) -> int:
+        """How many are one trial with an earlier one, and tell nothing."""
+        return len(self.trials) - self.failed - len(self.ok)
 
     def spread(self, figure: Figure) -> Spread | None:
         """Spread of a figure over the trials that ended well."""
@@ -127,11 +138,11 @@ def group(trials: Iterable[Trial]) -> list[Setting]:
     by_setting: dict[tuple[str, ...], list[Trial]] = {}
     for trial in trials:
         by_setting.setdefault(_setting_key(trial), []).append(trial)
-    titles = _titles([members[0] for members in by_setting.values()])
+    titles = _titles([own[0] for own in by_setting.values()])
     slugs: dict[str, int] = {}
     settings = []
-    for title, members in zip(titles, by_setting.values(), strict=True):
-        first = members[0]
+    for title, own in zip(titles, by_setting.values(), strict=True):
+        first = own[0]
         slug = "".join(c if c.isalnum() else "-" for c in first.workload.lower())
         slugs[slug] = slugs.get(slug, 0) + 1
         slug = slug if slugs[slug] == 1 else f"{slug}-{slugs[slug]}"
@@ -141,8 +152,8 @@ def group(trials: Iterable[Trial]) -> list[Setting]:
                 title,
                 first.workload,
                 first.chip,
-                words.of(members),
-                _ensembles(members),
+                words.of(own),
+                _ensembles(own),
             )
         )
     return settings
@@ -207,20 +218,20 @@ def _varying(
 
 def _ensembles(trials: list[Trial]) -> tuple[Ensemble, ...]:
     alike = _options(trials)
-    members: dict[tuple[str, StateKey], list[Trial]] = {}
+    held: dict[tuple[str, StateKey], list[Trial]] = {}
     for trial in trials:
         subject = _subject(trial, alike[trial.filesystem])
-        members.setdefault((subject, _state_key(trial.state)), []).append(trial)
-    subjects = list(dict.fromkeys(subject for subject, _ in members))
-    names = _state_names([key for _, key in members])
+        held.setdefault((subject, _state_key(trial.state)), []).append(trial)
+    subjects = list(dict.fromkeys(subject for subject, _ in held))
+    names = _state_names([key for _, key in held])
 
     def place(member: tuple[str, StateKey]) -> tuple[int, float, str]:
         subject, state = member
         return subjects.index(subject), state.valid + state.invalid, names[state]
 
     return tuple(
-        Ensemble(subject, names[state], _holds_nothing(state), tuple(members[subject, state]))
-        for subject, state in sorted(members, key=place)
+        Ensemble(subject, names[state], _holds_nothing(state), tuple(held[subject, state]))
+        for subject, state in sorted(held, key=place)
     )
 
 

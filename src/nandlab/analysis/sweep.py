@@ -42,7 +42,7 @@ class Failing:
     @classmethod
     def of(cls, e: Ensemble) -> Failing:
         failed = next(t for t in e.trials if not t.ok)
-        return cls(valid(e), len(e.ok), len(e.trials), brief(failed.error))
+        return cls(valid(e), len(e.trials) - e.failed, len(e.trials), brief(failed.error))
 
     def __str__(self) -> str:
         many = f"only {self.well} of {self.trials} trials end" if self.well else "no trial ends"
@@ -126,7 +126,7 @@ def _cliff(setting: Setting, subject: str, of: Line, members: Sequence[Ensemble]
     more = setting.headline.better == "more"
     passing = ((v, r.median) for v, r in ratios if r and _is_past(r.median, more))
     at, ratio = next(passing, (None, None))
-    failing = [e for e in members if len(e.ok) < len(e.trials)]
+    failing = [e for e in members if e.failed]
     some = next((e for e in failing if e.ok), None)
     every = next((e for e in failing if not e.ok), None)
     return Cliff(

@@ -24,6 +24,10 @@ SEED_MAX = 2**31 - 1
 """The greatest seed that every program of the board takes."""
 PPB = 10**9
 ERASES_MAX = 10**9
+SECOND_MS = 1000
+OFFSET_STEP_MS = 307.0
+"""From one seed's phase offset to the next one's: a thousand seeds have all their own, and each is
+at another moment of the kernel's ticks, 4 ms apart, than the two before."""
 UINT = 2**32 - 1
 """The most that a parameter of simnand holds."""
 
@@ -188,10 +192,12 @@ class Matrix(Strict):
     chips: list[ChipChoice] = Field(min_length=1)
     states: list[StateChoice] = Field(min_length=1)
     seeds: list[Seed] = Field(min_length=1, description="seeds of the workload, 0 to 2147483647")
-    phase_offsets_ms: list[Offset] = Field(
-        default=[0.0],
+    phase_offsets_ms: list[Offset] | None = Field(
+        default=None,
         min_length=1,
-        description="starts relative to a whole second of the board's clock, ms",
+        description="starts relative to a whole second of the board's clock, ms; absent: seed 1 "
+        "at 0, each other one at an offset of its own, for a seed may draw nothing but bytes; with "
+        "setup_seed all at 0",
     )
     ensemble: Literal["crossed", "paired"] = Field(
         default="crossed",
@@ -207,19 +213,23 @@ class Matrix(Strict):
 
     @model_validator(mode="after")
     def _pairs_are_whole(self) -> Matrix:
-        if self.ensemble == "paired" and len(self.seeds) != len(self.phase_offsets_ms):
+        offsets = self.phase_offsets_ms
+        if self.ensemble == "paired" and offsets and len(self.seeds) != len(offsets):
             raise ValueError('ensemble = "paired" needs as many phase_offsets_ms as seeds')
         return self
 
     def size(self) -> int:
         """Trials at the most: a file system may be on some of the chips alone."""
         paired = self.ensemble == "paired"
-        ensemble = len(self.seeds) * (1 if paired else len(self.phase_offsets_ms))
+        ensemble = len(self.seeds) * (1 if paired else len(self.phase_offsets_ms or [0]))
         crossed: tuple[Sized, ...] = (self.workloads, self.filesystems, self.chips, self.states)
         return ensemble * math.prod(len(each) for each in crossed)
 
     def members(self) -> list[Member]:
         """The members of the ensemble, in order."""
+        if self.phase_offsets_ms is None:
+            step = 0.0 if self.setup_seed is not None else OFFSET_STEP_MS
+            return [(seed, (seed - 1) * step % SECOND_MS) for seed in self.seeds]
         if self.ensemble == "paired":
             return list(zip(self.seeds, self.phase_offsets_ms, strict=True))
         return list(product(self.seeds, self.phase_offsets_ms))

@@ -129,6 +129,7 @@ def _common(spec: TrialSpec, study: str, todo: Job) -> dict[str, Any]:
         "seed": spec.seed,
         "phase_offset_ms": spec.phase_offset_ms,
         "setup_seed": spec.setup_seed,
+        "measure": spec.measure,
         "files": {name: content.decode() for name, content in todo.files.items()},
     }
 

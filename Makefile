@@ -46,9 +46,17 @@ setup: packages $(VENV)/run ## make the environment: nandlab in .venv/bin
 build: packages-build ## build our programs for this machine: build/ffsmark, build/filetree
 	@$(MAKE) -s -C target/programs OUT=$(CURDIR)/build
 
-demo: study ## run the quickstart study, print its results and its report's path
+demo: setup ## print the published quickstart, run it here, and tell whether that gave the same
+	@echo "The answer as it was published:"
+	@$(BIN)/nandlab show quickstart
+	@echo && echo "Now the same is run here."
+	@run=$$($(BIN)/nandlab run quickstart $(MEMBERS:%=--members %) | tail -n 1) && \
+	[ -n "$$run" ] && \
+	echo "report: $$($(BIN)/nandlab report $$run)" && \
+	echo "published, and here:" && \
+	{ $(BIN)/nandlab compare quickstart $$run --brief || [ $$? = 1 ]; }
 
-study: setup ## the same for another study: make study STUDY=ffsmark-2015 (MEMBERS=1: a short run)
+study: setup ## run a study, print its results and its report's path: make study STUDY=ffsmark-2015 (MEMBERS=1: a short run)
 	@run=$$($(BIN)/nandlab run $(STUDY) $(MEMBERS:%=--members %) | tail -n 1) && \
 	[ -n "$$run" ] && \
 	$(BIN)/nandlab show $$run && \

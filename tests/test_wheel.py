@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
 import sysconfig
@@ -75,7 +76,7 @@ def here(*words: str) -> str:
 
 
 def test_it_has_every_file_that_git_has_there(wheel: Path) -> None:
-    argv = ["git", "ls-files", "catalog", "studies", "target"]
+    argv = ["git", "ls-files", "catalog", "docs", "studies", "target"]
     listed = subprocess.run(argv, cwd=ROOT, capture_output=True, text=True, check=True)
     tracked = {f"nandlab/share/{name}" for name in listed.stdout.split()}
     assert tracked
@@ -97,6 +98,20 @@ def test_it_lists_plans_and_tells_what_the_machine_has(installed: Installed) -> 
     assert f"cache: {installed.environment['NANDLAB_CACHE']}" in doctor.stdout
     assert "for tests" not in doctor.stdout
     assert tree_digest(installed.share.parent) == before
+
+
+def test_it_shows_a_published_study_without_a_board(installed: Installed) -> None:
+    words = ("show", "quickstart", "--figure", "chip.erases", "--format", "csv")
+    assert installed.said(*words) == here(*words) != ""
+    assert "Take UBIFS" in installed.said("show", "quickstart")
+    assert not Path(installed.environment["NANDLAB_CACHE"]).exists()
+
+
+def test_it_has_the_pages_that_help_names(installed: Installed) -> None:
+    named = set(re.findall(r"docs/[a-z0-9/-]+\.md", installed.said("man").replace("\\", "")))
+    assert named
+    assert [name for name in named if not (installed.share / name).is_file()] == []
+    assert str(installed.share / "docs") in "".join(installed.said("--help").split())
 
 
 def test_it_takes_the_nouns_of_a_project(installed: Installed) -> None:

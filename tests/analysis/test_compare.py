@@ -17,8 +17,8 @@ from nandlab.analysis.compare import (
     compare_trials,
     differences,
     gave,
+    trial_digest,
 )
-from nandlab.analysis.expected import trial_digest
 from nandlab.results.measures import Usage
 from nandlab.results.published import figures_of
 from nandlab.results.record import Host, Trial

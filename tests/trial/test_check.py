@@ -22,7 +22,7 @@ from nandlab.board.fake import Answer
 from nandlab.report.moves import COLUMNS
 from nandlab.results.folder import RunFolder
 
-SAME = "No figure moved: all trials (4) are the same to the last digit.\n"
+SAME = "No figure moved: all trials (4) are the same, to the nanosecond.\n"
 STUDY = "small.toml"
 
 
@@ -72,7 +72,7 @@ def test_one_more_erase_is_found_and_named_with_its_change(place: Place) -> None
     assert found["phase.transactions.erases"][:4] == ["6", "7", "+1", "(+16.7"]
     assert found["chip.erases"][:3] == ["18", "19", "+1"]
     assert rows[0].endswith("2 of 2")
-    assert "other parts than the baseline's: board.parts.ubifs.ko" in ended.err
+    assert "not the baseline's: other parts of the board: parts.ubifs.ko" in ended.err
 
 
 def test_a_run_that_was_made_is_checked_without_a_board(place: Place) -> None:
@@ -237,7 +237,7 @@ def test_what_is_asked_wrongly_is_refused(place: Place) -> None:
     both = (STUDY, "--run", place.run.path, "--against", file)
     assert "name the STUDY" in refused(place.nandlab(board, "check", *both))
     nowhere = place.nandlab(board, "check", STUDY, "--against", "nowhere")
-    assert "nowhere: no such folder or file" in refused(nowhere)
+    assert "nowhere: no run's folder or figures file" in refused(nowhere)
     place.run.trial_path(place.run.head().trials[0]).unlink()
     line = refused(place.nandlab(board, "check", "--run", place.run.path, "--against", file))
     assert "it lacks 1 of the baseline's 4 trials; run the study to its end" in line

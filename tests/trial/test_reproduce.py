@@ -241,7 +241,7 @@ def test_a_part_of_a_file_is_refused(place: Place, share: float) -> None:
 
 def test_what_is_no_run_is_refused(place: Place) -> None:
     board = very_board()
-    assert "no such folder" in refused(place.nandlab(board, "reproduce", "nowhere"))
+    assert "no run's folder or fig" in refused(place.nandlab(board, "reproduce", "nowhere"))
     (place.folder / "empty").mkdir()
     assert "not a run of nandlab" in refused(place.nandlab(board, "reproduce", "empty"))
     head = place.run.path / "run.json"
@@ -263,18 +263,25 @@ def test_one_trial_is_not_told_as_several(place: Place) -> None:
 @pytest.mark.parametrize(
     ("change", "parts"),
     [
-        ({"kernel": "6.12"}, "board.kernel"),
-        ({"parts": {"init": "12", "simnand.ko": "99"}}, "board.parts.simnand.ko"),
-        ({"packages": ["linux 6.1"]}, "board.packages.1"),
+        ({"kernel": "6.12"}, ["kernel: 6.1, now 6.12"]),
+        (
+            {"parts": {"init": "12", "simnand.ko": "99"}},
+            ["other parts of the board: parts.simnand.ko"],
+        ),
+        ({"packages": ["linux 6.1"]}, ["other parts of the board: packages.1"]),
         (
             {"kernel": "6.12", "parts": dict.fromkeys("abcdef", "1")},
-            "board.kernel, board.parts.init, board.parts.simnand.ko, board.parts.a and 5 more",
+            [
+                "kernel: 6.1, now 6.12",
+                "other parts of the board: parts.init, parts.simnand.ko, parts.a, parts.b and 4 "
+                "more",
+            ],
         ),
     ],
 )
 @pytest.mark.parametrize("of", ["folder", "file"])
 def test_a_board_with_other_parts_runs_and_they_are_named(
-    place: Place, of: str, change: dict[str, Any], parts: str
+    place: Place, of: str, change: dict[str, Any], parts: list[str]
 ) -> None:
     board = very_board()
     board.made_of |= change
@@ -282,11 +289,11 @@ def test_a_board_with_other_parts_runs_and_they_are_named(
     ended = place.nandlab(board, "reproduce", path)
     assert (ended.status, ended.out) == (0, "")
     said = ended.err.splitlines()
-    assert said[:2] == [
-        "preparing the board",
-        f"the board has other parts than the run's: {parts}",
-    ]
-    assert said[2].startswith(f"for the run's own, check out the run's commit, {COMMIT}; this is ")
+    first, *others = said
+    assert first == "preparing the board"
+    assert others[: len(parts)] == [f"not the run's: {line}" for line in parts]
+    own = others[len(parts)]
+    assert own.startswith(f"for the run's own, check out the run's commit, {COMMIT}; this is ")
     assert said[-1] == "no difference: 4 trials"
     assert len(board.jobs) == 4
 
@@ -320,7 +327,7 @@ def test_the_core_of_its_own_that_a_run_had_is_asked_for(place: Place) -> None:
     board = very_board()
     board.made_of["yaffs2_core"] = {"sha256": "1"}
     ended = place.nandlab(board, "reproduce", place.run.path)
-    assert "other parts than the run's: board.yaffs2_core" in ended.err
+    assert "other parts of the board: yaffs2_core" in ended.err
     assert "--yaffs2-source" in ended.err
 
 

@@ -9,17 +9,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from nandlab.analysis.compare import ABSENT, Difference, differences
+from nandlab.analysis import changed
+from nandlab.analysis.compare import ABSENT
 from nandlab.analysis.expected import Expected
 from nandlab.analysis.moved import Held, held
 from nandlab.base.errors import UsageError
 from nandlab.results.folder import RunFolder
 from nandlab.results.record import Run
 
-MODEL = ("board", "accel")
-"""Parts of a board's identity that a baseline's must equal: its TOML, and how it is emulated."""
-TOLD_MAX = 4
-"""How many places of one kind are named in a line."""
+MODEL = ("board.board.", "board.accel.")
+"""Places of a board's identity that must be the baseline's: its TOML, and how it is emulated."""
 
 
 def refuse_another(baseline: Expected, run: Run) -> None:
@@ -29,7 +28,8 @@ def refuse_another(baseline: Expected, run: Run) -> None:
         raise UsageError(f"{path}: figures of the study {head.study}; this one is {run.study}")
     if not run.deterministic:
         raise UsageError(f"{run.study}: {run.why_not_repeated}: nothing repeats it")
-    other = next(_board_differences(head, run, of_model=True), None)
+    boards = changed.of_boards(head.provenance, run.provenance)
+    other = next((d for d in boards if f"{d.path}.".startswith(MODEL)), None)
     if other is not None:
         was, here = ("nothing" if side is ABSENT else repr(side) for side in (other.a, other.b))
         told = f"{other.path} is {here} here and {was} there"
@@ -41,20 +41,19 @@ def refuse_another(baseline: Expected, run: Run) -> None:
         raise UsageError(f"{path}: {told}: {why}")
 
 
-def notes(baseline: Expected, run: Run) -> Iterator[str]:
-    """What a reader must know beside the figures: other parts of the board, trials not held."""
-    parts = [d.path for d in _board_differences(baseline.head, run, of_model=False)]
-    if parts:
-        yield f"the board has other parts than the baseline's: {listed(parts)}"
-    beside = len(set(run.trials) - set(baseline.keys))
+def notes(baseline: Expected, folder: RunFolder) -> Iterator[str]:
+    """What a reader must know before the figures: what is not the baseline's, trials not held."""
+    head = folder.head()
+    boards = changed.of_boards(baseline.head.provenance, head.provenance)
+    again = [trial for trial in folder.trials() if trial.id in baseline.keys]
+    told = changed.lines(boards, (baseline.ran_with(trial) for trial in again))
+    yield from (f"not the baseline's: {line}" for line in told)
+    others = sum(trial.key != baseline.keys[trial.id] for trial in again)
+    if others and not told:
+        yield f"steps, programs or files of {others} of {len(again)} trials are not the baseline's"
+    beside = len(set(head.trials) - set(baseline.keys))
     if beside:
         yield f"trials of the study that the baseline lacks, which are not checked: {beside}"
-
-
-def listed(places: Sequence[str]) -> str:
-    """The first few places by name, and how many more there are."""
-    more = f" and {len(places) - TOLD_MAX} more" if len(places) > TOLD_MAX else ""
-    return f"{', '.join(places[:TOLD_MAX])}{more}"
 
 
 def check(baseline: Expected, folder: RunFolder, only: Sequence[str] = ()) -> list[Held]:
@@ -72,9 +71,3 @@ def check(baseline: Expected, folder: RunFolder, only: Sequence[str] = ()) -> li
     again = [trial for trial in folder.trials() if trial.id in baseline.keys]
     unlike = {trial.id: baseline.differences(trial) for trial in again}
     return held([baseline.sides(trial) for trial in again], unlike, only)
-
-
-def _board_differences(a: Run, b: Run, *, of_model: bool) -> Iterator[Difference]:
-    """Where the boards' identities differ: in the model, or in all else."""
-    sides = [{k: v for k, v in r.provenance.items() if (k in MODEL) == of_model} for r in (a, b)]
-    yield from differences(sides[0], sides[1], "board")

@@ -6,6 +6,8 @@ trial, and any ``host`` in the provenance. The other is the commit of nandlab th
 commits move no figure, and what does is in the board's parts and the trials' steps. Of the catalog
 only what a trial used is compared (used.py). Two runs of one study on one board that repeats give
 an empty list, though the catalog have gained options between them.
+
+Of a run that only its figures file is left of, the figures are compared, and the hash of all else.
 """
 
 from __future__ import annotations
@@ -16,9 +18,15 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from nandlab.analysis import used
+from nandlab.base.digest import digest
 from nandlab.results.folder import RunFolder
+from nandlab.results.published import FailedTrial, figures_of
 from nandlab.results.record import Origin, Run, Trial
 
+REST: Final = (
+    "all figures that the file names are equal, but other parts of the trial differ: counts per "
+    "block, series, texts, warnings, the kernel's log, the steps' commands"
+)
 HOST: Final = "host"
 WHERE: Final = {"run", "origin", "key"}
 """Fields that say where a trial was run, or that follow from its other fields."""
@@ -74,7 +82,14 @@ def compare(run_a: RunFolder, run_b: RunFolder) -> list[Difference]:
 def compare_heads(a: Run, b: Run) -> Iterator[Difference]:
     """The differences of two runs' heads, but for their trials and the commits that began them."""
     drop = {"trials", "commit"}
-    return differences(a.model_dump(exclude=drop), b.model_dump(exclude=drop), "run")
+    found = differences(a.model_dump(exclude=drop), b.model_dump(exclude=drop), "run")
+    return (d for d in found if not (d.path.startswith("run.spec.") and _says_nothing_new(d)))
+
+
+def _says_nothing_new(found: Difference) -> bool:
+    """Whether one side lacks a key of a study that is empty on the other: it is newer than that."""
+    sides = found.a, found.b
+    return ABSENT in sides and any(s is not ABSENT and not s for s in sides)
 
 
 def compare_trials(a: Trial | None, b: Trial | None, trial_id: str) -> Iterable[Difference]:
@@ -90,6 +105,30 @@ def compare_trials(a: Trial | None, b: Trial | None, trial_id: str) -> Iterable[
     if a.provenance != b.provenance or a.options != b.options:
         told, other = (t | {"provenance": used.sources(of)} for t, of in ((told, a), (other, b)))
     return differences(told, other, path)
+
+
+def compare_figures(a: Trial, b: Trial, digests: tuple[str, str]) -> list[Difference]:
+    """The differences of the figures of two trials of one id, and else of the digests of all that
+    each gave. Of one that failed only how it ended is known.
+    """
+    path = f"trials.{a.id}"
+    if not a.ok or not b.ok:
+        return list(differences(ending(a), ending(b), path))
+    named = [{k: by_name(v) for k, v in figures_of(side).items()} for side in (a, b)]
+    found = list(differences(named[0], named[1], path))
+    if not found and digests[0] != digests[1]:
+        return [Difference(f"{path}.sha256", *digests, REST)]
+    return found
+
+
+def ending(trial: Trial | FailedTrial) -> dict[str, str | None]:
+    """How a trial ended; the rest of a failed one may end where the host noticed."""
+    return {"status": trial.status, "error": trial.error}
+
+
+def trial_digest(trial: Trial) -> str:
+    """SHA-256 of all that a trial was asked and gave."""
+    return digest(gave(trial))
 
 
 def alike(a: Trial, b: Trial) -> bool:

@@ -11,24 +11,27 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Protocol
 
-from nandlab.analysis.compare import Difference, by_name, differences, gave
-from nandlab.base.digest import digest
+from nandlab.analysis.compare import (
+    Difference,
+    compare_figures,
+    differences,
+    ending,
+    gave,
+    trial_digest,
+)
 from nandlab.base.errors import UsageError
-from nandlab.results.folder import RunFolder
+from nandlab.results.folder import RunFolder, source_name
 from nandlab.results.published import (
     FIGURES,
     FailedTrial,
     Published,
     TrialFigures,
     figures_of,
+    located,
     read,
+    sources_of,
 )
 from nandlab.results.record import Run, Trial
-
-REST = (
-    "all figures that the file names are equal, but other parts of the trial differ: counts per "
-    "block, series, texts, warnings, the kernel's log, the steps' commands"
-)
 
 
 class Expected(Protocol):
@@ -45,6 +48,9 @@ class Expected(Protocol):
     def sides(self, trial: Trial) -> tuple[Trial, Trial]:
         """The trial as it was and as it was run again, both with no more than the record has."""
 
+    def ran_with(self, trial: Trial) -> tuple[Trial, Trial]:
+        """The same, each with what it ran with, as far as the record has that."""
+
 
 class ExpectedFolder:
     """A run's folder."""
@@ -59,13 +65,17 @@ class ExpectedFolder:
         """See Expected; everything is there, so everything is named."""
         before, path = self._trials[trial.id], f"trials.{trial.id}"
         if not before.ok:
-            return list(differences(_ending(before), _ending(trial), path))
+            return list(differences(ending(before), ending(trial), path))
         told = gave(before, trial), gave(trial, before)
         return list(differences(*told, path))
 
     def sides(self, trial: Trial) -> tuple[Trial, Trial]:
         """See Expected."""
         return self._trials[trial.id], trial
+
+    def ran_with(self, trial: Trial) -> tuple[Trial, Trial]:
+        """See Expected."""
+        return self.sides(trial)
 
 
 class ExpectedFigures:
@@ -77,30 +87,32 @@ class ExpectedFigures:
         self.head = published.run
         self._trials = {trial.id: trial for trial in published.trials}
         self._failed = {trial.id: trial for trial in published.failed}
+        self._sources = published.sources
         every: list[TrialFigures | FailedTrial] = [*published.trials, *published.failed]
         keys = {trial.id: trial.key for trial in every}
         self.keys: Mapping[str, str] = {i: keys[i] for i in self.head.trials if i in keys}
 
     def differences(self, trial: Trial) -> list[Difference]:
         """See Expected: the named figures, and if these are equal the hash of everything."""
-        path = f"trials.{trial.id}"
         if failed := self._failed.get(trial.id):
-            return list(differences(_ending(failed), _ending(trial), path))
+            return list(differences(ending(failed), ending(trial), f"trials.{trial.id}"))
         before = self._trials[trial.id]
-        figures, again = before.model_dump(include=set(FIGURES)), figures_of(trial)
-        named = [{k: by_name(v) for k, v in side.items()} for side in (figures, again)]
-        found = list(differences(named[0], named[1], path))
-        if not found and before.sha256 != (now := trial_digest(trial)):
-            found = [Difference(f"{path}.sha256", before.sha256, now, REST)]
-        return found
+        return compare_figures(self.sides(trial)[0], trial, (before.sha256, trial_digest(trial)))
 
     def sides(self, trial: Trial) -> tuple[Trial, Trial]:
         """See Expected: figures that the file does not have are told of neither side."""
         if failed := self._failed.get(trial.id):
-            return bare({"id": failed.id} | _ending(failed), trial), trial
+            return bare({"id": failed.id} | ending(failed), trial), trial
         before = self._trials[trial.id].model_dump(include=set(FIGURES))
         now = figures_of(trial) | {"error": trial.error}
         return bare(before, trial), bare(now, trial)
+
+    def ran_with(self, trial: Trial) -> tuple[Trial, Trial]:
+        """See Expected."""
+        then, now = self.sides(trial)
+        kept = self._trials.get(trial.id)
+        told = {w: self._sources[name] for w, name in (kept.provenance if kept else {}).items()}
+        return then.knowing(told), now.knowing(trial.sources)
 
 
 ASKED = (
@@ -116,15 +128,11 @@ def bare(figures: Mapping[str, Any], like: Trial) -> Trial:
     return Trial.model_validate({**asked, **figures}).knowing(like.sources)
 
 
-def _ending(trial: Trial | FailedTrial) -> dict[str, str | None]:
-    """How a trial ended; the rest of a failed one may end where the host noticed."""
-    return {"status": trial.status, "error": trial.error}
-
-
 def expected(path: Path) -> Expected:
-    """A run's folder or a figures file; UsageError if it is neither, or does not repeat."""
-    if not path.exists():
-        raise UsageError(f"{path}: no such folder or file")
+    """A run's folder, a figures file, or a shipped one by its study; UsageError for none of these,
+    or for one that does not repeat.
+    """
+    path = located(path)
     found = ExpectedFolder(path) if path.is_dir() else ExpectedFigures(path)
     _refuse_what_does_not_repeat(path, found.head)
     return found
@@ -143,30 +151,36 @@ def publish(path: Path) -> Published:
     old = next((trial.id for trial in finished if not trial.key), None)
     if old is not None:
         raise UsageError(f"{path}: {old} is older than trials' keys; run it again")
-    figures = [_figures(trial) for trial in finished if trial.ok]
+    head, figures = run.head(), []
+    sources: dict[str, dict[str, Any]] = {}
+    for trial in (t for t in finished if t.ok):
+        kept = sources_of(trial, head)
+        figures.append(_figures(trial, kept))
+        sources |= {source_name(source): source for source in kept.values()}
     if not figures:
         ends = f"{finished[0].id}: {finished[0].status}: {finished[0].error}"
         raise UsageError(f"{path}: no trial of this run ended well; the first is {ends}")
-    return Published(
-        run=run.head(), trials=figures, failed=[_failed(t) for t in finished if not t.ok]
-    )
+    failed = [_failed(t) for t in finished if not t.ok]
+    return Published(run=head, trials=figures, failed=failed, sources=sources)
 
 
-def _figures(trial: Trial) -> TrialFigures:
-    """The trial's line of a figures file."""
-    told = figures_of(trial) | {"key": trial.key, "sha256": trial_digest(trial)}
-    return TrialFigures.model_validate(told)
+def _figures(trial: Trial, sources: Mapping[str, Any]) -> TrialFigures:
+    """The trial's line of a figures file; sources: what of it the file has, by name."""
+    beside = {
+        "key": trial.key,
+        "sha256": trial_digest(trial),
+        "warnings": [doubt.model_dump() for doubt in trial.warnings],
+        "open_ended": trial.open_ended,
+        "register_hits": {s.name: n for s in trial.steps if (n := s.register_hits) is not None},
+        "provenance": {what: source_name(source) for what, source in sources.items()},
+    }
+    return TrialFigures.model_validate(figures_of(trial) | beside)
 
 
 def _failed(trial: Trial) -> FailedTrial:
     """The line of one that failed."""
-    told = {"id": trial.id, "key": trial.key} | _ending(trial)
+    told = {"id": trial.id, "key": trial.key} | ending(trial)
     return FailedTrial.model_validate(told)
-
-
-def trial_digest(trial: Trial) -> str:
-    """SHA-256 of all that a trial was asked and gave."""
-    return digest(gave(trial))
 
 
 def _refuse_what_does_not_repeat(path: Path, run: Run) -> None:

@@ -11,20 +11,24 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 
-from nandlab.analysis import members, words
+from nandlab.analysis import changed, words
 from nandlab.analysis.compare import (
     Difference,
     alike,
+    compare_figures,
     compare_heads,
     compare_trials,
     taken_from,
+    trial_digest,
 )
+from nandlab.analysis.expected import bare
 from nandlab.analysis.figures import find
 from nandlab.analysis.groups import Ensemble, group
 from nandlab.analysis.named import follows, known, meant, names
 from nandlab.analysis.spread import Spread, spread
 from nandlab.base.units import Quantity
-from nandlab.results.folder import RunFolder
+from nandlab.results.folder import Results
+from nandlab.results.published import figures_of
 from nandlab.results.record import Origin, Trial
 
 STATUS = "status"
@@ -79,6 +83,8 @@ class Held:
     trials: tuple[str, ...]
     moved: tuple[Moved, ...]
     """Empty: it is the same."""
+    headline: str = ""
+    """The figure that the load is judged by."""
 
     @property
     def title(self) -> str:
@@ -98,8 +104,7 @@ def held(
     empty: all. UsageError if no trial has such a figure.
     """
     before = {now.id: then for then, now in pairs}
-    told, apart = members.split(now for _, now in pairs)
-    settings = [*group(told), *group(apart)]
+    settings = group(now for _, now in pairs)
     there = known([*settings, *group(before.values())]) if only else ()
     wanted = {name for asked in only for name in meant(asked, there)}
     found = []
@@ -109,7 +114,7 @@ def held(
             differ = {t.id: unlike[t.id] for t in e.trials if unlike.get(t.id)}
             moved = tuple(_moved(then, e, differ, wanted)) if differ else ()
             ids = tuple(t.id for t in e.trials)
-            found.append(Held(setting.title, e.label, ids, moved))
+            found.append(Held(setting.title, e.label, ids, moved, setting.headline.name))
     return found
 
 
@@ -117,8 +122,10 @@ def held(
 class Compared:
     """All that is told of two runs."""
 
+    changed: list[str]
+    """What they did not have alike, as changed.lines() has it."""
     differences: list[Difference]
-    """As compare.compare() has them."""
+    """As compare.compare() has them, but for what is in ``changed``."""
     held: list[Held]
     """The configurations of all trials that both runs have finished, the first's against the
     second's."""
@@ -126,26 +133,49 @@ class Compared:
     """As compare.taken() has it, of each run."""
 
 
-def of_runs(a: RunFolder, b: RunFolder) -> Compared:
+def of_runs(a: Results, b: Results) -> Compared:
     """Compares two runs; each trial is read once, and of two that are alike one is kept."""
     heads = a.head(), b.head()
     planned = [set(head.trials) for head in heads]
-    differences = list(compare_heads(*heads))
+    found = [d for d in compare_heads(*heads) if not d.path.startswith("run.provenance.")]
     origins: tuple[list[Origin | None], list[Origin | None]] = ([], [])
     pairs: list[tuple[Trial, Trial]] = []
+    sides: list[tuple[Trial, Trial]] = []
     unlike: dict[str, list[Difference]] = {}
     for trial_id in dict.fromkeys([*heads[0].trials, *heads[1].trials]):
         then, now = a.load(trial_id), b.load(trial_id)
         for kept, trial, ids in zip(origins, (then, now), planned, strict=True):
             if trial and trial_id in ids:
                 kept.append(trial.origin)
-        differ = list(compare_trials(then, now, trial_id))
-        differences += differ
+        differ = _differences(a, b, then, now, trial_id)
+        found += differ
         if then and now and all(trial_id in ids for ids in planned):
-            pairs.append((now if alike(then, now) else then, now))
+            pair = now if alike(then, now) else then, now
+            pairs.append(pair)
+            sides.append(_bare(*pair) if a.hashes or b.hashes else pair)
             unlike[trial_id] = differ
+    boards = changed.of_boards(heads[0].provenance, heads[1].provenance)
     lines = taken_from(origins[0]), taken_from(origins[1])
-    return Compared(differences, held(pairs, unlike), lines)
+    return Compared(changed.lines(boards, pairs), found, held(sides, unlike), lines)
+
+
+def _differences(
+    a: Results, b: Results, then: Trial | None, now: Trial | None, trial_id: str
+) -> list[Difference]:
+    """Where two trials differ, but for what they ran with; of figures files, where figures do."""
+    if then and now and (a.hashes or b.hashes):
+        digests = (side.hashes.get(trial_id) for side in (a, b))
+        known = (told or trial_digest(t) for told, t in zip(digests, (then, now), strict=True))
+        return compare_figures(then, now, (next(known), next(known)))
+    with_what = f"trials.{trial_id}.provenance."
+    every = compare_trials(then, now, trial_id)
+    return [d for d in every if not d.path.startswith(with_what)]
+
+
+def _bare(then: Trial, now: Trial) -> tuple[Trial, Trial]:
+    """Both with no more than a figures file has."""
+    told = (figures_of(t) | {"error": t.error} for t in (then, now))
+    return bare(next(told), now), bare(next(told), now)
 
 
 def _moved(

@@ -20,6 +20,10 @@ Of a wheel nothing is ever written there; in a checkout `nandlab board update` d
 CATALOG = ROOT / "catalog"
 STUDIES = ROOT / "studies"
 TARGET = ROOT / "target"
+DOCS = ROOT / "docs"
+"""The pages that help and messages name, as docs/NAME.md."""
+PUBLISHED = DOCS / "studies"
+"""The figures files of published studies."""
 RESULTS = Path("results")
 
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 
 import math
 from dataclasses import asdict
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from nandlab.base.errors import UsageError
 from nandlab.base.printer import write_json, write_lines
+from nandlab.cli.words import RunArgument
 
 if TYPE_CHECKING:
     from nandlab.analysis.advice import Advice
@@ -49,7 +49,7 @@ BatteryOption = Annotated[
 
 
 def advise(
-    run: Annotated[Path, typer.Argument(metavar="RUN", help="a run's folder")],
+    run: RunArgument,
     *,
     limit: LimitOption = None,
     lifetime_years: YearsOption = None,
@@ -69,9 +69,9 @@ def advise(
     from nandlab.analysis.limits import Limits, of_study
     from nandlab.analysis.views import view
     from nandlab.base import amounts
-    from nandlab.results.folder import RunFolder
+    from nandlab.trial.published import results
 
-    folder = RunFolder(run)
+    folder = results(run)
     head, trials = folder.head(), list(folder.trials())
     settings = groups.group(trials)
     given = Limits(

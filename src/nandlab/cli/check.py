@@ -20,7 +20,7 @@ from nandlab.cli.run import (
     OutOption,
     ProgressOption,
 )
-from nandlab.cli.words import BoardOption
+from nandlab.cli.words import BoardOption, named
 
 if TYPE_CHECKING:
     from nandlab.analysis.expected import Expected
@@ -37,7 +37,11 @@ def check(  # noqa: PLR0913 - the command line's own options
     *,
     against: Annotated[
         Path,
-        typer.Option(metavar="FILE", help="the baseline: a figures file of nandlab publish"),
+        typer.Option(
+            metavar="FILE",
+            help="the baseline: a figures file, a run's folder, or a published study's name",
+            autocompletion=named("published"),
+        ),
     ],
     run: Annotated[
         Path | None,
@@ -91,7 +95,7 @@ def check(  # noqa: PLR0913 - the command line's own options
         assert run is not None
         folder = RunFolder(run)
     held = checked(baseline, folder, figure)
-    for line in notes(baseline, folder.head()):
+    for line in notes(baseline, folder):
         note(line)
     write_text(moves.told(held, form))
     if any(one.moved for one in held):

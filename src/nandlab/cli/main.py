@@ -5,11 +5,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import cache
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
 from nandlab import __version__
+from nandlab.base.paths import DOCS
 from nandlab.base.printer import write_lines
 from nandlab.cli import ending
 from nandlab.cli.advise import advise
@@ -43,7 +45,9 @@ app = typer.Typer(
     "A study (TOML) names workloads, file systems, chips and flash states; nandlab runs the real "
     "Linux file systems on a virtual board with a simulated NAND chip and a clock that repeats "
     "to the nanosecond.\n\n"
-    "Begin with: nandlab run quickstart",
+    "Begin with: nandlab show quickstart (the published answer), nandlab run quickstart (the same "
+    "run here)",
+    epilog=f"The pages that help names as docs/NAME.md are in {DOCS}",
 )
 app.add_typer(board_app, name="board")
 app.add_typer(cache_app, name="cache")
@@ -104,18 +108,25 @@ def report(
         str | None,
         typer.Option(help="bytes that a day's load writes, such as 200M; none: those of the study"),
     ] = None,
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="DIR",
+            help="default: report in the run's folder, or results/published/STUDY/report",
+        ),
+    ] = None,
 ) -> None:
     """Write a run's report: one HTML file, and its charts as PNG and SVG beside it."""
     from nandlab import report as reporter
     from nandlab.analysis.battery import asked_of
     from nandlab.analysis.limits import of_study
     from nandlab.base import amounts
-    from nandlab.results.folder import RunFolder
+    from nandlab.trial.published import results
 
-    folder = RunFolder(run)
+    folder = results(run)
     given = daily_write and amounts.size(daily_write, "--daily-write")
     battery = asked_of(battery_wh, given or of_study(folder.head().spec).daily)
-    write_lines(reporter.write(folder, battery=battery))
+    write_lines(reporter.write(folder, out, battery=battery))
 
 
 app.command()(check)

@@ -27,7 +27,7 @@ def show(
         bool, typer.Option("--json", help="a JSON list of trials, as --format json")
     ] = False,
 ) -> None:
-    """Print the results of a run.
+    """Print the results of a run, of a figures file, or of a published study by its name.
 
     text and markdown have the advice and the main figures. json is a list of trials with all that
     they measured. csv has a line for each figure of each configuration.
@@ -37,9 +37,9 @@ def show(
     from nandlab.base.scratch import whole
     from nandlab.report import takeaway, terminal
     from nandlab.report.sheets import json_list
-    from nandlab.results.folder import RunFolder
+    from nandlab.trial.published import results
 
-    folder, form = RunFolder(run), "json" if as_json else form
+    folder, form = results(run), "json" if as_json else form
     if figure is not None:
         write_text(takeaway.some(folder, figure, form))
     elif form == "json":

@@ -19,14 +19,19 @@ Format = Literal["text", "markdown", "csv", "json"]
 
 
 def named(kind: str) -> Callable[[str], list[str]]:
-    """For the shell's completion: what of the catalog, or of the studies, begins so."""
+    """For the shell's completion: what begins so of the catalog, of the studies, or of those whose
+    figures are published.
+    """
 
     def beginning(incomplete: str) -> list[str]:
-        from nandlab.base.paths import STUDIES
+        from nandlab.base.paths import PUBLISHED, STUDIES
         from nandlab.catalog.files import names
 
-        shipped = sorted(p.stem for p in STUDIES.glob("*.toml")) if kind == "studies" else None
-        found = names(kind) if shipped is None else shipped
+        if kind == "published":
+            found = sorted(p.name.partition(".")[0] for p in PUBLISHED.glob("*.figures.json.xz"))
+        else:
+            shipped = sorted(p.stem for p in STUDIES.glob("*.toml"))
+            found = shipped if kind == "studies" else names(kind)
         return [name for name in found if name.startswith(incomplete)]
 
     return beginning
@@ -48,7 +53,12 @@ BoardOption = Annotated[
         autocompletion=named("boards"),
     ),
 ]
-RunArgument = Annotated[Path, typer.Argument(metavar="RUN", help="a run's folder")]
+RUN = typer.Argument(
+    metavar="RUN",
+    help="a run's folder, a figures file, or the name of a published study",
+    autocompletion=named("published"),
+)
+RunArgument = Annotated[Path, RUN]
 FormatOption = Annotated[
     Format, typer.Option("--format", help="text or markdown to read, csv or json for programs")
 ]

@@ -6,13 +6,13 @@ from __future__ import annotations
 from pathlib import Path
 
 from nandlab.analysis.battery import Battery
-from nandlab.results.folder import RunFolder
+from nandlab.results.folder import Results
 
 
-def write(
-    run_folder: RunFolder, out: Path | None = None, *, battery: Battery | None = None
-) -> Path:
-    """Writes ``index.html`` and the charts into ``out`` (RUN/report); returns the page's path.
+def write(run_folder: Results, out: Path | None = None, *, battery: Battery | None = None) -> Path:
+    """Writes ``index.html`` and the charts into ``out``; returns the page's path.
+
+    out: None: RUN/report, or results/published/STUDY/report of a figures file.
 
     battery: how long it lasts is told too.
     """

@@ -26,11 +26,12 @@ from nandlab.analysis.shipping import Shipping
 from nandlab.analysis.views import view
 from nandlab.base.digest import digest
 from nandlab.base.files import write_together
+from nandlab.base.paths import RESULTS
 from nandlab.report import charts, curves, layout, powercuts, readings, steptable, tables
 from nandlab.report.beside import Beside, beside
 from nandlab.report.charts import Chart
 from nandlab.report.specs import Drawn
-from nandlab.results.folder import RunFolder
+from nandlab.results.folder import Results, RunFolder
 from nandlab.results.record import WARNINGS, Run, Trial
 
 TEMPLATES = Path(__file__).parent / "templates"
@@ -62,21 +63,35 @@ class Section:
     """How long a battery lasts, if that was asked."""
 
 
-def write(run_folder: RunFolder, out: Path | None = None, asked: Battery | None = None) -> Path:
+def write(run_folder: Results, out: Path | None = None, asked: Battery | None = None) -> Path:
     """Writes page and charts; the old report stays until all of it is written. Returns its path."""
     charts.refuse_few_files()
     finished = list(run_folder.trials())
     sections = [_section(s, asked) for s in groups.group(finished)]
     lines = curves.asked(run_folder.head().spec, finished)
     paper = beside(run_folder.head(), finished)
-    folder = out or run_folder.path / "report"
+    folder = out or place(run_folder)
     folder.mkdir(parents=True, exist_ok=True)
     charted = _drawn(lines, sections, paper) + powercuts.of_run(run_folder.path)
-    linked = Path(os.path.relpath(run_folder.path / "trials", folder)).as_posix()
+    linked = _linked(run_folder, folder)
     page = folder / "index.html"
     text = _page(run_folder, finished, lines, sections, paper, linked)
     write_together(_files(page, text, charted))
     return page
+
+
+def place(run_folder: Results) -> Path:
+    """Where a report goes: into the run's folder; of a figures file, below results."""
+    if isinstance(run_folder, RunFolder):
+        return run_folder.path / "report"
+    return RESULTS / "published" / run_folder.head().study / "report"
+
+
+def _linked(run_folder: Results, folder: Path) -> str | None:
+    """Where the page finds the trials' files; None: there are none."""
+    if not isinstance(run_folder, RunFolder):
+        return None
+    return Path(os.path.relpath(run_folder.path / "trials", folder)).as_posix()
 
 
 def _files(page: Path, text: str, charted: Sequence[Chart]) -> Iterator[tuple[Path, bytes]]:
@@ -126,12 +141,12 @@ def _drawn(lines: list[curves.Asked], sections: list[Section], paper: Beside | N
 
 
 def _page(
-    run_folder: RunFolder,
+    run_folder: Results,
     trials: list[Trial],
     lines: list[curves.Asked],
     sections: list[Section],
     paper: Beside | None,
-    trials_path: str,
+    trials_path: str | None,
 ) -> str:
     environment = jinja2.Environment(
         loader=jinja2.FileSystemLoader(TEMPLATES),
@@ -148,7 +163,7 @@ def _page(
     return environment.get_template("report.html.j2").render(
         run=run,
         version=__version__,
-        caveats=answers.caveats(run, trials, missing),
+        caveats=[*answers.caveats(run, trials, missing), *run_folder.notes],
         curves=lines,
         sections=sections,
         paper=paper,

@@ -36,19 +36,43 @@ COLUMNS = (
 NOT_XML = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
-def told(found: Sequence[Held], form: str) -> str:
-    """What moved as text, markdown, csv, json or junit."""
+def told(found: Sequence[Held], form: str, changed: Sequence[str] = ()) -> str:
+    """What moved as text, markdown, csv, json or junit.
+
+    changed: what the two sides did not have alike; text and markdown tell it first.
+    """
     if form == "junit":
         return junit(found)
-    moved = [one for one in found if one.moved]
-    return rendered(form, [_sheet(one) for one in moved], [summary(found)], COLUMNS, records(found))
+    moved = [_sheet(one) for one in found if one.moved]
+    return rendered(form, moved, [*changed, summary(found)], COLUMNS, records(found))
+
+
+def brief(found: Sequence[Held], changed: Sequence[str]) -> list[str]:
+    """What the two sides did not have alike, then a line for each configuration that moved."""
+    return [*changed, summary(found), *(_briefly(one) for one in found if one.moved)]
+
+
+def _briefly(one: Held) -> str:
+    """How many figures moved, and the one that its load is judged by."""
+    first = next((m for m in one.moved if m.name == one.headline), None)
+    told = "the same" if first is None else f"{_medians(first)}"
+    count = f"{len(one.moved)} figure{'s' if len(one.moved) > 1 else ''} moved"
+    return f"{one.title}: {count}; {one.headline} {told}"
+
+
+def _medians(m: Moved) -> str:
+    """``1.14 s, now 1.15 s (+0.88 %)``."""
+    sides = (s.median if isinstance(s, Spread) else None for s in (m.before, m.now))
+    form = m.quantity.form if m.quantity else units.exact
+    before, now = (units.MISSING if side is None else form(side) for side in sides)
+    return f"{before}, now {now}{_share(m)}"
 
 
 def summary(found: Sequence[Held]) -> str:
     """A sentence: whether anything moved."""
     moved, trials = sum(bool(one.moved) for one in found), sum(len(one.trials) for one in found)
     if not moved:
-        return f"No figure moved: all trials ({trials}) are the same to the last digit."
+        return f"No figure moved: all trials ({trials}) are the same, to the nanosecond."
     return f"Figures of {moved} of {len(found)} configurations moved."
 
 
@@ -107,10 +131,14 @@ def _grown(m: Moved) -> str:
     """``+1 (+0.24 %)``; the share is left out where there is none."""
     if m.change is None:
         return units.MISSING
-    by = _signed(m.change)
+    return f"{_signed(m.change)}{_share(m)}"
+
+
+def _share(m: Moved) -> str:
+    """`` (+0.24 %)``; empty where there is none."""
     if not m.share:
-        return by
-    return f"{by} ({'+' if m.share > 0 else '-'}{units.figures3(abs(m.share) * 100)} %)"
+        return ""
+    return f" ({'+' if m.share > 0 else '-'}{units.figures3(abs(m.share) * 100)} %)"
 
 
 def _by_trial(m: Moved) -> str:

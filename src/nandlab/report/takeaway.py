@@ -14,7 +14,7 @@ from nandlab.analysis.views import view
 from nandlab.base import units
 from nandlab.report import tables
 from nandlab.report.sheets import Record, Sheet, markdown, plain, rendered, values
-from nandlab.results.folder import RunFolder
+from nandlab.results.folder import Results
 
 COLUMNS = (
     *("workload", "setting", "filesystem", "configuration", "state", "figure", "title", "unit"),
@@ -23,7 +23,7 @@ COLUMNS = (
 """Names of a record's values; min, median and max are over the trials, in ``unit``."""
 
 
-def run(folder: RunFolder, form: str) -> str:
+def run(folder: Results, form: str) -> str:
     """The run as markdown, its advice and main figures; or as csv or json, every figure."""
     settings = group(folder.trials())
     if form == "markdown":
@@ -37,7 +37,7 @@ def run(folder: RunFolder, form: str) -> str:
     return values(form, COLUMNS, found)
 
 
-def some(folder: RunFolder, asked: str, form: str) -> str:
+def some(folder: Results, asked: str, form: str) -> str:
     """The figures of a name, or of a pattern: a line or a record for each configuration.
 
     UsageError, with the nearest names, if no trial has such a figure.
@@ -52,11 +52,12 @@ def some(folder: RunFolder, asked: str, form: str) -> str:
     return rendered(form, sheets, [], COLUMNS, told)
 
 
-def _lead(folder: RunFolder, settings: Sequence[Setting]) -> list[str]:
+def _lead(folder: Results, settings: Sequence[Setting]) -> list[str]:
     """The question, what was measured on, what to be careful of, and the advice."""
     head, trials = folder.head(), [t for s in settings for t in s.trials]
     board = f"Board {head.board_id}, commit of nandlab {head.commit or 'not known'}."
     lead = [head.question, board, *answers.caveats(head, trials, folder.missing())]
+    lead += folder.notes
     limits = of_study(head.spec)
     ship = shipping.answer(head.spec, settings, limits)
     lead += shipping.lines(ship)[:-1] if ship else []

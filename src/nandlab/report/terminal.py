@@ -20,7 +20,7 @@ from nandlab.base import units
 from nandlab.base.console import Console, escape
 from nandlab.report import curvetables as curves
 from nandlab.report import steptable
-from nandlab.results.folder import RunFolder
+from nandlab.results.folder import Results
 from nandlab.results.record import Run
 
 FIELDS = (
@@ -47,21 +47,21 @@ LEAST_COLUMN, MOST_COLUMN = 13, 16
 """Widths in letters, so that tables of several subjects align within 80 columns."""
 
 
-def as_json(run_folder: RunFolder) -> Iterator[dict[str, Any]]:
+def as_json(run_folder: Results) -> Iterator[dict[str, Any]]:
     """The finished trials in the order of the plan, with exactly :data:`FIELDS`."""
     for trial in run_folder.trials():
         dumped = trial.model_dump(mode="json", include=set(FIELDS))
         yield {key: dumped[key] for key in FIELDS}
 
 
-def print_table(run_folder: RunFolder, console: Console) -> None:
+def print_table(run_folder: Results, console: Console) -> None:
     """Caveats, then for each workload on each chip the advice with its doubts, and a table."""
     run, trials, missing = run_folder.head(), list(run_folder.trials()), run_folder.missing()
     console.print(f"[bold]{escape(run.question)}[/bold]")
     console.print(f"[dim]{escape(_measured_on(run))}[/dim]", highlight=False)
     if ram := answers.available(trials):
         console.print(f"[dim]{escape(ram)}[/dim]", highlight=False)
-    for line in answers.caveats(run, trials, missing):
+    for line in [*answers.caveats(run, trials, missing), *run_folder.notes]:
         console.print(f"[yellow]![/yellow] {escape(line)}")
     if not trials:
         console.print("No trial of this run has finished yet.")

@@ -11,10 +11,11 @@ from __future__ import annotations
 
 import fcntl
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, TypeVar
+from types import MappingProxyType
+from typing import Any, Protocol, TypeVar
 
 from pydantic import BaseModel, ValidationError
 
@@ -31,8 +32,33 @@ from nandlab.results.sources import model_of
 T = TypeVar("T", bound=BaseModel)
 
 
+class Results(Protocol):
+    """A run's results, in whatever they are kept."""
+
+    path: Path
+    notes: tuple[str, ...]
+    """Sentences of what a reader cannot see here; empty: all that the run gave is here."""
+    hashes: Mapping[str, str]
+    """Of trials of which only figures are here: the SHA-256 of all that each gave, by id."""
+
+    def head(self) -> Run:
+        """The run's head."""
+
+    def load(self, trial_id: str) -> Trial | None:
+        """A finished trial, or None."""
+
+    def trials(self) -> Iterator[Trial]:
+        """The finished trials in the order of the plan."""
+
+    def missing(self) -> list[str]:
+        """Ids of trials that are not finished."""
+
+
 class RunFolder:
     """A run on disk. Every write is whole: temporary file, fsync, rename."""
+
+    notes: tuple[str, ...] = ()
+    hashes: Mapping[str, str] = MappingProxyType({})
 
     def __init__(self, path: Path) -> None:
         self.path = path

@@ -1,16 +1,17 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """A figures file: what a published study ships of a run, so that anybody can run it again.
 
-It has the run's head, with its study and its board, and for each trial the figures that a reader
-checks by hand. A hash covers all else of the trial: counts per block, series, the kernel's log. The
-file is JSON with one line a trial, so that a diff of two versions names trials; it may be packed as
-xz, an eighth as large. The same run gives the same bytes. A trial that failed has no figures: the
-file tells how it failed.
+It has the run's head, with its study and its board. Of each trial it has the figures that a reader
+checks by hand, its doubts, and the catalog's entries that it ran with. A hash covers all else of
+the trial: counts per block, series, the kernel's log. The file is JSON with one line a trial, so
+that a diff of two versions names trials; it may be packed as xz, an eighth as large. The same run
+gives the same bytes. A trial that failed has no figures: the file tells how it failed.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import json
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -20,14 +21,22 @@ from nandlab.base import packed
 from nandlab.base.errors import UsageError
 from nandlab.base.files import write_whole
 from nandlab.base.gate import read_packed_json, refuse_unreadable
-from nandlab.base.strings import Digest, FileName, FreeText, Line, Sha256
+from nandlab.base.nearest import nearest
+from nandlab.base.paths import PUBLISHED
+from nandlab.base.strings import Digest, FileName, FreeText, FreeValue, Line, Sha256, Word
 from nandlab.catalog.mistakes import mistakes
 from nandlab.catalog.noun import Strict
-from nandlab.results.measures import Count, Counts, EraseSpread, Latency, Phase
+from nandlab.results.folder import RunFolder, source_name
+from nandlab.results.measures import Count, Counts, Doubt, EraseSpread, Latency, Phase
 from nandlab.results.record import Run, Trial
+from nandlab.results.sources import model_of
 
 KIND: Literal["nandlab figures"] = "nandlab figures"
 FORMAT: Literal[1] = 1
+ENDING = ".figures.json.xz"
+"""Of the shipped files; before it is the study's name."""
+OF_HEAD = "board"
+"""What a trial ran with that the run's head has already: its board's identity."""
 
 
 class StepFigures(Strict):
@@ -56,6 +65,18 @@ class TrialFigures(Strict):
     figures: dict[Line, int | float] = Field(default={})
     measured: dict[Line, dict[Line, int | float]] = Field(default={})
     erases_per_block: EraseSpread | None = None
+    warnings: list[Doubt] = Field(default=[], description="its doubts; older files tell none")
+    open_ended: bool = Field(
+        default=False, description="the load was stopped before it ended by itself"
+    )
+    register_hits: dict[Line, Count] = Field(
+        default={}, description="by step, reads that the chip's page register answered"
+    )
+    provenance: dict[Word, Digest] = Field(
+        default={},
+        description="what it ran with, as the file's sources have it, but for its board, which the "
+        "run's head has; older files tell none",
+    )
     sha256: Sha256 = Field(description="of all that the trial measured and told, figures included")
 
 
@@ -68,7 +89,9 @@ class FailedTrial(Strict):
     error: FreeText | None = Field(description="the reason, as the trial tells it")
 
 
-FIGURES = tuple(name for name in TrialFigures.model_fields if name not in ("key", "sha256"))
+BESIDE = ("key", "sha256", "warnings", "open_ended", "register_hits", "provenance")
+"""Fields that are no figures."""
+FIGURES = tuple(name for name in TrialFigures.model_fields if name not in BESIDE)
 """The fields that are compared one by one."""
 
 
@@ -88,6 +111,9 @@ class Published(Strict):
     failed: Annotated[list[FailedTrial], FailFast()] = Field(
         default=[], description="no line of it, if none failed"
     )
+    sources: dict[Digest, dict[Word, FreeValue]] = Field(
+        default={}, description="what trials ran with, each content by its hash"
+    )
 
     @model_validator(mode="after")
     def _trials_are_the_runs(self) -> Published:
@@ -105,6 +131,8 @@ class Published(Strict):
         parts = [start, f'"run":{run}', _lines("trials", self.trials)]
         if self.failed:
             parts.append(_lines("failed", self.failed))
+        if self.sources:
+            parts.append(f'"sources":{_by_hash(self.sources)}')
         return "{" + ",\n".join(parts) + "}\n"
 
 
@@ -114,6 +142,42 @@ def _lines(name: str, trials: Sequence[Strict]) -> str:
         f'"{name}":[\n'
         + ",\n".join(t.model_dump_json(exclude_defaults=True) for t in trials)
         + "\n]"
+    )
+
+
+def _by_hash(sources: Mapping[str, dict[str, Any]]) -> str:
+    """The contents with a line for each, in the order of their hashes."""
+    lines = (f'"{name}":{json.dumps(sources[name])}' for name in sorted(sources))
+    return "{\n" + ",\n".join(lines) + "\n}"
+
+
+def sources_of(trial: Trial, head: Run) -> dict[str, dict[str, Any]]:
+    """What a trial ran with, but for the board that the run's head has."""
+    every = trial.sources.items()
+    return {w: told for w, told in every if w != OF_HEAD or told != head.provenance}
+
+
+def shipped() -> dict[str, Path]:
+    """The figures files that nandlab brings, by the names of their studies."""
+    found = sorted(PUBLISHED.glob(f"*{ENDING}"))
+    return {path.name.removesuffix(ENDING): path for path in found}
+
+
+def located(run: Path) -> Path:
+    """A run's folder or a figures file as it is named: by its path, or a shipped one by its study.
+
+    UsageError if there is neither. A run of that name goes before a shipped file.
+    """
+    if run.is_file() or (run / "run.json").exists():
+        return run
+    there = shipped()
+    if str(run) in there:
+        return there[str(run)]
+    if run.exists():
+        RunFolder(run).head()
+    near = nearest(str(run), list(there))
+    raise UsageError(
+        f"{run}: no run's folder or figures file, nor a published study ({', '.join(there)}){near}"
     )
 
 
@@ -140,6 +204,26 @@ def read(path: Path) -> Published:
             f"{path}: figures of format {told.get('format')!r}; this nandlab reads format {FORMAT}"
         )
     try:
-        return Published.model_validate(told)
+        found = Published.model_validate(told)
     except ValidationError as e:
         raise UsageError(f"{path}: {mistakes(e, Published, told)[0]}") from None
+    _refuse_other_sources(path, found)
+    return found
+
+
+def _refuse_other_sources(path: Path, found: Published) -> None:
+    """UsageError unless each source is what its name is the hash of, of its kind, and none that a
+    trial names lacks. A file that is older than sources has none.
+    """
+    for name, content in found.sources.items():
+        if source_name(content) != name:
+            raise UsageError(f"{path}: sources: {name}: it is not as it was written")
+    for what, name in sorted({kept for t in found.trials for kept in t.provenance.items()}):
+        if name not in found.sources:
+            raise UsageError(f"{path}: sources: {name}, a trial's {what}, is missing")
+        content, model = found.sources[name], model_of(what)
+        try:
+            model.model_validate(content)
+        except ValidationError as e:
+            first = mistakes(e, model, content)[0]
+            raise UsageError(f"{path}: sources: {name}: {first}") from None

@@ -9,14 +9,15 @@ from collections.abc import Callable
 from typing import Any
 
 from nandlab.base.digest import bytes_digest, known_digest
-from nandlab.board.job import Board, BoardLost, Job
+from nandlab.board.job import Board, BoardLost
 from nandlab.kit.needs import Brought
 from nandlab.plan.start import TreeStart
 from nandlab.plan.trialspec import TrialSpec
 from nandlab.results import record as results
-from nandlab.results.measures import Chip, Doubt, Image, State
+from nandlab.results.measures import Doubt
 from nandlab.results.record import Host
 from nandlab.trial import steps
+from nandlab.trial.asked import asked, entries
 from nandlab.trial.outcome import outcome
 
 
@@ -29,7 +30,8 @@ async def run(
     """Runs a trial and returns its result, even if the board is lost."""
     began = time.monotonic()
     todo = steps.job(spec)
-    common = _common(spec, study, todo)
+    common = asked(spec, study)
+    common["files"] = {name: content.decode() for name, content in todo.files.items()}
     try:
         record = await board.run(todo, on_step)
     except BoardLost as lost:
@@ -90,55 +92,8 @@ def with_lock(doubts: list[Doubt], board: Board, brought: Brought) -> list[Doubt
 def sources(spec: TrialSpec, board: Board) -> dict[str, dict[str, Any]]:
     """What the trial ran with, in full: programs, board, and the catalog's entries."""
     brought = board.programs(steps.without_image(spec))
-    told = {
-        key: said.model_dump()
-        for key in ("controller", "power")
-        if (said := getattr(spec.board, key, None)) is not None
-    }
+    told = entries(spec)
     if lock := packages(spec, board).lock:
         told["packages"] = {name: dict(files) for name, files in lock.items()}
-    return told | {
-        "programs": {name: known_digest(path) for name, path in brought.items()},
-        "board": board.identity,
-        "chip": spec.chip.model_dump(),
-        "filesystem": spec.filesystem.model_dump(),
-        "workload": spec.workload.model_dump(),
-    }
-
-
-def _common(spec: TrialSpec, study: str, todo: Job) -> dict[str, Any]:
-    g = spec.chip.geometry
-    return {
-        "id": spec.id,
-        "study": study,
-        "filesystem": spec.filesystem.name,
-        "options": spec.options,
-        "chip": Chip(
-            part=spec.chip.name,
-            partition_mib=spec.partition_mib,
-            pages_per_block=spec.chip.pages_per_block(),
-            blocks=spec.partition_blocks,
-            writesize=g.writesize,
-            latency=spec.latency,
-            faults={k: v for k, v in spec.faults.parameters(spec.seed).items() if k != "seed"},
-        ),
-        "state": State(**spec.state.model_dump()),
-        "image": _image(spec),
-        "workload": spec.workload.name,
-        "parameters": spec.parameters,
-        "seed": spec.seed,
-        "phase_offset_ms": spec.phase_offset_ms,
-        "setup_seed": spec.setup_seed,
-        "measure": spec.measure,
-        "files": {name: content.decode() for name, content in todo.files.items()},
-    }
-
-
-def _image(spec: TrialSpec) -> Image | None:
-    """What the chip held when the trial began."""
-    tree = spec.image.sha256 if isinstance(spec.image, TreeStart) else None
-    start = spec.image.made if isinstance(spec.image, TreeStart) else spec.image
-    if start is None:
-        return None
-    takes = start.takes.model_dump() if start.takes else {}
-    return Image(name=start.name, sha256=start.sha256, tree=tree, **takes)
+    programs = {name: known_digest(path) for name, path in brought.items()}
+    return told | {"programs": programs, "board": board.identity}

@@ -14,24 +14,19 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from nandlab.analysis.checked import listed
-from nandlab.analysis.compare import differences
+from nandlab.analysis import changed
+from nandlab.analysis.compare import Difference
 from nandlab.analysis.expected import Expected
 from nandlab.base.checkout import DIRTY, commit
 from nandlab.base.errors import UsageError
 from nandlab.base.files import write_whole
-from nandlab.base.paths import RESULTS, STUDIES
-from nandlab.base.strings import Accel, fits
+from nandlab.base.paths import RESULTS
 from nandlab.board.job import Board
-from nandlab.catalog.board import BoardModel
-from nandlab.catalog.files import validate
-from nandlab.kit.lock import Lock, checked
-from nandlab.plan import study as studies
-from nandlab.plan.study import Study
 from nandlab.plan.trialspec import TrialSpec
 from nandlab.results.folder import RunFolder
 from nandlab.results.record import Run
 from nandlab.trial import run as runner
+from nandlab.trial.planned import Planned, packages, planned
 
 MARK = "reproduced.json"
 """In the folder of trials that were all run anew: which run they are to repeat."""
@@ -39,19 +34,13 @@ OWN_CORE = "yaffs2_core"
 """The key of the board's identity that tells YAFFS2's core."""
 
 
-@dataclass(frozen=True)
-class Again:
+@dataclass(frozen=True, kw_only=True)
+class Again(Planned):
     """A run that is to be done again, as far as it is known before there is a board."""
 
     before: Expected
-    study: Study
-    specs: list[TrialSpec]
-    """Every trial of the study."""
     wanted: list[TrialSpec]
     """Those to be run."""
-    model: BoardModel
-    accel: str
-    lock: Lock
 
 
 def again(before: Expected, only: Sequence[str] = ()) -> Again:
@@ -59,56 +48,29 @@ def again(before: Expected, only: Sequence[str] = ()) -> Again:
 
     only: ids of trials; empty: all that the run has finished.
     """
-    head, path = before.head, before.path
-    lock = _lock(head, path)
+    path = before.path
+    packages(before.head, path)
     if not before.keys:
         raise UsageError(f"{path}: no trial of this run is finished")
     for trial_id in only or before.keys:
         if trial_id not in before.keys:
             there = ", ".join(list(before.keys)[:3])
             raise UsageError(f"{path}: no finished trial {trial_id!r}; there are: {there}, ...")
-    model = _model(head, path)
-    study = studies.again(head.spec, _home(head, path), f"{path}: spec")
-    specs = studies.plan(study, f"{path}: spec", model, lock)
-    wanted = [spec for spec in specs if spec.id in (only or before.keys)]
+    todo = planned(before.head, path)
+    wanted = [spec for spec in todo.specs if spec.id in (only or before.keys)]
     lost = set(only or before.keys) - {spec.id for spec in wanted}
     if lost:
         raise UsageError(_other(before, f"it gives no trial {min(lost)}"))
-    return Again(before, study, specs, wanted, model, head.provenance["accel"], lock)
-
-
-def _lock(head: Run, path: Path) -> Lock:
-    """The packages of the run's board, and those that its programs were built from."""
-    if "lock" not in head.provenance:
-        raise UsageError(
-            f"{path}: this run is older than boards' locks: it does not tell which packages its "
-            "board was made of; run its study anew"
-        )
-    told = checked(head.provenance["lock"], f"{path}: provenance.lock")
-    return {**told, **checked(head.packages, f"{path}: packages")}
-
-
-def _model(head: Run, path: Path) -> BoardModel:
-    """The model of the run's board; the catalog's of that name may be another by now."""
-    told = head.provenance.get("board")
-    if not isinstance(told, dict) or not fits(Accel, head.provenance.get("accel")):
-        raise UsageError(f"{path}: its provenance names no board that nandlab can make")
-    return validate({**told, "summary": ""}, BoardModel, f"{path}: provenance.board")
-
-
-def _home(head: Run, path: Path) -> Path:
-    """Where the study's images and its project's catalog are: beside the study, if it is found."""
-    near = (path.parent, Path(), STUDIES)
-    return next((f for f in near if (f / f"{head.study}.toml").is_file()), Path())
+    return Again(**vars(todo), before=before, wanted=wanted)
 
 
 def _other(before: Expected, why: str) -> str:
     """A sentence for a run that cannot be done again with what is here."""
     here = "catalog, images or code here are not the run's"
-    return f"{before.path}: {here}: {why}; {_remedy(before.head)}"
+    return f"{before.path}: {here}: {why}; {remedy(before.head)}"
 
 
-def _remedy(head: Run) -> str:
+def remedy(head: Run) -> str:
     """What to check out."""
     if head.commit is None:
         return "the run does not tell its commit"
@@ -117,10 +79,9 @@ def _remedy(head: Run) -> str:
     return f"check out the run's commit, {clean}{changed}"
 
 
-def other_parts(todo: Again, board: Board) -> list[str]:
+def other_parts(todo: Again, board: Board) -> list[Difference]:
     """Where the board's identity is not the run's, such as ``board.parts.simnand.ko``."""
-    found = differences(todo.before.head.provenance, _as_kept(board.identity), "board")
-    return [difference.path for difference in found]
+    return changed.of_boards(todo.before.head.provenance, _as_kept(board.identity))
 
 
 def notes(todo: Again, board: Board) -> Iterator[str]:
@@ -128,15 +89,15 @@ def notes(todo: Again, board: Board) -> Iterator[str]:
     head = todo.before.head
     parts = other_parts(todo, board)
     if parts:
-        yield f"the board has other parts than the run's: {listed(parts)}"
-        if any(part.split(".")[1] == OWN_CORE for part in parts):
+        yield from (f"not the run's: {line}" for line in changed.board_lines(parts))
+        if any(part.path.split(".")[1] == OWN_CORE for part in parts):
             yield "name the sources of the run's YAFFS2 core with --yaffs2-source"
     else:
         others = sum(runner.key(s, board) != todo.before.keys[s.id] for s in todo.wanted)
         if not others:
             return
         yield f"steps, programs or files of {others} of {len(todo.wanted)} trials are not the run's"
-    yield f"for the run's own, {_remedy(head)}; this is {commit() or 'no checkout'}"
+    yield f"for the run's own, {remedy(head)}; this is {commit() or 'no checkout'}"
 
 
 def _as_kept(identity: dict[str, Any]) -> Any:

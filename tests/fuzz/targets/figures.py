@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Figures files, plain and packed, up to where a board would be made to run them again."""
+"""Figures files, plain and packed: shown, and up to where a board would run them again."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from nandlab.analysis.expected import expected
 from nandlab.base import packed
 from nandlab.base.gate import read_packed_json
 from nandlab.trial import reproduce
+from nandlab.trial.published import PublishedRun
 
 SHIPPED = Path(__file__).parents[3] / "docs" / "studies" / "quickstart.figures.json.xz"
 TRIALS = 2
@@ -46,6 +47,8 @@ def draw(chance: Random) -> Files:
 
 
 def take(folder: Path) -> None:
+    for trial in PublishedRun(folder / "f.json").trials():
+        assert trial.study
     reproduce.again(expected(folder / "f.json"))
 
 

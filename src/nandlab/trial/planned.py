@@ -1,0 +1,67 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The trials of a run as its head alone tells them: its study, its board, its packages.
+
+The catalog that the study names is the one of today. It is looked for beside the study, if that is
+found, else in the current folder.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from nandlab.base.errors import UsageError
+from nandlab.base.paths import STUDIES
+from nandlab.base.strings import Accel, fits
+from nandlab.catalog.board import BoardModel
+from nandlab.catalog.files import validate
+from nandlab.kit.lock import Lock, checked
+from nandlab.plan import study as studies
+from nandlab.plan.study import Study
+from nandlab.plan.trialspec import TrialSpec
+from nandlab.results.record import Run
+
+
+@dataclass(frozen=True)
+class Planned:
+    """What a run's head names, as far as it is known before there is a board."""
+
+    study: Study
+    specs: list[TrialSpec]
+    """Every trial of the study."""
+    model: BoardModel
+    accel: str
+    lock: Lock
+
+
+def planned(head: Run, path: Path) -> Planned:
+    """The trials of the run at ``path``; UsageError if they are none today."""
+    lock, model = packages(head, path), board_model(head, path)
+    study = studies.again(head.spec, home(head, path), f"{path}: spec")
+    specs = studies.plan(study, f"{path}: spec", model, lock)
+    return Planned(study, specs, model, head.provenance["accel"], lock)
+
+
+def packages(head: Run, path: Path) -> Lock:
+    """The packages of the run's board, and those that its programs were built from."""
+    if "lock" not in head.provenance:
+        raise UsageError(
+            f"{path}: this run is older than boards' locks: it does not tell which packages its "
+            "board was made of; run its study anew"
+        )
+    told = checked(head.provenance["lock"], f"{path}: provenance.lock")
+    return {**told, **checked(head.packages, f"{path}: packages")}
+
+
+def board_model(head: Run, path: Path) -> BoardModel:
+    """The model of the run's board; the catalog's of that name may be another by now."""
+    told = head.provenance.get("board")
+    if not isinstance(told, dict) or not fits(Accel, head.provenance.get("accel")):
+        raise UsageError(f"{path}: its provenance names no board that nandlab can make")
+    return validate({**told, "summary": ""}, BoardModel, f"{path}: provenance.board")
+
+
+def home(head: Run, path: Path) -> Path:
+    """Where the study's images and its project's catalog are: beside the study, if it is found."""
+    near = (path.parent, Path(), STUDIES)
+    return next((f for f in near if (f / f"{head.study}.toml").is_file()), Path())

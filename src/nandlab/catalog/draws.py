@@ -13,6 +13,7 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from decimal import Decimal
+from functools import lru_cache
 from statistics import NormalDist
 from typing import Literal, NamedTuple
 
@@ -74,7 +75,7 @@ class Draw:
         The cut at MOST is left out. Of pow2, over whole turns.
         """
         if self.kind in ("norm", "lognormal"):
-            return self._mean_of_rounded()
+            return _mean_of_rounded(self)
         values = self._values()
         return sum(v * n for v, n in values) / sum(n for _, n in values)
 
@@ -109,20 +110,13 @@ class Draw:
             return [(self.a * 2**i, 1) for i in range(turns)]
         return [(self.a, 1)] if self.kind == "number" else [(self.a, 1), (self.b, 1)]
 
-    def _mean_of_rounded(self) -> float:
-        """The sum over k from 1 of the probability that a draw is k or more."""
-        if not self.b:
-            return math.floor(self.a + 0.5)
-        above, beyond = self._above(), self._beyond(SUMMED + 0.5)
-        return sum(above(k - 0.5) for k in range(1, SUMMED + 1)) + beyond
-
-    def _above(self) -> Callable[[float], float]:
+    def above(self) -> Callable[[float], float]:
         """The probability that the distribution, not yet rounded, is above a value over 0."""
         if self.kind == "norm":
             return lambda x: STANDARD.cdf((self.a - x) / self.b)
         return lambda x: STANDARD.cdf(math.log(self.a / x) / self.b)
 
-    def _beyond(self, x: float) -> float:
+    def beyond(self, x: float) -> float:
         """The mean of how far the distribution, not yet rounded, is above a value; below it, 0."""
         if self.kind == "norm":
             away = (self.a - x) / self.b
@@ -130,6 +124,18 @@ class Draw:
         away = math.log(self.a / x) / self.b
         mean = self.a * math.exp(self.b**2 / 2)
         return mean * STANDARD.cdf(away + self.b) - x * STANDARD.cdf(away)
+
+
+@lru_cache(maxsize=4096)
+def _mean_of_rounded(draw: Draw) -> float:
+    """The sum over k from 1 of the probability that a draw is k or more.
+
+    Kept: a study asks for it at each of its trials.
+    """
+    if not draw.b:
+        return math.floor(draw.a + 0.5)
+    above, beyond = draw.above(), draw.beyond(SUMMED + 0.5)
+    return sum(above(k - 0.5) for k in range(1, SUMMED + 1)) + beyond
 
 
 class Expected(NamedTuple):

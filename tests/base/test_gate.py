@@ -7,7 +7,10 @@ import json
 import lzma
 import os
 import re
+import time
+import tomllib
 from collections.abc import Iterator
+from contextlib import nullcontext
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -64,14 +67,57 @@ def test_json_out_of_bounds_is_a_value_error(content: bytes) -> None:
         gate.parse_json(content)
 
 
-@pytest.mark.parametrize(
-    "content",
-    [b"a = " + b"[" * 5_000, b"a = " + b"9" * 5_000, b"\xff", b"a"],
-)
-def test_toml_out_of_bounds_is_refused(tmp_path: Path, content: bytes) -> None:
+BOUNDLESS = {
+    "nested": b"a = " + b"[" * 5_000,
+    "digits": b"a = " + b"9" * 5_000,
+    "not UTF-8": b"\xff",
+    "no value": b"a",
+    "words of a key": b"a." * 50_000 + b"a = 1",
+    "words of a header": b"[" + b"'a' . \"b\"\t.c ." * 20_000 + b"a]",
+    "words in an inline table": b"a = [{b = {" + b"c." * 50_000 + b"c = 1}}]",
+    "quotes without end": b"a = '''" + b"'a" * 500_000,
+    "escaped quotes without end": b'a = """' + b'\\"""' * 500_000,
+    "a text without end": b'a = "' + b'\\"' * 500_000,
+}
+
+
+@pytest.mark.parametrize("name", BOUNDLESS)
+def test_toml_out_of_bounds_is_refused(tmp_path: Path, name: str) -> None:
     path = tmp_path / "a.toml"
-    path.write_bytes(content)
+    path.write_bytes(BOUNDLESS[name])
+    began = time.process_time()
     with pytest.raises(UsageError, match=r"a\.toml: "):
+        gate.read_toml(path)
+    assert time.process_time() - began < 2
+
+
+DOTS = ".".join("a" * 500)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        f"a = '{DOTS}'",
+        f'a = "\\"{DOTS}"',
+        f"a = '''\n'{DOTS}'''",
+        f'a = """\n"\\""{DOTS}"""',
+        f"# {DOTS}\na = 1 # '''{DOTS}",
+        f"'{DOTS}' = 1",
+        f"a = [{', '.join(['0.1'] * 500)}]",
+        "\n".join(f"a.b{n}.c = 1" for n in range(500)),
+    ],
+)
+def test_only_the_dots_of_a_key_count(tmp_path: Path, text: str) -> None:
+    path = tmp_path / "a.toml"
+    path.write_text(text)
+    assert gate.read_toml(path) == tomllib.loads(text)
+
+
+@pytest.mark.parametrize("more", [0, 1])
+def test_a_key_has_as_many_words_as_tables_may_nest(tmp_path: Path, more: int) -> None:
+    path = tmp_path / "a.toml"
+    path.write_text(".".join("a" * (gate.DEPTH_MAX + more)) + " = 1")
+    with pytest.raises(UsageError, match="deep") if more else nullcontext():
         gate.read_toml(path)
 
 

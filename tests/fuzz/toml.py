@@ -14,9 +14,14 @@ from fuzz import texts
 def text(value: Any, chance: Random) -> bytes:
     """A TOML file, now and then with words exchanged or cut off."""
     told = value if isinstance(value, dict) else {"x": value}
-    lines = [f"{_key(k)} = {_value(v)}\n" for k, v in told.items() if v is not None]
+    lines = [_deep(f"{_key(k)} = {_value(v)}\n", chance) for k, v in told.items() if v is not None]
     found = "".join(lines).encode(errors="surrogatepass")
     return texts.lines_changed(found, chance) if chance.random() < 0.15 else found
+
+
+def _deep(line: str, chance: Random) -> str:
+    """The line, now and then under a key of many words."""
+    return "a." * chance.choice((1, 100, 20_000)) + line if chance.random() < 0.01 else line
 
 
 def _key(key: Any) -> str:

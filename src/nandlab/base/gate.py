@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import stat
 import tomllib
 from collections.abc import Iterator
@@ -192,7 +193,10 @@ def read_toml(path: Path, bytes_max: int = TOML_BYTES_MAX) -> dict[str, Any]:
     """The tables of a TOML file."""
     content = read_bytes(path, bytes_max)
     try:
-        tables = tomllib.loads(content.decode())
+        text = content.decode()
+        if has_deep_key(text):
+            raise _too_deep(path)
+        tables = tomllib.loads(text)
     except (RecursionError, MemoryError):
         raise _too_deep(path) from None
     except ValueError as e:  # TOMLDecodeError and UnicodeDecodeError among them
@@ -203,6 +207,29 @@ def read_toml(path: Path, bytes_max: int = TOML_BYTES_MAX) -> dict[str, Any]:
     if level:
         raise _too_deep(path)
     return tables
+
+
+_KEY = r"""(?:[\w-]++|"(?:[^"\\\n]++|\\[^\n])*+"?+|'[^'\n]*+'?+)"""
+_DOT = r"[ \t]*+\.[ \t]*+"
+_TOML_WORDS = re.compile(
+    rf"""
+    "{{3}}(?:[^"\\]++|\\.|"(?!""))*+(?:"{{3}})?+
+    |'{{3}}(?:[^']++|'(?!''))*+(?:'{{3}})?+
+    |\#[^\n]*+
+    |(?P<deep>{_KEY}(?:{_DOT}{_KEY}){{{DEPTH_MAX}}})
+    |{_KEY}(?:{_DOT}{_KEY})*+
+    """,
+    re.DOTALL | re.VERBOSE,
+)
+"""Texts, comments, and keys of words with dots between."""
+
+
+def has_deep_key(text: str) -> bool:
+    """Whether a key of a TOML text has more than DEPTH_MAX words with dots between.
+
+    tomllib takes a time with the square of their number, so they are counted before it reads.
+    """
+    return any(word["deep"] for word in _TOML_WORDS.finditer(text))
 
 
 def _too_deep(path: Path) -> UsageError:

@@ -158,14 +158,14 @@ def test_a_worker_that_cannot_run_trials_is_let_go_and_the_others_do_its_part(
 ) -> None:
     def prepared(asked: str) -> FakeBoard:
         if get_worker().name == 0:
-            raise UsageError("QEMU is not there")
+            raise UsageError("QEMU is not there", "nor are packages")
         return fake()
 
     monkeypatch.setattr(worker, "_board", prepared)
     assert compare(spread(tmp_path, specs, 3), plain(tmp_path, specs)) == []
     told = [line for line in capfd.readouterr().err.splitlines() if "is let go" in line]
     assert len(told) == 1
-    assert told[0].endswith("is let go: QEMU is not there")
+    assert told[0].endswith("is let go: QEMU is not there; nor are packages")
 
 
 def test_a_run_that_no_worker_can_do_ends_with_every_reason(

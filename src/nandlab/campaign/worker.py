@@ -42,9 +42,14 @@ def work(text: str) -> tuple[str, Brought]:
         why = sent.failed if isinstance(sent, Bring) else None
         answer, brought = Answer(lacks=why is None, unfit=why), {}
     except (NandlabError, OSError) as e:
-        answer, brought = Answer(unfit=str(e)), {}
+        answer, brought = Answer(unfit=_reason(e)), {}
     told = answer.model_copy(update={"by": get_worker().address})
     return told.model_dump_json(), brought
+
+
+def _reason(error: NandlabError | OSError) -> str:
+    """What an error says, in one line."""
+    return "; ".join(error.lines) if isinstance(error, NandlabError) else str(error)
 
 
 def _read(text: str) -> Batch:
@@ -104,4 +109,4 @@ class Bring(WorkerPlugin):
                 file.write_bytes(self.board)
                 packages.take_in(file)
         except (NandlabError, OSError) as e:
-            self.failed = str(e)
+            self.failed = _reason(e)

@@ -9,6 +9,7 @@ import json
 import re
 import shutil
 from collections import Counter
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -251,6 +252,37 @@ def test_the_parts_of_a_folder_of_before_them_are_refused(tmp_path: Path) -> Non
     with pytest.raises(UsageError, match="trace again"):
         CliRunner().invoke(app, ["trace", "parts", str(trace.path)], catch_exceptions=False)
     assert "trace again" in page.write(TraceFolder(trace.path)).read_text()
+
+
+def _no_layer(summary: dict[str, Any], meta: dict[str, Any]) -> None:
+    del summary["calls"][0]["layers_ns"]["VFS"]
+
+
+def _no_time(summary: dict[str, Any], meta: dict[str, Any]) -> None:
+    summary["calls"][0]["ns"] = 0
+
+
+def _long_number(summary: dict[str, Any], meta: dict[str, Any]) -> None:
+    summary["flash"]["ns"] = 10**400
+
+
+def _thread_of_no_kernel(summary: dict[str, Any], meta: dict[str, Any]) -> None:
+    meta["kernel_threads"] = [1 << 63]
+
+
+@pytest.mark.parametrize("verb", ["show", "parts", "brief", "report"])
+@pytest.mark.parametrize("spoil", [_no_layer, _no_time, _long_number, _thread_of_no_kernel])
+def test_a_folder_with_figures_out_of_form_is_refused(
+    tmp_path: Path, verb: str, spoil: Callable[[dict[str, Any], dict[str, Any]], None]
+) -> None:
+    trace = traced(tmp_path / "t")
+    files = [trace.path / name for name in ("summary.json", "meta.json")]
+    summary, meta = (json.loads(f.read_text()) for f in files)
+    spoil(summary, meta)
+    for file, value in zip(files, (summary, meta), strict=True):
+        file.write_text(json.dumps(value))
+    with pytest.raises(UsageError, match=r"summary\.json|meta\.json"):
+        CliRunner().invoke(app, ["trace", verb, str(trace.path)], catch_exceptions=False)
 
 
 def test_the_page_s_maps_are_of_the_blocks_that_were_touched(tmp_path: Path) -> None:

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
@@ -12,21 +12,25 @@ from nandlab.catalog.chip import Geometry
 from nandlab.catalog.noun import Strict
 from nandlab.chip.sidecar import BLOCKS_MAX
 from nandlab.plan.matrix import StateChoice
+from nandlab.traced.tree import LAYERS
+
+Number = Annotated[int, Field(ge=-(1 << 63), lt=1 << 63)]
+"""A whole number of 64 bits, as the tables of a trace have."""
 
 
 class Flash(Strict):
     """The chip's operations and their time; oob_: those on spare bytes alone, not in the others."""
 
-    reads: int
-    oob_reads: int
-    reads_ns: int
-    programs: int
-    oob_programs: int
-    programs_ns: int
-    erases: int
-    erases_ns: int
-    buffer_hits: int = Field(description="reads that found the page in the chip's register")
-    ns: int
+    reads: Number
+    oob_reads: Number
+    reads_ns: Number
+    programs: Number
+    oob_programs: Number
+    programs_ns: Number
+    erases: Number
+    erases_ns: Number
+    buffer_hits: Number = Field(description="reads that found the page in the chip's register")
+    ns: Number
 
 
 class Call(Strict):
@@ -34,41 +38,47 @@ class Call(Strict):
 
     name: Line
     kind: Literal["system call", "task"]
-    count: int
-    ns: int
-    ns_max: int
-    layers_ns: dict[Line, int] = Field(description="by layer, each without those below")
+    count: Number
+    ns: int = Field(ge=1, lt=1 << 63)
+    ns_max: Number
+    layers_ns: dict[Line, Number] = Field(description="by layer, each without those below")
     flash: Flash
+
+    @model_validator(mode="after")
+    def _has_each_layer(self) -> Call:
+        if set(self.layers_ns) != set(LAYERS):
+            raise ValueError(f"layers_ns: needs {', '.join(LAYERS)}, and no other")
+        return self
 
 
 class Function(Strict):
     """A kernel function that was traced."""
 
     name: Line
-    count: int
-    ns: int = Field(description="with all inside")
-    ns_self: int
-    ns_max: int
+    count: Number
+    ns: Number = Field(description="with all inside")
+    ns_self: Number
+    ns_max: Number
 
 
 class Request(Strict):
     """All events of a kind."""
 
     event: Line
-    count: int
-    ns: int
-    size: int | None
+    count: Number
+    ns: Number
+    size: Number | None
     size_is: Literal["pages", "bytes"]
 
 
 class Amplification(Strict):
     """Bytes at each layer; null: that layer was not traced."""
 
-    program_bytes: int
-    file_system_bytes: int
-    mtd_bytes: int | None
-    chip_bytes: int
-    chip_pages: int
+    program_bytes: Number
+    file_system_bytes: Number
+    mtd_bytes: Number | None
+    chip_bytes: Number
+    chip_pages: Number
     factor: float | None = Field(description="the chip's bytes by the program's; null: it had none")
 
 
@@ -82,12 +92,12 @@ class BothWays(Strict):
 class Cache(Strict):
     """The page cache, in pages."""
 
-    hits: int
-    misses: int
-    windows: int = Field(description="times that the kernel read ahead")
-    ahead: int
-    used: int
-    wasted: int
+    hits: Number
+    misses: Number
+    windows: Number = Field(description="times that the kernel read ahead")
+    ahead: Number
+    used: Number
+    wasted: Number
     hit_rate: float | None
 
 
@@ -101,18 +111,18 @@ class ByFile(Flash):
     """The flash's work for one file."""
 
     path: FreeText
-    inode: int | None = Field(description="null: for no file")
+    inode: Number | None = Field(description="null: for no file")
     gone: bool = Field(description="whether it was deleted when the trace ended")
-    causes_ns: dict[Line, int]
+    causes_ns: dict[Line, Number]
 
 
 class CostKind(Strict):
     """What events of a kind cost, in instructions."""
 
     kind: Line
-    count: int
-    instructions_each: int
-    instructions: int
+    count: Number
+    instructions_each: Number
+    instructions: Number
 
 
 class Cost(Strict):
@@ -120,10 +130,10 @@ class Cost(Strict):
 
     kernel: Line
     kinds: list[CostKind]
-    instructions: int
-    ns: int | None = Field(description="null: not known, for the board has no such clock")
+    instructions: Number
+    ns: Number | None = Field(description="null: not known, for the board has no such clock")
     share: float | None = Field(description="of the trace's time")
-    unpriced: dict[Line, int] = Field(description="events whose cost was not measured")
+    unpriced: dict[Line, Number] = Field(description="events whose cost was not measured")
     source: FreeText
 
 
@@ -131,10 +141,10 @@ class TraceSummary(Strict):
     """summary.json: what a trace comes to."""
 
     format: Literal[3]
-    events: int
-    lost: int
-    missed: int
-    trace_ns: int
+    events: Number
+    lost: Number
+    missed: Number
+    trace_ns: Number
     calls: list[Call]
     functions: list[Function]
     requests: list[Request]
@@ -143,7 +153,7 @@ class TraceSummary(Strict):
     flash: Flash
     flash_by_cause: list[ByCause]
     flash_by_file: list[ByFile]
-    chip: dict[Line, int | None] = Field(description="what the chip itself counted")
+    chip: dict[Line, Number | None] = Field(description="what the chip itself counted")
     not_traced: list[FreeText]
     cost: Cost
     warnings: list[FreeText]
@@ -202,13 +212,13 @@ class TraceMeta(Strict):
     seed: int
     tracers: list[Line]
     functions: list[Line]
-    records: int
-    rc: int | None
-    command_ns: int
+    records: Number
+    rc: Number | None
+    command_ns: Number
     stdout: FreeText
     stderr: FreeText
     tracer_status: dict[Line, FreeText]
-    kernel_threads: list[int] | None = Field(default=None, description="null: not kept")
+    kernel_threads: list[Number] | None = Field(default=None, description="null: not kept")
     board: Identity
     kernel_log: list[FreeText]
     chip_image: Sha256 | Empty = Field(

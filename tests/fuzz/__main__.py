@@ -12,6 +12,7 @@ import argparse
 import json
 import os
 import secrets
+import shutil
 import sys
 from pathlib import Path
 
@@ -43,6 +44,8 @@ def _words() -> argparse.Namespace:
 def _alone(name: str, label: str) -> int:
     """Takes a case in this process: its exception is shown by Python itself."""
     folder = Path("build") / "fuzz" / f"{name}-{label}"
+    targets()[name].prepare()
+    shutil.rmtree(folder, ignore_errors=True)
     write(batch.files(name, int(label) if label.isdecimal() else label), folder)
     print(f"files: {folder}", flush=True)
     os.chdir(folder)

@@ -3,20 +3,23 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import signal
 import subprocess
 import sys
+import time
 from collections.abc import Callable
 from pathlib import Path
 from random import Random
 
 import pytest
 
-from fuzz import batch, corpus, values
+from fuzz import batch, corpus, sanitized, values
 from fuzz.batch import Batch
 from fuzz.target import Target, case, targets
+from fuzz.targets import init
 from nandlab.base.errors import NandlabError
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -91,6 +94,32 @@ def test_each_end_of_a_case_is_known(
     assert list(one.rest) == rest
     assert one.done == 3 - len(rest)
     assert not one.folder.exists()
+
+
+def processes(below: Path) -> list[Path]:
+    """The folders that processes are in, of those below one."""
+    found = []
+    for each in Path("/proc").glob("[0-9]*/cwd"):
+        with contextlib.suppress(OSError):
+            found.append(each.readlink())
+    return [path for path in found if path.is_relative_to(below)]
+
+
+def wait_until(holds: Callable[[], bool]) -> None:
+    until = time.monotonic() + 30
+    while not holds():
+        assert time.monotonic() < until
+        time.sleep(0.005)
+
+
+def test_a_step_that_hangs_ends_with_its_batch(monkeypatch: pytest.MonkeyPatch) -> None:
+    sanitized.init()
+    files = {**init.draw(Random(1)), "job/steps": b"hangs\t9\thang 1\n"}
+    monkeypatch.setitem(targets(), "made", Target(lambda _: files, init.take))
+    made = batch.begin("made", range(1000), 60)
+    wait_until(lambda: made.folder / "case" / "job" in processes(made.folder))
+    made.abandon()
+    wait_until(lambda: not processes(made.folder))
 
 
 def test_a_seed_is_a_case_and_another_seed_another() -> None:

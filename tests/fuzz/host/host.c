@@ -4,12 +4,14 @@
 #include <stdarg.h>
 #include <stdint.h>
 #include <string.h>
+#include <sys/prctl.h>
 
 #include "host.h"
 
 #undef fopen
 #undef access
 #undef sigtimedwait
+#undef setsid
 #undef pause
 
 #define NS_PER_S 1000000000LL
@@ -17,6 +19,12 @@
 #define WAIT_NS	 (NS_PER_S / 5) /* real time, at most, of any wait */
 
 static int64_t passed_ns = 50 * NS_PER_S;
+static pid_t program; /* whose steps there are */
+
+__attribute__((constructor)) static void begin(void)
+{
+	program = getpid();
+}
 
 static void below_root(char *to, size_t size, const char *path)
 {
@@ -88,6 +96,22 @@ int host_sigtimedwait(const sigset_t *set, siginfo_t *info,
 	return got;
 }
 
+/* At once, unless there is a file root/proc/slow: then after any deadline. */
+pid_t host_setsid(void)
+{
+	if (!host_access("/proc/slow", F_OK))
+		usleep(2 * WAIT_NS / 1000);
+	return setsid();
+}
+
+/* A step has a session of its own: who ends the program's does not reach it. */
+static void end_with_program(void)
+{
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	if (getppid() != program)
+		_exit(0);
+}
+
 static void print(int fd, long count)
 {
 	static char text[4096];
@@ -139,6 +163,7 @@ int host_execl(const char *path, ...)
 	int taken;
 	long n;
 
+	end_with_program();
 	va_start(args, path);
 	for (taken = 0; taken < 2; taken++)
 		va_arg(args, const char *);

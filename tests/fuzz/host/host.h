@@ -25,6 +25,7 @@ int host_clock_nanosleep(clockid_t clock, int flags,
 			 const struct timespec *until, struct timespec *left);
 int host_sigtimedwait(const sigset_t *set, siginfo_t *info,
 		      const struct timespec *most);
+pid_t host_setsid(void);
 int host_execl(const char *path, ...);
 int host_well(const char *what);
 int host_end(void);
@@ -34,6 +35,7 @@ int host_end(void);
 #define clock_gettime		     host_clock_gettime
 #define clock_nanosleep		     host_clock_nanosleep
 #define sigtimedwait		     host_sigtimedwait
+#define setsid			     host_setsid
 #define execl			     host_execl
 #define mkdir(dir, mode)	     host_well(dir)
 #define mount(from, dir, type, f, d) host_well(dir)

@@ -68,8 +68,9 @@ def machine(chance: Random) -> Files:
     found["root/sys/kernel/debug/simnand/counters"] = COUNTS
     for name, text in found.items():
         found[name] = texts.lines_changed(text, chance) if chance.random() < 0.15 else text
-    if chance.random() < 0.02:
-        found["root/proc/busy"] = b""
+    for name in ("busy", "slow"):
+        if chance.random() < 0.02:
+            found[f"root/proc/{name}"] = b""
     return found
 
 

@@ -23,12 +23,13 @@ static long long available_bytes(void)
 	size_t size;
 	char *text = read_file("/proc/meminfo", &size);
 	char *at = text ? strstr(text, AVAILABLE) : NULL;
-	long long kib;
+	int64_t kib;
 
 	errno = EINVAL;
 	if (!at)
 		die("/proc/meminfo");
-	kib = strtoll(at + strlen(AVAILABLE), NULL, 10);
+	kib = number_within(at + strlen(AVAILABLE), INT64_MAX / 1024,
+			    "/proc/meminfo");
 	free(text);
 	return kib * 1024;
 }

@@ -173,7 +173,8 @@ static void wait_step(pid_t pid, long deadline_s, struct outcome *o)
 	if (ends_in_time(pid, &child, o->start_ns, deadline_s, &o->status))
 		return;
 	o->timed_out = 1;
-	kill(-pid, SIGKILL);
+	if (kill(-pid, SIGKILL))
+		kill(pid, SIGKILL); /* its session has not begun yet */
 	while (!reap(pid, &o->status))
 		sigwaitinfo(&child, NULL);
 }

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 import samples
 
-from nandlab.analysis import advice, asked, doubts, groups
+from nandlab.analysis import advice, answers, asked, doubts, groups
 from nandlab.analysis.limits import Limits
 from nandlab.analysis.ranking import Finding
 from nandlab.analysis.views import view
@@ -116,7 +116,7 @@ def test_a_limit_of_ram_is_judged_beside_times_in_doubt() -> None:
         "n = 2), within 2 MiB. UBIFS, fresh: RAM 1 MiB (each 1 MiB, n = 2), within 2 MiB. The "
         "first to look into is JFFS2: transactions take 10.0 s at worst (fresh); open: fresh: "
         "1 of 2 trials carry the doubt memory_measured: Its times include measuring memory; take "
-        "times from another study."
+        "those of trials without it."
     )
 
 
@@ -147,3 +147,16 @@ def test_who_is_to_be_avoided_is_told_with_the_doubts_of_both() -> None:
     found = advised(None, pair("jffs2", 10, "kernel_log"), pair("ubifs", 50, "not_settled"))
     (avoid,) = [s for s in found.sentences if s.startswith("Avoid")]
     assert "[in doubt: kernel_log (JFFS2 1 of 2 trials); not_settled (UBIFS 1 of 2" in avoid
+
+
+def test_a_doubt_of_the_kernel_s_quotes_its_line() -> None:
+    line = "[   12.026465] Block protection check failed"
+    doubt = [Doubt(code="kernel_log", text="x")]
+    told: dict[str, Any] = {"kernel_log": [line, "[   13.0] more"], "warnings": doubt}
+    trials = [samples.trial("jffs2", seed=1), samples.trial("jffs2", seed=2, **told)]
+    assert "“Block protection check failed”" in doubts.advice("kernel_log", trials)
+    assert "“" not in doubts.advice("state_missed", trials)
+    (caveat,) = answers.caveats(samples.head(trials), trials, [])
+    assert "“Block protection check failed”" in caveat
+    long = samples.trial("jffs2", kernel_log=["x" * 500], warnings=doubt)
+    assert len(doubts.advice("kernel_log", [long])) < 300

@@ -29,11 +29,55 @@ static void test_identity(void)
 	chip_exit(&chip);
 }
 
+static void get_feature(struct chip *chip, u8 number, u8 *found)
+{
+	chip_command(chip, 0xee);
+	chip_address(chip, &number, 1);
+	chip_data_out(chip, found, FEATURE_BYTES, true);
+}
+
+/* Features are 0 when power comes; one that is set is told back, and no other
+ * changes. */
+static void test_features(void)
+{
+	const u8 zeros[FEATURE_BYTES] = {0}, set[FEATURE_BYTES] = {7, 5, 3, 2};
+	const u8 number = 0xb0;
+	struct chip chip;
+	u8 found[FEATURE_BYTES];
+	unsigned int i;
+
+	start(&chip, &large, NULL);
+	chip_take_ns(&chip);
+	get_feature(&chip, 0xa0, found);
+	CHECK_EQ(chip_take_ns(&chip), 2 * 30 + 1000 + FEATURE_BYTES * 20);
+	CHECK_EQ(memcmp(found, zeros, FEATURE_BYTES), 0);
+	chip_command(&chip, 0xef);
+	chip_address(&chip, &number, 1);
+	chip_data_in(&chip, set, FEATURE_BYTES, true);
+	CHECK_EQ(chip_take_ns(&chip), 2 * 30 + FEATURE_BYTES * 30 + 1000);
+	for (i = 0; i < 256; i++) {
+		get_feature(&chip, i, found);
+		CHECK_EQ(
+			memcmp(found, i == number ? set : zeros, FEATURE_BYTES),
+			0);
+	}
+	chip_command(&chip, 0xff); /* a reset keeps them */
+	get_feature(&chip, number, found);
+	CHECK_EQ(memcmp(found, set, FEATURE_BYTES), 0);
+	chip_power(&chip, false);
+	chip_power(&chip, true);
+	get_feature(&chip, number, found);
+	CHECK_EQ(memcmp(found, zeros, FEATURE_BYTES), 0);
+	CHECK_EQ(chip.counts.bytes_read + chip.counts.bytes_written, 0);
+	CHECK_EQ(chip.op_seq, 0);
+	chip_exit(&chip);
+}
+
 /* What the list says and what the pins do is the same, for each command. */
 static void test_commands(void)
 {
-	const u8 known[] = {0x00, 0x01, 0x05, 0x10, 0x30, 0x50, 0x60,
-			    0x70, 0x80, 0x85, 0x90, 0xd0, 0xe0, 0xff};
+	const u8 known[] = {0x00, 0x01, 0x05, 0x10, 0x30, 0x50, 0x60, 0x70,
+			    0x80, 0x85, 0x90, 0xd0, 0xe0, 0xee, 0xef, 0xff};
 	unsigned int opcode, count = 0;
 	struct chip chip;
 
@@ -329,6 +373,7 @@ int main(void)
 
 	test_identity();
 	test_commands();
+	test_features();
 	test_pages(array);
 	test_pages(NULL);
 	test_time(8);

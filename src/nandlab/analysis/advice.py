@@ -27,7 +27,6 @@ from nandlab.analysis.limits import Judgement, Limits, judge
 from nandlab.analysis.power import Promise
 from nandlab.analysis.ranking import joined
 from nandlab.base import units
-from nandlab.results.record import WARNINGS
 
 Fitness = Literal["fit", "unproven", "unfit"]
 ORDER: tuple[Fitness, ...] = ("fit", "unproven", "unfit")
@@ -195,7 +194,7 @@ def carried(ensemble: Ensemble, *kinds: Kind) -> list[str]:
     found = []
     codes = Counter(code for of in doubts.of_ensemble(ensemble, *kinds) for code in of)
     for code, n in sorted(codes.items()):
-        what = WARNINGS.get(code, "see the trial files").rstrip(".")
+        what = doubts.advice(code, ensemble.ok).rstrip(".")
         found.append(
             f"{ensemble.state}: {n} of {len(ensemble.ok)} trials carry the doubt {code}: {what}"
         )

@@ -116,7 +116,7 @@ def caveats(run: Run, trials: Sequence[Trial], missing: Sequence[str]) -> list[s
     codes = Counter(code for t in trials for code in {w.code for w in t.warnings})
     codes.pop("not_deterministic", None)
     for code, n in sorted(codes.items()):
-        advice = WARNINGS.get(code, "See the trial files.")
+        advice = doubts.advice(code, trials)
         carry = _verb(n, "carries", "carry")
         lines.append(f"{_trials(n)} of {len(trials)} {carry} the doubt {code}. {advice}")
     alive = sum(t.open_ended for t in trials if t.ok and not life.was_steady(t))

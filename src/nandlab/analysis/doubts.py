@@ -7,6 +7,7 @@ longer and leaves counts and bytes of RAM as they are. One that is not listed to
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from dataclasses import replace
 from typing import Literal
@@ -14,7 +15,7 @@ from typing import Literal
 from nandlab.analysis.figures import Figure
 from nandlab.analysis.groups import Ensemble
 from nandlab.analysis.ranking import Finding
-from nandlab.results.record import MEMBERS_MIN, Trial
+from nandlab.results.record import MEMBERS_MIN, WARNINGS, Trial
 
 Kind = Literal["times", "counts", "memory"]
 """What a figure is of: the board's clock; what was counted or written; RAM that was held."""
@@ -50,6 +51,22 @@ def codes(trial: Trial, *kinds: Kind) -> list[str]:
     """The doubts of a trial that concern figures of these kinds, each once."""
     carried = dict.fromkeys(w.code for w in trial.warnings)
     return [code for code in carried if touches(code, *kinds)]
+
+
+STAMP = re.compile(r"\[ *[0-9.]+\] ?")
+"""The time before a line of the kernel's log."""
+QUOTED_LETTERS = 100
+
+
+def advice(code: str, trials: Iterable[Trial]) -> str:
+    """What to do about a doubt that some of these trials carry; one of the kernel's is quoted."""
+    what = WARNINGS.get(code, "See the trial files.")
+    lines = [t.kernel_log[0] for t in trials if t.kernel_log] if code == "kernel_log" else []
+    if not lines:
+        return what
+    line = " ".join(STAMP.sub("", lines[0], count=1).split())
+    shown = line if len(line) <= QUOTED_LETTERS else f"{line[: QUOTED_LETTERS - 1]}…"
+    return f"The kernel: “{shown}”. {what}"
 
 
 def answered(e: Ensemble) -> frozenset[str]:

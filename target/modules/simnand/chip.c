@@ -107,6 +107,7 @@ void chip_power(struct chip *chip, bool on)
 	chip->loading = false;
 	chip->read_kind = CHIP_READ_NONE;
 	chip->reg_row = CHIP_NO_PAGE;
+	memset(chip->feature, 0, sizeof(chip->feature));
 }
 
 void chip_misuse(struct chip *chip, enum chip_trouble why)

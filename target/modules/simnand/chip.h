@@ -26,6 +26,7 @@
 #define CHIP_ID_MAX	8
 #define CHIP_NOP_MAX	127
 #define CHIP_NO_PAGE	(~0u)
+#define FEATURE_BYTES	4
 #define CHIP_JITTER_MAX 400000
 
 /* What a data sheet says of a chip. Set once, before chip_init(). */
@@ -177,6 +178,7 @@ enum chip_output {
 	CHIP_OUT_ID,
 	CHIP_OUT_STATUS,
 	CHIP_OUT_PAGE,
+	CHIP_OUT_FEATURE,
 };
 
 /* How an array read is counted: the bytes that are then moved decide. */
@@ -231,6 +233,11 @@ struct chip {
 	 * others are to be 0xff. */
 	u32 reg_filled;
 	struct flips flips;
+
+	/* What SET FEATURES has set since power came, by the feature's number;
+	 * all are 0 then: no block is protected, nothing is randomized. A
+	 * feature is told back, and has no other effect. */
+	u8 feature[256][FEATURE_BYTES];
 
 	/* What the current command has done so far. */
 	u8 command;

@@ -21,6 +21,8 @@
 	X(READID, 0x90)         \
 	X(ERASE2, 0xd0)         \
 	X(RNDOUTSTART, 0xe0)    \
+	X(GETFEATURES, 0xee)    \
+	X(SETFEATURES, 0xef)    \
 	X(RESET, 0xff)
 /* clang-format on */
 
@@ -29,6 +31,9 @@ enum {
 	CHIP_COMMANDS(COMMAND_CODE)
 #undef COMMAND_CODE
 };
+
+/* Reading or setting a feature (tFEAT), at most; ONFI 1.0, Get Features. */
+#define FEATURE_NS 1000
 
 /* READ ID at this address asks for the ONFI signature, which we do not have. */
 #define ID_ADDRESS_ONFI 0x20
@@ -216,6 +221,11 @@ static void address_complete(struct chip *chip)
 		chip->output = chip->addr[0] == ID_ADDRESS_ONFI ? CHIP_OUT_ZERO
 								: CHIP_OUT_ID;
 		break;
+	case CMD_GETFEATURES:
+		chip->out_pos = 0;
+		chip->output = CHIP_OUT_FEATURE;
+		chip->elapsed_ns += FEATURE_NS;
+		break;
 	case CMD_RNDIN:
 		if (chip->addr_count == chip->column_cycles)
 			chip->column = column_from(chip);
@@ -297,10 +307,24 @@ void chip_data_out(struct chip *chip, u8 *to, u32 bytes, bool force_8bit)
 					? chip->params.id[chip->out_pos]
 					: 0;
 		break;
+	case CHIP_OUT_FEATURE:
+		for (i = 0; i < bytes; i++)
+			to[i] = chip->feature[chip->addr[0]]
+					     [chip->out_pos++ % FEATURE_BYTES];
+		break;
 	case CHIP_OUT_ZERO:
 		memset(to, 0, bytes);
 		break;
 	}
+}
+
+/* The bytes of a feature that is set: it takes effect with the last. */
+static void feature_in(struct chip *chip, const u8 *from, u32 bytes)
+{
+	if (chip->addr_count != 1 || bytes != FEATURE_BYTES)
+		return;
+	memcpy(chip->feature[chip->addr[0]], from, FEATURE_BYTES);
+	chip->elapsed_ns += FEATURE_NS;
 }
 
 void chip_data_in(struct chip *chip, const u8 *from, u32 bytes, bool force_8bit)
@@ -312,6 +336,8 @@ void chip_data_in(struct chip *chip, const u8 *from, u32 bytes, bool force_8bit)
 		return;
 	chip->elapsed_ns +=
 		(u64)chip->params.t_wc_ns * cycles_for(chip, bytes, force_8bit);
+	if (chip->command == CMD_SETFEATURES)
+		feature_in(chip, from, bytes);
 	if (!chip->loading || !n)
 		return;
 	fill_register(chip, chip->column);

@@ -309,6 +309,10 @@ static int simnand_attach(struct nand_chip *nand)
 	struct simnand *sim = nand_get_controller_data(nand);
 	struct mtd_info *mtd = nand_to_mtd(nand);
 
+	/* Set here and not by a parameter page, which the chip has not. The
+	 * kernel then asks for what the maker's chips have: block protection of
+	 * Macronix, since 5.8. It would log an error if it could not ask. */
+	nand->parameters.supports_set_get_features = true;
 	nand->ecc.engine_type = NAND_ECC_ENGINE_TYPE_ON_HOST;
 	nand->ecc.size = sim->params.ecc_step;
 	nand->ecc.bytes = sim->params.ecc_bytes;

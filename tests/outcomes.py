@@ -6,8 +6,10 @@ its memory (steps, files, programs, modules and cargo, byte for byte), and of th
 reads the record. An outcome is named by a hash of these, so after a change to any of them the job
 runs again. Only outcomes are kept, never that a test passed: each test asserts anew.
 
-A test is given an outcome once. If it runs the same job again, the board runs: a test of repetition
-compares what is kept with what the board gives today. A job whose board is lost is never kept.
+Every virtual board of a test's own process takes them, the command line's too. A program that a
+test starts does not. A test is given an outcome once. If it runs the same job again, the board
+runs: a test of repetition compares what is kept with what the board gives today. A job whose board
+is lost is never kept.
 
 They are in the cache, as ``outcomes/``, and take 1 GiB at most. ``make test ANEW=1`` takes none of
 another run, nor does CI (``CI`` in the environment): there a trial serves the tests of one run. The
@@ -20,6 +22,7 @@ import json
 import os
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field
+from functools import cache as cache_of_function
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
@@ -56,6 +59,8 @@ class Test:
     """The outcomes that it was given, or has made."""
     fresh: bool = False
     """Whether it is about how boards run, and takes none."""
+    of_run: str | None = None
+    """The name of the one run of the tests whose outcomes it takes; None: of all runs."""
 
     def begin(self, path: Path) -> None:
         """Another test begins, of this file."""
@@ -73,61 +78,71 @@ def run_of(environment: Mapping[str, str] = os.environ) -> str | None:
     return environment.get(RUN) or uuid4().hex
 
 
-class OutcomeBoard(QemuBoard):
-    """A board that runs a job only if no outcome of it is kept."""
+_run = QemuBoard.run
+"""How a board runs a job."""
 
-    def __init__(self, board: QemuBoard, run: str | None = None) -> None:
-        """run: the name of the one run of the tests whose outcomes it takes; None: of all runs."""
-        vars(self).update(vars(board))
-        self._of_run = run
-        code = sorted((ROOT / DECODING).glob("*.py"))
-        self._code = digest([[path.name, file_digest(path)] for path in code])
 
-    def inputs(self, job: Job) -> dict[str, Any]:
-        """All that a job's outcome is a function of; UsageError, NandlabError as run() has them."""
-        first = staged.first(job, job.setup, self.machine.model) if job.setup else None
-        carried = self._carried(job, first)
-        if job.setup:
-            carried[staged.address(self.machine.model)] = staged.second(job, job.setup)
-        hold = job.cargo
-        return {
-            "run": self._of_run,
-            "code": self._code,
-            "booted": qemu._inputs(self.machine),
-            "given": {f"{at:#x}": bytes_digest(content) for at, content in carried.items()},
-            "setup": bool(job.setup),
-            "back": [hold.back_address, hold.left and list(hold.left)] if hold else None,
-        }
+@cache_of_function
+def _decoding() -> str:
+    """A digest of the host's code that decides what a record has."""
+    code = sorted((ROOT / DECODING).glob("*.py"))
+    return digest([[path.name, file_digest(path)] for path in code])
 
-    async def run(self, job: Job, on_step: Callable[[str], None] | None = None) -> JobRecord:
-        """As the board does, if it must."""
-        if not job.steps or not self.deterministic or now.fresh:
-            return await super().run(job, on_step)
-        inputs = self.inputs(job)
-        name = digest(inputs)
-        again = name in now.given
-        now.given.add(name)
-        record = None if again else _found(inputs)
-        if record is not None:
-            if on_step:
-                for step in record.steps:
-                    on_step(step.step)
-            return record
-        record = await super().run(job, on_step)
-        _keep(inputs, record)
+
+def inputs(board: QemuBoard, job: Job) -> dict[str, Any]:
+    """All that a job's outcome is a function of; UsageError, NandlabError as run() has them."""
+    first = staged.first(job, job.setup, board.machine.model) if job.setup else None
+    carried = board._carried(job, first)
+    if job.setup:
+        carried[staged.address(board.machine.model)] = staged.second(job, job.setup)
+    hold = job.cargo
+    return {
+        "run": now.of_run,
+        "code": _decoding(),
+        "booted": qemu._inputs(board.machine),
+        "given": {f"{at:#x}": bytes_digest(content) for at, content in carried.items()},
+        "setup": bool(job.setup),
+        "back": [hold.back_address, hold.left and list(hold.left)] if hold else None,
+    }
+
+
+async def _run_or_take(
+    board: QemuBoard, job: Job, on_step: Callable[[str], None] | None = None
+) -> JobRecord:
+    """Runs a job as the board does, if it must."""
+    if not job.steps or not board.deterministic or now.fresh:
+        return await _run(board, job, on_step)
+    decides = inputs(board, job)
+    name = digest(decides)
+    again = name in now.given
+    now.given.add(name)
+    record = None if again else _found(decides)
+    if record is not None:
+        if on_step:
+            for step in record.steps:
+                on_step(step.step)
         return record
+    record = await _run(board, job, on_step)
+    _keep(decides, record)
+    return record
 
 
-def _found(inputs: Any) -> JobRecord | None:
-    with cache.reading(KIND, inputs) as folder:
+def take_outcomes() -> None:
+    """From here on no virtual board of this process runs a job whose outcome is kept."""
+    now.of_run = run_of()
+    setattr(QemuBoard, _run.__name__, _run_or_take)
+
+
+def _found(decides: Any) -> JobRecord | None:
+    with cache.reading(KIND, decides) as folder:
         return None if folder is None else decoded((folder / "record").read_bytes())
 
 
-def _keep(inputs: Any, record: JobRecord) -> None:
+def _keep(decides: Any, record: JobRecord) -> None:
     content = encoded(record)
-    if len(content) > LARGEST_BYTES or cache.exists(KIND, inputs):
+    if len(content) > LARGEST_BYTES or cache.exists(KIND, decides):
         return
-    with cache.making(KIND, inputs) as work:
+    with cache.making(KIND, decides) as work:
         if work is not None:
             (work / "record").write_bytes(content)
 

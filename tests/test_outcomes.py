@@ -6,13 +6,14 @@ from __future__ import annotations
 import asyncio
 import shutil
 from collections.abc import Iterator
+from copy import copy
 from dataclasses import replace
 from pathlib import Path
 from uuid import uuid4
 
 import outcomes
 import pytest
-from outcomes import OutcomeBoard, decoded, encoded, run_of
+from outcomes import decoded, encoded, inputs, run_of
 
 from nandlab.base.paths import cache_dir
 from nandlab.board.cargo import cargo
@@ -27,11 +28,12 @@ int main(void) { return puts("%s") == EOF; }
 
 
 @pytest.fixture
-def keeping(fresh_board: QemuBoard, monkeypatch: pytest.MonkeyPatch) -> Iterator[OutcomeBoard]:
+def keeping(board: QemuBoard, monkeypatch: pytest.MonkeyPatch) -> Iterator[QemuBoard]:
     """A board with no outcome yet, whether or not this run of the tests keeps any."""
     kind = f"outcomes-{uuid4().hex}"
     monkeypatch.setattr(outcomes, "KIND", kind)
-    yield OutcomeBoard(fresh_board)
+    monkeypatch.setattr(outcomes.now, "of_run", None)
+    yield copy(board)
     shutil.rmtree(cache_dir() / kind, ignore_errors=True)
 
 
@@ -61,9 +63,7 @@ def spoil(path: Path) -> None:
 
 
 @pytest.mark.board
-def test_a_fault_in_a_program_is_seen(
-    keeping: OutcomeBoard, begun: list[Vm], tmp_path: Path
-) -> None:
+def test_a_fault_in_a_program_is_seen(keeping: QemuBoard, begun: list[Vm], tmp_path: Path) -> None:
     def said(text: str) -> str:
         source = tmp_path / text / "programs/says/says.c"  # a process builds a folder once
         source.parent.mkdir(parents=True, exist_ok=True)
@@ -80,29 +80,29 @@ def test_a_fault_in_a_program_is_seen(
 
 
 @pytest.mark.board
-def test_a_fault_in_a_module_is_seen(keeping: OutcomeBoard, tmp_path: Path) -> None:
+def test_a_fault_in_a_module_is_seen(keeping: QemuBoard, tmp_path: Path) -> None:
     """In one that a job brings, and in one of the board's image, as simnand is."""
     job = Job((Step("it", "modprobe jffs2"),))
     machine = keeping.machine
-    before = keeping.inputs(job)
+    before = inputs(keeping, job)
     folder = tmp_path / "modules"
     shutil.copytree(machine.modules.folder, folder)
     keeping.machine = replace(machine, modules=replace(machine.modules, folder=folder))
-    assert keeping.inputs(job) == before
+    assert inputs(keeping, job) == before
     spoil(folder / "jffs2.ko")
-    assert keeping.inputs(job) != before
-    assert keeping.inputs(Job((Step("it", "true"),))) != before
+    assert inputs(keeping, job) != before
+    assert inputs(keeping, Job((Step("it", "true"),))) != before
     image = tmp_path / "initramfs"
     shutil.copyfile(machine.initrd, image)
     keeping.machine = replace(machine, initrd=image)
-    assert keeping.inputs(job) == before
+    assert inputs(keeping, job) == before
     spoil(image)
     keeping.machine = replace(machine, initrd=shutil.copyfile(image, tmp_path / "other"))
-    assert keeping.inputs(job) != before
+    assert inputs(keeping, job) != before
 
 
 @pytest.mark.board
-def test_a_fault_in_a_test_is_seen(keeping: OutcomeBoard, begun: list[Vm]) -> None:
+def test_a_fault_in_a_test_is_seen(keeping: QemuBoard, begun: list[Vm]) -> None:
     """What is kept is what the board gave; each test asserts on it anew."""
 
     def checks(wanted: str) -> None:
@@ -119,7 +119,7 @@ def test_a_fault_in_a_test_is_seen(keeping: OutcomeBoard, begun: list[Vm]) -> No
 
 
 @pytest.mark.board
-def test_all_that_a_job_is_decides(keeping: OutcomeBoard) -> None:
+def test_all_that_a_job_is_decides(keeping: QemuBoard) -> None:
     model = keeping.machine.model
     steps = (Step("a", "true"), Step("b", "true"))
     job = Job(steps, files={"f": b"1"})
@@ -136,9 +136,9 @@ def test_all_that_a_job_is_decides(keeping: OutcomeBoard) -> None:
         replace(job, setup=setup),
         replace(job, setup=replace(setup, offset_ns=5)),
     ]
-    told = [str(keeping.inputs(each)) for each in jobs]
+    told = [str(inputs(keeping, each)) for each in jobs]
     assert len(set(told)) == len(jobs)
-    assert told[0] == str(keeping.inputs(replace(job)))
+    assert told[0] == str(inputs(keeping, replace(job)))
 
 
 def test_a_record_is_kept_to_the_byte() -> None:
@@ -170,11 +170,16 @@ def test_neither_ci_nor_a_run_anew_takes_those_of_others(
 
 
 @pytest.mark.board
-def test_runs_that_take_none_of_others_share_none(fresh_board: QemuBoard) -> None:
+def test_runs_that_take_none_of_others_share_none(
+    board: QemuBoard, monkeypatch: pytest.MonkeyPatch
+) -> None:
     job = Job((Step("it", "true"),))
-    told = [str(OutcomeBoard(fresh_board, run).inputs(job)) for run in (None, "a", "b", "a")]
-    assert told[1] == told[3]
-    assert len(set(told)) == 3
+    names = []
+    for run in (None, "a", "b", "a"):
+        monkeypatch.setattr(outcomes.now, "of_run", run)
+        names.append(str(inputs(board, job)))
+    assert names[1] == names[3]
+    assert len(set(names)) == 3
 
 
 def test_tests_of_boards_take_none() -> None:

@@ -25,9 +25,10 @@ from typer.testing import CliRunner
 from nandlab.base.console import Console
 from nandlab.base.errors import NandlabError, UsageError
 from nandlab.base.printable import printable_lines
+from nandlab.board import programs
 from nandlab.board.fake import Answer
 from nandlab.board.job import JobRecord, StepRecord
-from nandlab.catalog.files import load
+from nandlab.catalog.files import load, parse
 from nandlab.catalog.workload import WorkloadModel
 from nandlab.chip import image as chipimage
 from nandlab.chip.image import ChipImage
@@ -379,6 +380,23 @@ def test_the_job_prepares_the_state_before_it_traces() -> None:
     assert b"fill" not in todo.files["ffsmark.cfg"]
     assert "vfsmon" not in todo.files["tracers.sh"].decode()
     assert "jffs2_scan_medium" in job.job(wanted).files["tracers.sh"].decode()
+
+
+def test_a_trace_runs_the_programs_of_its_workload_s_project(tmp_path: Path) -> None:
+    source = tmp_path / "programs/mylog/mylog.c"
+    source.parent.mkdir(parents=True)
+    source.write_text("int main(void) { return 0; }")
+    noun = tmp_path / "catalog/workloads/log.toml"
+    noun.parent.mkdir(parents=True)
+    noun.write_text('name = "log"\nsummary = "?"\ncommand = "mylog"\nprograms = ["mylog"]\n')
+    workload = parse(noun, WorkloadModel)
+    workload._home = tmp_path
+    spec = request().spec.model_copy(update={"workload": workload})
+    for command in (None, "mylog x"):
+        todo = job.job(Request(spec, command, ("flash",), before="mylog before"))
+        wanted = {s.name: s.programs for s in todo.steps if s.name in ("before", "command")}
+        assert wanted == {"before": ("mylog",), "command": ("mylog",)}
+        assert programs.folders(todo)["mylog"] == source.parent
 
 
 def test_a_trace_may_begin_as_soon_as_the_flash_has_its_state() -> None:

@@ -103,7 +103,13 @@ def job(request: Request) -> Job:
     # what the command left to background threads belongs to it too; and once that is done,
     # nothing happens between the tracers' last record and the reading of the chip's counters
     steps.append(replace(rest(spec), name=SETTLED, always=True))
-    return Job((*steps, *_handed_over(hold)), _files(request, hold), _offset_ns(request), hold)
+    return Job(
+        (*steps, *_handed_over(hold)),
+        _files(request, hold),
+        _offset_ns(request),
+        hold,
+        spec.workload.home,
+    )
 
 
 def image_job(request: Request) -> Job:
@@ -159,7 +165,9 @@ def _until_begin(request: Request, hold: Cargo) -> Iterator[Step]:
         yield copies.step()
     if request.before:
         command = f"cd {MOUNTPOINT} && sh /job/before.sh"
-        yield Step("before", command, DEADLINE_S, programs=named(request.before))
+        yield Step(
+            "before", command, DEADLINE_S, programs=named(request.before, spec.workload.home)
+        )
     if request.with_mount:
         yield unmount(spec, "unmount-before")
     if not request.at_once:
@@ -202,7 +210,8 @@ def _command(request: Request) -> Step:
     spec = request.spec
     if request.command is not None:
         command = f"cd {MOUNTPOINT} && exec sh /job/command.sh"
-        return Step("command", command, DEADLINE_S, programs=named(request.command))
+        listed = named(request.command, spec.workload.home)
+        return Step("command", command, DEADLINE_S, programs=listed)
     command, listed = filled(spec, spec.workload.command), tuple(spec.workload.programs)
     return Step("command", command, DEADLINE_S, programs=listed)
 

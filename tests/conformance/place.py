@@ -7,6 +7,7 @@ import asyncio
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cache
 
 from cases import FORGET, UNLOAD, Cases, run_cases
 from sequences import CUT
@@ -145,11 +146,16 @@ class Place:
 
 def places(every_part: bool, small: bool = False) -> list[Place]:
     """All file systems, each on the first part that it can live on, or on every such part."""
-    found = []
-    for system in SYSTEMS:
-        fit = [p for p in (Place(system, part, small=small) for part in PARTS) if _fits(p)]
-        found += fit if every_part else fit[:1]
-    return found
+    fit = _fitting(small)
+    return [place for each in fit for place in (each if every_part else each[:1])]
+
+
+@cache
+def _fitting(small: bool) -> list[list[Place]]:
+    """The places that each file system can live on."""
+    return [
+        [p for p in (Place(s, part, small=small) for part in PARTS) if _fits(p)] for s in SYSTEMS
+    ]
 
 
 def _fits(place: Place) -> bool:

@@ -19,6 +19,8 @@ import stat
 import tomllib
 from collections.abc import Iterator
 from contextlib import contextmanager
+from copy import deepcopy
+from functools import lru_cache
 from mmap import ACCESS_READ, mmap
 from pathlib import Path
 from typing import IO, Any
@@ -35,6 +37,8 @@ PACKED_VALUES_MAX = 1_500_000
 """Of what such a file has between commas; in memory they take some 120 MiB."""
 TOML_BYTES_MAX = 16 * MIB
 """Of a study or a catalog file; the workload of a strace of 20 MB has 3 MB."""
+KEPT_CHARACTERS = 64 << 10
+"""Of a TOML file's text, for its tables to be kept while the process lives."""
 TEXT_BYTES_MAX = 256 * MIB
 """Of a recording in lines: an output of strace, a text of jffs2dump, rows of a board's tracers."""
 LINE_BYTES_MAX = 16 * MIB
@@ -196,7 +200,7 @@ def read_toml(path: Path, bytes_max: int = TOML_BYTES_MAX) -> dict[str, Any]:
         text = content.decode()
         if has_deep_key(text):
             raise _too_deep(path)
-        tables = tomllib.loads(text)
+        tables = tomllib.loads(text) if len(text) > KEPT_CHARACTERS else deepcopy(_parsed(text))
     except (RecursionError, MemoryError):
         raise _too_deep(path) from None
     except ValueError as e:  # TOMLDecodeError and UnicodeDecodeError among them
@@ -230,6 +234,12 @@ def has_deep_key(text: str) -> bool:
     tomllib takes a time with the square of their number, so they are counted before it reads.
     """
     return any(word["deep"] for word in _TOML_WORDS.finditer(text))
+
+
+@lru_cache(maxsize=256)
+def _parsed(text: str) -> dict[str, Any]:
+    """The tables of a text. A study of many trials reads the same few files of the catalog."""
+    return tomllib.loads(text)
 
 
 def _too_deep(path: Path) -> UsageError:

@@ -5,8 +5,9 @@ from __future__ import annotations
 
 import samples
 
-from nandlab.analysis import advice, answers, groups, members
-from nandlab.results.measures import StepTaken
+from nandlab.analysis import advice, answers, asked, groups, members, moved
+from nandlab.analysis.limits import Limits, judge
+from nandlab.results.measures import Doubt, Series, StepTaken
 from nandlab.results.record import Trial
 
 
@@ -59,3 +60,77 @@ def test_equal_members_are_told_and_rank_nothing() -> None:
     advised = advice.by_limits(setting)
     assert [s.fitness for s in advised.subjects] == ["unproven", "unproven"]
     assert all("one trial" in " ".join(s.doubts) for s in advised.subjects)
+
+
+MEASURED = Doubt(code="memory_measured", text="slow")
+LOST = Doubt(code="memory_lost", text="3 allocations")
+
+
+def apart(trial: Trial, peak: int, **change: object) -> Trial:
+    """The trial of the same member that measures memory, and takes longer."""
+    slow = [p.model_copy(update={"ns": p.ns and 2 * p.ns}) for p in trial.phases]
+    update = {
+        "id": f"{trial.id}-ram",
+        "phases": slow,
+        "measure": ["memory"],
+        "measured": {"memory": {"peak": peak}},
+        "series": [Series(name="memory.bytes", unit="bytes", t_ns=[1], values=[peak])],
+        "warnings": [MEASURED],
+    }
+    return trial.model_copy(update={**update, **change})
+
+
+def three() -> list[Trial]:
+    """Three members, of two of which RAM was measured apart."""
+    trials = [samples.trial("jffs2", seed=seed) for seed in (1, 2, 3)]
+    return [*trials, apart(trials[0], 1 << 20), apart(trials[1], 2 << 20)]
+
+
+def test_ram_measured_apart_joins_the_times_and_leaves_no_doubt_on_them() -> None:
+    trials = three()
+    found = ensemble(*trials)
+    assert [t.id for t in found.trials] == [t.id for t in trials[:3]]
+    assert [t.phases for t in found.trials] == [t.phases for t in trials[:3]]
+    (setting,) = groups.group(trials)
+    peak = found.spread(setting.figure("memory.peak"))
+    assert peak is not None
+    assert (peak.n, peak.min, peak.max) == (2, 1 << 20, 2 << 20)
+    assert not any(t.warnings for t in found.trials)
+    assert found.trials[0].line("memory.bytes") is not None
+    assert answers.caveats(samples.head(trials), trials, []) == []
+
+
+def test_a_verdict_joins_latency_and_ram() -> None:
+    (setting,) = groups.group(three())
+    limits = Limits(tuple(map(asked.parse, ("ram < 4M", "read.p99 < 999s"))))
+    judged = judge(setting, setting.ensembles[0], limits)
+    assert [j.outcome for j in judged] == ["met", "met"]
+    assert [s.fitness for s in advice.by_limits(setting, limits).subjects] == ["fit"]
+
+
+def test_doubts_about_ram_come_with_it_and_what_failed_apart_is_not_known() -> None:
+    one, *others = three()
+    lost = apart(one, 5, warnings=[MEASURED, LOST])
+    assert [w.code for w in members.joined([one, lost])[0].warnings] == ["memory_lost"]
+    failed = apart(one, 5, status="trial_failed", measured={}, series=[])
+    (setting,) = groups.group([one, *others[:2], failed])
+    limits = Limits((asked.parse("ram < 4M"),))
+    assert [j.outcome for j in judge(setting, setting.ensembles[0], limits)] == ["unknown"]
+    assert setting.ensembles[0].failed == 0
+    (caveat,) = answers.caveats(samples.head([one, failed]), [one, *others[:2], failed], [])
+    assert "1 failed" in caveat
+
+
+def test_a_study_of_memory_alone_is_as_it_was() -> None:
+    trials = [apart(samples.trial("jffs2", seed=seed), 7) for seed in (1, 2)]
+    assert members.split(trials) == (trials, [])
+    assert members.joined(trials) == trials
+
+
+def test_what_moved_in_a_trial_apart_is_told() -> None:
+    trials = three()
+    now = [*trials[:4], apart(trials[1], 3 << 20)]
+    unlike = {trials[4].id: ["measured"]}
+    found = moved.held(list(zip(trials, now, strict=True)), unlike, ["memory.peak"])  # type: ignore[arg-type]
+    assert [bool(one.moved) for one in found] == [False, True]
+    assert [len(one.trials) for one in found] == [3, 2]

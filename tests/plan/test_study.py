@@ -194,6 +194,27 @@ def test_each_seed_has_an_offset_of_its_own_unless_the_study_says_so(tmp_path: P
     assert study.plan(kept) == study.plan(shared)
 
 
+def test_memory_is_measured_in_trials_of_its_own(tmp_path: Path) -> None:
+    plain = study.plan(study.read(write(tmp_path, GOOD)))
+    asked = GOOD.replace("[matrix]", 'measure = ["memory", "wear"]\n[matrix]')
+    read = study.read(write(tmp_path, asked))
+    specs = study.plan(read)
+    timed = [s for s in specs if "memory" not in s.measure]
+    apart = [s for s in specs if "memory" in s.measure]
+    assert [s.member for s in timed] == [s.member for s in plain]
+    assert {tuple(s.measure) for s in timed} == {("wear",)}
+    assert {tuple(s.measure) for s in apart} == {("memory",)}
+    assert len(apart) == 2 * len({s.configuration() for s in timed})
+    assert {s.member for s in apart} == set(read.members(2))
+    everywhere = asked.replace("[matrix]", 'memory_trials = "all"\n[matrix]')
+    together = study.plan(study.read(write(tmp_path, everywhere)))
+    assert {tuple(s.measure) for s in together} == {("memory", "wear")}
+    assert len(together) == len(plain)
+    assert study.plan(study.again(read.model_dump(mode="json"), tmp_path, "kept")) == specs
+    old = {k: v for k, v in read.model_dump(mode="json").items() if k != "memory_trials"}
+    assert study.plan(study.again(old, tmp_path, "kept")) == together
+
+
 def test_what_stands_beside_the_matrix_takes_the_rest_from_it(tmp_path: Path) -> None:
     lzo = """
 [[beside]]
@@ -221,10 +242,16 @@ daily_write = "100M"
 """
 
 
-def test_limits_are_kept_and_change_no_trial(tmp_path: Path) -> None:
+def test_limits_are_kept_and_change_no_trial_and_one_on_ram_adds_some(tmp_path: Path) -> None:
     plain = study.read(write(tmp_path, GOOD))
+    without = study.read(write(tmp_path, LIMITED.replace('ram = "< 4M"', "")))
+    assert [s.id for s in study.plan(without)] == [s.id for s in study.plan(plain)]
     read = study.read(write(tmp_path, LIMITED))
-    assert [s.id for s in study.plan(read)] == [s.id for s in study.plan(plain)]
+    added = {s.id: s.measure for s in study.plan(read)}
+    assert added.keys() > {s.id for s in study.plan(plain)}
+    assert [m for i, m in added.items() if i not in {s.id for s in study.plan(plain)}] == [
+        ["memory"]
+    ] * 8
     kept = study.again(read.model_dump(mode="json"), tmp_path, "kept").model_dump(mode="json")
     found = limits.of_study(kept)
     assert [limit.text for limit in found.figures] == ["append.p99 < 1ms", "ram < 4M"]

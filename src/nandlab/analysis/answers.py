@@ -100,6 +100,7 @@ def _of_times(run: Run, trials: Sequence[Trial]) -> str:
 def caveats(run: Run, trials: Sequence[Trial], missing: Sequence[str]) -> list[str]:
     """What limits the answer, the gravest first; empty when nothing does."""
     lines = _absences(run, trials, missing)
+    trials = members.joined(trials)
     if not run.deterministic:
         lines.append(_of_times(run, trials))
         if few := _few(trials):
@@ -170,7 +171,7 @@ def assumed(setting: Setting) -> list[tuple[str, str]]:
 
 def singles(trials: Sequence[Trial]) -> int:
     """Configurations of which exactly one trial ended well."""
-    return sum(n == 1 for n in members.counts(trials).values())
+    return sum(n == 1 for n in members.counts(members.joined(trials)).values())
 
 
 def _absences(run: Run, trials: Sequence[Trial], missing: Sequence[str]) -> list[str]:

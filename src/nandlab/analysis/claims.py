@@ -20,6 +20,7 @@ from typing import Literal
 from nandlab.analysis import fits, sweep, words
 from nandlab.analysis.chiptime import Accounts, accounts
 from nandlab.analysis.figures import find
+from nandlab.analysis.members import joined
 from nandlab.analysis.parts import chosen, form, meant
 from nandlab.analysis.parts import numbers as numbers_of
 from nandlab.analysis.parts import told as behind
@@ -78,7 +79,7 @@ class Row:
 
 def rows(paper: PaperModel, trials: Iterable[Trial], words_of: Callable[[str], Words]) -> list[Row]:
     """Every claim of the paper, in its order; words_of: the words of a workload, by its name."""
-    every = list(trials)
+    every = joined(trials)
     return [_row(paper, c, every, words_of(paper.load_of(c))) for c in paper.claims]
 
 

@@ -134,9 +134,12 @@ class Setting:
 
 
 def group(trials: Iterable[Trial]) -> list[Setting]:
-    """Settings and their subjects in the order of the plan, states by how much they hold."""
+    """Settings and their subjects in the order of the plan, states by how much they hold.
+
+    A member whose RAM was measured in a trial apart is one trial.
+    """
     by_setting: dict[tuple[str, ...], list[Trial]] = {}
-    for trial in trials:
+    for trial in members.joined(trials):
         by_setting.setdefault(_setting_key(trial), []).append(trial)
     titles = _titles([own[0] for own in by_setting.values()])
     slugs: dict[str, int] = {}

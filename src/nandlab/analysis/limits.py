@@ -17,6 +17,7 @@ from nandlab.analysis.asked import Limit
 from nandlab.analysis.figures import Figure
 from nandlab.analysis.forecast import Forecast
 from nandlab.analysis.groups import Ensemble, Setting
+from nandlab.analysis.members import RAM, RAM_MEMBERS
 from nandlab.analysis.ranking import joined
 from nandlab.analysis.steady import Steadiness
 from nandlab.base import amounts, units
@@ -112,7 +113,8 @@ def _one(setting: Setting, ensemble: Ensemble, limit: Limit, figure: Figure) -> 
     if kinds == []:
         return Judgement(limit.text, "unknown", f"{title}: {NONE_DURABLE}", figure.name)
     found = ensemble.spread(figure)
-    if found is None or found.n < len(ensemble.ok):
+    most = RAM_MEMBERS if figure.name.startswith(RAM) else len(ensemble.ok)
+    if found is None or found.n < min(most, len(ensemble.ok)):
         return Judgement(limit.text, "unknown", f"{title}: {_why(ensemble, figure)}", figure.name)
     met = [limit.met(value, bound) for value in (found.min, found.top)]
     outcome: Outcome = "met" if all(met) else "in doubt" if any(met) else "broken"

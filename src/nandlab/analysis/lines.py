@@ -16,6 +16,7 @@ from typing import NamedTuple
 from nandlab.analysis import figures, fits, modelled, place, words
 from nandlab.analysis.curves import Curve, Gain
 from nandlab.analysis.fits import Fit
+from nandlab.analysis.members import joined
 from nandlab.analysis.place import Place, Scalar
 from nandlab.analysis.spread import Spread, spread
 from nandlab.base.units import QUANTITIES, Quantity
@@ -138,7 +139,8 @@ TITLES = {"chip.partition_mib": "partition, MiB"}
 
 def plots(curves: Sequence[Curve], trials: Sequence[Trial]) -> list[Plot]:
     """Every curve with the values that the trials have; a curve without any has no lines."""
-    return [_plot(curve, [t for t in trials if t.ok]) for curve in curves]
+    ended = [t for t in joined(trials) if t.ok]
+    return [_plot(curve, ended) for curve in curves]
 
 
 def _plot(curve: Curve, trials: Sequence[Trial]) -> Plot:

@@ -1,8 +1,12 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Members of an ensemble that are one trial: a seed that only draws bytes changes nothing.
+"""Members of an ensemble that are one trial, and those of which RAM was measured in another trial.
 
-Where no compressor looks at the bytes, such a seed makes the very same trial, to the nanosecond, at
-the same phase offset. Two of these tell no spread: they count once.
+A seed that only draws bytes changes nothing. Where no compressor looks at the bytes, such a seed
+makes the very same trial, to the nanosecond, at the same phase offset. Two of these tell no spread:
+they count once.
+
+Measuring memory takes time. So a member may have two trials: one tells its times, and the one
+apart, with memory measured, its RAM. They are told as one.
 """
 
 from __future__ import annotations
@@ -10,7 +14,17 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable
 
+from nandlab.results.measures import Series
 from nandlab.results.record import Trial
+
+MEMORY = frozenset({"memory", "memory-series"})
+"""What a study measures to know RAM."""
+RAM = "memory."
+"""How names of figures and series of RAM begin."""
+RAM_MEMBERS = 2
+"""Members of a configuration whose RAM is measured in trials apart: two tell a range."""
+OF_RAM = ("memory_lost", "memory_series_lost")
+"""Doubts about RAM, which a trial apart carries into the trial of the times."""
 
 
 def course(trial: Trial) -> tuple[object, ...] | None:
@@ -67,3 +81,46 @@ def _grouped(trials: Iterable[Trial]) -> dict[tuple[str, ...], list[Trial]]:
         if trial.ok:
             found.setdefault(trial.configuration(), []).append(trial)
     return found
+
+
+def _weighs(trial: Trial) -> bool:
+    """Whether memory was to be measured in it."""
+    return bool(MEMORY & set(trial.measure)) or "memory" in trial.measured
+
+
+def _member(trial: Trial) -> tuple[object, ...]:
+    return (*trial.configuration(), trial.seed, trial.phase_offset_ms, trial.setup_seed)
+
+
+def split(trials: Iterable[Trial]) -> tuple[list[Trial], list[Trial]]:
+    """The trials, and those apart: with memory measured, beside one of that member without."""
+    every = list(trials)
+    plain = {_member(t) for t in every if not _weighs(t)} if any(map(_weighs, every)) else set()
+    apart = [_weighs(t) and _member(t) in plain for t in every]
+    return (
+        [t for t, aside in zip(every, apart, strict=True) if not aside],
+        [t for t, aside in zip(every, apart, strict=True) if aside],
+    )
+
+
+def joined(trials: Iterable[Trial]) -> list[Trial]:
+    """A trial for each member: those apart are no longer there, and their RAM is."""
+    told, apart = split(trials)
+    by_member = {_member(t): t for t in apart if t.ok}
+    return [_with_ram(t, by_member.get(_member(t))) for t in told] if apart else told
+
+
+def _with_ram(trial: Trial, apart: Trial | None) -> Trial:
+    """A trial with the RAM of the one apart."""
+    if apart is None or not trial.ok:
+        return trial
+    series: list[Series] = [line for line in apart.series if line.name.startswith(RAM)]
+    memory = apart.measured.get("memory")
+    doubts = [doubt for doubt in apart.warnings if doubt.code in OF_RAM]
+    return trial.model_copy(
+        update={
+            "series": [*trial.series, *series],
+            "measured": trial.measured | ({"memory": memory} if memory else {}),
+            "warnings": [*trial.warnings, *doubts],
+        }
+    )

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 
-from nandlab.analysis import changed, words
+from nandlab.analysis import changed, members, words
 from nandlab.analysis.compare import (
     Difference,
     alike,
@@ -104,7 +104,8 @@ def held(
     empty: all. UsageError if no trial has such a figure.
     """
     before = {now.id: then for then, now in pairs}
-    settings = group(now for _, now in pairs)
+    told, apart = members.split(now for _, now in pairs)
+    settings = [*group(told), *group(apart)]
     there = known([*settings, *group(before.values())]) if only else ()
     wanted = {name for asked in only for name in meant(asked, there)}
     found = []

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from itertools import product
 
 from nandlab.catalog.board import BoardModel
+from nandlab.catalog.filesystem import FilesystemModel
 from nandlab.catalog.remote import RemoteModel
 from nandlab.plan import readonly, states
 from nandlab.plan.fit import refused, without_room
@@ -18,16 +19,22 @@ from nandlab.plan.trialspec import Measure, MemorySeries, PartsTrace, ReadsTrace
 
 @dataclass(frozen=True)
 class Measured:
-    """What else is measured in each trial of a study."""
+    """What else is measured in trials of a study."""
 
     measure: list[Measure]
     memory_series: MemorySeries | None
     parts: PartsTrace | None
     reads: ReadsTrace | None
+    apart: int | None = None
+    """How many members have a trial of their own for it; None: all trials measure it."""
+
+    def takes(self, system: FilesystemModel) -> bool:
+        """Whether it is measured on a file system: RAM of one of whose modules it can be told."""
+        return self.apart is None or bool(system.memory_of)
 
 
 def expand(
-    c: Lookup, m: Matrix, board: BoardModel | RemoteModel | None, measured: Measured, at: str
+    c: Lookup, m: Matrix, board: BoardModel | RemoteModel | None, each: list[Measured], at: str
 ) -> list[TrialSpec]:
     """The trials of one matrix, which is at this place; the lookup keeps its mistakes."""
     workloads = [c.workload(w, f"{at}.workloads.{i}") for i, w in enumerate(m.workloads)]
@@ -71,7 +78,9 @@ def expand(
         )
         for workload, parameters in filter(None, workloads)
         for system, place in pairs
-        for state, (seed, offset) in product(m.states, m.members())
+        for state, measured in product(m.states, each)
+        if measured.takes(system.model)
+        for seed, offset in m.members()[: measured.apart]
     ]
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections import Counter
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from pydantic import (
     Field,
@@ -20,6 +20,8 @@ from pydantic import (
 
 from nandlab.analysis import asked, limits, words
 from nandlab.analysis.curves import Curve
+from nandlab.analysis.limits import Limits
+from nandlab.analysis.members import MEMORY, RAM, RAM_MEMBERS
 from nandlab.base.errors import UsageError
 from nandlab.base.gate import read_toml
 from nandlab.base.nearest import nearest
@@ -55,6 +57,12 @@ class Study(Strict):
         default=[],
         description="what else is measured; it takes board time, so these trials' times do not "
         "compare with those of others",
+    )
+    memory_trials: Literal["apart", "all"] = Field(
+        default="apart",
+        description="where memory is measured, which takes time: apart: in trials of its own, for "
+        "two members of each configuration, so that no time has it; also where a limit is on RAM "
+        "and measure does not say so; all: in every trial, whose times are in doubt then",
     )
     memory_series: MemorySeries | None = Field(
         default=None, description='with measure = ["memory-series"]; null: its defaults'
@@ -117,14 +125,23 @@ class Study(Strict):
                 raise ValueError(f"states: two are called {state.name!r}: rename one")
         return self
 
-    @property
-    def measured(self) -> Measured:
-        """What is measured in each trial, defaults filled in."""
-        asked = "memory-series" in self.measure
+    def measured(self, limits: Limits, *, own: bool = False) -> list[Measured]:
+        """What is measured in each trial, defaults filled in; if memory has trials of its own, what
+        is measured in these comes last.
+
+        own: on a board of the user's own, which has no instrument of memory.
+        """
+        memory: list[Measure] = [name for name in self.measure if name in MEMORY]
+        others = [name for name in self.measure if name not in MEMORY]
         parts = (self.parts or PartsTrace()) if "parts" in self.measure else None
-        series = (self.memory_series or MemorySeries()) if asked else None
+        series = (self.memory_series or MemorySeries()) if "memory-series" in memory else None
         reads = (self.reads or ReadsTrace()) if "reads" in self.measure else None
-        return Measured(self.measure, series, parts, reads)
+        if self.memory_trials == "all":
+            return [Measured(self.measure, series, parts, reads)]
+        if not (memory or own) and any(limit.figure.startswith(RAM) for limit in limits.figures):
+            memory = ["memory"]
+        apart = [Measured(memory, series, None, None, RAM_MEMBERS)] if memory else []
+        return [Measured(others, None, parts, reads), *apart]
 
     def members(self, first: int | None = None) -> list[Member]:
         """The ensemble's first members, as many as ``first``; None: all."""
@@ -161,7 +178,12 @@ def read(path: Path, board: str | None = None) -> Study:
 
 
 def again(spec: Any, folder: Path, where: str) -> Study:
-    """A study as a run's head keeps it; ``folder``: see Study. UsageError if it is none today."""
+    """A study as a run's head keeps it; ``folder``: see Study. UsageError if it is none today.
+
+    One from before memory had trials of its own measured it in all.
+    """
+    if isinstance(spec, dict):
+        spec = {"memory_trials": "all", **spec}
     study = validate(spec, Study, where)
     study._folder = folder
     return study
@@ -199,12 +221,14 @@ def _planned(study: Study, c: Lookup, board: BoardModel | RemoteModel | None) ->
     if asked_for > TRIALS_MAX:
         c.refuse("matrix", f"{asked_for} trials; a study has at most {TRIALS_MAX}: make it several")
         raise UsageError(c.wrong[-1])
+    told = _limits(c, study)
+    measured = study.measured(told, own=isinstance(board, RemoteModel))
     trials = []
     for at, matrix in matrices.items():
-        trials += expand(c, matrix, board, study.measured, at)
+        trials += expand(c, matrix, board, measured, at)
     c.refuse("measure", *dict.fromkeys(text for t in trials for text in traced.refused(t)))
     c.wrong += [f"{c.where}: {text}" for t in trials for text in own.refused(t)]
-    _check_limits(c, study, trials)
+    _check_limits(c, told, trials)
     if not c.wrong:
         c.wrong += [f"{c.where}: {text}" for text in curves.mistakes(study.curves, trials)]
     if c.wrong:
@@ -215,13 +239,17 @@ def _planned(study: Study, c: Lookup, board: BoardModel | RemoteModel | None) ->
     return trials
 
 
-def _check_limits(c: Lookup, study: Study, trials: list[TrialSpec]) -> None:
-    """The lookup keeps the mistakes of the study's limits."""
+def _limits(c: Lookup, study: Study) -> Limits:
+    """The study's limits, none if they are no limits; the lookup keeps why."""
     try:
-        told = limits.of_study(study.model_dump(mode="json"))
+        return limits.of_study(study.model_dump(mode="json"))
     except UsageError as e:
         c.refuse("limits", *str(e).splitlines())
-        return
+        return Limits()
+
+
+def _check_limits(c: Lookup, told: Limits, trials: list[TrialSpec]) -> None:
+    """The lookup keeps the mistakes of the study's limits."""
     each = {id(t.workload): t.workload for t in trials}  # one name may stand for several lists
     workloads = [(w.name, words.said(w)) for w in each.values()]
     c.refuse("limits", *asked.mistakes(told.figures, workloads))

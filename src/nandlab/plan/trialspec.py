@@ -7,6 +7,7 @@ from typing import Literal
 
 from pydantic import Field
 
+from nandlab.analysis.members import MEMORY
 from nandlab.base.digest import digest
 from nandlab.base.strings import Word
 from nandlab.catalog.noun import Scalar, Strict, identity
@@ -143,6 +144,7 @@ class TrialSpec(Medium):
         words += [f"from {self.image.name}"] if self.image else []
         words += [self.state.name]
         words += ["maximum latencies"] if self.latency == "maximum" else []
+        words += ["with RAM measured"] if MEMORY & set(self.measure) else []
         words += [f"setup of seed {self.setup_seed}"] if self.setup_seed is not None else []
         words += [f"seed {self.seed}", f"+{self.phase_offset_ms:g} ms"]
         return " ".join(words)

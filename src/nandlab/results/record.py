@@ -70,7 +70,7 @@ WARNINGS: dict[str, str] = {
     "counts_missed": "The chip did more than is counted: the kernel's probes missed some of it.",
     "not_settled": "Background work outlasted settle; the early phases share the chip with it.",
     "output_cut": "Figures read from that output may be incomplete; let the step print less.",
-    "memory_measured": "Its times include measuring memory; take times from another study.",
+    "memory_measured": "Its times include measuring memory; take those of trials without it.",
     "memory_lost": "RAM is told too low: fsram's table was full; raise memory_series.slots_log2.",
     "memory_series_lost": "The series lacks its begin: raise memory_series.samples or interval_ms.",
     "space_unread": "Space is not told; look at the chip that the trial kept with nandlab space.",
@@ -158,6 +158,11 @@ class Trial(Part):
     series: list[Series] = Field(default=[])
     open_ended: bool = Field(
         default=False, description="the load was stopped before it ended by itself"
+    )
+    measure: list[Word] = Field(
+        default=[],
+        description="what was to be measured beside the load, by the names that a study has; empty "
+        "where nothing was, and in a result older than this field",
     )
     measured: dict[Line, dict[Line, int | float]] = Field(
         default={}, description="by instrument, what it measured beside the load"

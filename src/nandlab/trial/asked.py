@@ -34,6 +34,7 @@ def asked(spec: TrialSpec, study: str) -> dict[str, Any]:
         "seed": spec.seed,
         "phase_offset_ms": spec.phase_offset_ms,
         "setup_seed": spec.setup_seed,
+        "measure": spec.measure,
     }
 
 

@@ -353,9 +353,20 @@ static void fill_ids(struct simnand *sim)
 		dev->options |= NAND_BUSWIDTH_16;
 }
 
+/* The chip has no pages that are written only once. The kernel takes some of
+ * Macronix's parts to have them, by their names, since 6.10. */
+static void forget_otp(struct mtd_info *mtd)
+{
+	mtd->_get_user_prot_info = NULL;
+	mtd->_read_user_prot_reg = NULL;
+	mtd->_write_user_prot_reg = NULL;
+	mtd->_lock_user_prot_reg = NULL;
+}
+
 int simnand_scan(struct simnand *sim)
 {
 	struct nand_chip *nand = &sim->nand;
+	int err;
 
 	nand_controller_init(&sim->controller);
 	sim->controller.ops = &simnand_ops;
@@ -366,5 +377,7 @@ int simnand_scan(struct simnand *sim)
 	if (sim->params.chip.bus_bits == 16)
 		nand->options |= NAND_BUSWIDTH_16;
 	fill_ids(sim);
-	return nand_scan_with_ids(nand, 1, sim->ids);
+	err = nand_scan_with_ids(nand, 1, sim->ids);
+	forget_otp(nand_to_mtd(nand));
+	return err;
 }

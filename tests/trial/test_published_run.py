@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 from test_check import erases_once_more
-from veryboard import Place, placed, refused, ubifs_is_full, very_board
+from veryboard import Place, made_older, placed, refused, ubifs_is_full, very_board
 
 from nandlab.analysis.named import names
 from nandlab.analysis.words import of
@@ -75,11 +75,7 @@ def test_a_trial_that_failed_is_told_as_such(place: Place) -> None:
 
 def test_an_older_file_is_told_with_the_catalog_of_today(place: Place) -> None:
     file = place.published()
-    told = json.loads(file.read_text())
-    del told["sources"]
-    for trial in told["trials"]:
-        del trial["provenance"]
-    file.write_text(json.dumps(told))
+    made_older(file)
     found = PublishedRun(file)
     assert found.notes == (KEPT, OLDER)
     trial = next(found.trials())

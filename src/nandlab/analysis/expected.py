@@ -20,6 +20,8 @@ from nandlab.analysis.compare import (
     trial_digest,
 )
 from nandlab.base.errors import UsageError
+from nandlab.catalog.files import Kept
+from nandlab.results import nouns
 from nandlab.results.folder import RunFolder, source_name
 from nandlab.results.published import (
     FIGURES,
@@ -51,6 +53,9 @@ class Expected(Protocol):
     def ran_with(self, trial: Trial) -> tuple[Trial, Trial]:
         """The same, each with what it ran with, as far as the record has that."""
 
+    def nouns(self) -> Kept:
+        """The project's own nouns that the record keeps."""
+
 
 class ExpectedFolder:
     """A run's folder."""
@@ -77,6 +82,10 @@ class ExpectedFolder:
         """See Expected."""
         return self.sides(trial)
 
+    def nouns(self) -> Kept:
+        """See Expected."""
+        return nouns.of_trials(self.head, iter(self._trials.values()))
+
 
 class ExpectedFigures:
     """A figures file."""
@@ -87,7 +96,7 @@ class ExpectedFigures:
         self.head = published.run
         self._trials = {trial.id: trial for trial in published.trials}
         self._failed = {trial.id: trial for trial in published.failed}
-        self._sources = published.sources
+        self._published = published
         every: list[TrialFigures | FailedTrial] = [*published.trials, *published.failed]
         keys = {trial.id: trial.key for trial in every}
         self.keys: Mapping[str, str] = {i: keys[i] for i in self.head.trials if i in keys}
@@ -111,8 +120,11 @@ class ExpectedFigures:
         """See Expected."""
         then, now = self.sides(trial)
         kept = self._trials.get(trial.id)
-        told = {w: self._sources[name] for w, name in (kept.provenance if kept else {}).items()}
-        return then.knowing(told), now.knowing(trial.sources)
+        return then.knowing(self._published.ran_with(kept) if kept else {}), now
+
+    def nouns(self) -> Kept:
+        """See Expected."""
+        return self._published.nouns()
 
 
 ASKED = (

@@ -9,11 +9,13 @@ refused, and every mistake of a file is reported at once.
 
 from __future__ import annotations
 
+import json
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, TypeVar
 
 from pydantic import BaseModel, ValidationError
@@ -34,6 +36,9 @@ PROJECT = "catalog"
 VARIABLE = "NANDLAB_CATALOG"
 """The environment variable that names further folders, as PATH does."""
 _study: ContextVar[Path | None] = ContextVar("study", default=None)
+Kept = Mapping[tuple[str, str], dict[str, Any]]
+"""Entries that a run keeps, by kind and name."""
+_kept: ContextVar[Kept] = ContextVar("kept", default=MappingProxyType({}))
 
 
 @contextmanager
@@ -44,6 +49,26 @@ def beside(folder: Path) -> Iterator[None]:
         yield
     finally:
         _study.reset(token)
+
+
+@contextmanager
+def keeping(entries: Kept) -> Iterator[None]:
+    """Takes a project's own nouns from what a run keeps of them; shipped ones stay today's."""
+    token = _kept.set({**_kept.get(), **entries})
+    try:
+        yield
+    finally:
+        _kept.reset(token)
+
+
+def is_shipped(kind: str, name: str) -> bool:
+    """Whether nandlab brings a noun of this name."""
+    return fits(Word, name) and (CATALOG / kind / f"{name}.toml").is_file()
+
+
+def is_kept(kind: str, name: str) -> bool:
+    """Whether a noun is a run's copy, which whoever sent the run has written."""
+    return (kind, name) in _kept.get() and not is_shipped(kind, name)
 
 
 def folders() -> list[Path]:
@@ -72,6 +97,23 @@ def place(kind: str, name: str) -> Path:
 
 def load(kind: str, name: str, model: type[M]) -> M:
     """The catalog's entry ``name`` of a kind ("boards", "chips", ...); UsageError if it is bad."""
+    return _of_run(kind, name, model) if is_kept(kind, name) else from_file(kind, name, model)
+
+
+def _of_run(kind: str, name: str, model: type[M]) -> M:
+    """A run's copy; what it names beside itself is looked for in the project here."""
+    told = _kept.get()[kind, name]
+    try:
+        entry = model.model_validate_json(json.dumps(told))
+    except ValidationError as e:
+        where = f"the run's {name!r} of catalog/{kind}"
+        raise UsageError(*(f"{where}: {m}" for m in mistakes(e, model, told))) from None
+    entry._home = (_study.get() or Path()).resolve()
+    return entry
+
+
+def from_file(kind: str, name: str, model: type[M]) -> M:
+    """The entry in a file of today, whatever a run keeps."""
     path = place(kind, name)
     entry = parse(path, model)
     if entry.name != name:
@@ -82,11 +124,14 @@ def load(kind: str, name: str, model: type[M]) -> M:
 
 def names(kind: str) -> list[str]:
     """The names of a kind's entries, sorted."""
-    return sorted({p.stem for folder in folders() for p in (folder / kind).glob("*.toml")})
+    there = {p.stem for folder in folders() for p in (folder / kind).glob("*.toml")}
+    return sorted(there | {name for of, name in _kept.get() if of == kind})
 
 
 def whence(kind: str, name: str) -> str:
     """For lists: where a noun is from, if it is not shipped; empty for a shipped one."""
+    if is_kept(kind, name):
+        return "(the run's)"
     path = place(kind, name)
     return "" if path.is_relative_to(CATALOG.resolve()) else f"({path})"
 

@@ -6,7 +6,8 @@ from __future__ import annotations
 import asyncio
 import inspect
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, fields, replace
 from functools import wraps
 from pathlib import Path
@@ -166,7 +167,8 @@ def with_common(command: Callable[..., None]) -> Callable[..., None]:
     @wraps(command)
     def taking(**given: Any) -> None:
         common = Common(**{each.name: given.pop(each.name) for each in shared})
-        command(common, **given)
+        with nouns_of(common.study):
+            command(common, **given)
 
     every = [*shared, *list(own.values())[1:]]
     taking.__signature__ = inspect.Signature(every)  # type: ignore[attr-defined]
@@ -214,11 +216,28 @@ def _study(name: str, board: str | None) -> Any:
     """A study by name or file, or that of a run's folder."""
     from nandlab.plan.study import again, find, read
     from nandlab.results.folder import RunFolder
+    from nandlab.trial.planned import home
 
     if not (Path(name) / RUN_HEAD).exists():
         return read(find(name), board)
-    study = again(RunFolder(Path(name)).head().spec, Path(name), name)
+    head = RunFolder(Path(name)).head()
+    study = again(head.spec, home(head, Path(name)), name)
     return study.model_copy(update={"board": board or study.board})
+
+
+@contextmanager
+def nouns_of(study: str | None) -> Iterator[None]:
+    """A run's own chips and workloads are known here; they need no catalog beside it."""
+    from nandlab.catalog.files import keeping
+    from nandlab.results.folder import RunFolder
+    from nandlab.results.nouns import of_trials
+
+    if study is None or not (Path(study) / RUN_HEAD).exists():
+        yield
+        return
+    folder = RunFolder(Path(study))
+    with keeping(of_trials(folder.head(), folder.trials())):
+        yield
 
 
 def folder_of(study: str | None, out: Path | None) -> Path:

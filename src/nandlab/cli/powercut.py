@@ -60,8 +60,9 @@ def powercut(
     made a flash operation.
 
     STUDY: a study, or a run's folder: each of its file systems, with its options and chips, under
-    each of its workloads that can be cut, made small. What a run's folder has of cuts is in its
-    report and advice. Without STUDY: --fs, and --load.
+    each of its workloads that can be cut, made small. A run's own chips and recorded loads are
+    taken from the run. What a run's folder has of cuts is in its report and advice.
+    Without STUDY: --fs, and --load.
     """
     from nandlab.powercut.job import ALL_VARIANTS, Points
 

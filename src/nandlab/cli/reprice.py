@@ -14,17 +14,18 @@ import typer
 from nandlab.base.errors import UsageError
 from nandlab.base.printer import note, write_json, write_paragraphs
 from nandlab.cli.drawing import draw, refuse_other_names
-from nandlab.cli.words import pairs
+from nandlab.cli.words import RunArgument, pairs
 
 if TYPE_CHECKING:
     from nandlab.analysis.groups import Setting
     from nandlab.analysis.reprice import Part
     from nandlab.report.repriced import Table
+    from nandlab.results.folder import Results
     from nandlab.results.record import Trial
 
 
 def reprice(
-    run: Annotated[Path, typer.Argument(metavar="RUN", help="a run's folder")],
+    run: RunArgument,
     to: Annotated[
         list[str],
         typer.Option("--to", metavar="PART", help="a part of the catalog; may be repeated"),
@@ -49,12 +50,17 @@ def reprice(
     Nothing is run. A part of another geometry is refused, since the file system would write other
     pages. docs/reprice.md tells how far such figures were off when the parts were run.
     """
+    from nandlab.catalog.files import keeping
     from nandlab.report import repriced
+    from nandlab.results.nouns import of_trials
+    from nandlab.trial.published import results
 
     refuse_other_names("--chart", chart)
-    settings = _settings(run)
+    folder = results(run)
+    settings = _settings(folder)
     values = {key: _ns(key, text) for key, text in pairs(sets, "--set").items()}
-    tables = [(s, _table(s, found)) for s in settings if (found := _targets(s, to, values))]
+    with keeping(of_trials(folder.head(), folder.trials())):
+        tables = [(s, _table(s, found)) for s in settings if (found := _targets(s, to, values))]
     if not tables:
         raise UsageError(f"{run}: no other part of the catalog has the geometry of its chip")
     if chart is not None and len(tables) > 1:
@@ -71,13 +77,12 @@ def reprice(
         draw(chart, repriced.chart(*tables[0], "repriced"))
 
 
-def _settings(run: Path) -> list[Setting]:
+def _settings(folder: Results) -> list[Setting]:
     from nandlab.analysis.groups import group
-    from nandlab.results.folder import RunFolder
 
-    found = group(RunFolder(run).trials())
+    found = group(folder.trials())
     if not any(t.ok for setting in found for t in setting.trials):
-        raise UsageError(f"{run}: no trial of this run has ended well")
+        raise UsageError(f"{folder.path}: no trial of this run has ended well")
     return found
 
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from nandlab.base.printer import note, write_lines, write_text
-from nandlab.cli.words import Style
+from nandlab.cli.words import Style, named
 
 if TYPE_CHECKING:
     from nandlab.analysis.expected import Expected
@@ -20,7 +20,12 @@ if TYPE_CHECKING:
 
 def reproduce(
     run: Annotated[
-        Path, typer.Argument(metavar="RUN", help="a run's folder, or a study's figures file")
+        Path,
+        typer.Argument(
+            metavar="RUN",
+            help="a run's folder, a figures file, or the name of a published study",
+            autocompletion=named("published"),
+        ),
     ],
     trial: Annotated[
         list[str],
@@ -59,7 +64,8 @@ def reproduce(
     first difference is printed, with its place, RUN's value and the new one; on one with other
     parts a table of what moved and by how much, as nandlab check has it. It is 2 if RUN cannot be
     run here: it is damaged, its packages are not to be had, or its study has no such trials today.
-    A study with images or a catalog of its own: call this in the folder of the study.
+    Chips and workloads of the study's own are taken from RUN. For images, file systems or programs
+    of its own, call this in the folder of the study.
     """
     from nandlab.analysis.expected import expected
     from nandlab.board.opening import open_board

@@ -18,7 +18,7 @@ from pathlib import Path
 from nandlab.base.errors import UsageError
 from nandlab.board.job import Job, Step
 from nandlab.board.qemu import QemuBoard
-from nandlab.catalog.files import load, names
+from nandlab.catalog.files import from_file, is_kept, load, names
 from nandlab.catalog.noun import Scalar
 from nandlab.catalog.step import FileStep
 from nandlab.catalog.workload import WorkloadModel
@@ -60,6 +60,9 @@ def made(name: str, on: Medium, board: QemuBoard) -> Loads:
     workload = load("workloads", called, WorkloadModel)
     if workload.config_file == CONFIG:
         return recorded.loads(called, workload.config)
+    if is_kept("workloads", called):
+        # whoever sent the run wrote it, and its commands would run on this machine
+        workload = _of_the_project(called, name)
     asked = {**SMALL.get(called, {}), **_parameters(workload, words, name)}
     parameters = workload.chosen(asked, f"--load {name}")
     spec = TrialSpec(
@@ -71,6 +74,17 @@ def made(name: str, on: Medium, board: QemuBoard) -> Loads:
     )
     text = _traced(name, _commands(spec), steps.config(spec), board)
     return recorded.loads(name, text)
+
+
+def _of_the_project(called: str, name: str) -> WorkloadModel:
+    """A workload by the user's own file; UsageError where there is none."""
+    try:
+        return from_file("workloads", called, WorkloadModel)
+    except UsageError:
+        raise UsageError(
+            f"--load {name}: its commands run on this machine, so the run's own copy does not do: "
+            "call this in the folder that has its catalog"
+        ) from None
 
 
 def _parameters(workload: WorkloadModel, words: list[str], where: str) -> dict[str, Scalar]:

@@ -24,8 +24,10 @@ from nandlab.base.gate import read_packed_json, refuse_unreadable
 from nandlab.base.nearest import nearest
 from nandlab.base.paths import PUBLISHED
 from nandlab.base.strings import Digest, FileName, FreeText, FreeValue, Line, Sha256, Word
+from nandlab.catalog.files import Kept
 from nandlab.catalog.mistakes import mistakes
 from nandlab.catalog.noun import Strict
+from nandlab.results import nouns
 from nandlab.results.folder import RunFolder, source_name
 from nandlab.results.measures import Count, Counts, Doubt, EraseSpread, Latency, Phase
 from nandlab.results.record import Run, Trial
@@ -123,6 +125,14 @@ class Published(Strict):
         if not in_order or set(listed[0]) & set(listed[1]):
             raise ValueError("its trials are not those of its run, each once and in their order")
         return self
+
+    def ran_with(self, trial: TrialFigures) -> dict[str, dict[str, Any]]:
+        """What a trial ran with, but for the run's board; empty in an older file."""
+        return {what: self.sources[name] for what, name in trial.provenance.items()}
+
+    def nouns(self) -> Kept:
+        """The project's own nouns that the file keeps."""
+        return nouns.kept(nouns.named(self.run), map(self.ran_with, self.trials))
 
     def text(self) -> str:
         """The file: the head with a line for each value, then a line for each trial."""

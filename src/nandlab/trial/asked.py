@@ -51,12 +51,12 @@ def _image(spec: TrialSpec) -> Image | None:
 def entries(spec: TrialSpec) -> dict[str, dict[str, Any]]:
     """The catalog's entries that a trial runs with, and what is only told of its board."""
     told = {
-        key: said.model_dump()
+        key: said.model_dump(mode="json")
         for key in ("controller", "power")
         if (said := getattr(spec.board, key, None)) is not None
     }
     return told | {
-        "chip": spec.chip.model_dump(),
-        "filesystem": spec.filesystem.model_dump(),
-        "workload": spec.workload.model_dump(),
+        "chip": spec.chip.model_dump(mode="json"),
+        "filesystem": spec.filesystem.model_dump(mode="json"),
+        "workload": spec.workload.model_dump(mode="json"),
     }

@@ -2,7 +2,8 @@
 """The trials of a run as its head alone tells them: its study, its board, its packages.
 
 The catalog that the study names is the one of today. It is looked for beside the study, if that is
-found, else in the current folder.
+found, else in the current folder. Chips and workloads of a project's own are those that the run
+keeps (results/nouns.py).
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from nandlab.base.errors import UsageError
 from nandlab.base.paths import STUDIES
 from nandlab.base.strings import Accel, fits
 from nandlab.catalog.board import BoardModel
-from nandlab.catalog.files import validate
+from nandlab.catalog.files import Kept, keeping, validate
 from nandlab.kit.lock import Lock, checked
 from nandlab.plan import study as studies
 from nandlab.plan.study import Study
@@ -34,11 +35,15 @@ class Planned:
     lock: Lock
 
 
-def planned(head: Run, path: Path) -> Planned:
-    """The trials of the run at ``path``; UsageError if they are none today."""
+def planned(head: Run, path: Path, kept: Kept) -> Planned:
+    """The trials of the run at ``path``; UsageError if they are none today.
+
+    kept: the run's own nouns.
+    """
     lock, model = packages(head, path), board_model(head, path)
-    study = studies.again(head.spec, home(head, path), f"{path}: spec")
-    specs = studies.plan(study, f"{path}: spec", model, lock)
+    with keeping(kept):
+        study = studies.again(head.spec, home(head, path), f"{path}: spec")
+        specs = studies.plan(study, f"{path}: spec", model, lock)
     return Planned(study, specs, model, head.provenance["accel"], lock)
 
 

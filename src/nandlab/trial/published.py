@@ -7,7 +7,6 @@ older than its sources is told with the catalog of today.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
@@ -46,12 +45,14 @@ class PublishedRun:
     def __init__(self, path: Path) -> None:
         self.path = path
         published = read(path)
-        self._head, self._sources = published.run, published.sources
+        self._published, self._head = published, published.run
         every: list[TrialFigures | FailedTrial] = [*published.trials, *published.failed]
         self._trials = {trial.id: trial for trial in every}
         self.hashes: Mapping[str, str] = {trial.id: trial.sha256 for trial in published.trials}
         self.notes: tuple[str, ...] = (KEPT,) if published.sources else (KEPT, OLDER)
-        self._specs = {spec.id: spec for spec in planned(published.run, path).specs}
+        self._specs = {
+            spec.id: spec for spec in planned(published.run, path, published.nouns()).specs
+        }
         if lost := self._trials.keys() - self._specs.keys():
             raise UsageError(
                 f"{path}: its study gives no trial {min(lost)} with the catalog here, so what that "
@@ -75,8 +76,7 @@ class PublishedRun:
             gave["steps"] = [s | {"register_hits": hits.get(s["name"])} for s in gave["steps"]]
         trial = Trial.model_validate({**self._asked(spec), **gave, "run": self._head.id})
         if isinstance(told, TrialFigures) and told.provenance:
-            kept = {what: self._sources[name] for what, name in told.provenance.items()}
-            return trial.knowing(kept | {OF_HEAD: self._head.provenance})
+            return trial.knowing(self._published.ran_with(told) | {OF_HEAD: self._head.provenance})
         # what is only supposed has no hash, so that no comparison takes it for the run's
         return trial.knowing(self._supposed(spec), {})
 
@@ -105,8 +105,7 @@ class PublishedRun:
         with suppress(UsageError):
             board = load("boards", spec.board.name, BoardModel)
             spec = spec.model_copy(update={"board": board})
-        told: dict[str, dict[str, Any]] = json.loads(json.dumps(entries(spec)))
-        return told | {OF_HEAD: self._head.provenance}
+        return entries(spec) | {OF_HEAD: self._head.provenance}
 
 
 def results(run: Path) -> Results:

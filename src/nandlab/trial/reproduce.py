@@ -56,7 +56,7 @@ def again(before: Expected, only: Sequence[str] = ()) -> Again:
         if trial_id not in before.keys:
             there = ", ".join(list(before.keys)[:3])
             raise UsageError(f"{path}: no finished trial {trial_id!r}; there are: {there}, ...")
-    todo = planned(before.head, path)
+    todo = planned(before.head, path, before.nouns())
     wanted = [spec for spec in todo.specs if spec.id in (only or before.keys)]
     lost = set(only or before.keys) - {spec.id for spec in wanted}
     if lost:

@@ -8,9 +8,10 @@ from typing import Any
 import pytest
 import samples
 
-from nandlab.analysis import advice, answers, asked, doubts, groups
+from nandlab.analysis import answers, asked, doubts, groups, judging
 from nandlab.analysis.limits import Limits
 from nandlab.analysis.ranking import Finding
+from nandlab.analysis.verdict import Verdict
 from nandlab.analysis.views import view
 from nandlab.results.measures import Doubt, State
 from nandlab.results.record import WARNINGS, Trial
@@ -42,11 +43,12 @@ def setting_of(*trials: list[Trial]) -> groups.Setting:
     return setting
 
 
-def advised(limits: Limits | None, *trials: list[Trial]) -> advice.Advice:
-    setting = setting_of(*trials)
-    found = view(setting).advise(setting, limits)
-    assert found is not None
-    return found
+def judged(limits: Limits | None, *trials: list[Trial]) -> Verdict:
+    return judging.of_setting({}, setting_of(*trials), limits or Limits())
+
+
+def calls(found: Verdict) -> dict[str, str]:
+    return {row.name: row.call for row in found.rows}
 
 
 def findings(*trials: list[Trial], state: str = "fresh") -> dict[str, Finding]:
@@ -103,50 +105,32 @@ def test_a_life_s_and_a_sweep_s_sentences_have_theirs() -> None:
     shares = [0.0, 0.2, 0.4, 0.6, 0.8]
     states = [State(name=f"v{v}", valid=v, invalid=0, mix=0) for v in shares]
     swept = [samples.trial("jffs2", s).model_copy(update={"warnings": told}) for s in states]
-    (cliff,) = advised(None, swept).cliffs
+    (cliff,) = judged(None, swept).notes
     assert cliff.endswith(" In doubt: kernel_log (JFFS2 5 of 5 trials).")
 
 
 def test_a_limit_of_ram_is_judged_beside_times_in_doubt() -> None:
-    both = [pair("jffs2", 10, "memory_measured"), pair("ubifs", 20, "memory_measured")]
-    found = advised(RAM, *both)
-    assert [s.fitness for s in found.subjects] == ["fit", "fit"]
-    assert found.sentences[0] == (
-        "Not enough to say which to take. Within the limits: JFFS2, fresh: RAM 1 MiB (each 1 MiB, "
-        "n = 2), within 2 MiB. UBIFS, fresh: RAM 1 MiB (each 1 MiB, n = 2), within 2 MiB. The "
-        "first to look into is JFFS2: transactions take 10.0 s at worst (fresh); open: fresh: "
-        "1 of 2 trials carry the doubt memory_measured: Its times include measuring memory; take "
-        "those of trials without it."
-    )
+    both = [pair("jffs2", 10, "memory_measured"), pair("ubifs", 20, "memory_measured", peak=2000)]
+    assert calls(judged(RAM, *both)) == {"UBIFS": "take", "JFFS2": "fits"}
 
 
-def test_the_only_one_within_the_limits_needs_no_order() -> None:
+def test_the_only_one_within_the_limits_is_taken() -> None:
     large = pair("ubifs", 5, "memory_measured", peak=9 * MIB)
-    found = advised(RAM, pair("jffs2", 10, "memory_measured"), large)
-    take, _, avoid = found.sentences
-    assert take.startswith("Take JFFS2, the only one that is within the limits: fresh: RAM 1 MiB (")
-    assert "Its transaction time is in doubt: fresh: 1 of 2 trials carry the doubt mem" in take
-    assert avoid.startswith("Avoid UBIFS: fresh: RAM 9 MiB (")
+    found = judged(RAM, pair("jffs2", 10, "memory_measured"), large)
+    assert calls(found) == {"JFFS2": "take", "UBIFS": "avoid"}
+    assert found.row("UBIFS").against == ("RAM 9 MiB, asked <= 2M",)
 
 
 def test_without_limits_a_doubt_of_times_is_not_enough_to_say() -> None:
-    found = advised(None, pair("jffs2", 10, "memory_measured"))
-    assert found.subjects[0].fitness == "unproven"
-    assert found.sentences[0].startswith("Not enough to say which to take. The first to look into")
+    assert calls(judged(None, pair("jffs2", 10, "memory_measured"))) == {"JFFS2": "open"}
 
 
 def test_memory_that_was_lost_is_held_against_ram_and_not_against_times() -> None:
     lost = pair("jffs2", 10, "memory_lost")
-    assert advised(None, lost).sentences[0].startswith("Take JFFS2: ")
-    (only,) = advised(RAM, lost).subjects
-    assert only.fitness == "unproven"
-    assert only.met[0].endswith(", within 2 MiB [in doubt: memory_lost (JFFS2 1 of 2 trials)]")
-
-
-def test_who_is_to_be_avoided_is_told_with_the_doubts_of_both() -> None:
-    found = advised(None, pair("jffs2", 10, "kernel_log"), pair("ubifs", 50, "not_settled"))
-    (avoid,) = [s for s in found.sentences if s.startswith("Avoid")]
-    assert "[in doubt: kernel_log (JFFS2 1 of 2 trials); not_settled (UBIFS 1 of 2" in avoid
+    assert calls(judged(None, lost)) == {"JFFS2": "take"}
+    found = judged(RAM, lost)
+    assert calls(found) == {"JFFS2": "open"}
+    assert "doubt memory_lost" in found.gaps[0].why
 
 
 def test_a_doubt_of_the_kernel_s_quotes_its_line() -> None:

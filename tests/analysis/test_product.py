@@ -8,15 +8,18 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import pytest
 import samples
 from fitting import fits
 from hypothesis import given
 from hypothesis import strategies as st
 from test_limits import LOGGER, OPTIONS, logged
 
-from nandlab.analysis import advice, groups, shipping
-from nandlab.analysis.limits import Limits, of_study
-from nandlab.analysis.shipping import Shipping
+from nandlab.analysis import judging
+from nandlab.analysis.criteria import Cell
+from nandlab.analysis.verdict import Verdict
+from nandlab.results import cuts
+from nandlab.results.cuts import Cuts
 from nandlab.results.measures import Counts, Doubt, EraseSpread
 from nandlab.results.record import Trial
 
@@ -60,71 +63,82 @@ def pair(filesystem: str, commit: float, **change: Any) -> list[Trial]:
     return [worn(filesystem, commit + i / 5, i, **change) for i in (1, 2)]
 
 
-def shipped(trials: list[Trial], spec: dict[str, Any] | None = None) -> Shipping:
-    spec = spec or SPEC
-    found = shipping.answer(spec, groups.group(trials), of_study(spec))
-    assert found is not None
-    return found
+def held(trials: list[Trial]) -> list[Trial]:
+    """The same where a campaign of power cuts lost nothing."""
+    return [t.beside([campaign(t)]) for t in trials]
 
 
-def said(found: Shipping, topic: str) -> str:
-    return " ".join(f.text for f in found.findings if f.topic == topic)
-
-
-def test_the_answer_has_all_that_a_buyer_asks() -> None:
-    found = shipped([*pair("jffs2", 20), *pair("ubifs", 10), *pair("yaffs2", 60)])
-    assert found.product.title == (
-        "MT29F2G08ABAEAWP, 100 MiB, 64 MiB of RAM, 100 MiB a day for 10 years, commit.p99 < 50ms"
+def campaign(of: Trial) -> Cuts:
+    """A whole campaign on the trial's medium in which all held."""
+    return Cuts(
+        filesystem=of.filesystem,
+        options=of.options,
+        chip=of.chip.part,
+        kernel="6.1",
+        load="logger",
+        faulty=False,
+        operations=40,
+        cut=40,
+        points=200,
+        excused={},
+        lost={},
     )
-    assert [c.name for c in found.candidates] == ["UBIFS", "JFFS2", "YAFFS2"]
-    assert said(found, "Ship").startswith("UBIFS: ")
-    assert "commit p99 10.3 ms (10.2 ms to 10.4 ms, n = 2), within 50 ms" in said(found, "Ship")
-    assert "lifetime at 100 MiB a day 274 to 684 years, asked 10" in said(found, "Ship")
-    assert said(found, "Runner-up").startswith(
-        "JFFS2: it costs logging 20.3 s against 10.3 s (1.97"
-    )
-    assert "commit p99 20.3 ms against 10.3 ms (1.97 times)" in said(found, "Runner-up")
-    change = said(found, "What would change it")
-    assert change.startswith(
-        "The nearest limit is commit.p99 < 50ms: 10.4 ms at worst, 79.2 % under it"
-    )
-    assert "Asked for commit p99 under 10.4 ms: none that was run" in change
-    sure = said(found, "How sure")
-    assert "stands on 2 trials (fresh flash)" in sure
-    assert "the trials of UBIFS and JFFS2 are told apart by headline" in sure
-    assert said(found, "Not").startswith("YAFFS2: fresh: commit p99 60.3 ms")
 
 
-def test_a_tighter_limit_names_who_would_come_in() -> None:
+def judged(trials: list[Trial], spec: dict[str, Any] | None = None) -> Verdict:
+    return judging.of_run(spec or SPEC, held(trials))[0]
+
+
+def calls(found: Verdict) -> dict[str, str]:
+    return {row.name: row.call for row in found.rows}
+
+
+def cell(found: Verdict, name: str, title: str) -> Cell:
+    titles = [c.title for c in found.criteria]
+    return found.row(name).cells[titles.index(title)]
+
+
+def test_the_verdict_has_all_that_a_buyer_asks() -> None:
+    found = judged([*pair("jffs2", 20), *pair("ubifs", 10), *pair("yaffs2", 60)])
+    assert found.title == (
+        "MT29F2G08ABAEAWP, 100 MiB, 64 MiB of RAM, 100 MiB a day for 10 years, commit.p99 < 50ms, "
+        "power no synced data lost"
+    )
+    assert calls(found) == {"UBIFS": "take", "JFFS2": "fits", "YAFFS2": "avoid"}
+    asked = {c.title: c.limit for c in found.criteria if c.limit}
+    assert asked == {"commit p99": "< 50ms", "power cuts": "no synced data lost", "years": ">= 10"}
+    told = cell(found, "UBIFS", "commit p99")
+    assert (told.text, told.state, told.room) == ("10.4 ms", "met", pytest.approx(1 - 10.4 / 50))
+    assert cell(found, "UBIFS", "years").value == pytest.approx(274, rel=0.01)
+    assert found.row("YAFFS2").against == ("commit p99 60.4 ms, asked < 50ms",)
+    assert found.answer == "Take UBIFS; fits too: JFFS2; avoid YAFFS2."
+
+
+def test_the_speed_of_what_no_limit_is_on_decides_nothing() -> None:
     slow = {"phase_ns": {"logging": 10**12}}
-    found = shipped([*pair("jffs2", 20), *pair("ubifs", 10, **slow)])
-    assert said(found, "Ship").startswith("JFFS2: ")
-    assert "Asked for commit p99 under 20.4 ms: UBIFS" in said(found, "What would change it")
-    assert "it gains commit p99 10.3 ms against 20.3 ms" in said(found, "Runner-up")
+    found = judged([*pair("jffs2", 20), *pair("ubifs", 10, **slow)])
+    assert calls(found) == {"UBIFS": "take", "JFFS2": "fits"}
 
 
-def test_what_only_one_limit_keeps_out_is_told() -> None:
-    fast = {"phase_ns": {"logging": 10**9}}
-    found = shipped([*pair("jffs2", 20), *pair("ubifs", 60, **fast)])
-    change = said(found, "What would change it")
-    assert "Without its one broken limit (fresh: commit p99 60.3 ms" in change
-    assert change.endswith("UBIFS would come first.")
+def test_power_that_nobody_cut_leaves_a_product_open() -> None:
+    found = judging.of_run(SPEC, pair("jffs2", 20), run="runs/a")[0]
+    assert calls(found) == {"JFFS2": "open"}
+    assert [(g.what, g.do) for g in found.gaps] == [("power cuts", "nandlab powercut runs/a")]
 
 
 def test_a_single_trial_or_a_doubt_ships_nothing() -> None:
     doubt = Doubt(code="kernel_log", text="a line")
     for trials in ([worn("jffs2", 20)], pair("jffs2", 20, warnings=[doubt])):
-        found = shipped(trials)
-        assert found.candidates[0].fitness == "unproven"
-        assert said(found, "Ship").startswith("Not enough to say yet. The first to look into is JF")
-        assert "open: fresh: " in said(found, "Ship")
-        assert not found.findings[0].firm
+        found = judged(trials)
+        assert calls(found) == {"JFFS2": "open"}
+        assert found.gaps
+        assert found.sentence.startswith("Not enough to say yet")
 
 
 def test_a_lifetime_that_is_not_known_ships_nothing() -> None:
-    found = shipped(pair("jffs2", 20, erases=0))
-    assert said(found, "Ship").startswith("Not enough to say yet")
-    assert "lifetime: " in said(found, "Ship")
+    found = judged(pair("jffs2", 20, erases=0))
+    assert calls(found) == {"JFFS2": "open"}
+    assert cell(found, "JFFS2", "years").state == "open"
 
 
 TWO = {
@@ -159,40 +173,36 @@ def both(filesystem: str, commit: float, seconds: float, erases: int = 8) -> lis
     return [*pair(filesystem, commit), *second]
 
 
-def test_loads_weigh_by_their_share_of_a_day() -> None:
+def test_each_load_has_its_criteria_and_years_are_of_all() -> None:
     spec = {**SPEC, "product": TWO}
-    found = shipped([*both("jffs2", 20, 10), *both("ubifs", 10, 35)], spec)
-    assert [round(load.share, 2) for load in found.product.loads] == [0.75, 0.25]
-    # 2 to the 0.75 is 1.68, and 3.5 to the 0.25 is 1.37
-    assert [c.name for c in found.candidates] == ["UBIFS", "JFFS2"]
-    assert "logger: logging takes" in said(found, "Ship") or "logger: " in said(found, "Ship")
-    even = {**TWO, "loads": [{**load, "daily_write": "50M"} for load in TWO["loads"]]}
-    found = shipped([*both("jffs2", 20, 10), *both("ubifs", 10, 35)], {**SPEC, "product": even})
-    assert [c.name for c in found.candidates] == ["JFFS2", "UBIFS"]
+    found = judged([*both("jffs2", 20, 10), *both("ubifs", 10, 35)], spec)
+    titles = [c.title for c in found.criteria]
+    assert {"logger: commit p99", "ffsmark: transact.", "years", "power cuts"} <= set(titles)
+    assert titles.count("years") == 1
+    assert calls(found) == {"UBIFS": "take", "JFFS2": "fits"}
 
 
 def test_a_lifetime_lies_between_those_of_the_loads() -> None:
     spec = {**SPEC, "product": TWO}
-    met = shipped([*both("jffs2", 20, 10)], spec).candidates[0]
-    assert met.fitness == "fit"
-    split = shipped([*both("jffs2", 20, 10, erases=10_000)], spec).candidates[0]
-    assert split.fitness == "unproven"
-    assert any("or, by another load, lifetime" in text for text in split.against)
+    assert calls(judged([*both("jffs2", 20, 10)], spec)) == {"JFFS2": "take"}
+    split = judged([*both("jffs2", 20, 10, erases=10_000)], spec)
+    assert calls(split) == {"JFFS2": "open"}
+    assert cell(split, "JFFS2", "years").state == "open"
 
 
 def test_a_load_that_was_not_run_leaves_it_open() -> None:
-    found = shipped(pair("jffs2", 20), {**SPEC, "product": TWO})
-    assert said(found, "Ship").startswith("Not enough to say yet")
-    assert "1 of 2 loads were not run" in said(found, "How sure")
+    found = judged(pair("jffs2", 20), {**SPEC, "product": TWO})
+    assert calls(found) == {"JFFS2": "open"}
+    assert "1 of the product's loads" in [g.what for g in found.gaps]
 
 
 def test_another_chip_or_other_parameters_are_none_of_its_loads() -> None:
     chip = {**SPEC["product"], "chip": {"part": "another"}}
-    settings = groups.group(pair("jffs2", 20))
-    assert shipping.answer({**SPEC, "product": chip}, settings, Limits()) is None
     load = {**SPEC["product"], "loads": [{**SPEC["product"]["loads"][0], "records": 7}]}
-    assert shipping.answer({**SPEC, "product": load}, settings, Limits()) is None
-    assert shipping.answer({}, settings, Limits()) is None
+    for product in (chip, load):
+        (found,) = judging.of_run({**SPEC, "product": product}, pair("jffs2", 20))
+        assert found.title.startswith("logger on ")
+        assert "years" not in [c.title for c in found.criteria]
 
 
 def nandlab(*words: str) -> str:
@@ -200,34 +210,26 @@ def nandlab(*words: str) -> str:
     return subprocess.run(command, capture_output=True, text=True, check=True).stdout
 
 
-def test_advise_has_it(tmp_path: Path) -> None:
-    trials = [*pair("jffs2", 20), *pair("ubifs", 10)]
-    folder = samples.folder(tmp_path / "run", trials, spec=SPEC)
-    run = str(folder.path)
-    assert "  Ship: UBIFS: " in nandlab("advise", run)
-    assert "Ship: None that was measured is fit." in nandlab(
-        "advise", run, "--limit", "commit.p99 < 1ms"
-    )
-    told = fits("advice", nandlab("advise", run, "--json"))[0]
-    assert [c["name"] for c in told["candidates"]] == ["UBIFS", "JFFS2"]
-    assert told["answer"][0]["topic"] == "Ship"
+def kept(folder: Path, trials: list[Trial]) -> Path:
+    """A run with its campaigns beside it."""
+    made = samples.folder(folder, trials, spec=SPEC)
+    every = {t.filesystem: campaign(t) for t in trials}
+    (made.path / cuts.FOLDER).mkdir()
+    cuts.write(made.path / cuts.FOLDER, list(every.values()))
+    return made.path
 
 
-def test_json_has_null_where_a_candidate_was_not_measured(tmp_path: Path) -> None:
-    lost = worn("yaffs2", 1).model_copy(update={"status": "board_lost", "error": "gone"})
-    folder = samples.folder(tmp_path / "run", [*pair("jffs2", 20), lost], spec=SPEC)
-    (told, *_) = fits("advice", nandlab("advise", str(folder.path), "--json"))
-    assert [c["factor"] for c in told["candidates"]] == [1.0, None]
-
-
-def test_show_and_the_report_have_it(tmp_path: Path) -> None:
-    folder = samples.folder(tmp_path / "run", [*pair("jffs2", 20), *pair("ubifs", 10)], spec=SPEC)
-    run = str(folder.path)
-    assert "Ship: UBIFS: " in nandlab("show", run)
+def test_advise_show_and_the_report_have_it(tmp_path: Path) -> None:
+    run = str(kept(tmp_path / "run", [*pair("jffs2", 20), *pair("ubifs", 10)]))
+    answer = "Take UBIFS; fits too: JFFS2."
+    assert nandlab("advise", run).splitlines()[-1] == answer
+    assert nandlab("show", run).splitlines()[-1] == answer
+    none = nandlab("advise", run, "--limit", "commit.p99 < 1ms").splitlines()[-1]
+    assert none == "None is fit; avoid UBIFS, JFFS2."
+    (told,) = fits("advice", nandlab("advise", run, "--json"))
+    assert [(r["name"], r["call"]) for r in told["rows"]] == [("UBIFS", "take"), ("JFFS2", "fits")]
     page = Path(nandlab("report", run).strip()).read_text()
-    first = page[: page.index("</header>")]
-    assert "<strong>Ship:</strong> UBIFS: " in first
-    assert "Take " not in first
+    assert answer in page[: page.index("</header>")]
 
 
 # what must hold of any answer, whatever the figures
@@ -238,7 +240,7 @@ RUNS = st.dictionaries(
     st.lists(COMMITS, min_size=1, max_size=3),
     min_size=1,
 )
-SURENESS = {"None": 0, "Not enough": 1}
+SURE = {"take": 0, "fits": 0, "open": 1, "avoid": 2}
 
 
 def trials(run: dict[str, list[float]], factor: float = 1) -> list[Trial]:
@@ -249,21 +251,11 @@ def trials(run: dict[str, list[float]], factor: float = 1) -> list[Trial]:
     ]
 
 
-def sureness(found: Shipping) -> int:
-    text = said(found, "Ship")
-    return next((n for start, n in SURENESS.items() if text.startswith(start)), 2)
-
-
-def order(found: Shipping) -> list[tuple[str, str]]:
-    return [(c.name, c.fitness) for c in found.candidates]
-
-
 @given(run=RUNS)
 def test_doubling_every_time_and_its_limit_changes_no_answer(run: dict[str, list[float]]) -> None:
     wider = {**SPEC, "limits": {"commit": {"p99": "< 100ms"}}}
-    once, twice = shipped(trials(run)), shipped(trials(run, 2), wider)
-    assert order(once) == order(twice)
-    assert sureness(once) == sureness(twice)
+    once, twice = judged(trials(run)), judged(trials(run, 2), wider)
+    assert list(calls(once).items()) == list(calls(twice).items())
 
 
 @given(run=RUNS)
@@ -278,11 +270,10 @@ def test_a_copy_under_another_name_is_as_good(run: dict[str, list[float]]) -> No
         worn(name, commit, i, provenance=told).model_copy(update={"filesystem": "copy"})
         for i, commit in enumerate(run[name], 1)
     ]
-    found = {c.name: c for c in shipped([*trials(run), *copies]).candidates}
-    one, copy = found[samples.TITLES[name]], found["Copy"]
-    assert (one.fitness, one.factor, one.against, one.open, one.met) == (
-        *(copy.fitness, copy.factor, copy.against, copy.open, copy.met),
-    )
+    found = judged([*trials(run), *copies])
+    one, copy = found.row(samples.TITLES[name]), found.row("Copy")
+    assert (one.cells, one.against) == (copy.cells, copy.against)
+    assert SURE[one.call] == SURE[copy.call]
 
 
 @given(run=RUNS, data=st.data())
@@ -291,12 +282,11 @@ def test_dropping_members_never_makes_it_surer(
 ) -> None:
     name = data.draw(st.sampled_from(sorted(run)))
     fewer = {**run, name: run[name][: data.draw(st.integers(1, len(run[name])))]}
-    before, after = ({c.name: c for c in shipped(trials(r)).candidates} for r in (run, fewer))
+    before, after = calls(judged(trials(run))), calls(judged(trials(fewer)))
     title = samples.TITLES[name]
-    if before[title].fitness == "unproven" and len(run[name]) > 1:
-        return  # members on both sides of a limit: without one, the other side is left
-    index = advice.ORDER.index
-    assert index(after[title].fitness) >= index(before[title].fitness)
+    if before[title] == "avoid":
+        return  # the trial that broke the limit may be the one that was dropped
+    assert SURE[after[title]] >= SURE[before[title]]
 
 
 @given(run=RUNS, data=st.data())
@@ -304,27 +294,25 @@ def test_a_doubt_added_never_leaves_the_answer_as_it_was(
     run: dict[str, list[float]], data: st.DataObject
 ) -> None:
     all_trials = trials(run)
-    before = shipped(all_trials)
-    first = next((c.name for c in before.candidates if c.fitness != "unfit"), None)
-    if first is None:
+    before = judged(all_trials)
+    first = before.rows[0]
+    if first.call == "avoid":
         return
     doubt = Doubt(code="kernel_log", text="a line")
     doubted = [
-        t.model_copy(update={"warnings": [doubt]}) if t.filesystem_title == first else t
+        t.model_copy(update={"warnings": [doubt]}) if t.filesystem_title == first.name else t
         for t in all_trials
     ]
-    after = shipped(doubted)
-    assert said(after, "Ship") != said(before, "Ship")
-    assert sureness(after) <= sureness(before)
+    after = judged(doubted)
+    assert after.row(first.name).call == "open"
+    assert (after.sentence, after.gaps) != (before.sentence, before.gaps)
 
 
 @given(run=RUNS, most=COMMITS)
 def test_a_tighter_limit_makes_nothing_fit_that_was_not(
     run: dict[str, list[float]], most: float
 ) -> None:
-    before = {c.name: c for c in shipped(trials(run)).candidates}
+    before = calls(judged(trials(run)))
     tight = {**SPEC, "limits": {"commit": {"p99": f"< {min(50, most)}ms"}}}
-    after = {c.name: c for c in shipped(trials(run), tight).candidates}
-    for name, candidate in before.items():
-        if candidate.fitness != "fit":
-            assert after[name].fitness != "fit"
+    after = calls(judged(trials(run), tight))
+    assert all(SURE[after[name]] >= SURE[call] for name, call in before.items())

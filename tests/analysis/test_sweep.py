@@ -8,7 +8,8 @@ from pathlib import Path
 import samples
 
 from nandlab import report
-from nandlab.analysis import groups, sweep
+from nandlab.analysis import groups, judging, sweep
+from nandlab.analysis.limits import Limits
 from nandlab.analysis.views import view
 from nandlab.results.measures import State
 from nandlab.results.record import Trial
@@ -76,10 +77,10 @@ def test_a_state_in_which_some_trials_fail_is_told_and_starred(tmp_path: Path) -
 
 def test_advice_on_a_sweep_is_where_the_cliffs_are() -> None:
     setting = swept()
-    found = view(setting).advise(setting, None)
-    assert found is not None
-    assert not found.subjects
-    assert found.sentences[0].startswith("Cliff of JFFS2: None dead: from 80 % valid")
+    found = judging.of_setting({}, setting, Limits())
+    assert not found.rows
+    assert found.notes[0].startswith("Cliff of JFFS2: None dead: from 80 % valid")
+    assert found.sentence == found.notes[0]
 
 
 def test_two_states_are_no_sweep() -> None:

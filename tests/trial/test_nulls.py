@@ -40,7 +40,7 @@ def read_all(folder: RunFolder) -> None:
     for form in ("csv", "markdown"):
         assert takeaway.run(folder, form)
     json.dumps([*terminal.as_json(folder)], allow_nan=False)
-    terminal.print_table(folder, Console(file=io.StringIO()))
+    terminal.print_run(folder, Console(file=io.StringIO()), every=True)
 
 
 @pytest.mark.parametrize("base", BASES)

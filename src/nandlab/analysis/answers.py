@@ -97,8 +97,8 @@ def _of_times(run: Run, trials: Sequence[Trial]) -> str:
     return f"{line} Of {n} trials it holds the true median with {chance:.0%} confidence."
 
 
-def caveats(run: Run, trials: Sequence[Trial], missing: Sequence[str]) -> list[str]:
-    """What limits the answer, the gravest first; empty when nothing does."""
+def grave(run: Run, trials: Sequence[Trial], missing: Sequence[str]) -> list[str]:
+    """What limits any answer: trials that are in no figure, and times that do not repeat."""
     lines = _absences(run, trials, missing)
     trials = members.joined(trials)
     if not run.deterministic:
@@ -106,6 +106,12 @@ def caveats(run: Run, trials: Sequence[Trial], missing: Sequence[str]) -> list[s
         if few := _few(trials):
             has = _verb(few, "configuration has", "configurations have")
             lines.append(f"{few} {has} less than {MEMBERS_MIN} trials: their spread is in doubt.")
+    return lines
+
+
+def caveats(run: Run, trials: Sequence[Trial], missing: Sequence[str]) -> list[str]:
+    """What limits the answer, the gravest first; empty when nothing does."""
+    lines = grave(run, trials, missing)
     lines += members.lines(trials)
     single = singles(trials)
     if single:

@@ -15,14 +15,19 @@ from typing import Any
 
 from nandlab.analysis import figures
 from nandlab.analysis.figures import Figure
+from nandlab.analysis.ready import LOST
 from nandlab.analysis.words import PERCENTILES, Words
 from nandlab.base import amounts
 from nandlab.base.errors import UsageError
 
-ALIASES = {"ram": "memory.peak", "flash_reserve": "state.before"}
+ALIASES = {"ram": "memory.peak", "flash_reserve": "state.before", "power": LOST}
 """Short names, and the figures that they stand for."""
-TITLES = {"memory.peak": "RAM", "state.before": "flash reserve"}
+TITLES = {"memory.peak": "RAM", "state.before": "flash reserve", LOST: "power cuts"}
 """What a limit on these figures is called."""
+KEPT = "no synced data lost"
+"""What a limit on power cuts is in words."""
+MAY_LOSE = "may lose data"
+"""What stands in its place for a product whose data may be lost."""
 SIGNS: dict[str, Callable[[float, float], bool]] = {
     "<": operator.lt,
     "<=": operator.le,
@@ -43,7 +48,12 @@ class Limit:
 
     @property
     def text(self) -> str:
-        return f"{self.name} {self.sign} {self.value}"
+        return f"{self.name} {self.bound_text}"
+
+    @property
+    def bound_text(self) -> str:
+        """Sign and value; of power cuts the words."""
+        return KEPT if self == POWER else f"{self.sign} {self.value}"
 
     @property
     def figure(self) -> str:
@@ -82,9 +92,17 @@ class Limit:
         return TITLES.get(figure.name, figure.title)
 
 
+POWER = Limit("power", "<", "1")
+"""No point of a campaign may lose what was synced."""
+
+
 def parse(text: str) -> Limit:
     """A limit as it is written; UsageError if it is none."""
+    if re.fullmatch(rf"\s*{POWER.name}\s*=?\s*{KEPT}\s*", text):
+        return POWER
     match = WRITTEN.fullmatch(text)
+    if not match and text.split()[:1] == [POWER.name]:
+        raise UsageError(f"limit {text!r}: write {POWER.name} = {KEPT!r}, or {MAY_LOSE!r}")
     if not match:
         raise UsageError(f"limit {text!r}: write a figure, < or >, and a value, such as {EXAMPLE}")
     return Limit(match[1], match[2], match[3])

@@ -25,6 +25,8 @@ Tables, charts, rankings, limits, claims and papers take figures by name from :f
     state.before|valid|invalid|programmed               what the chip held when they began
     life.written|first_death|dead_blocks|amplification|wear_used|rounds|t_ns|programs|erases
     energy.OF|phase.NAME|per.KIND|...                   nandlab.analysis.energyfigures
+    ready.quiet|reads|cpu                               from the mount until the chip is quiet
+    power.lost|points                                   of the power cuts beside the run
     own.NAME                                            the workload's own
     INSTRUMENT.KEY                                      memory.peak, counters.ubi_max_ec,
                                                         read_ahead.kib, ...
@@ -39,7 +41,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 
-from nandlab.analysis import energyfigures, life, totals, wear, words
+from nandlab.analysis import energyfigures, life, ready, totals, wear, words
 from nandlab.analysis.durable import DURABLE, WRITES, kinds_of
 from nandlab.analysis.words import PERCENTILES, Words
 from nandlab.base.errors import UsageError
@@ -379,6 +381,15 @@ def _energy(rest: str, of: Words) -> Figure | None:
     return _made(f"energy.{rest}", made.title, "energy", made.read, short=made.short)
 
 
+def _moment(
+    family: str, find_in: Callable[[str], ready.Made | None], rest: str, of: Words
+) -> Figure | None:
+    made = find_in(rest)
+    if made is None:
+        return None
+    return _made(f"{family}.{rest}", made.title, made.quantity, made.read, better=made.better)
+
+
 def _own(rest: str, of: Words) -> Figure | None:
     said = of.figures.get(rest)
     if said is None:
@@ -423,6 +434,8 @@ FAMILIES: dict[str, Callable[[str, Words], Figure | None]] = {
     "state": _state,
     "life": _life,
     "energy": _energy,
+    "ready": partial(_moment, "ready", ready.made_ready),
+    "power": partial(_moment, "power", ready.made_power),
     "own": _own,
 }
 

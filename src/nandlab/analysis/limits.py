@@ -8,17 +8,18 @@ short for it. Unknown is never met.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
 from nandlab.analysis import asked, durable, energy, forecast
-from nandlab.analysis.asked import Limit
+from nandlab.analysis.asked import MAY_LOSE, POWER, Limit
 from nandlab.analysis.figures import Figure
 from nandlab.analysis.forecast import Forecast
 from nandlab.analysis.groups import Ensemble, Setting
 from nandlab.analysis.members import RAM, RAM_MEMBERS
 from nandlab.analysis.ranking import joined
+from nandlab.analysis.ready import LOST
 from nandlab.analysis.steady import Steadiness
 from nandlab.base import amounts, units
 from nandlab.base.errors import UsageError
@@ -40,15 +41,23 @@ class Limits:
     """How long the chip must last when ``daily`` bytes are written to it a day."""
     daily: int | None = None
     """Bytes that the product writes a day."""
+    may_lose: bool = False
+    """Whether a power cut may cost synced data."""
+
+    @property
+    def none(self) -> bool:
+        """Whether nothing is asked for."""
+        return not self.figures and self.years is None
 
     def over(self, base: Limits) -> Limits:
         """These limits with those of ``base`` that they say nothing about."""
-        own = {limit.figure for limit in self.figures}
+        own = {limit.figure for limit in self.figures} | ({LOST} if self.may_lose else set())
         kept = tuple(limit for limit in base.figures if limit.figure not in own)
         return Limits(
             (*kept, *self.figures),
             base.years if self.years is None else self.years,
             base.daily if self.daily is None else self.daily,
+            self.may_lose or (base.may_lose and LOST not in own),
         )
 
 
@@ -68,7 +77,11 @@ def of_study(spec: Mapping[str, Any]) -> Limits:
         raise UsageError(f"{LIFETIME[0]}, {LIFETIME[1]}: [product] has them: years, daily_write")
     if (years is None) != (daily is None):
         raise UsageError(f"{LIFETIME[0]} and {LIFETIME[1]} go together: give both or neither")
-    figures = asked.table({k: v for k, v in told.items() if k not in LIFETIME})
+    may_lose = told.get(POWER.name) == MAY_LOSE
+    apart = (*LIFETIME, POWER.name) if may_lose else LIFETIME
+    figures = asked.table({k: v for k, v in told.items() if k not in apart})
+    if product and not may_lose and all(limit.figure != LOST for limit in figures):
+        figures.append(POWER)
     if years is not None and (not isinstance(years, int | float) or years <= 0):
         raise UsageError(f"{LIFETIME[0]}: give a number above 0, such as 10; it is {years!r}")
     if product:
@@ -76,7 +89,18 @@ def of_study(spec: Mapping[str, Any]) -> Limits:
         daily = sum(amounts.size(load["daily_write"], "") for load in product["loads"])
     elif daily is not None:
         daily = amounts.size(str(daily), f"{LIFETIME[1]}:")
-    return Limits(tuple(figures), years, daily)
+    return Limits(tuple(figures), years, daily, may_lose)
+
+
+def given(texts: Iterable[str], years: float | None = None, daily: int | None = None) -> Limits:
+    """The limits of a command line."""
+    words = [" ".join(text.split()) for text in texts]
+    figures = tuple(asked.parse(text) for text in words if not _waives(text))
+    return Limits(figures, years, daily, any(map(_waives, words)))
+
+
+def _waives(text: str) -> bool:
+    return text in (f"{POWER.name} {MAY_LOSE}", f"{POWER.name} = {MAY_LOSE}")
 
 
 @dataclass(frozen=True)
@@ -127,6 +151,8 @@ def _one(setting: Setting, ensemble: Ensemble, limit: Limit, figure: Figure) -> 
 
 def _why(ensemble: Ensemble, figure: Figure) -> str:
     """Why a figure is not known; of an energy, what to give."""
+    if figure.name == LOST:
+        return "not tried"
     if figure.name.startswith("energy.") and ensemble.ok:
         most = figure.name.endswith(".max")
         lacking = dict.fromkeys(energy.lacks(t, most=most) for t in ensemble.ok)

@@ -28,8 +28,12 @@ NEAREST = 3
 """How many names are told for one that no figure has."""
 ALIKE_MIN = 0.5
 """How like an unknown name a figure's must be to be told, 0..1 as difflib counts it."""
-FOLLOWS = ("energy.", f"latency.{WRITES}.", f"latency.{DURABLE}.", "chip.amplification")
-"""Figures whose names begin so follow from others, which have names of their own."""
+FOLLOWS = (
+    *("energy.", f"latency.{WRITES}.", f"latency.{DURABLE}.", "chip.amplification"),
+    *("ready.", "power."),
+)
+"""Figures whose names begin so follow from others, which have names of their own, or from the
+campaigns beside a run, which are no part of a trial."""
 
 
 def names(trials: Sequence[Trial], of: Words) -> list[str]:
@@ -115,6 +119,7 @@ def _told(trials: Sequence[Trial], of: Words) -> Iterator[str]:
     yield from (f"image.{what}" for what in IMAGE)
     yield from (f"state.{what}" for what in ("before", "valid", "invalid", "programmed"))
     yield from (f"life.{what}" for what in life.FIGURES)
+    yield from ("ready.quiet", "ready.reads", "ready.cpu", "power.lost", "power.points")
     yield from (f"energy.{what}" for what in energy.SUMS)
     yield from (f"energy.phase.{phase.name}" for phase in of.phases)
     yield from (f"energy.per.{operation.name}" for operation in of.operations)

@@ -2,9 +2,7 @@
 """What each file system promises after a power cut, in words.
 
 A promise is its makers' and from the catalog, as the run keeps the file system's entry with each
-trial; what it kept is told where ``nandlab powercut`` cut the run's media. No subject that promises
-nothing, or of which the run does not tell, is named to be taken without these words in the same
-sentence.
+trial; what it kept is told where ``nandlab powercut`` cut the run's media.
 """
 
 from __future__ import annotations
@@ -17,13 +15,11 @@ from typing import Literal
 from pydantic import ValidationError
 
 from nandlab.analysis.groups import Setting
-from nandlab.analysis.ranking import joined
 from nandlab.base.strings import FreeText
 from nandlab.catalog.filesystem import Power
 from nandlab.results.cuts import UNSTABLE, Cuts
 from nandlab.results.record import Trial
 
-CUTS = "After a power cut, as promised: "
 NOT_CUT = "not known; nandlab powercut with this run's folder tells"
 NOT_CUT_THERE = "not known; power is cut on the virtual board only"
 """The same of a run on a board of the user's own."""
@@ -69,24 +65,6 @@ class Promise:
         return f"{tried}, of which {all_told:,} did not hold: {'; '.join(classes)}"
 
     @property
-    def broken(self) -> bool:
-        """Whether it promises something that it did not keep."""
-        return self.keeps == "synced" and not all(c.held for c in self.cuts if not c.faulty)
-
-    @property
-    def aside(self) -> str:
-        """What must stand beside the name wherever it may be taken for advice; or nothing."""
-        if self.broken:
-            return " (not all that it promises was there after power cuts)"
-        asides = {
-            "unasked": "",
-            "synced": "",
-            "nothing": " (it promises nothing after a power cut)",
-            "unknown": " (what it keeps after a power cut is not told)",
-        }
-        return asides[self.keeps]
-
-    @property
     def lines(self) -> list[str]:
         """All that is told of it: the promise, what was tested, who says so."""
         told = [self.text, self.tested, f"source: {self.source}" if self.source else ""]
@@ -112,12 +90,12 @@ def of_trial(trial: Trial) -> Promise:
 
 def of_subject(setting: Setting, name: str) -> Promise:
     """The promise of a subject of a setting; UNASKED where its trials only read."""
-    if _reads_only(setting):
+    if reads_only(setting):
         return UNASKED
     return next((of_trial(e.first) for e in setting.ensembles if e.subject == name), NOT_TOLD)
 
 
-def _reads_only(setting: Setting) -> bool:
+def reads_only(setting: Setting) -> bool:
     """Whether it is known that no trial wrote in the phases that count."""
     programs = setting.figure("chip.programs")
     of = [(programs(t), t.bytes.get("written")) for t in setting.trials if t.ok]
@@ -138,19 +116,3 @@ def told(trials: Sequence[Trial]) -> list[tuple[str, list[str]]]:
     """Each file system of the trials that has a promise, with all that is told of it."""
     first = {t.filesystem_title: of_trial(t) for t in reversed(trials)}
     return [(name, first[name].lines) for name in sorted(first) if first[name] != NOT_TOLD]
-
-
-def sentence(promises: Sequence[tuple[str, Promise]]) -> str:
-    """A line for those that the advice names, each with its promise; empty for none."""
-    by_text: dict[str, list[str]] = {}
-    for name, promise in promises:
-        if promise == UNASKED:
-            continue
-        by_text.setdefault(promise.text, []).append(name)
-    if set(by_text) <= {NOT_TOLD.text}:
-        return f"After a power cut: {NOT_TOLD.text}." if by_text else ""
-    each = [f"{joined(names)}: {text}" for text, names in by_text.items()]
-    kept = [f"{name}: {promise.kept}" for name, promise in promises if promise.kept]
-    uncut = f" What they kept here is {promises[0][1].not_cut}."
-    cut = f" Cut here: {'. '.join(kept)}." if kept else uncut
-    return f"{CUTS}{'. '.join(each)}.{cut}"

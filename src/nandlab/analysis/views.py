@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Kinds of result: how the trials of a setting are read.
 
-A view is a value: what it answers, what it advises, and which figures its tables show. A setting
-has the first view that wants it; a workload names one in its catalog file, and a sweep is known by
-its many flash states. ``nandlab.report.readings`` has the charts of each.
+A view is a value: what it answers, whether it is judged, and which figures its tables show. A
+setting has the first view that wants it; a workload names one in its catalog file, and a sweep is
+known by its many flash states. ``nandlab.report.readings`` has the charts of each.
 """
 
 from __future__ import annotations
@@ -11,12 +11,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from nandlab.analysis import advice, answers, doubts, lifetime, points, sweep
-from nandlab.analysis.advice import Advice
+from nandlab.analysis import answers, doubts, lifetime, points, sweep
 from nandlab.analysis.answers import Answer
 from nandlab.analysis.figures import STEPS
 from nandlab.analysis.groups import Ensemble, Setting
-from nandlab.analysis.limits import Limits
 from nandlab.analysis.ranking import Finding
 
 STEP_BY_STEP = "cache"
@@ -38,8 +36,10 @@ class View:
     name: str
     wants: Callable[[Setting], bool]
     answers: Callable[[Setting], list[Answer]]
-    advise: Callable[[Setting, Limits | None], Advice | None]
     blocks: Callable[[Setting], list[Block]]
+    judged: bool = True
+    """Whether its file systems are judged by limits; a sweep goes on until nothing fits, so that
+    each fails in some state, and a life ends by itself."""
     ends: bool = False
     """Whether it is told how each subject's trials ended."""
     erases: str = "chip.erases"
@@ -113,20 +113,19 @@ LIFETIME = View(
     "lifetime",
     lambda s: s.words.view == "lifetime",
     _lives,
-    advice.none,
     _life_blocks,
+    judged=False,
     ends=True,
     erases="life.erases",
     span="its life",
     worn=True,
 )
-SWEEP = View("sweep", sweep.is_sweep, _swept, advice.by_cliffs, _phase_blocks)
-PHASES = View("phases", lambda s: True, answers.state_answers, advice.by_limits, _phase_blocks)
+SWEEP = View("sweep", sweep.is_sweep, _swept, _phase_blocks, judged=False)
+PHASES = View("phases", lambda s: True, answers.state_answers, _phase_blocks)
 POINTS = View(
     "points",
     lambda s: s.words.view == "points" and not sweep.is_sweep(s),
     points.answers,
-    advice.by_limits,
     _point_blocks,
     span="all points",
 )

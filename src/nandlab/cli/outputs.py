@@ -12,8 +12,7 @@ from typing import Annotated, Any, Literal
 from pydantic import Field, create_model
 
 from nandlab.analysis.battery import Battery, Lasting
-from nandlab.analysis.power import Promise
-from nandlab.analysis.ranking import Finding
+from nandlab.analysis.verdict import Verdict
 from nandlab.base.strings import FreeText, Line, PackageSets
 from nandlab.catalog.board import BoardModel
 from nandlab.catalog.noun import Strict
@@ -21,7 +20,6 @@ from nandlab.report.terminal import FIELDS
 from nandlab.results.record import Trial
 
 Number = int | float
-Fitness = Literal["fit", "unproven", "unfit"]
 
 
 def _or_null(name: str) -> Any:
@@ -94,50 +92,8 @@ class LikeRecord(Strict):
     in_range: bool = Field(description="whether both ranges touch")
 
 
-class Subject(Strict):
-    """A file system with its options, judged."""
-
-    name: Line
-    fitness: Fitness
-    worst: float | None = Field(description="median of the headline's figure where it is worst")
-    worst_state: Line | None
-    not_run: list[FreeText]
-    against: list[FreeText]
-    unknown: list[FreeText]
-    met: list[FreeText]
-    doubts: list[FreeText]
-    unplaced: list[FreeText]
-    avoid: list[FreeText]
-    power: Promise
-
-
-class Advised(Strict):
-    """The advice on a workload on a chip."""
-
-    setting: FreeText
-    subjects: list[Subject] = Field(description="the first is to be taken")
-    cliffs: list[FreeText] = Field(description="of a sweep over states: where each falls off")
-
-
-class Candidate(Strict):
-    """A file system with its options, over all loads of a product."""
-
-    name: Line
-    fitness: Fitness
-    factor: float | None = Field(
-        description="how many times worse than the best, by the headlines; null: not measured"
-    )
-    against: list[FreeText]
-    open: list[FreeText]
-    met: list[FreeText]
-
-
-class Shipped(Strict):
-    """The answer for a product."""
-
-    product: Line
-    answer: list[Finding]
-    candidates: list[Candidate]
+Advised = Verdict
+"""The advice on a workload on a chip, or for a product."""
 
 
 class OnBattery(Strict):

@@ -59,7 +59,7 @@ SCHEMAS = {
     ),
     "advice": Told(
         "nandlab advise --json",
-        list[outputs.Shipped | outputs.Advised | outputs.OnBattery],
+        list[outputs.Advised | outputs.OnBattery],
     ),
     "reprice": Told("nandlab reprice --json", list[outputs.Repriced]),
     "progress": Told("a line of nandlab run --progress json", outputs.Event),

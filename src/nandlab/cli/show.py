@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from nandlab.base.printer import write_text
-from nandlab.cli.words import FormatOption, RunArgument
+from nandlab.cli.words import EveryOption, FormatOption, RunArgument
 
 
 def show(
@@ -23,14 +23,16 @@ def show(
         ),
     ] = None,
     *,
+    every: EveryOption = False,
     as_json: Annotated[
         bool, typer.Option("--json", help="a JSON list of trials, as --format json")
     ] = False,
 ) -> None:
     """Print the results of a run, of a figures file, or of a published study by its name.
 
-    text and markdown have the advice and the main figures. json is a list of trials with all that
-    they measured. csv has a line for each figure of each configuration.
+    text has the verdict: a table of file systems by criteria, what is open, and last the answer in
+    a line; with --all every figure too. markdown has the verdict and the main figures. json is a
+    list of trials with all that they measured. csv has a line for each figure of a configuration.
     With --figure, each format has that figure alone: the median over the ensemble, its range, and
     how many trials ended well.
     """
@@ -48,6 +50,6 @@ def show(
     elif form == "text":
         from nandlab.base.console import Console
 
-        terminal.print_table(folder, Console())
+        terminal.print_run(folder, Console(), every=every)
     else:
         write_text(takeaway.run(folder, form))

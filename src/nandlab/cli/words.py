@@ -63,6 +63,10 @@ FormatOption = Annotated[
     Format, typer.Option("--format", help="text or markdown to read, csv or json for programs")
 ]
 
+EveryOption = Annotated[
+    bool, typer.Option("--all", help="with all that the verdict stands on, not the verdict alone")
+]
+
 
 def pairs(given: Iterable[str], option: str) -> dict[str, str]:
     """Values of ``NAME=VALUE`` words by name; UsageError for another form or a name twice."""

@@ -16,13 +16,10 @@ from typing import Any
 import jinja2
 
 from nandlab import __version__
-from nandlab.analysis import answers, battery, groups, leans, power, shipping
-from nandlab.analysis.advice import Advice
+from nandlab.analysis import answers, battery, groups, judging, leans, power, verdict
 from nandlab.analysis.battery import Battery
 from nandlab.analysis.compare import taken
 from nandlab.analysis.groups import Setting
-from nandlab.analysis.limits import of_study
-from nandlab.analysis.shipping import Shipping
 from nandlab.analysis.views import view
 from nandlab.base.digest import digest
 from nandlab.base.files import write_together
@@ -31,8 +28,9 @@ from nandlab.report import charts, curves, layout, powercuts, readings, steptabl
 from nandlab.report.beside import Beside, beside
 from nandlab.report.charts import Chart
 from nandlab.report.specs import Drawn
+from nandlab.report.verdicts import gap_lines, marked
 from nandlab.results.folder import Results, RunFolder
-from nandlab.results.record import WARNINGS, Run, Trial
+from nandlab.results.record import WARNINGS, Trial
 
 TEMPLATES = Path(__file__).parent / "templates"
 MANY = 4
@@ -159,7 +157,7 @@ def _page(
     run, missing = run_folder.head(), run_folder.missing()
     cut = powercuts.of_run(run_folder.path)
     drawn = _drawn(lines, sections, paper) + cut
-    ship = shipping.answer(run.spec, [s.setting for s in sections], of_study(run.spec))
+    verdicts = judging.of_run(run.spec, trials)
     return environment.get_template("report.html.j2").render(
         run=run,
         version=__version__,
@@ -170,8 +168,10 @@ def _page(
         available=answers.available(trials),
         promised=power.told(trials),
         cut=cut,
-        shipping=ship,
-        advice=_advice(run, sections, ship),
+        verdicts=verdicts,
+        answer=verdict.answer(verdicts),
+        gaps=gap_lines(verdicts),
+        marked=marked,
         singles=answers.singles(trials),
         missing=missing,
         taken=taken(trials),
@@ -191,13 +191,6 @@ def _page(
         ),
         bundle=charts.bundle().replace("</script", "<\\/script") if drawn else "",
     )
-
-
-def _advice(run: Run, sections: list[Section], ship: Shipping | None) -> list[Advice]:
-    """The advice on each setting under the study's limits; a product's loads have theirs in it."""
-    rest = [s.setting for s in sections if ship is None or not ship.has(s.setting)]
-    found = (view(setting).advise(setting, of_study(run.spec)) for setting in rest)
-    return [a for a in found if a is not None]
 
 
 def _doubts(trials: list[Trial]) -> list[tuple[str, str, list[tuple[str, str]]]]:

@@ -5,16 +5,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from nandlab.analysis import answers, shipping
+from nandlab.analysis import answers, judging, verdict
 from nandlab.analysis.figures import Figure
 from nandlab.analysis.groups import Ensemble, Setting, group
-from nandlab.analysis.limits import of_study
 from nandlab.analysis.named import known, meant, names
 from nandlab.analysis.views import view
 from nandlab.base import units
-from nandlab.report import tables
-from nandlab.report.sheets import Record, Sheet, markdown, plain, rendered, values
+from nandlab.report import tables, verdicts
+from nandlab.report.sheets import Record, Sheet, markdown, plain, rendered, values, words
 from nandlab.results.folder import Results
+from nandlab.results.record import Trial
 
 COLUMNS = (
     *("workload", "setting", "filesystem", "configuration", "state", "figure", "title", "unit"),
@@ -27,7 +27,7 @@ def run(folder: Results, form: str) -> str:
     """The run as markdown, its advice and main figures; or as csv or json, every figure."""
     settings = group(folder.trials())
     if form == "markdown":
-        return markdown([_main(s) for s in settings], _lead(folder, settings))
+        return _markdown(folder, settings)
     found = [
         _record(s, e, s.figure(name))
         for s in settings
@@ -52,21 +52,25 @@ def some(folder: Results, asked: str, form: str) -> str:
     return rendered(form, sheets, [], COLUMNS, told)
 
 
-def _lead(folder: Results, settings: Sequence[Setting]) -> list[str]:
-    """The question, what was measured on, what to be careful of, and the advice."""
-    head, trials = folder.head(), [t for s in settings for t in s.trials]
+def _markdown(folder: Results, settings: Sequence[Setting]) -> str:
+    """The answer in a line, the verdicts with what is open, then the main figures."""
+    trials = [t for s in settings for t in s.trials]
+    found = judging.of_run(folder.head().spec, trials, run=str(folder.path))
+    parts = [markdown([], _lead(folder, verdict.answer(found), trials))]
+    parts += [markdown([verdicts.sheet(v)]) + f"\n{words(v.sentence)}\n" for v in found if v.rows]
+    notes = [note for v in found for note in v.notes]
+    more = [*notes, *(f"Open: {text}" for text in verdicts.gap_lines(found))]
+    ends = [f"{t.id}: {t.status}: {t.error}" for t in trials if not t.ok]
+    parts += [markdown([], [*more, *ends]), markdown([_main(s) for s in settings])]
+    return "\n".join(filter(None, parts))
+
+
+def _lead(folder: Results, answer: str, trials: Sequence[Trial]) -> list[str]:
+    """The question and its answer, what was measured on, and what to be careful of."""
+    head = folder.head()
     board = f"Board {head.board_id}, commit of nandlab {head.commit or 'not known'}."
-    lead = [head.question, board, *answers.caveats(head, trials, folder.missing())]
-    lead += folder.notes
-    limits = of_study(head.spec)
-    ship = shipping.answer(head.spec, settings, limits)
-    lead += shipping.lines(ship)[:-1] if ship else []
-    for setting in settings:
-        told = ship is not None and ship.has(setting)
-        advised = None if told else view(setting).advise(setting, limits)
-        lead += [f"{setting.title}: {s}" for s in advised.sentences] if advised else []
-    ends = (f"{t.id}: {t.status}: {t.error}" for t in trials if not t.ok)
-    return [*lead, *ends]
+    limiting = answers.caveats(head, trials, folder.missing())
+    return [head.question, answer, board, *limiting, *folder.notes]
 
 
 def _main(setting: Setting) -> Sheet:

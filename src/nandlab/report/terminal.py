@@ -9,19 +9,17 @@ from typing import Any
 
 from rich.table import Table
 
-from nandlab.analysis import answers, leans, lifetime, shipping
-from nandlab.analysis.advice import Advice
+from nandlab.analysis import answers, judging, leans, lifetime, power
 from nandlab.analysis.figures import Figure
 from nandlab.analysis.groups import Ensemble, Setting, group
-from nandlab.analysis.limits import of_study
 from nandlab.analysis.spread import Spread
 from nandlab.analysis.views import view
 from nandlab.base import units
 from nandlab.base.console import Console, escape
 from nandlab.report import curvetables as curves
-from nandlab.report import steptable
+from nandlab.report import steptable, verdicts
 from nandlab.results.folder import Results
-from nandlab.results.record import Run
+from nandlab.results.record import Run, Trial
 
 FIELDS = (
     *("id", "status", "filesystem", "options", "chip", "state", "image", "workload"),
@@ -41,6 +39,8 @@ FIELDS = (
 """Keys of a trial in the JSON, always all of them and in this order; what is missing is null."""
 LEAST_WIDTH, MOST_WIDTH = 80, 200
 """Letters of a line that tables have, however narrow or wide the terminal is."""
+WIDEST = 160
+"""Letters of a line of the verdict's table at most."""
 STATE_WIDTH = 12
 STEP_WIDTH, STEP_HEAD = 20, ("time", "sync", "reads", "programs", "erases", "cache")
 LEAST_COLUMN, MOST_COLUMN = 13, 16
@@ -54,30 +54,42 @@ def as_json(run_folder: Results) -> Iterator[dict[str, Any]]:
         yield {key: dumped[key] for key in FIELDS}
 
 
-def print_table(run_folder: Results, console: Console) -> None:
-    """Caveats, then for each workload on each chip the advice with its doubts, and a table."""
+def print_run(run_folder: Results, console: Console, *, every: bool = False) -> None:
+    """The question, what is missing, the verdicts; last the answer in a line.
+
+    every: before them all that limits the answer, and a table of each setting's figures.
+    """
     run, trials, missing = run_folder.head(), list(run_folder.trials()), run_folder.missing()
     console.print(f"[bold]{escape(run.question)}[/bold]")
     console.print(f"[dim]{escape(_measured_on(run))}[/dim]", highlight=False)
     if ram := answers.available(trials):
         console.print(f"[dim]{escape(ram)}[/dim]", highlight=False)
-    for line in [*answers.caveats(run, trials, missing), *run_folder.notes]:
+    limiting = answers.caveats if every else answers.grave
+    for line in [*limiting(run, trials, missing), *run_folder.notes]:
         console.print(f"[yellow]![/yellow] {escape(line)}")
     if not trials:
         console.print("No trial of this run has finished yet.")
-    settings, limits = group(trials), of_study(run.spec)
-    ship = shipping.answer(run.spec, settings, limits)
-    for line in ["", *shipping.lines(ship)[:-1]] if ship else []:
-        console.print(escape(line), highlight=False)
+        return
+    if every:
+        _print_figures(run, trials, console)
+    found = judging.of_run(run.spec, trials, run=str(run_folder.path))
+    lines = verdicts.page(found, every=every, width=min(_width(console), WIDEST))
+    for line in ["", *lines]:
+        console.print(escape(line), highlight=False, soft_wrap=True)
+
+
+def _print_figures(run: Run, trials: Sequence[Trial], console: Console) -> None:
+    """The curves that the study asks for, the tables of each setting, and what did not end well."""
     for curve in curves.tables_of(run.spec, trials, _width(console)):
         console.print(curve)
-    for setting in settings:
-        told = ship is not None and ship.has(setting)
-        _print_setting(setting, None if told else view(setting).advise(setting, limits), console)
+    for setting in group(trials):
+        _print_setting(setting, console)
     for trial in trials:
         if not trial.ok:
             error = trial.error or "no reason was recorded"
             console.print(f"[red]{escape(trial.status)}[/red] {escape(trial.id)}: {escape(error)}")
+    for line in power.lines(trials):
+        console.print(escape(line), highlight=False)
 
 
 def _width(console: Console) -> int:
@@ -90,12 +102,10 @@ def _measured_on(run: Run) -> str:
     return f"board {run.board_id}, commit of nandlab {run.commit or 'not known'}"
 
 
-def _print_setting(setting: Setting, advised: Advice | None, console: Console) -> None:
-    """The answer with its doubts; the tables of its view; where chips were worn out the ends."""
+def _print_setting(setting: Setting, console: Console) -> None:
+    """Its doubts; the tables of its view; where chips were worn out the ends."""
     read = view(setting)
     console.print(f"\n[bold]{escape(setting.title)}[/bold]")
-    for line in advised.sentences if advised else ():
-        console.print(escape(line), highlight=False)
     for line in _warnings(setting):
         console.print(line)
     for answer in read.answers(setting):

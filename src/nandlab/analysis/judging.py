@@ -1,0 +1,218 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""How the verdict of a run is made.
+
+A file system with its options is judged in every flash state of its setting, since a product passes
+through all; one of a product on all its loads. It is
+
+- *avoid* when a trial of it did not end well, it breaks a limit in a trial, or a campaign of power
+  cuts lost what it promises to keep;
+- *open* when a limit could not be judged, a state was not run or has a single trial, a doubt
+  touches what decides, or it promises nothing after a power cut and nobody said that it may;
+- else it *fits*, and the first that fits is to *take*.
+
+Who meets all comes first. Of these comes first who leaves most room at the limit that is nearest:
+to be faster than needed is worth nothing. Only where no limit has a measure the headline decides.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from nandlab.analysis import criteria, gaps, power, sweep, verdictwords
+from nandlab.analysis import product as products
+from nandlab.analysis.criteria import Cell, Criterion, Scope
+from nandlab.analysis.gaps import Gap
+from nandlab.analysis.groups import Setting, group
+from nandlab.analysis.limits import Limits, of_study
+from nandlab.analysis.product import Product
+from nandlab.analysis.ready import LOST
+from nandlab.analysis.spread import Spread
+from nandlab.analysis.verdict import ORDER, Call, Row, Verdict
+from nandlab.analysis.verdictwords import Judged
+from nandlab.analysis.views import view
+from nandlab.results.record import Trial
+
+
+def of_run(
+    spec: Mapping[str, Any],
+    trials: Iterable[Trial],
+    limits: Limits | None = None,
+    run: str = "RUN",
+) -> list[Verdict]:
+    """The verdicts of a run: that of the product first, if its study has one, then of each setting
+    that is none of its loads.
+
+    limits: None: those of the study. run: its folder, as commands are to name it.
+    """
+    settings = group(trials)
+    under = of_study(spec) if limits is None else limits
+    product = products.of(spec, settings, under)
+    loads = [load.setting for load in product.loads] if product else []
+    found = [_of_product(spec, product, run)] if product else []
+    rest = [s for s in settings if s not in loads]
+    own = Limits(under.figures, may_lose=under.may_lose) if spec.get("product") else under
+    found += [of_setting(spec, setting, own, run) for setting in rest]
+    shorts = ["the product"] * bool(product) + _shorts(rest)
+    alone = len(found) == 1
+    return [replace(v, short="" if alone else s) for v, s in zip(found, shorts, strict=True)]
+
+
+def _shorts(settings: Sequence[Setting]) -> list[str]:
+    """Chip or workload, where that alone tells the settings apart; else their titles."""
+    for names in ([s.chip.part for s in settings], [s.workload for s in settings]):
+        if len(set(names)) == len(names):
+            return names
+    return [s.title for s in settings]
+
+
+def of_setting(
+    spec: Mapping[str, Any], setting: Setting, limits: Limits, run: str = "RUN"
+) -> Verdict:
+    """The verdict of a setting; of a sweep and of lives what they answer, in notes."""
+    if view(setting).judged:
+        return _verdict(spec, setting.title, Scope((setting,), limits, run))
+    notes = tuple(
+        f"{f.topic}: {f.text}{f' In doubt: {f.doubts}.' * bool(f.doubts)}"
+        for a in view(setting).answers(setting)
+        for f in a.findings
+    )
+    sentence = notes[0] if notes else "No trial ended with figures to judge by."
+    answer = sentence.partition(": ")[2] or sentence
+    answer = answer.partition(". ")[0].rstrip(".") + "."
+    settings = (setting.title,)
+    return Verdict(
+        *(setting.title, "", (), (), sentence, (), answer, settings, setting.states, (), notes)
+    )
+
+
+def _of_product(spec: Mapping[str, Any], product: Product, run: str) -> Verdict:
+    """Loads without any trial leave all that is not to be avoided open."""
+    settings = tuple(load.setting for load in product.loads)
+    lack = f"{product.lacks} of the product's loads" if product.lacks else ""
+    return _verdict(spec, product.title, Scope(settings, product.limits, run), lack)
+
+
+def _again(spec: Mapping[str, Any], run: str) -> str:
+    return f"nandlab run {spec.get('name', 'STUDY')} --out {run}"
+
+
+def _verdict(spec: Mapping[str, Any], title: str, scope: Scope, lack: str = "") -> Verdict:
+    """lack: what has no trial of any file system; empty: nothing."""
+    names = list(dict.fromkeys(name for s in scope.settings for name in s.subjects))
+    shown = criteria.columns(scope)
+    judged = [_judge(spec, scope, shown, name, lack) for name in names]
+    greatest = scope.settings[0].headline.better == "more"
+    judged.sort(key=lambda j: _place(j, greatest))
+    if judged and judged[0].row.call == "fits":
+        judged[0] = replace(judged[0], row=replace(judged[0].row, call="take"))
+    rows = tuple(j.row for j in judged)
+    criteria_ = tuple(c.criterion for c in shown)
+    return Verdict(
+        title,
+        "",
+        criteria_,
+        rows,
+        verdictwords.sentence(scope, criteria_, judged),
+        tuple(gaps.merged([gap for j in judged if j.row.call != "avoid" for gap in j.gaps])),
+        verdictwords.answer(rows),
+        tuple(s.title for s in scope.settings),
+        tuple(dict.fromkeys(state for s in scope.settings for state in s.states)),
+        tuple(criteria.unmeasured(scope)),
+    )
+
+
+def _judge(
+    spec: Mapping[str, Any],
+    scope: Scope,
+    shown: Sequence[criteria.Column],
+    name: str,
+    lack: str,
+) -> Judged:
+    """A row, and what it lacks."""
+    ensembles = [(s, e) for s in scope.settings for e in s.ensembles if e.subject == name]
+    trial = ensembles[0][1].first
+    cells = tuple(column.cell(name) for column in shown)
+    promise = power.UNASKED if all(map(power.reads_only, scope.settings)) else power.of_trial(trial)
+    failed = [text for _, e in ensembles if (text := _failure(e.trials, e.state))]
+    broken = [
+        _short(c.criterion, cell)
+        for c, cell in zip(shown, cells, strict=True)
+        if cell.state == "broken"
+    ]
+    again = _again(spec, scope.run)
+    lacking = [gap for _, e in ensembles for gap in gaps.lacks(e, spec, again)]
+    absent = _absent(scope, name)
+    lacking += [Gap("not run", (name,), why, again) for why in absent]
+    lacking += [Gap(lack, (name,), "no trial", again)] if lack else []
+    headline, state = _headline(scope, name)
+    if scope.limits.none and headline is None and not failed:
+        noun = scope.settings[0].words.headline.noun
+        lacking.append(Gap(noun, (name,), "it was not measured", f"nandlab show {scope.run}"))
+    told = [
+        (c.criterion, Gap(c.criterion.title, (name,), cell.why, cell.do))
+        for c, cell in zip(shown, cells, strict=True)
+        if cell.state == "open"
+    ]
+    row = Row(name, trial.filesystem, "fits", cells, (*failed, *broken), promise)
+    deciding = any(verdictwords.decides(scope, criterion, row) for criterion, _ in told)
+    call: Call = "avoid" if failed or broken else "open" if lacking or deciding else "fits"
+    every = (*lacking, *(gap for _, gap in told if gap.do))
+    return Judged(replace(row, call=call), every, len(absent), headline, state)
+
+
+def _absent(scope: Scope, name: str) -> list[str]:
+    """Loads and flash states of which a subject has no trial."""
+    found = []
+    for s in scope.settings:
+        here = {e.state for e in s.ensembles if e.subject == name}
+        if not here:
+            found.append(f"no trial with {s.workload}")
+        elif gone := [state for state in s.states if state not in here]:
+            found.append(f"no trial on {', '.join(gone)} flash")
+    return found
+
+
+def _failure(trials: Sequence[Trial], state: str) -> str:
+    bad = [t for t in trials if t.status in ("trial_failed", "board_lost")]
+    if not bad:
+        return ""
+    return (
+        f"{state}: {len(bad)} of {len(trials)} trials did not end well: {sweep.brief(bad[0].error)}"
+    )
+
+
+def _short(criterion: Criterion, cell: Cell) -> str:
+    """A broken criterion in a clause."""
+    if criterion.name == LOST:
+        return (
+            f"{cell.text} after power cuts" if cell.value else "nothing promised after power cuts"
+        )
+    limit = f", asked {criterion.limit}" if criterion.limit else ""
+    return f"{criterion.title} {cell.text}{limit}"
+
+
+def _headline(scope: Scope, name: str) -> tuple[Spread | None, str]:
+    """The headline's spread in the state where its median is worst, of the first load."""
+    setting = scope.settings[0]
+    found = [
+        (s, e.state) for _, e in scope.of(name, [setting]) if (s := e.spread(setting.headline))
+    ]
+    if not found:
+        return None, ""
+    last = min if setting.headline.better == "more" else max
+    return last(found, key=lambda f: f[0].median)
+
+
+def _place(judged: Judged, greatest: bool) -> tuple[int, int, int, float, float]:
+    """Sort key."""
+    row = judged.row
+    unknown = sum(cell.state in ("open", "broken") for cell in row.cells)
+    room = 0.0 if judged.room is None else -judged.room
+    worst = math.inf if judged.headline is None else judged.headline.median
+    if greatest and judged.headline is not None:
+        worst = -worst
+    first = unknown if row.call != "fits" else 0
+    return ORDER.index(row.call), judged.missing, first, room, worst

@@ -1,0 +1,101 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Figures of two moments that a product meets and a benchmark leaves out: the start, until the chip
+is quiet, and the power cut.
+
+``ready.quiet``: from the mount's begin until the chip does nothing by itself any more. A mount may
+return long before: JFFS2's thread then reads and checks what is there. ``power.lost``: points of
+the campaigns beside the run at which what was synced was not there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+from pydantic import ValidationError
+
+from nandlab.catalog.filesystem import Settle
+from nandlab.results.cuts import TWO_NAMES, Cuts
+from nandlab.results.record import Trial
+
+LOST = "power.lost"
+"""The figure that a limit on power cuts is on."""
+
+
+class Made(NamedTuple):
+    """A figure of this family."""
+
+    title: str
+    quantity: str
+    read: Callable[[Trial], float | None]
+    better: str = "less"
+
+
+def made_ready(rest: str) -> Made | None:
+    """Of ``ready.REST``; None: there is none."""
+    return {
+        "quiet": Made("until quiet", "time", quiet_ns),
+        "reads": Made("reads until quiet", "count", reads),
+        "cpu": Made("processor until quiet, at most", "time", processor_ns),
+    }.get(rest)
+
+
+def made_power(rest: str) -> Made | None:
+    """Of ``power.REST``; None: there is none."""
+    return {
+        "lost": Made("power cuts that lost synced data", "count", lost),
+        "points": Made("power cuts tried", "count", points, ""),
+    }.get(rest)
+
+
+def campaigns(trial: Trial) -> list[Cuts]:
+    """The campaigns of power cuts on the trial's medium that tried anything."""
+    return [c for c in trial.cuts if not c.faulty and (c.operations or c.lost or c.excused)]
+
+
+def points(trial: Trial) -> int | None:
+    """Points that were tried; None: no power was cut."""
+    found = campaigns(trial)
+    return sum(c.points for c in found) if found else None
+
+
+def lost(trial: Trial) -> int | None:
+    """Points that did not hold and nothing excuses; None: no campaign came to its end, and none
+    lost anything."""
+    found = campaigns(trial)
+    gone = sum(n for c in found for name, n in c.lost.items() if name != TWO_NAMES)
+    return gone if gone or any(c.done == c.pieces for c in found) else None
+
+
+def quiet_ns(trial: Trial) -> int | None:
+    """From the mount's begin until nothing happens by itself; the quiet time that settle waits for
+    to be sure is no part of it."""
+    mount, after = trial.step("mount"), _after(trial)
+    return None if mount is None or after is None else mount.ns + after
+
+
+def reads(trial: Trial) -> int | None:
+    """Page reads from the mount's begin until the chip is quiet."""
+    steps = trial.step("mount"), trial.step("settle")
+    counts = [step.chip for step in steps if step is not None and step.chip is not None]
+    return sum(c.reads for c in counts) if len(counts) == len(steps) else None
+
+
+def processor_ns(trial: Trial) -> int | None:
+    """What of ready.quiet the processor can have worked: all but what was added to the clock for
+    the chip. It may have idled in it too."""
+    found = quiet_ns(trial)
+    steps = trial.step("mount"), trial.step("settle")
+    used = [step.usage.warped_ns for step in steps if step is not None and step.usage is not None]
+    known = [ns for ns in used if ns is not None]
+    return max(0, found - sum(known)) if found is not None and len(known) == len(steps) else None
+
+
+def _after(trial: Trial) -> int | None:
+    """Of settle, without the quiet time at its end."""
+    settle = trial.step("settle")
+    try:
+        wanted = Settle.model_validate(trial.about("filesystem").get("settle"))
+    except ValidationError:
+        return None
+    return None if settle is None else max(0, settle.ns - wanted.quiet_ms * 1_000_000)

@@ -1,0 +1,133 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""What a verdict is: a table of file systems by criteria, one sentence, what is open, and the
+answer in a line. Terminal, Markdown, JSON and report print this one value; ``judging`` makes it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from nandlab.analysis import gaps
+from nandlab.analysis.criteria import UNTRIED, Cell, Criterion
+from nandlab.analysis.gaps import Gap
+from nandlab.analysis.groups import Setting
+from nandlab.analysis.power import Promise
+from nandlab.base.strings import FreeText
+
+Call = Literal["take", "fits", "open", "avoid"]
+ORDER: tuple[Call, ...] = ("take", "fits", "open", "avoid")
+
+
+@dataclass(frozen=True)
+class Row:
+    """A file system with its options, judged."""
+
+    name: FreeText
+    filesystem: FreeText
+    """Its name in the catalog."""
+    call: Call
+    cells: tuple[Cell, ...]
+    """One for each criterion."""
+    against: tuple[FreeText, ...]
+    """Trials that did not end well, and limits and promises that it breaks."""
+    power: Promise
+    """What it promises after a power cut, and what it kept."""
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """The answer for one setting, or for a product on all its loads."""
+
+    title: FreeText
+    short: FreeText
+    """What tells it from the run's other verdicts; empty: there is no other."""
+    criteria: tuple[Criterion, ...]
+    rows: tuple[Row, ...]
+    """Who meets all comes first."""
+    sentence: FreeText
+    gaps: tuple[Gap, ...]
+    """Each once."""
+    answer: FreeText
+    """In a line."""
+    settings: tuple[FreeText, ...] = ()
+    """Titles of the settings that it is of."""
+    states: tuple[FreeText, ...] = ()
+    unmeasured: tuple[tuple[FreeText, FreeText], ...] = ()
+    """Usual criteria of which nothing is known, and the edit that has them measured."""
+    notes: tuple[FreeText, ...] = ()
+    """Of a sweep over states: where each file system falls off."""
+
+    def of(self, setting: Setting) -> bool:
+        """Whether it is of this setting."""
+        return setting.title in self.settings
+
+    def row(self, name: str) -> Row:
+        """The row of a file system with its options."""
+        return next(row for row in self.rows if row.name == name)
+
+
+def aside(row: Row) -> str:
+    """What must stand beside a name that is to be taken."""
+    asides = {
+        "nothing": " (it promises nothing after a power cut)",
+        "unknown": " (what it keeps after a power cut is not told)",
+    }
+    return asides.get(row.power.keeps, "")
+
+
+MANY = 4
+"""Verdicts of which the last line has each."""
+
+
+def gaps_of(verdicts: Sequence[Verdict]) -> list[Gap]:
+    """What is open in all verdicts of a run, each once."""
+    return gaps.merged([gap for v in verdicts for gap in v.gaps])
+
+
+def unmeasured(verdicts: Sequence[Verdict]) -> list[tuple[str, str]]:
+    """What none of the verdicts has measured, and the edits that have it measured."""
+    every = [set(v.unmeasured) for v in verdicts if v.rows]
+    none = set.intersection(*every) if every else set()
+    return [
+        pair for pair in dict.fromkeys(p for v in verdicts for p in v.unmeasured) if pair in none
+    ]
+
+
+def answer(verdicts: Sequence[Verdict]) -> str:
+    """All verdicts of a run in a line."""
+    if not verdicts:
+        return "No trial of this run ended with figures to judge by."
+    if len(verdicts) == 1:
+        return verdicts[0].answer
+    if len(verdicts) > MANY:
+        return _counted(verdicts)
+    each = [f"{v.short}: {_brief(v)}" for v in verdicts]
+    taken = [r for v in verdicts for r in v.rows if r.call == "take"]
+    none_tried = bool(taken) and all(map(untried, taken))
+    return " ".join([*each, *(["Power cuts not tried."] if none_tried else [])])
+
+
+def untried(row: Row) -> bool:
+    """Whether nobody cut its power."""
+    return any(cell.text == UNTRIED for cell in row.cells)
+
+
+def _brief(verdict: Verdict) -> str:
+    """Of several verdicts: what to take and what to avoid."""
+    if not verdict.rows:
+        return verdict.answer
+    taken = [f"take {r.name}{aside(r)}" for r in verdict.rows if r.call == "take"]
+    avoided = [r.name for r in verdict.rows if r.call == "avoid"]
+    open_ = any(r.call == "open" for r in verdict.rows)
+    lead = taken or ["nothing to take yet" if open_ else "none is fit"]
+    return "; ".join([*lead, *([f"avoid {', '.join(avoided)}"] if avoided else [])]) + "."
+
+
+def _counted(verdicts: Sequence[Verdict]) -> str:
+    """How often each is to be taken, of many settings."""
+    taken = [next((r.name for r in v.rows if r.call == "take"), "nothing yet") for v in verdicts]
+    each = {name: taken.count(name) for name in dict.fromkeys(taken)}
+    told = ", ".join(f"{name} in {n}" for name, n in sorted(each.items(), key=lambda i: -i[1]))
+    return f"Of {len(verdicts)} settings, take {told}."

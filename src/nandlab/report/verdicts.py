@@ -1,0 +1,150 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""A verdict as text for a terminal and as a table to take away.
+
+In a terminal the columns that do not fit a line go on in a second table below the first. A mark
+follows a number that was asked for: ✓ met, ✗ broken, ? open.
+"""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Collection, Sequence
+
+from nandlab.analysis.criteria import Cell, Criterion
+from nandlab.analysis.ranking import joined
+from nandlab.analysis.verdict import Row, Verdict, answer, gaps_of, unmeasured
+from nandlab.report.sheets import Sheet
+
+MARKS = {"met": "✓", "broken": "✗", "open": "?", "not asked": ""}
+LEGEND = "✓ met  ✗ broken  ? open"
+WIDTH = 80
+HEAD, NAME = 10, 22
+"""Letters of a line of a column's head, and of a file system's name with its options."""
+BETWEEN = 2
+
+
+def marked(cell: Cell) -> str:
+    """The cell's words with its mark."""
+    return f"{cell.text} {MARKS[cell.state]}".rstrip()
+
+
+def page(verdicts: Sequence[Verdict], *, every: bool = False, width: int = WIDTH) -> list[str]:
+    """All verdicts of a run: tables and sentences, what is open, and last the answer in a line.
+
+    every: with why of each cell, and what each file system promises after a power cut.
+    """
+    found: list[str] = []
+    for verdict in verdicts:
+        found += [*lines(verdict, width), ""]
+        if every:
+            texts = [*verdict.notes[1:], *details(verdict)]
+            found += [line for text in texts for line in _hung(text, width)] + [""] * bool(texts)
+    for text in gap_lines(verdicts):
+        found += _hung(f"? {text}", width)
+    return [*found, answer(verdicts)]
+
+
+def lines(verdict: Verdict, width: int = WIDTH) -> list[str]:
+    """Title, table and sentence."""
+    found = [*textwrap.wrap(title(verdict), width), *_tables(verdict, width)]
+    return found + textwrap.wrap(verdict.sentence, width)
+
+
+def title(verdict: Verdict) -> str:
+    """What it is of, and which states the table has the worst of."""
+    worst = f"; worst of {joined(verdict.states)}" if len(verdict.states) > 1 else ""
+    return f"{verdict.title}{worst if verdict.rows else ''}"
+
+
+def gap_lines(verdicts: Sequence[Verdict]) -> list[str]:
+    """What is open, each once with the edit that closes it; last what was not measured at all."""
+    names = {row.name for v in verdicts for row in v.rows if row.call != "avoid"}
+    found = [f"{gap.what} ({_whom(names, gap.who)}): {gap.do}" for gap in gaps_of(verdicts)]
+    if never := unmeasured(verdicts):
+        found.append(f"not measured: {', '.join(f'{what} ({do})' for what, do in never)}")
+    return found
+
+
+def _whom(names: Collection[str], who: Sequence[str]) -> str:
+    """Names, or all."""
+    return "all" if len(names) > 1 and set(who) == set(names) else joined(who)
+
+
+def details(verdict: Verdict) -> list[str]:
+    """Why each file system is judged so: what is against it, and what is open in full words."""
+    found = []
+    for row in verdict.rows:
+        told = [f"against: {text}" for text in row.against]
+        told += [
+            f"{criterion.title}: {cell.state}: {cell.why}"
+            for criterion, cell in zip(verdict.criteria, row.cells, strict=True)
+            if cell.why
+        ]
+        found += [f"{row.name}: {text}" for text in told]
+    return found
+
+
+def _hung(text: str, width: int) -> list[str]:
+    return textwrap.wrap(text, width, subsequent_indent="  ")
+
+
+def _tables(verdict: Verdict, width: int) -> list[str]:
+    """The table, in as many parts as the width takes."""
+    if not verdict.rows:
+        return []
+    names = [textwrap.wrap(f"{row.call:5} {row.name}", NAME) for row in verdict.rows]
+    named = max(len(part) for name in names for part in name)
+    columns = [_column(verdict.rows, i, c) for i, c in enumerate(verdict.criteria)]
+    found: list[str] = []
+    part: list[list[str]] = []
+    for column in columns:
+        if part and _wide([*part, column], named) > width:
+            found += _part(names, part, named)
+            part = []
+        part.append(column)
+    return [*found, *_part(names, part, named)] if part else found
+
+
+def _column(rows: Sequence[Row], i: int, criterion: Criterion) -> list[str]:
+    """A column: its head in some lines as one text, then its cells."""
+    head = [part for text in (criterion.title, criterion.limit) for part in _narrow(text)]
+    return ["\n".join(head), *(marked(row.cells[i]) for row in rows)]
+
+
+def _narrow(text: str) -> list[str]:
+    return textwrap.wrap(text, HEAD, break_long_words=False)
+
+
+def _letters(column: Sequence[str]) -> int:
+    return max(len(line) for text in column for line in text.split("\n"))
+
+
+def _wide(columns: Sequence[Sequence[str]], named: int) -> int:
+    return named + sum(BETWEEN + _letters(c) for c in columns)
+
+
+def _part(
+    names: Sequence[Sequence[str]], columns: Sequence[Sequence[str]], named: int
+) -> list[str]:
+    """A table of some columns: heads at the bottom of their lines, then a row each."""
+    heads = [column[0].split("\n") for column in columns]
+    deep = max(map(len, heads))
+    high = [[""] * (deep - len(head)) + head for head in heads]
+    rows = [("", [head[i] for head in high]) for i in range(deep)]
+    for at, name in enumerate(names, 1):
+        rows.append((name[0], [column[at] for column in columns]))
+        rows += [(f"      {more}", [""] * len(columns)) for more in name[1:]]
+    widths = [_letters(column) + BETWEEN for column in columns]
+    return [
+        (name.ljust(named) + "".join(map(str.rjust, cells, widths))).rstrip()
+        for name, cells in rows
+    ]
+
+
+def sheet(verdict: Verdict) -> Sheet:
+    """The table to take away."""
+    heads = [f"{c.title} {c.limit}".strip() for c in verdict.criteria]
+    rows = [(row.call, row.name, *map(marked, row.cells)) for row in verdict.rows]
+    return Sheet(
+        title(verdict), ("verdict", "configuration", *heads), rows, ("verdict", "configuration")
+    )

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import samples
 
-from nandlab.analysis import advice, answers, asked, groups, members, moved
+from nandlab.analysis import answers, asked, groups, judging, members, moved
 from nandlab.analysis.limits import Limits, judge
 from nandlab.results.measures import Doubt, Series, StepTaken
 from nandlab.results.record import Trial
@@ -57,9 +57,10 @@ def test_equal_members_are_told_and_rank_nothing() -> None:
     assert any("one trial to the nanosecond" in line and "1 instead of 2" in line for line in told)
     assert answers.singles(trials) == 2
     (setting,) = groups.group(trials)
-    advised = advice.by_limits(setting)
-    assert [s.fitness for s in advised.subjects] == ["unproven", "unproven"]
-    assert all("one trial" in " ".join(s.doubts) for s in advised.subjects)
+    found = judging.of_setting({}, setting, Limits())
+    assert [row.call for row in found.rows] == ["open", "open"]
+    (gap,) = [gap for gap in found.gaps if gap.what == "a single trial"]
+    assert gap.do == "leave phase_offsets_ms out: its members are one trial"
 
 
 MEASURED = Doubt(code="memory_measured", text="slow")
@@ -105,7 +106,7 @@ def test_a_verdict_joins_latency_and_ram() -> None:
     limits = Limits(tuple(map(asked.parse, ("ram < 4M", "read.p99 < 999s"))))
     judged = judge(setting, setting.ensembles[0], limits)
     assert [j.outcome for j in judged] == ["met", "met"]
-    assert [s.fitness for s in advice.by_limits(setting, limits).subjects] == ["fit"]
+    assert [row.call for row in judging.of_setting({}, setting, limits).rows] == ["take"]
 
 
 def test_doubts_about_ram_come_with_it_and_what_failed_apart_is_not_known() -> None:

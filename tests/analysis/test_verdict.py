@@ -275,7 +275,7 @@ def test_the_command_says_it_in_words_and_in_json(tmp_path: Path) -> None:
 
 
 def test_the_advice_on_nine_trials_and_more_fits_a_screen(tmp_path: Path) -> None:
-    small = {"chip": samples.CHIP.model_copy(update={"part": "nandsim-small"})}
+    small: dict[str, Any] = {"chip": samples.CHIP.model_copy(update={"part": "nandsim-small"})}
     trials = [
         t
         for fs in ("jffs2", "ubifs", "yaffs2")
@@ -344,7 +344,7 @@ def test_a_workload_that_could_not_be_run_says_nothing_of_the_file_system() -> N
 
 
 def test_the_last_line_of_several_settings_tells_each_by_what_differs() -> None:
-    other = {"chip": samples.CHIP.model_copy(update={"part": "another"})}
+    other: dict[str, Any] = {"chip": samples.CHIP.model_copy(update={"part": "another"})}
     found = judging.of_run({}, [*pair("jffs2", 10), *pair("ubifs", 5, **other)], Limits())
     assert [v.short for v in found] == ["MT29F2G08ABAEAWP", "another"]
     assert verdict.answer(found) == (

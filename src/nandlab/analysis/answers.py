@@ -112,6 +112,7 @@ def grave(run: Run, trials: Sequence[Trial], missing: Sequence[str]) -> list[str
 def caveats(run: Run, trials: Sequence[Trial], missing: Sequence[str]) -> list[str]:
     """What limits the answer, the gravest first; empty when nothing does."""
     lines = grave(run, trials, missing)
+    trials = members.joined(trials)
     lines += members.lines(trials)
     single = singles(trials)
     if single:

@@ -326,6 +326,22 @@ class How:
 
     def run(self, one: Campaign, board: QemuBoard, out: Path, *, alone: bool) -> bool:
         """Runs a campaign, in ``out`` or, not alone, in a folder there; whether all held."""
+        from nandlab.powercut import found
+
+        result = asyncio.run(self.cut(one, board, out, _tell, alone=alone))
+        write_lines(*found.lines(result))
+        return not result.faults and not result.nothing
+
+    async def cut(
+        self,
+        one: Campaign,
+        board: QemuBoard,
+        out: Path,
+        told: Callable[[int, int, Sequence[dict[str, Any]]], None],
+        *,
+        alone: bool = False,
+    ) -> Found:
+        """The same without a word but by ``told``; what was found."""
         from nandlab.powercut import campaign as cutting
         from nandlab.powercut import found
         from nandlab.powercut.asked import label
@@ -336,17 +352,16 @@ class How:
         if self.sample:
             refuse_several_seeds(one)
         folder = out if alone else out / label(one)
-        asyncio.run(cutting.run(one, board, folder, self.jobs, _tell))
+        await cutting.run(one, board, folder, self.jobs, told)
         if self.sample:
-            asyncio.run(_sampled(one, found.read(folder), board, folder, self.sample))
+            await _sampled(one, found.read(folder), board, folder, self.sample)
         if self.states:
-            asyncio.run(_counted(one, board, folder, found.read(folder), self.jobs))
+            await _counted(one, board, folder, found.read(folder), self.jobs)
         result = found.read(folder)
         (folder / "outcomes.svg").write_text(powercuts.chart(result).svg())
         if not alone:
             cuts.write(folder.parent, found.summary(folder.parent))
-        write_lines(*found.lines(result))
-        return not result.faults and not result.nothing
+        return result
 
 
 def _tell(done: int, of: int, loads: Sequence[dict[str, Any]]) -> None:

@@ -12,8 +12,8 @@ import typer
 
 from nandlab import __version__
 from nandlab.base.paths import DOCS
-from nandlab.base.printer import write_lines
-from nandlab.cli import ending
+from nandlab.base.printer import note, write_lines
+from nandlab.cli import ending, runcuts
 from nandlab.cli.advise import advise
 from nandlab.cli.board import board_app
 from nandlab.cli.cache import cache_app
@@ -30,7 +30,7 @@ from nandlab.cli.powercut import powercut
 from nandlab.cli.publish import publish
 from nandlab.cli.reprice import reprice
 from nandlab.cli.reproduce import reproduce
-from nandlab.cli.run import run
+from nandlab.cli.run import CORES, run
 from nandlab.cli.schema import schema
 from nandlab.cli.show import show
 from nandlab.cli.space import space
@@ -87,6 +87,8 @@ def plan(study: AnyStudyArgument = None, board: BoardOption = None) -> None:
         refuse_what_the_kernel_lacks(specs, kernel.config, read_study.name)
     for spec in specs:
         write_lines(f"{spec.id}  {spec.title()}")
+    if cuts := runcuts.planned(read_study, CORES):
+        note(cuts)
 
 
 app.command()(run)

@@ -16,6 +16,7 @@ import typer
 
 from nandlab.base.errors import UsageError
 from nandlab.base.printer import note, write_lines
+from nandlab.cli import runcuts
 from nandlab.cli.board import Accel, AccelOption, DiscardOption, EraseOption, Yaffs2Option
 from nandlab.cli.ownrun import OwnRun, is_own
 from nandlab.cli.words import BoardOption, StudyArgument, Style
@@ -186,6 +187,15 @@ def run(  # noqa: PLR0913 - the command line's own options
     ] = False,
     erase: EraseOption = None,
     discard: DiscardOption = False,
+    powercut: Annotated[
+        bool | None,
+        typer.Option(
+            "--powercut/--no-powercut",
+            show_default=False,
+            help="cut the power too once the trials are done, or do not; default: as the study "
+            "asks, by a product or by power among its limits",
+        ),
+    ] = None,
 ) -> None:
     """Run the trials that a study's run still lacks.
 
@@ -197,6 +207,7 @@ def run(  # noqa: PLR0913 - the command line's own options
     A run goes member by member. A member is every configuration with one seed and phase offset.
     --members 1 runs the first member only; the same command without it goes on with the others.
     --shard 1/3, 2/3 and 3/3 run a third each, on three machines; nandlab merge makes one run.
+    Of a product, the power is cut too when the trials are done: a sample for each file system.
     --on has the trials run by workers on other machines (docs/campaigns.md); --jobs is theirs then.
     The board is made of the packages that boards.lock names. Where these are not to be had, the
     newest are taken, and every result says so; --locked refuses instead.
@@ -226,7 +237,21 @@ def run(  # noqa: PLR0913 - the command line's own options
         )
     where = away(on, insecure, yaffs2_source)
     how = How(out, jobs, progress, yaffs2_source, anew, locked, accel, where, store)
-    _ended(how.run(read_study, partial(part, read_study)))
+    folder = how.run(read_study, partial(part, read_study))
+    if _cuts(powercut, read_study, how, whole=shard is None):
+        runcuts.cut(read_study, folder, jobs, progress)
+    _ended(folder)
+
+
+def _cuts(wanted: bool | None, study: Study, how: How, *, whole: bool) -> bool:
+    """Whether the power is cut after a study's trials; it is cut here, on the emulated board."""
+    from nandlab.powercut import ofrun
+
+    asked = ofrun.asks(study) if wanted is None else wanted
+    here = whole and how.on is None and how.accel is Accel.tcg
+    if asked and not here:
+        note("power cuts: not of a shard, nor with --on or --accel: nandlab powercut with the run")
+    return asked and here
 
 
 def _ended(folder: RunFolder) -> None:

@@ -1,0 +1,91 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The power cuts of ``nandlab run``: a sample for each file system of a study that asks for it."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from nandlab.base.errors import NandlabError
+from nandlab.base.printer import note
+from nandlab.cli.words import Style
+
+if TYPE_CHECKING:
+    from nandlab.plan.study import Study
+    from nandlab.results.folder import RunFolder
+
+QUIET: tuple[Style, ...] = ("json", "none")
+"""Styles of progress that have no lines for people."""
+
+
+def planned(study: Study, jobs: int) -> str:
+    """What the cuts of a study's run are, in a line; empty: it asks for none."""
+    from nandlab.powercut import ofrun
+
+    if not ofrun.asks(study):
+        return ""
+    wanted = ofrun.campaigns(study)
+    count = len(list(wanted.pairs()))
+    if not count:
+        return ""
+    return (
+        f"power cuts: {count} campaign{'s' if count > 1 else ''} after the trials "
+        f"({', '.join(wanted.loads)}), about {ofrun.minutes(wanted, jobs)} min; --no-powercut "
+        "leaves them out"
+    )
+
+
+def cut(study: Study, folder: RunFolder, jobs: int, style: Style) -> None:
+    """Cuts the power of a run's file systems; a campaign that is there already is not run again.
+
+    What cannot be cut is told, and stays open in the verdict.
+    """
+    from nandlab.cli.cutting import How, opened
+    from nandlab.powercut import ofrun
+    from nandlab.powercut.asked import loads_of
+    from nandlab.results.cuts import FOLDER
+
+    say: Callable[[str], None] = (lambda line: None) if style in QUIET else note
+    wanted = ofrun.campaigns(study)
+    if not list(wanted.pairs()):
+        return
+    try:
+        board = opened(wanted.media)
+    except NandlabError as e:
+        note(f"power cuts: not tried: {e}")
+        return
+    for on, name in wanted.pairs():
+        about = f"power cuts, {on.filesystem.title} under {name}"
+        try:
+            points = ofrun.points(loads_of(name, on, board))
+            how = How(points, None, jobs)
+            one, told = how.campaign(on, name, board), Told(about, say).after
+            found = asyncio.run(how.cut(one, board, folder.path / FOLDER, told))
+        except NandlabError as e:
+            note(f"{about}: not tried: {e}")
+            continue
+        bad = sum(one.count for one in found.faults)
+        say(f"{about}: {found.points} points, {bad} did not hold")
+
+
+@dataclass
+class Told:
+    """Tells how far a campaign is, and how long it will take."""
+
+    about: str
+    say: Callable[[str], None]
+    began: float = field(default_factory=time.monotonic)
+    before: int | None = None
+    """Pieces that were there before."""
+
+    def after(self, done: int, of: int, loads: Sequence[dict[str, Any]]) -> None:
+        """A piece is done."""
+        from nandlab.cli.progress import in_words
+
+        if self.before is None:
+            self.before = done - 1
+        each = (time.monotonic() - self.began) / (done - self.before)
+        self.say(f"{self.about}: {done}/{of} parts, {in_words(each * (of - done))}")

@@ -1,0 +1,58 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The campaigns that a run cuts by itself: those of a product, or of a study that limits power.
+
+They are a sample: the small form of each of the study's loads that has one, on the study's own
+media, at each flash operation or, of a long recorded load, at each so many. What promises nothing
+is not cut, for nothing that it could show would change what is said of it.
+"""
+
+from __future__ import annotations
+
+import math
+
+from nandlab.analysis.limits import of_study as limits_of
+from nandlab.analysis.ready import LOST
+from nandlab.plan.study import Study, plan
+from nandlab.powercut import asked, workloads
+from nandlab.powercut.asked import Asked
+from nandlab.powercut.job import Points
+from nandlab.powercut.loads import Loads
+
+USUAL = "small-files"
+"""The load where none of the study's has a small form."""
+CALLS_EACH = 200
+"""Calls of a load up to which each flash operation is cut; of a longer one, each so many."""
+CAMPAIGN_S = 90
+"""Processor seconds of a campaign, of the host: 37 to 77 were seen of `logger` on 64 MiB."""
+
+
+def asks(study: Study) -> bool:
+    """Whether a study asks what is lost when the power goes."""
+    figures = limits_of(study.model_dump(mode="json")).figures
+    return any(limit.figure == LOST for limit in figures)
+
+
+def campaigns(study: Study) -> Asked:
+    """The media and loads of a study's sample; none where nothing is written or promised."""
+    specs = [spec for spec in plan(study) if not spec.filesystem.read_only]
+    small = [spec.workload.name for spec in specs if workloads.is_small(spec.workload)]
+    names = list(dict.fromkeys(small)) or [USUAL]
+    if not specs:
+        return Asked([], [])
+    media = [on for on in asked.of_study(study, names).media if _promises(on.filesystem.power)]
+    return Asked(media, names)
+
+
+def _promises(power: object) -> bool:
+    return getattr(power, "keeps", "") == "synced"
+
+
+def points(loads: Loads) -> Points:
+    """The points of a load that are a sample of it."""
+    calls = max((len(load.calls) for load in loads.loads), default=0)
+    return Points(every=max(1, math.ceil(calls / CALLS_EACH)))
+
+
+def minutes(wanted: Asked, jobs: int) -> int:
+    """What a sample takes of the host, about."""
+    return math.ceil(len(list(wanted.pairs())) * CAMPAIGN_S / max(1, jobs) / 60)

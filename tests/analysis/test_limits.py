@@ -164,7 +164,7 @@ def test_what_is_wrong_with_a_limit_is_told(limit: str, said: str) -> None:
 
 @pytest.mark.parametrize("text", ["commit.p99", "commit.p99 50ms", "< 50ms", "a = 3", "a < ", ""])
 def test_what_is_no_limit_is_refused(text: str) -> None:
-    with pytest.raises(UsageError, match=r"write a figure, < or >, and a value, such as 'commit"):
+    with pytest.raises(UsageError, match=r"write a figure, < or >, and a value, such as 'record"):
         asked.parse(text)
 
 

@@ -37,7 +37,7 @@ SMALL = ("--records", "100", "--record-bytes", "100", "--file-bytes", "1050", "-
 def test_records_commits_and_rotations_are_counted_exactly(tmp_path: Path) -> None:
     found = told(tmp_path, *SMALL, "--history", "2", "--commit-every", "4")
     # ten records fill a file: commits after the 4th, the 8th, and before the rotation
-    operations = {"append": 100, "commit": 30, "rotate": 9}
+    operations = {"append": 100, "commit": 30, "record": 100, "rotate": 9}
     assert found["operations"] == operations
     assert {k: v["count"] for k, v in found["latency_ns"].items()} == operations
     assert found["bytes"] == {"read": 0, "written": 10_000}
@@ -47,9 +47,21 @@ def test_records_commits_and_rotations_are_counted_exactly(tmp_path: Path) -> No
     assert sizes == {"log.000010": 1000, "log.000011": 1000, "log.000012": 1000}
 
 
+def test_a_record_is_from_its_append_to_the_end_of_its_commit(tmp_path: Path) -> None:
+    (tmp_path / "one").mkdir()
+    latency = told(tmp_path / "one", *SMALL)["latency_ns"]
+    append, commit, record = (latency[name] for name in ("append", "commit", "record"))
+    assert record["min"] >= append["min"] + commit["min"]
+    assert append["max"] + commit["max"] >= record["max"] >= max(append["max"], commit["max"])
+    (tmp_path / "ten").mkdir()
+    waiting = told(tmp_path / "ten", *SMALL, "--commit-every", "10")["latency_ns"]
+    # of ten records the first waits for nine appends and the commit, the last for its own
+    assert waiting["record"]["max"] >= waiting["commit"]["max"] + 9 * waiting["append"]["min"]
+
+
 def test_a_history_is_full_files_and_in_no_figure(tmp_path: Path) -> None:
     found = told(tmp_path, *SMALL, "--records", "3", "--history", "2")
-    assert found["operations"] == {"append": 3, "commit": 3, "rotate": 0}
+    assert found["operations"] == {"append": 3, "commit": 3, "record": 3, "rotate": 0}
     assert found["latency_ns"]["rotate"] is None
     sizes = {p.name: p.stat().st_size for p in tmp_path.iterdir()}
     assert sizes == {"log.000001": 1050, "log.000002": 1050, "log.000003": 300}
@@ -129,7 +141,7 @@ def test_a_commit_is_on_the_chip_when_it_returns(board: QemuBoard, fs: str) -> N
     trial = asyncio.run(one.run(spec, board, "t"))
     assert trial.error is None
     assert lock.doubts(trial.warnings) == []
-    assert trial.operations == {"append": 60, "commit": 60, "rotate": 3}
+    assert trial.operations == {"append": 60, "commit": 60, "record": 60, "rotate": 3}
     assert trial.bytes == {"read": 0, "written": 60 * 256}
     (phase,) = trial.phases
     assert phase.chip is not None
@@ -138,8 +150,13 @@ def test_a_commit_is_on_the_chip_when_it_returns(board: QemuBoard, fs: str) -> N
     # each commit and rotation programs a page at least, and leaves next to nothing to the last sync
     assert phase.chip.programs - phase.chip_sync.programs >= 63
     assert sum(trial.per_block.programs) == phase.chip.programs
+    append, commit, record = (trial.latency_ns[name] for name in ("append", "commit", "record"))
+    assert append and commit and record
+    # each record's page is programmed in its append or in its commit
+    chip = spec.chip.timing.t_prog_ns
+    assert record.min >= chip
+    assert record.min >= append.min + commit.min
     (setting,) = groups.group([trial])
     rate = setting.figure("own.records_per_s")(trial)
     assert rate == pytest.approx(60e9 / ((phase.ns or 0) + (phase.sync_ns or 0)))
-    commits = trial.latency_ns["commit"]
-    assert commits is not None and setting.headline(trial) == commits.p99
+    assert setting.headline(trial) == record.p99

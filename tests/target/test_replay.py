@@ -15,7 +15,7 @@ import straces
 from native import native
 from replays import EVERY
 
-from nandlab.analysis import groups
+from nandlab.analysis import forecast, groups, limits
 from nandlab.board.qemu import QemuBoard
 from nandlab.plan import study
 from nandlab.strace.workload import Made
@@ -55,6 +55,17 @@ def test_every_call_is_made_and_counted_by_its_kind(tmp_path: Path) -> None:
     assert sorted(p.name for p in at.iterdir()) == ["a", "bé x", "f", "h", "s"]
     assert (at / "bé x").stat().st_size == 20
     assert (at / "f").stat().st_size == 100
+
+
+def test_the_chip_s_blocks_are_told_as_they_changed(tmp_path: Path) -> None:
+    chip = tmp_path / "chip"
+    chip.mkdir()
+    assert told(tmp_path, "calls\nsync\n", "--flash", str(chip))["per_block"] is None
+    (chip / "counters").write_text("reads 7\nprograms 8\nerases 9\n")
+    (chip / "blocks").write_text("0 1 2 3\n1 4 5 6\n")
+    found = told(tmp_path, "calls\nsync\n", "--flash", str(chip))
+    assert found["per_block"] == {key: [0, 0] for key in ("reads", "programs", "erases")}
+    assert [p["chip"] for p in found["phases"]] == [{"reads": 0, "programs": 0, "erases": 0}] * 2
 
 
 def test_think_time_is_slept_and_in_no_latency(tmp_path: Path) -> None:
@@ -141,6 +152,54 @@ def test_options_are_checked(tmp_path: Path, words: list[str], said: str) -> Non
     assert said in done.stderr
 
 
+def workload(home: Path, made: Made) -> None:
+    """Puts a recorded load into a catalog."""
+    (home / "workloads").mkdir(parents=True)
+    (home / "workloads" / f"{made.name}.toml").write_text(made.text())
+
+
+@pytest.mark.board
+def test_a_recorded_load_tells_the_years_of_its_chip(
+    board: QemuBoard, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its erases are counted block by block, as of any load."""
+    lines = [
+        '1 1700000000.000000 openat(AT_FDCWD, "/d/a", O_RDWR|O_CREAT|O_TRUNC, 0644) = 3 <0.000010>'
+    ]
+    for i in range(40):
+        at = f"1 {1_700_000_000 + i / 100:.6f}"
+        lines.append(f'{at} pwrite64(3, "x"..., 262144, 0) = 262144 <0.000010>')
+        lines.append(f"{at} fsync(3) = 0 <0.000010>")
+    trace = tmp_path / "app.strace"
+    trace.write_text("\n".join(lines) + "\n")
+    workload(tmp_path / "catalog", Made(trace, "/d", "app"))
+    monkeypatch.setenv("NANDLAB_CATALOG", str(tmp_path / "catalog"))
+    words = {
+        "name": "t",
+        "question": "q",
+        "board": board.machine.model.name,
+        "product": {
+            "chip": {"part": "S34ML01G1", "partition_mib": 2},
+            "years": 1,
+            "loads": [{"name": "app", "daily_write": "1M"}],
+        },
+        "matrix": {
+            "filesystems": [{"name": "jffs2", "compression": "none"}],
+            "states": [{"name": "fresh"}],
+            "seeds": [1],
+        },
+    }
+    read = study.Study.model_validate(words)
+    (spec,) = study.plan(read)
+    trial = asyncio.run(one.run(spec, board, "t"))
+    assert trial.error is None
+    foretold = forecast.of(trial)
+    assert isinstance(foretold, forecast.Forecast)
+    (setting,) = groups.group([trial])
+    (judged,) = limits.judge(setting, setting.ensembles[0], limits.of_study(read.model_dump()))
+    assert (judged.limit, judged.outcome) == ("lifetime", "met")
+
+
 @pytest.mark.board
 @pytest.mark.parametrize("fs", ["jffs2", "ubifs"])
 @pytest.mark.parametrize("name", ["sqlite-rollback", "sqlite-wal", "dpkg"])
@@ -148,9 +207,7 @@ def test_a_recorded_program_on_flash_makes_the_trace_s_calls(
     board: QemuBoard, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, fs: str, name: str
 ) -> None:
     made = Made(straces.recording(name), "/srv/build" if name == "dpkg" else None, name)
-    home = tmp_path / "catalog" / "workloads"
-    home.mkdir(parents=True)
-    (home / f"{name}.toml").write_text(made.text())
+    workload(tmp_path / "catalog", made)
     words = {
         "name": "t",
         "question": "q",
@@ -176,6 +233,10 @@ def test_a_recorded_program_on_flash_makes_the_trace_s_calls(
     assert phase.chip is not None
     # each fsync after a write programs a page at least
     assert phase.chip.programs >= made.recorded.kinds["fsync"] // 2
+    # each block's counts sum to the phase's, as of any load
+    assert trial.per_block is not None
+    assert sum(trial.per_block.programs) == phase.chip.programs
+    assert sum(trial.per_block.erases) == phase.chip.erases
     (setting,) = groups.group([trial])
     assert setting.headline(trial) == (phase.ns or 0) + (phase.sync_ns or 0)
     fsyncs = trial.latency_ns["fsync"]

@@ -35,7 +35,7 @@ SIGNS: dict[str, Callable[[float, float], bool]] = {
     ">=": operator.ge,
 }
 WRITTEN = re.compile(r"\s*([\w.]+)\s*(<=|>=|<|>)\s*(\S.*?)\s*")
-EXAMPLE = "'commit.p99 < 50ms'"
+EXAMPLE = "'record.p99 < 50ms'"
 
 
 @dataclass(frozen=True)

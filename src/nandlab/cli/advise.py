@@ -22,7 +22,7 @@ LimitOption = Annotated[
     list[str] | None,
     typer.Option(
         metavar="LIMIT",
-        help="a figure and its bound, such as 'commit.p99 < 50ms', 'append.max < 1s', "
+        help="a figure and its bound, such as 'record.p99 < 50ms', 'step.mount < 1s', "
         "'ram < 4M', 'power = no synced data lost'; may be given again",
     ),
 ]

@@ -13,7 +13,7 @@
 #define MS_PER_S      1000ull
 #define HISTORY_CHUNK 65536ull
 
-const char *const op_names[OPS] = {"append", "commit", "rotate"};
+const char *const op_names[OPS] = {"append", "commit", "record", "rotate"};
 
 static char *path_of(const struct log *log, uint64_t number)
 {
@@ -79,6 +79,9 @@ int log_open(struct log *log, const struct request *request)
 	uint64_t record = request->record_bytes;
 	uint64_t largest = record > HISTORY_CHUNK ? record : HISTORY_CHUNK;
 	uint64_t turns = rotations(request);
+	uint64_t pending = request->commit_every < request->records
+				   ? request->commit_every
+				   : request->records;
 
 	log->request = request;
 	log->oldest = 1;
@@ -88,7 +91,11 @@ int log_open(struct log *log, const struct request *request)
 	latency_open(&log->latency[OP_APPEND], request->records);
 	latency_open(&log->latency[OP_COMMIT],
 		     request->records / request->commit_every + turns + 1);
+	latency_open(&log->latency[OP_RECORD], request->records);
 	latency_open(&log->latency[OP_ROTATE], turns);
+	log->begun = allocate(pending, sizeof(*log->begun),
+			      "the records of a "
+			      "commit");
 	log->folder = checked_open(request->folder, O_RDONLY | O_DIRECTORY, 0);
 	if (log->folder < 0)
 		return -1;
@@ -105,17 +112,20 @@ static int append(struct log *log)
 	if (put(log, log->request->record_bytes))
 		return -1;
 	latency_add(&log->latency[OP_APPEND], now_ns() - began);
-	log->pending++;
+	log->begun[log->pending++] = began;
 	return 0;
 }
 
 static int commit(struct log *log)
 {
-	uint64_t began = now_ns();
+	uint64_t began = now_ns(), ended;
 
 	if (checked_fsync(log->fd, log->path))
 		return -1;
-	latency_add(&log->latency[OP_COMMIT], now_ns() - began);
+	ended = now_ns();
+	latency_add(&log->latency[OP_COMMIT], ended - began);
+	for (uint64_t i = 0; i < log->pending; i++)
+		latency_add(&log->latency[OP_RECORD], ended - log->begun[i]);
 	log->pending = 0;
 	return 0;
 }
@@ -189,6 +199,7 @@ int log_close(struct log *log)
 	if (log->folder >= 0)
 		error |= checked_close(log->folder, log->request->folder);
 	free(log->path);
+	free(log->begun);
 	payload_close(&log->payload);
 	for (int op = 0; op < OPS; op++)
 		latency_close(&log->latency[op]);

@@ -4,7 +4,9 @@
  *
  * Each operation is timed alone. What a commit or a rotation returns from is on
  * the flash: the one ends with fsync() of the file, the other with that of the
- * folder. What an append returns from need not be.
+ * folder. What an append returns from need not be. A record is an append and
+ * the commit that makes it durable: file systems write in the one or in the
+ * other.
  */
 #ifndef LOGWRITER_LOG_H
 #define LOGWRITER_LOG_H
@@ -16,7 +18,7 @@
 #include "latency.h"
 #include "payload.h"
 
-enum op { OP_APPEND, OP_COMMIT, OP_ROTATE, OPS };
+enum op { OP_APPEND, OP_COMMIT, OP_RECORD, OP_ROTATE, OPS };
 
 /* Their names in the result. */
 extern const char *const op_names[OPS];
@@ -44,6 +46,7 @@ struct log {
 	char *path;	   /* of the newest file */
 	uint64_t size;	   /* of the newest file, bytes */
 	uint64_t pending;  /* records since the last commit */
+	uint64_t *begun;   /* when their appends began, by the clock */
 	uint64_t oldest;   /* number of the oldest file that is there */
 	uint64_t newest;   /* and of the newest; 0: there is none */
 	uint64_t pause_ns; /* spent in pauses */

@@ -4,15 +4,15 @@
  *
  * Appends records of one size to a file and syncs it after every so many. A
  * file that is full is followed by the next; the newest are kept. The latency
- * of each append, commit (fsync) and rotation is recorded, so that the time
- * until a record is safe has exact percentiles. Pauses between commits are in
- * no time.
+ * of each append, commit (fsync) and rotation is recorded, and that of each
+ * record, from its append's begin to its commit's end: the time until it is
+ * safe has exact percentiles. Pauses between commits are in no time.
  *
  * The log's history, full files from before, is written first and is in no
  * figure. At the end the file system is synced.
  *
- * Costs 8 bytes of memory an operation. Reads the chip's statistics (--flash)
- * at begin and end if there are any.
+ * Costs 8 bytes of memory an operation, and 8 for each record of a commit.
+ * Reads the chip's statistics (--flash) at begin and end if there are any.
  */
 #include <errno.h>
 #include <stdlib.h>

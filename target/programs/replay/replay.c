@@ -8,8 +8,9 @@
  * them. Each call's latency is recorded; the time between calls is slept and in
  * no latency. At the end the file system is synced.
  *
- * Needs a folder without the names of the load. Costs 8 bytes of memory a call,
- * and 24 for what it begins with.
+ * Needs a folder without the names of the load. Reads what the chip counted of
+ * each block (--flash) before the calls and after the last sync. Costs 8 bytes
+ * of memory a call, and 24 for what it begins with.
  */
 #define _GNU_SOURCE
 #include <math.h>
@@ -21,6 +22,7 @@
 #include "diag.h"
 #include "flashstat.h"
 #include "json.h"
+#include "looks.h"
 #include "usage.h"
 #include "options.h"
 #include "pagecache.h"
@@ -157,15 +159,20 @@ static int prepare(const struct request *request, struct load *load,
 	return request->cold ? pagecache_drop(PAGECACHE_CONTROL) : 0;
 }
 
+/* looks: two, of the chip before the calls and when all is synced. */
 static int replay(const struct request *request, struct load *load,
 		  struct player *player, struct phase *phase,
-		  struct played *played)
+		  struct played *played, struct look *looks)
 {
+	if (look_at(&looks[0], request->flash))
+		return -1;
 	phase_begin(request, phase);
 	if (play_calls(load, player, request->think, played))
 		return -1;
 	phase->ns = played->ns;
-	return phase_end(request, phase);
+	if (phase_end(request, phase))
+		return -1;
+	return look_at(&looks[1], request->flash);
 }
 
 static void tell_use(struct json *json, const char *key,
@@ -232,7 +239,8 @@ static void tell_figures(struct json *json, const struct load *load,
 }
 
 static int tell(const struct load *load, const struct phase *phases,
-		const struct played *played, const struct warnings *warnings)
+		const struct played *played, const struct look *looks,
+		const struct warnings *warnings)
 {
 	struct json json = {.out = stdout};
 
@@ -251,6 +259,7 @@ static int tell(const struct load *load, const struct phase *phases,
 				     &played->latency[kind]);
 	json_end(&json);
 	tell_figures(&json, load, played);
+	look_blocks_json(&json, &looks[0], &looks[1]);
 	warnings_json(&json, "warnings", warnings);
 	json_end(&json);
 	return json_finish(&json);
@@ -260,6 +269,7 @@ static int run(const struct request *request, struct load *load)
 {
 	struct player player = {.root = -1};
 	struct phase phases[2] = {0};
+	struct look looks[2] = {0};
 	struct warnings warnings = {0};
 	struct played played;
 	int error;
@@ -269,14 +279,16 @@ static int run(const struct request *request, struct load *load)
 			    (enum payload_kind)request->payload, request->seed,
 			    request->compressibility) ||
 		prepare(request, load, &player, &phases[0]) ||
-		replay(request, load, &player, &phases[1], &played);
+		replay(request, load, &player, &phases[1], &played, looks);
 	if (!error && played.unlike)
 		warnings_add(&warnings,
 			     "unlike: %llu calls returned otherwise than in "
 			     "the trace; the first: %s",
 			     (unsigned long long)played.unlike, played.first);
 	if (!error)
-		error = tell(load, phases, &played, &warnings);
+		error = tell(load, phases, &played, looks, &warnings);
+	look_free(&looks[0]);
+	look_free(&looks[1]);
 	player_close(&player);
 	played_close(&played);
 	warnings_close(&warnings);

@@ -71,6 +71,11 @@ def test_a_need_holds_where_all_its_values_do() -> None:
     assert need.unmet({"a": 1, "b": "y"}, {"case"}) is None
     assert need.unmet({"a": 1, "b": "x"}, {"modes"}) is None
     assert need.unmet({"a": 1, "b": "x"}, {"case"}) == "a = 1 with b = 'x': no; do"
+    always = Need(not_differs="case", why="no", cure="do")
+    assert always.unmet({"a": 1}, {"case"}) == "no; do"
+    assert always.unmet({"a": 1}, {"modes"}) is None
+    with pytest.raises(ValueError, match="nowhere"):
+        Need(why="no", cure="do")
 
 
 def test_what_is_stored_is_counted() -> None:

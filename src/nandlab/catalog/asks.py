@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from nandlab.base.strings import Lines, Word
 from nandlab.catalog.filesystem import Difference
@@ -20,13 +20,21 @@ def matches(when: Mapping[str, Scalar], parameters: Mapping[str, object]) -> boo
 class Need(Strict):
     """Values of parameters with which the workload cannot be, or not on every file system."""
 
-    when: dict[Word, Scalar] = Field(min_length=1, description="the values, by parameter")
+    when: dict[Word, Scalar] = Field(
+        default={}, description="the values, by parameter; absent: whatever they are"
+    )
     not_differs: Difference | None = Field(
         default=None,
         description="refused on file systems that differ from tmpfs so; absent: on all",
     )
     why: Lines = Field(min_length=1, description="in a clause: why it cannot be")
     cure: Lines = Field(min_length=1, description="in a clause: what to set instead")
+
+    @model_validator(mode="after")
+    def _refuses_not_all(self) -> Need:
+        if not self.when and self.not_differs is None:
+            raise ValueError("when or not_differs must be given: else it could be nowhere")
+        return self
 
     def unmet(self, parameters: Mapping[str, Scalar], differs: Collection[str]) -> str | None:
         """What is wrong on a file system that differs so; None: nothing."""
@@ -35,7 +43,7 @@ class Need(Strict):
         if self.not_differs is not None and self.not_differs not in differs:
             return None
         asked = " with ".join(f"{name} = {value!r}" for name, value in self.when.items())
-        return f"{asked}: {self.why}; {self.cure}"
+        return f"{asked}: {self.why}; {self.cure}" if asked else f"{self.why}; {self.cure}"
 
 
 class Stores(Strict):

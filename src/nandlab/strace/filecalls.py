@@ -11,6 +11,8 @@ from nandlab.strace.events import Call
 from nandlab.strace.follow import Follower, Handlers, number
 from nandlab.strace.processes import Opened
 
+MAPS_WRITTEN = "maps of files that are written through"
+"""Why a shared map of a file is left out that a program may write to."""
 MOVED_MAX = 64 << 20
 """Bytes that a call of the replay may ask for."""
 PARTS_MAX = 64
@@ -197,7 +199,7 @@ def _mmap(f: Follower, call: Call) -> None:
     if opened is None or not opened.number or call.error:
         return
     writes = "PROT_WRITE" in call.arg(2) and "MAP_SHARED" in call.arg(3)
-    f.leave_out(call, "maps of files that are written through" if writes else "maps of files, read")
+    f.leave_out(call, MAPS_WRITTEN if writes else "maps of files, read")
 
 
 def _copy(f: Follower, call: Call, source: int, to: int, *, placed: bool) -> None:

@@ -10,6 +10,7 @@ from pathlib import Path
 from nandlab.base.errors import UsageError
 from nandlab.strace import below
 from nandlab.strace.filecalls import HANDLERS as FILES
+from nandlab.strace.filecalls import MAPS_WRITTEN
 from nandlab.strace.follow import TEXT_BYTES_MAX, Follower, Handlers
 from nandlab.strace.lines import Trace, read
 from nandlab.strace.namecalls import HANDLERS as NAMES
@@ -158,6 +159,7 @@ class Made:
                 "operations = [",
                 *operations,
                 "]",
+                *([NEEDS_MAPS] if self.recorded.left.get(MAPS_WRITTEN) else []),
                 "",
                 HEADLINE,
                 *figures,
@@ -167,6 +169,12 @@ class Made:
         )
 
 
+NEEDS_MAPS = """needs = [
+    { not_differs = "shared_writable_maps", why = "the program writes files through shared maps, \
+which this file system refuses, and the replay has none of them", cure = "leave the file system \
+out, or record the program without such maps (SQLite: PRAGMA locking_mode = EXCLUSIVE, or another \
+journal than WAL)" },
+]"""
 HEADLINE = (
     'headline = { figure = "phase.replay", noun = "time of the replay, without think time", '
     'best = "finishes the recorded calls first", told = "the recorded calls take {v}" }'

@@ -124,9 +124,9 @@ packages-test:
 
 $(VENV)/run: pyproject.toml setup/python-run.txt
 	@$(MAKE) -s packages
-	@echo "making $(VENV)"
+	@echo "making $(VENV): Python packages of some 300 MB, which pip names as it fetches them"
 	@python3 -m venv $(VENV)
-	@$(PIP) $(LOCKED) setup/python-run.txt
+	@$(BIN)/pip --disable-pip-version-check $(LOCKED) setup/python-run.txt
 	@$(PIP) install $(OURS) -e .
 	@touch $@
 

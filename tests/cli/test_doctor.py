@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from debmirror import Mirror
 
+from nandlab.board.kvm import Kvm
 from nandlab.cli import doctor
 from nandlab.kit import packages
 from nandlab.kit.root import WAYS
@@ -84,3 +85,16 @@ def test_a_host_that_cannot_run_the_tools_is_told(
     fine, lines = told(capsys)
     assert not fine
     assert "it is aarch64; use another host" in lines["an x86-64 processor"]
+
+
+def test_kvm_is_tried_only_if_that_is_asked_for(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def tried(*_: object) -> Kvm:
+        raise AssertionError("KVM is tried")
+
+    monkeypatch.setattr(doctor, "probe", tried)
+    told(capsys)
+    monkeypatch.setattr(doctor, "probe", lambda *_: Kvm("/dev/kvm", ""))
+    doctor.examine(kvm=True)
+    assert "ok       KVM that boots a guest: /dev/kvm" in capsys.readouterr().out

@@ -17,6 +17,7 @@ import typer
 
 from nandlab.base.errors import UsageError
 from nandlab.base.printer import note, write_lines
+from nandlab.cli.preparing import preparing
 from nandlab.cli.run import CORES, JobsOption
 from nandlab.cli.words import listed, named, pairs
 
@@ -283,8 +284,8 @@ def opened(media: Sequence[Medium]) -> QemuBoard:
     from nandlab.board.qemu import open_board
     from nandlab.trial.run import refuse_what_the_kernel_lacks
 
-    note("preparing the board")
-    board = open_board(media[0].virtual)
+    with preparing(media[0].virtual):
+        board = open_board(media[0].virtual)
     refuse_what_the_kernel_lacks(media, board.kernel_config, "--board")
     return board
 

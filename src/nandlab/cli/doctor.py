@@ -7,17 +7,17 @@ import os
 import platform
 import shutil
 import subprocess
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 
-from nandlab.base.paths import INSTALLED, ROOT, cache_dir
+from nandlab.base.paths import DOCS, INSTALLED, ROOT, cache_dir
 from nandlab.base.printer import write_lines
 from nandlab.board.kvm import probe
 from nandlab.catalog.board import BoardModel
 from nandlab.catalog.files import load
 from nandlab.kit import packages
 from nandlab.kit.apt import KEYRING, mirrors
-from nandlab.kit.kit import WAYS, here, kernel_here, lock_of, tools_here, wanted
+from nandlab.kit.kit import WAYS, kernel_here, lock_of, seen, tools_here, wanted
 from nandlab.kit.root import WAYS as ROOT_WAYS
 from nandlab.kit.root import hindrance
 
@@ -64,7 +64,7 @@ def _board(model: BoardModel) -> Iterator[Check]:
     """Whether the locked packages are here, and if not, whether there is a way to get them."""
     sets = wanted(model)
     lock = lock_of(model)
-    missing = [each.name for each in sets if not here(each, lock.get(each.name, {}))]
+    missing = [each.name for each in sets if not seen(each, lock.get(each.name, {}))]
     told = None if missing else f"{', '.join(each.name for each in sets)}"
     yield Check(
         f"packages of board {BOARD}, in the cache", told, "`nandlab run` fetches them", False
@@ -89,25 +89,31 @@ def _tests() -> Iterator[Check]:
         yield Check(what, _program(argv), remedy, needed=False)
 
 
-def checks() -> list[Check]:
-    """Checks everything. The check of KVM boots a guest, so this can take half a minute."""
-    model = load("boards", BOARD, BoardModel)
+def _kvm(model: BoardModel) -> Check:
+    """Whether KVM boots a guest; that may take half a minute."""
     kernel = kernel_here(model)
     kvm = probe(tools_here(model), kernel.vmlinuz if kernel else None)
-    return [
-        _processor(),
-        _root(),
-        *_board(model),
-        *_tests(),
-        Check("KVM that boots a guest", kvm.found, kvm.remedy, needed=False),
-        Check("cache", str(cache_dir()), ""),
-    ]
+    return Check("KVM that boots a guest", kvm.found, kvm.remedy, needed=False)
 
 
-def examine(look: Callable[[], list[Check]] = checks) -> bool:
-    """Prints a line for each check; False if something that is needed is missing."""
-    looked = look()
-    for check in looked:
+def checks(*, kvm: bool = False) -> Iterator[Check]:
+    """Checks everything, KVM only if that is asked for."""
+    model = load("boards", BOARD, BoardModel)
+    yield _processor()
+    yield _root()
+    yield from _board(model)
+    yield from _tests()
+    if kvm:
+        yield _kvm(model)
+    yield Check("cache", str(cache_dir()), "")
+    yield Check("pages that help names as docs/NAME.md", str(DOCS), "")
+
+
+def examine(*, kvm: bool = False) -> bool:
+    """Prints a line for each check as it is done; False if something needed is missing."""
+    looked = []
+    for check in checks(kvm=kvm):
+        looked.append(check)
         mark = "ok" if check.found else "MISSING" if check.needed else "-"
         write_lines(f"{mark:8} {check.what}: {check.found or 'no; ' + check.remedy}")
     return all(c.found or not c.needed for c in looked)

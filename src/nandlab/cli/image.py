@@ -13,6 +13,7 @@ import typer
 
 from nandlab.base.errors import UsageError
 from nandlab.base.printer import note, write_lines
+from nandlab.cli.preparing import preparing
 from nandlab.cli.sizes import sizes
 from nandlab.cli.words import pairs
 
@@ -168,8 +169,8 @@ def _open(on: Medium) -> Board:
     from nandlab.board.opening import open_board
     from nandlab.trial.run import refuse_what_the_kernel_lacks
 
-    note("preparing the board")
-    board = open_board(on.virtual)
+    with preparing(on.virtual):
+        board = open_board(on.virtual)
     refuse_what_the_kernel_lacks([on], board.kernel_config, "image")
     return board
 

@@ -123,12 +123,15 @@ def report(
     from nandlab.analysis.battery import asked_of
     from nandlab.analysis.limits import of_study
     from nandlab.base import amounts
+    from nandlab.cli.preparing import alive
     from nandlab.trial.published import results
 
     folder = results(run)
     given = daily_write and amounts.size(daily_write, "--daily-write")
     battery = asked_of(battery_wh, given or of_study(folder.head().spec).daily)
-    write_lines(reporter.write(folder, out, battery=battery))
+    with alive("writing the report"):
+        page = reporter.write(folder, out, battery=battery)
+    write_lines(page)
 
 
 app.command()(check)
@@ -144,11 +147,16 @@ app.command()(man)
 
 
 @app.command()
-def doctor() -> None:
+def doctor(
+    kvm: Annotated[
+        bool,
+        typer.Option("--kvm", help="try KVM too, which nandlab runs without: up to half a minute"),
+    ] = False,
+) -> None:
     """Say what this machine has, what is missing, and how to get it."""
     from nandlab.cli.doctor import examine
 
-    if not examine():
+    if not examine(kvm=kvm):
         raise typer.Exit(1)
 
 

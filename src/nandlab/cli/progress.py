@@ -13,19 +13,19 @@ from typing import Any
 
 from rich.progress import (
     BarColumn,
-    MofNCompleteColumn,
     Progress,
     SpinnerColumn,
     TaskID,
     TextColumn,
     TimeElapsedColumn,
 )
+from rich.table import Column
 
 from nandlab.base.console import Console, escape
 from nandlab.base.printable import printable
 from nandlab.base.printer import json_text, note, on_terminal
 from nandlab.cli.words import Style
-from nandlab.plan.trialspec import TrialSpec
+from nandlab.plan.trialspec import TrialSpec, labels
 from nandlab.results.record import Trial
 from nandlab.trial.run import Watcher
 
@@ -41,6 +41,8 @@ def _ending(result: Trial) -> str:
     return "ok" if result.ok else f"{result.status.replace('_', ' ')}: {result.error}"
 
 
+BAR_WIDTH = 12
+"""Letters of a bar: with the others it leaves half of 80 columns to what is under way."""
 LATE = 0.1
 """A running trial is expected to need at least this share of the time that it has taken so far."""
 
@@ -95,6 +97,11 @@ def in_words(seconds: float | None) -> str:
     return f"about {hours}{minutes % 60} min left"
 
 
+def briefly(seconds: float | None) -> str:
+    """The time left for a column: ``1 h 5 min``, ``40 s``; empty while it is not known."""
+    return "" if seconds is None else in_words(seconds).removeprefix("about ")
+
+
 class Silent:
     """Shows nothing."""
 
@@ -119,6 +126,7 @@ class Timed(Silent):
     def run_begins(
         self, todo: Sequence[TrialSpec], done: Mapping[str, Sequence[float]], jobs: int
     ) -> None:
+        self._labels = labels(todo)
         self._done = sum(len(took) for took in done.values())
         self._all = len(todo) + self._done
         self._pace = Pace(todo, done, jobs)
@@ -148,7 +156,8 @@ class Lines(Timed):
         super().trial_ends(spec, result)
         seconds = result.host.seconds if result.host else 0.0
         left = f", {in_words(self._left())}" if self._done < self._all else ""
-        text = f"[{self._done}/{self._all}] {spec.title()}: {_ending(result)} ({seconds:.1f} s)"
+        label = self._labels[spec.id]
+        text = f"[{self._done}/{self._all}] {label}: {_ending(result)} ({seconds:.1f} s)"
         note(text + left)
 
 
@@ -184,18 +193,26 @@ class JsonLines(Timed):
 
 
 class Bars(Timed):
-    """Draws one bar for the run, with the time left, and a row for each trial under way."""
+    """Draws one bar for the run, with the time left, and a row for each trial under way.
+
+    The first column takes what the others leave of the terminal's width, and is cut to it.
+    """
 
     def __init__(self) -> None:
         self._progress = Progress(
             SpinnerColumn(),
-            TextColumn("{task.description}", markup=False),
-            BarColumn(),
-            MofNCompleteColumn(),
-            TimeElapsedColumn(),
-            TextColumn("{task.fields[left]}"),
+            TextColumn(
+                "{task.description}",
+                markup=False,
+                table_column=Column(ratio=1, no_wrap=True, overflow="ellipsis"),
+            ),
+            BarColumn(BAR_WIDTH),
+            TextColumn("{task.fields[count]}", table_column=Column(justify="right", no_wrap=True)),
+            TimeElapsedColumn(table_column=Column(no_wrap=True)),
+            TextColumn("{task.fields[left]}", table_column=Column(no_wrap=True)),
             console=Console(stderr=True),
             transient=True,
+            expand=True,
         )
         self._rows: dict[str, TaskID] = {}
 
@@ -204,23 +221,28 @@ class Bars(Timed):
     ) -> None:
         super().run_begins(todo, done, jobs)
         self._run = self._progress.add_task(
-            "trials", total=self._all, completed=self._done, left=in_words(self._left())
+            "trials", total=self._all, completed=self._done, **self._told()
         )
         if todo:
             self._progress.start()
 
+    def _told(self) -> dict[str, Any]:
+        """How many trials are done, and the time left."""
+        return {"count": f"{self._done}/{self._all}", "left": briefly(self._left())}
+
     def trial_begins(self, spec: TrialSpec) -> None:
         super().trial_begins(spec)
-        self._rows[spec.id] = self._progress.add_task(printable(spec.title()), total=None, left="")
+        label = printable(self._labels[spec.id])
+        self._rows[spec.id] = self._progress.add_task(label, total=None, left="", count="")
 
     def step_begins(self, spec: TrialSpec, step: str) -> None:
-        row = self._rows[spec.id]
-        self._progress.update(row, advance=1, description=printable(f"{spec.title()}: {step}"))
+        label = printable(f"{self._labels[spec.id]}: {step}")
+        self._progress.update(self._rows[spec.id], advance=1, description=label)
 
     def trial_ends(self, spec: TrialSpec, result: Trial) -> None:
         super().trial_ends(spec, result)
         self._progress.remove_task(self._rows.pop(spec.id))
-        self._progress.update(self._run, advance=1, left=in_words(self._left()))
+        self._progress.update(self._run, advance=1, **self._told())
         if not result.ok:
             self._progress.console.print(escape(f"{spec.title()}: {_ending(result)}"))
         if self._done == self._all:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from nandlab.base.printer import note, write_lines, write_text
+from nandlab.cli.preparing import preparing
 from nandlab.cli.words import Style, named
 
 if TYPE_CHECKING:
@@ -76,8 +77,8 @@ def reproduce(
 
     before = expected(run)
     todo = reproducer.again(before, trial)
-    note("preparing the board")
-    board = open_board(todo.model, todo.accel, yaffs2_source, lock=todo.lock)
+    with preparing(todo.model):
+        board = open_board(todo.model, todo.accel, yaffs2_source, lock=todo.lock)
     for line in reproducer.notes(todo, board):
         note(line)
     folder = reproducer.open_folder(todo, board, out)

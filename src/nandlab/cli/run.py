@@ -19,6 +19,7 @@ from nandlab.base.printer import note, write_lines
 from nandlab.cli import runcuts
 from nandlab.cli.board import Accel, AccelOption, DiscardOption, EraseOption, Yaffs2Option
 from nandlab.cli.ownrun import OwnRun, is_own
+from nandlab.cli.preparing import preparing
 from nandlab.cli.words import BoardOption, StudyArgument, Style
 
 if TYPE_CHECKING:
@@ -100,10 +101,9 @@ class How:
         if self.out is not None:
             runner.refuse_another_study(study, self.out)
         specs = brought(plan(study), strictly=self.locked)
-        note("preparing the board")
-        there = open_board(
-            specs[0].virtual, self.accel.value, self.yaffs2_source, locked=self.locked
-        )
+        model = specs[0].virtual
+        with preparing(model):
+            there = open_board(model, self.accel.value, self.yaffs2_source, locked=self.locked)
         runner.refuse_what_the_kernel_lacks(specs, there.kernel_config, study.name)
         head = runner.head(study, specs, there)
         refuse(head)

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from nandlab.base.printer import note, write_json, write_lines
+from nandlab.cli.preparing import preparing
 
 if TYPE_CHECKING:
     from nandlab.image.survey import Row
@@ -56,8 +57,8 @@ def sizes(
     part, model = load("chips", chip, ChipModel), load("boards", board, BoardModel)
     blocks = blocks_of(part, partition_mib)
     content = tree.scan(source)
-    _say("preparing the board")
-    opened = open_board(model)
+    with preparing(model):
+        opened = open_board(model)
     todo, cannot = survey.asked(systems, model, part, blocks, opened)
     at_once = os.cpu_count() or 1
     _say(f"{len(todo)} images to make, {at_once} at a time; {len(cannot)} cannot be")

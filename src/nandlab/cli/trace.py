@@ -12,6 +12,7 @@ from typer.core import TyperGroup
 
 from nandlab.base.errors import NandlabError, UsageError
 from nandlab.base.printer import note, write_json, write_lines, write_text
+from nandlab.cli.preparing import preparing
 from nandlab.cli.words import listed, named, pairs, scalar
 
 if TYPE_CHECKING:
@@ -271,8 +272,8 @@ def _trace(request: Request, path: Path, *, image: bool) -> bool:
     from nandlab.trial.run import refuse_what_the_kernel_lacks
 
     traced = job.job(request)  # refuses what does not fit before the board is prepared
-    note("preparing the board")
-    there = open_board(request.spec.virtual)
+    with preparing(request.spec.virtual):
+        there = open_board(request.spec.virtual)
     refuse_what_the_kernel_lacks([request.spec], there.kernel_config, "--set")
     try:
         record = asyncio.run(there.run(traced))

@@ -3,11 +3,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Literal
 
 from pydantic import Field
 
-from nandlab.analysis.members import MEMORY
 from nandlab.base.digest import digest
 from nandlab.base.strings import Word
 from nandlab.catalog.noun import Scalar, Strict, identity
@@ -136,15 +136,42 @@ class TrialSpec(Medium):
             for k, v in texts.items()
         ]
 
+    def _options(self) -> list[str]:
+        """The file system's options that are not at their defaults."""
+        return [f"{k}={v}" for k, v in self.filesystem.changed(self.options).items()]
+
+    def _begin(self) -> list[str]:
+        """How the trial begins beside its state: latencies, setup, member."""
+        words = ["maximum latencies"] if self.latency == "maximum" else []
+        words += [f"setup of seed {self.setup_seed}"] if self.setup_seed is not None else []
+        return [*words, f"seed {self.seed}", f"+{self.phase_offset_ms:g} ms"]
+
     def title(self) -> str:
         """What sets this trial apart from others of its study, in words, for people."""
-        options = [f"{k}={v}" for k, v in self.filesystem.changed(self.options).items()]
         chip = f"{self.partition_mib:g} MiB of {self.chip.name}"
-        words = [self.workload.name, *self._asked(), self.filesystem.title, *options, "on", chip]
+        words = [self.workload.name, *self._asked(), self.filesystem.title, *self._options()]
+        words += ["on", chip]
         words += [f"from {self.image.name}"] if self.image else []
-        words += [self.state.name]
-        words += ["maximum latencies"] if self.latency == "maximum" else []
-        words += ["with RAM measured"] if MEMORY & set(self.measure) else []
-        words += [f"setup of seed {self.setup_seed}"] if self.setup_seed is not None else []
-        words += [f"seed {self.seed}", f"+{self.phase_offset_ms:g} ms"]
-        return " ".join(words)
+        return " ".join([*words, self.state.name, *self._begin()])
+
+    def beside(self) -> list[str]:
+        """What sets it apart beside its file system and state, in pieces."""
+        image = [self.image.name] if self.image else []
+        chip = [self.chip.name, f"{self.partition_mib:g} MiB"]
+        load = [self.workload.name, *self._asked()]
+        return [*self._options(), *image, *chip, *load, *self._begin()]
+
+
+def labels(specs: Sequence[TrialSpec]) -> dict[str, str]:
+    """A short title of each trial, by id: its file system and state, then what not all trials of
+    this file system share.
+    """
+    every: dict[str, list[set[str]]] = {}
+    for spec in specs:
+        every.setdefault(spec.filesystem.title, []).append(set(spec.beside()))
+    shared = {name: set.intersection(*of) for name, of in every.items()}
+    found = {}
+    for spec in specs:
+        apart = [p for p in spec.beside() if p not in shared[spec.filesystem.title]]
+        found[spec.id] = " ".join([spec.filesystem.title, spec.state.name, *apart])
+    return found

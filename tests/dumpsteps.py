@@ -9,9 +9,9 @@ from jffs2made import Made
 
 from nandlab.model.fragments import file_map
 from nandlab.model.reads import PAGE, Pieces
-from nandlab.onflash.dump import Shape
 from nandlab.onflash.layout import HOLE
 from nandlab.onflash.opened import Asked, opened, read
+from nandlab.onflash.shape import Shape
 
 LARGE, SMALL = Shape(2048, 65536, 64), Shape(512, 16384, 16)
 

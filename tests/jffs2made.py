@@ -8,7 +8,7 @@ import struct
 from dataclasses import dataclass, field
 
 from nandlab.onflash import jffs2nodes
-from nandlab.onflash.dump import Shape
+from nandlab.onflash.shape import Shape
 
 REGULAR = 0o100644
 

@@ -21,10 +21,10 @@ from nandlab.model.fragments import file_map
 from nandlab.model.reads import PAGE
 from nandlab.onflash import dump, jffs2nodes
 from nandlab.onflash.cells import Partition
-from nandlab.onflash.dump import Shape
 from nandlab.onflash.every import decode, found
 from nandlab.onflash.layout import Kind
 from nandlab.onflash.opened import Asked, opened, read
+from nandlab.onflash.shape import Shape
 
 SOUND = made(LARGE, 4)
 FINE = made(SMALL, 16, pieces=500)

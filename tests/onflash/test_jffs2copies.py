@@ -10,10 +10,10 @@ from jffs2made import Made
 
 from nandlab.model.every import State
 from nandlab.model.reads import Pieces
-from nandlab.onflash.dump import Shape
 from nandlab.onflash.jffs2nodes import INODE_NODE, Dropped
 from nandlab.onflash.layout import Layout
 from nandlab.onflash.opened import Asked, read
+from nandlab.onflash.shape import Shape
 
 SHAPE = Shape(2048, 16 << 10, 64)
 MOVED, OTHER = 2, 3

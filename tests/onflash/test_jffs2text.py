@@ -12,9 +12,9 @@ from jffs2texts import text_of
 from nandlab.base.errors import UsageError
 from nandlab.kit.root import Root
 from nandlab.model.fragments import file_map
-from nandlab.onflash.dump import Shape
 from nandlab.onflash.layout import Layout, Piece
 from nandlab.onflash.opened import Asked, read
+from nandlab.onflash.shape import Shape
 
 SHAPE = Shape(2048, 65536)
 OF = made(SHAPE, 4, pieces=1500)

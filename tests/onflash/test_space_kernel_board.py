@@ -67,7 +67,7 @@ def test_ubifs_has_the_bytes_that_the_kernel_has(board: Board) -> None:
     on = found.partition
     ours: dict[int, list[int]] = defaultdict(lambda: [0, 0, 0])
     attached = ubi.attach(on, Walk())
-    holds = {block: leb for leb, block in attached.volumes[0].items()}
+    holds = {block: leb for leb, block in attached.volumes[0].blocks.items()}
     for extent in found.layout.extents:
         block = extent.at // on.erasesize
         if block in holds and extent.part != "UBI headers":

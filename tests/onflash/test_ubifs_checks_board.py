@@ -21,6 +21,7 @@ from nandlab.chip.image import ChipImage
 from nandlab.chip.simulated import CHIP_FIFO
 from nandlab.onflash import ubi, ubifs
 from nandlab.onflash.cells import Partition
+from nandlab.onflash.layout import Walk
 from nandlab.plan.medium import MOUNTPOINT
 from nandlab.trial import medium
 
@@ -45,7 +46,10 @@ class Chip:
         self.image = chipimage.decode(image)
         self.cells = {block.index: bytearray(block.cells) for block in self.image.blocks}
         self.on = partition_of(self.image)
-        self.volume = ubifs._volume(self.on)
+        walk = Walk()
+        attached = ubi.attach(self.on, walk)
+        blocks = attached.volumes[0].blocks
+        self.volume = ubifs._Volume(self.on, attached, blocks, walk, mounted=False)
         self.areas = self.volume._areas()
         self.reached = self.volume._reached(self.volume._master(self.areas), self.areas)
 

@@ -24,7 +24,11 @@ ImageArgument = Annotated[
 ]
 PartitionOption = Annotated[
     float | None,
-    typer.Option(min=0, help="MiB from the chip's start; default: what the image says, or all"),
+    typer.Option(min=0, help="MiB of the partition; default: what the image says, or all"),
+]
+OffsetOption = Annotated[
+    str | None,
+    typer.Option(metavar="BYTES", help="of the chip before the partition, such as 4M"),
 ]
 PageOption = Annotated[
     str | None, typer.Option(metavar="BYTES", help="of a dump: data bytes of a page, such as 2048")
@@ -39,24 +43,34 @@ EraseBlockOption = Annotated[
     str | None,
     typer.Option(metavar="BYTES", help="of a dump: data bytes of an erase block, such as 128K"),
 ]
+VolumeOption = Annotated[
+    str | None,
+    typer.Option(
+        metavar="NAME", help="name or number of the UBI volume; default: the one that has UBIFS"
+    ),
+]
 JsonOption = Annotated[bool, typer.Option("--json", help="print JSON")]
 
 
-def asked(
+def asked(  # noqa: PLR0917 - the command line's own options
     partition_mib: float | None,
     page: str | None,
     erase_block: str | None,
     oob: int,
     fs: str | None = None,
+    volume: str | None = None,
+    offset: str | None = None,
 ) -> Asked:
     """What the options tell of a file; UsageError if a dump's geometry is told in part."""
     from nandlab.base import amounts
-    from nandlab.onflash.dump import Shape, checked
+    from nandlab.onflash.dump import checked
     from nandlab.onflash.opened import Asked
+    from nandlab.onflash.shape import Shape
 
+    before = amounts.size(offset, "--offset") if offset else 0
     if page is None and erase_block is None and not oob:
-        return Asked(fs, partition_mib)
+        return Asked(fs, partition_mib, None, volume, before)
     if page is None or erase_block is None:
         raise UsageError("of a dump give both --page and --erase-block; mtdinfo tells them")
     shape = Shape(amounts.size(page, "--page"), amounts.size(erase_block, "--erase-block"), oob)
-    return Asked(fs, partition_mib, checked(shape))
+    return Asked(fs, partition_mib, checked(shape), volume, before)

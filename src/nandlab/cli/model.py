@@ -18,9 +18,11 @@ from nandlab.cli.flashfile import (
     EraseBlockOption,
     ImageArgument,
     JsonOption,
+    OffsetOption,
     OobOption,
     PageOption,
     PartitionOption,
+    VolumeOption,
     asked,
 )
 
@@ -51,15 +53,17 @@ Told = dict[str, int | None]
 
 
 @model_app.command("map")
-def map_(  # noqa: PLR0917 - the command line's own options
+def map_(  # noqa: PLR0913, PLR0917 - the command line's own options
     image: ImageArgument,
     file: Annotated[
         str | None, typer.Option(metavar="PATH", help="each page of this file; default: all files")
     ] = None,
     partition_mib: PartitionOption = None,
+    offset: OffsetOption = None,
     page: PageOption = None,
     oob: OobOption = 0,
     erase_block: EraseBlockOption = None,
+    volume: VolumeOption = None,
     as_json: JsonOption = False,
     out: Annotated[
         Path | None,
@@ -77,7 +81,7 @@ def map_(  # noqa: PLR0917 - the command line's own options
     from nandlab.onflash.opened import read as read_layout
 
     layout, dropped = read_layout(
-        image, asked(partition_mib, page, erase_block, oob), tolerant=True
+        image, asked(partition_mib, page, erase_block, oob, None, volume, offset), tolerant=True
     )
     reader_of(layout.filesystem, image)
     if out is not None and file is None:
@@ -115,7 +119,10 @@ def _warn(filesystem: str, dropped: list[Dropped], *, dumped: bool) -> None:
 
 
 def _warn_of_pages(layout: Layout) -> None:
-    """Tells on standard error where N hangs on what the user told of the chip's pages."""
+    """Tells on standard error where N hangs on what the user told of the chip's pages, and what the
+    file was taken for."""
+    for line in layout.notes:
+        note(f"nandlab: {line}")
     if not layout.page_seen:
         note(
             f"nandlab: N is right only if the chip's pages have {layout.writesize} bytes: nothing "
@@ -158,9 +165,11 @@ def read(  # noqa: PLR0913, PLR0917 - the command line's own options
     ] = False,
     mounted: MountedOption = False,
     partition_mib: PartitionOption = None,
+    offset: OffsetOption = None,
     page: PageOption = None,
     oob: OobOption = 0,
     erase_block: EraseBlockOption = None,
+    volume: VolumeOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """Foretell the flash pages and the time of each call that reads a page of a file.
@@ -175,7 +184,7 @@ def read(  # noqa: PLR0913, PLR0917 - the command line's own options
     from nandlab.onflash.opened import read as read_layout
 
     layout, dropped = read_layout(
-        image, asked(partition_mib, page, erase_block, oob), tolerant=True
+        image, asked(partition_mib, page, erase_block, oob, None, volume, offset), tolerant=True
     )
     reader_of(layout.filesystem, image)
     _warn_of_pages(layout)

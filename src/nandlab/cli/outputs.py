@@ -104,6 +104,16 @@ class OnBattery(Strict):
     lasting: list[Lasting] = Field(description="days: least, median and most")
 
 
+class UbiVolume(Strict):
+    """A volume of UBI."""
+
+    number: int
+    name: FreeText
+    static: bool
+    reserved: int = Field(description="physical blocks that it may take")
+    mapped: int = Field(description="physical blocks that it has")
+
+
 class Space(Strict):
     """What each byte of a partition is; all in bytes but files and counts."""
 
@@ -119,6 +129,7 @@ class Space(Strict):
     parts: dict[Line, dict[Line, int]]
     files: int
     counts: dict[Line, int]
+    volumes: list[UbiVolume] = Field(description="those of UBI; empty without it")
 
 
 class TreeCounts(Strict):

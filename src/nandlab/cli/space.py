@@ -9,31 +9,35 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from nandlab.base.errors import UsageError
-from nandlab.base.printer import write_json, write_lines
+from nandlab.base.printer import note, write_json, write_lines
 from nandlab.cli.flashfile import (
     EraseBlockOption,
     ImageArgument,
     JsonOption,
+    OffsetOption,
     OobOption,
     PageOption,
     PartitionOption,
+    VolumeOption,
     asked,
 )
-from nandlab.onflash.layout import Kind
+from nandlab.onflash.layout import NO_OWNER, Kind
 
 if TYPE_CHECKING:
     from nandlab.onflash.layout import Layout
 
 
-def space(  # noqa: PLR0917 - the command line's own options
+def space(  # noqa: PLR0913, PLR0917 - the command line's own options
     image: ImageArgument,
     fs: Annotated[
         str | None, typer.Option(help="jffs2, ubifs, yaffs2 or nftl-fat32; default: what is on it")
     ] = None,
     partition_mib: PartitionOption = None,
+    offset: OffsetOption = None,
     page: PageOption = None,
     oob: OobOption = 0,
     erase_block: EraseBlockOption = None,
+    volume: VolumeOption = None,
     as_json: JsonOption = False,
     as_map: Annotated[
         Path | None,
@@ -47,7 +51,9 @@ def space(  # noqa: PLR0917 - the command line's own options
     """
     from nandlab.onflash.opened import read
 
-    layout, _ = read(image, asked(partition_mib, page, erase_block, oob, fs))
+    layout, _ = read(image, asked(partition_mib, page, erase_block, oob, fs, volume, offset))
+    for line in layout.notes:
+        note(f"nandlab: {image}: {line}")
     if as_map is not None:
         _write_map(as_map, layout, image.name)
     if as_json:
@@ -75,6 +81,7 @@ def summary(layout: Layout) -> dict[str, Any]:
         "parts": {kind.value: parts for kind, parts in layout.parts().items()},
         "files": len(layout.sizes),
         "counts": layout.counts,
+        "volumes": [volume._asdict() for volume in layout.volumes],
     }
 
 
@@ -86,9 +93,13 @@ def _lines(layout: Layout) -> list[str]:
             continue
         lines.append(f"{kind.value:10} {count:>15,} {count / total:7.2%}")
         parts = layout.parts()[kind]
-        if len(parts) > 1 or kind is Kind.METADATA:
+        if len(parts) > 1 or kind in (Kind.METADATA, Kind.OBSOLETE):
             lines += [f"  {part:32} {n:>15,}" for part, n in parts.items()]
     lines.append(f"{'sum':10} {sum(layout.sums().values()):>15,}")
-    if layout.logical_bytes != layout.sums()[Kind.USER]:
+    for volume in layout.volumes:
+        name = f"{'static' if volume.static else 'dynamic'} volume {volume.number}, {volume.name}"
+        lines.append(f"{name}: {volume.mapped} of {volume.reserved} blocks")
+    stored = sum(e.bytes for e in layout.extents if e.kind is Kind.USER and e.owner != NO_OWNER)
+    if layout.logical_bytes != stored:
         lines.append(f"user's bytes stand for {layout.logical_bytes:,} bytes of files")
     return lines

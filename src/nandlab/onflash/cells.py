@@ -25,20 +25,30 @@ def wrong_pages(block: Block, writesize: int, ecc: int, step: int) -> set[int]:
 
 
 class Partition:
-    """The first blocks of a chip. Nothing is copied but the block that is read."""
+    """Blocks of a chip, numbered from 0. Nothing is copied but the block that is read."""
 
     def __init__(
-        self, image: ChipImage, blocks: int | None = None, ecc: int = 1, step: int = 512
+        self,
+        image: ChipImage,
+        blocks: int | None = None,
+        ecc: int = 1,
+        step: int = 512,
+        first: int = 0,
+        notes: tuple[str, ...] = (),
     ) -> None:
-        """blocks: None: all; ecc: wrong bits that are corrected in ``step`` bytes."""
+        """blocks: None: all; ecc: wrong bits that are corrected in ``step`` bytes; first: the block
+        of the chip that the partition begins with; notes: what its file was taken for."""
+        self.notes = notes
         g = image.geometry
         self.writesize, self.oobsize, self.erasesize = g.writesize, g.oobsize, g.erasesize
-        self.blocks = g.blocks if blocks is None else blocks
+        self.blocks = g.blocks - first if blocks is None else blocks
         self.pages = g.pages_per_block
         self.bytes = self.blocks * self.erasesize
-        if not 0 < self.blocks <= g.blocks:
-            raise UsageError(f"a partition of {self.blocks} blocks on a chip of {g.blocks}")
-        self._held = {b.index: b for b in image.blocks if b.index < self.blocks}
+        if first < 0 or not 0 < self.blocks <= g.blocks - first:
+            at = f" from block {first}" if first else ""
+            raise UsageError(f"a partition of {self.blocks} blocks{at} on a chip of {g.blocks}")
+        end = first + self.blocks
+        self._held = {b.index - first: b for b in image.blocks if first <= b.index < end}
         self.bad = {i for i in range(self.blocks) if self._is_bad(i)}
         self._readable(ecc, step)
 

@@ -16,12 +16,18 @@ from nandlab.base.errors import UsageError
 from nandlab.base.gate import mapped, open_regular
 from nandlab.chip.image import FACTORY_BAD, Block, ChipImage, Geometry
 from nandlab.chip.sidecar import BLOCKS_MAX
+from nandlab.onflash import yaffs2made
+from nandlab.onflash.shape import Shape
 
 HOW = "dump it with nanddump --bb=dumpbad --oob"
 PAGE_MIN, PAGE_MAX = 256, 32768
 SMALL_PAGE = 512
 USUAL_OOB = (16, 64, 128, 224, 256, 512)
 """Bytes of spare areas that pages have: what a file may have been dumped with."""
+UBI_MARK, UBIFS_MARK = b"UBI#", b"\x31\x18\x10\x06"
+JFFS2_MARKS = (b"\x85\x19", b"\x19\x85")
+END_MARK = b"\xde\xad\xc0\xde"
+"""OpenWrt's firmware has it after the last block: JFFS2 begins there at the first boot."""
 FOREIGN = {
     "squashfs": ((0, b"hsqs"),),
     "ext4, or ext2 or ext3": ((1080, b"\x53\xef"), (1048 + 1, bytes(3))),
@@ -36,24 +42,6 @@ BAD_SHARE_MAX = 8
 BAD_FEW = 2
 
 
-class Shape(NamedTuple):
-    """The chip's geometry, as its user tells it; in bytes."""
-
-    page: int
-    erase_block: int
-    oob: int = 0
-    """0: the dump has no spare areas."""
-
-    @property
-    def block_bytes(self) -> int:
-        """Bytes of the file for an erase block."""
-        return self.erase_block // self.page * (self.page + self.oob)
-
-    def __str__(self) -> str:
-        spare = f" + {self.oob}" if self.oob else ""
-        return f"pages of {self.page}{spare} bytes in blocks of {self.erase_block}"
-
-
 def checked(shape: Shape) -> Shape:
     """The shape itself; UsageError if no chip has it."""
     page, erase_block, oob = shape
@@ -66,19 +54,40 @@ def checked(shape: Shape) -> Shape:
     return shape
 
 
-def read(path: Path, shape: Shape) -> ChipImage:
+class Dump(NamedTuple):
+    """A chip as a dump has it."""
+
+    chip: ChipImage
+    notes: tuple[str, ...]
+    """What was taken otherwise than the file has it."""
+
+
+def read(path: Path, shape: Shape, wanted: int | None = None) -> Dump:
     """The chip in a dump; UsageError says what cannot be right with the file or the shape.
 
-    A block whose mark of a bad block is set is bad. A block that nanddump padded is erased.
+    A block whose mark of a bad block is set is bad. A block that nanddump padded is erased. An
+    image by a tool is read as it will be on flash: erased past the file's end, YAFFS2's tags where
+    the chip has them.
+
+    wanted: the blocks that are needed; what follows them in the file may be anything. None: all.
     """
     with mapped(path) as cells:
-        size = len(cells)
-        _whole(path, size, shape)
-        blocks = size // shape.block_bytes
-        found = list(_written(path, cells, blocks, shape))
+        blocks = _blocks(path, cells, shape, wanted)
+        tags_moved = _has_moved_tags(cells, shape)
+        ends_at = len(cells)
+        found = list(_written(path, cells, blocks, shape, tags_moved))
     _some_written(path, found, blocks, shape)
     geometry = Geometry(shape.page, shape.oob, shape.erase_block, blocks)
-    return ChipImage(geometry, 0, 0, 0, found)
+    notes = []
+    if blocks * shape.block_bytes > ends_at:
+        notes.append(f"the file ends within block {blocks - 1}: its rest is taken as erased")
+    elif blocks * shape.block_bytes < ends_at and wanted is None:
+        notes.append(
+            f"{ends_at - blocks * shape.block_bytes} bytes after the last block are left out"
+        )
+    if tags_moved:
+        notes.append("YAFFS2's tags begin at byte 0 of the spare areas, as image tools write them")
+    return Dump(ChipImage(geometry, 0, 0, 0, found), tuple(notes))
 
 
 def refuse_foreign(path: Path) -> None:
@@ -92,25 +101,56 @@ def refuse_foreign(path: Path) -> None:
             )
 
 
-def _whole(path: Path, size: int, shape: Shape) -> None:
-    if size % shape.block_bytes == 0:
-        if size // shape.block_bytes > BLOCKS_MAX:
-            raise UsageError(f"{path}: more blocks than a chip has with {shape}: give the chip's")
-        return
+def _blocks(path: Path, cells: mmap, shape: Shape, wanted: int | None) -> int:
+    """The blocks in a file; UsageError if it is no whole number of them, and why."""
+    whole, rest = divmod(len(cells), shape.block_bytes)
+    if whole > BLOCKS_MAX:
+        raise UsageError(f"{path}: more blocks than a chip has with {shape}: give the chip's")
+    if not rest or (wanted is not None and wanted <= whole):
+        return whole
+    if cells[:4] == UBIFS_MARK:
+        raise UsageError(
+            f"{path}: a UBIFS volume without UBI, as mkfs.ubifs makes it: no chip holds it so. "
+            "Make a UBI image of it with ubinize, or flash it and dump the partition"
+        )
     fits = [o for o in (0, *USUAL_OOB) if o != shape.oob and o <= shape.page // 2]
-    fits = [o for o in fits if size % shape._replace(oob=o).block_bytes == 0]
+    fits = [o for o in fits if len(cells) % shape._replace(oob=o).block_bytes == 0]
+    if not shape.oob and not fits and cells[:2] in JFFS2_MARKS:
+        ended = rest == len(END_MARK) and cells[-rest:] == END_MARK
+        return whole if ended else whole + 1
+    if shape.oob and rest % (shape.page + shape.oob) == 0 and yaffs2made.begins(cells[:16]):
+        return whole + 1
+    if whole and cells[:4] == UBI_MARK and not fits:
+        mib = whole * shape.erase_block / (1 << 20)
+        raise UsageError(
+            f"{path}: {whole} whole blocks with {shape} are followed by {rest} bytes that are "
+            f"none, as in firmware files; to read the blocks alone give --partition-mib {mib:g}"
+        )
     hint = f"; --oob {fits[0]} would fit" if fits else ""
     raise UsageError(
-        f"{path}: {size} bytes are no whole number of {shape}: truncated, or of another "
+        f"{path}: {len(cells)} bytes are no whole number of {shape}: truncated, or of another "
         f"geometry{hint}"
     )
 
 
-def _written(path: Path, cells: mmap, blocks: int, shape: Shape) -> Iterator[Block]:
+def _has_moved_tags(cells: mmap, shape: Shape) -> bool:
+    """Whether YAFFS2's tags are where a chip has its marks of bad blocks."""
+    if not shape.oob >= yaffs2made.MARK_BYTES + yaffs2made.TAGS or shape.page <= SMALL_PAGE:
+        return False
+    begin = cells[: yaffs2made.PAGES_MAX * (shape.page + shape.oob)]
+    return yaffs2made.has_tags_at(begin, shape, 0) and not yaffs2made.has_tags_at(
+        begin, shape, yaffs2made.MARK_BYTES
+    )
+
+
+def _written(
+    path: Path, cells: mmap, blocks: int, shape: Shape, tags_moved: bool
+) -> Iterator[Block]:
     """The blocks of the dump that are not as new; UsageError if too many are zeros throughout."""
     zeros, may_be = bytes(shape.block_bytes), _bad_max(blocks)
     for index in range(blocks):
         own = cells[index * shape.block_bytes : (index + 1) * shape.block_bytes]
+        own = own.ljust(shape.block_bytes, b"\xff")
         if own.count(0xFF) == len(own):
             continue
         if own == zeros:
@@ -120,6 +160,8 @@ def _written(path: Path, cells: mmap, blocks: int, shape: Shape) -> Iterator[Blo
                 f"{path}: more than {_bad_max(blocks)} of {blocks} blocks are zeros throughout, "
                 "which no chip has: the file has holes, or is no dump"
             )
+        if tags_moved:
+            own = yaffs2made.moved(own, shape)
         flags = FACTORY_BAD if shape.oob and _marked(own, shape) else 0
         yield Block(index, 0, 0, flags, [], [], own)
 

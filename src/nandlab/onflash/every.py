@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Callable, Iterator
+from functools import partial
 from types import MappingProxyType
 from typing import TypeVar
 
@@ -36,22 +37,38 @@ SALVAGERS: MappingProxyType[str, Callable[[Partition], tuple[Layout, list[Droppe
 """Those of file systems that are read as they are while they are mounted."""
 
 
-def decode(partition: Partition, filesystem: str) -> Layout:
-    """The layout of a partition; UsageError says what is wrong with it."""
+def decode(partition: Partition, filesystem: str, volume: str | None = None) -> Layout:
+    """The layout of a partition; UsageError says what is wrong with it.
+
+    volume: name or number of the UBI volume that is read; None: the one that has the file system.
+    """
     if filesystem not in DECODERS:
         known = ", ".join(DECODERS)
         raise UsageError(f"{filesystem}: its place on flash is not known; known are {known}")
+    if _in_volume(filesystem, volume):
+        return _decoded(partial(ubifs.decode, volume=volume), partition, filesystem)
     return _decoded(DECODERS[filesystem], partition, filesystem)
 
 
-def salvage(partition: Partition, filesystem: str) -> tuple[Layout, list[Dropped]]:
+def salvage(
+    partition: Partition, filesystem: str, volume: str | None = None
+) -> tuple[Layout, list[Dropped]]:
     """The layout of a partition whose file system may be mounted, and what of it is not whole.
 
-    UsageError says what is wrong with it.
+    volume: as for decode(). UsageError says what is wrong with it.
     """
+    if _in_volume(filesystem, volume):
+        return _decoded(partial(ubifs.mounted, volume=volume), partition, filesystem), []
     if filesystem not in SALVAGERS:
         return decode(partition, filesystem), []
     return _decoded(SALVAGERS[filesystem], partition, filesystem)
+
+
+def _in_volume(filesystem: str, volume: str | None) -> bool:
+    """Whether a UBI volume is named; UsageError if the file system is in none."""
+    if volume is not None and filesystem != "ubifs":
+        raise UsageError(f"--volume {volume}: {filesystem} is in no volume of UBI")
+    return volume is not None
 
 
 def _decoded(how: Callable[[Partition], T], partition: Partition, filesystem: str) -> T:

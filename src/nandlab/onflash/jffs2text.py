@@ -15,7 +15,7 @@ from pathlib import Path
 
 from nandlab.base.errors import UsageError
 from nandlab.base.gate import TEXT_BYTES_MAX, read_bytes
-from nandlab.onflash.dump import HOW, Shape
+from nandlab.onflash.dump import HOW
 from nandlab.onflash.jffs2nodes import (
     DIRECTORY,
     DIRENT_NODE,
@@ -30,6 +30,7 @@ from nandlab.onflash.jffs2nodes import (
     Shaped,
 )  # fmt: skip
 from nandlab.onflash.layout import Kind
+from nandlab.onflash.shape import Shape
 
 UNKNOWN_COMPRESSION = 255
 MARKER_MAX = 64

@@ -79,6 +79,18 @@ class Piece(NamedTuple):
     """Bytes of the plain form of all that is stored: newer pieces may hold parts of it."""
 
 
+class VolumeUse(NamedTuple):
+    """A volume of UBI."""
+
+    number: int
+    name: str
+    static: bool
+    reserved: int
+    """Physical blocks that it may take."""
+    mapped: int
+    """Physical blocks that it has."""
+
+
 @dataclass(frozen=True)
 class Layout:
     """A partition, byte for byte."""
@@ -118,6 +130,10 @@ class Layout:
     are not needed any more were erased."""
     last_copy: dict[int, int] = field(default_factory=dict, repr=False)
     """First byte of a node of JFFS2 that lies more than once -> that of the copy that lies last."""
+    volumes: tuple[VolumeUse, ...] = ()
+    """Those of UBI, if it is there."""
+    notes: tuple[str, ...] = ()
+    """What a dump was taken for otherwise than its file is."""
     page_seen: bool = True
     """False where the chip's pages may be larger than was told: how many are read is not known."""
 

@@ -16,13 +16,12 @@ from nandlab.base.strings import Line
 from nandlab.catalog.files import validate
 from nandlab.chip import file as chipfile
 from nandlab.chip import image as chipimage
-from nandlab.chip.image import ChipImage, Geometry
 from nandlab.onflash import dump, every, jffs2, jffs2nodes, jffs2scan, jffs2text
 from nandlab.onflash.cells import Partition
-from nandlab.onflash.dump import Shape
 from nandlab.onflash.jffs2nodes import Dropped
 from nandlab.onflash.layout import Layout
 from nandlab.onflash.othershape import refuse_other
+from nandlab.onflash.shape import Shape
 from nandlab.results.folder import RunFolder
 
 SPARE_NEEDED = ("yaffs2", "nftl-fat32")
@@ -56,10 +55,16 @@ class Asked(NamedTuple):
     """MiB from the chip's start; None: what the image says, or all."""
     shape: Shape | None = None
     """Of a dump, or of the chip that jffs2dump was given; None: the file says it itself."""
+    volume: Line | None = None
+    """Name or number of the UBI volume that is read; None: the one that has UBIFS."""
+    offset: int = 0
+    """Bytes of data before the partition, from the chip's start."""
 
 
 def read(path: Path, asked: Asked, *, tolerant: bool = False) -> tuple[Layout, list[Dropped]]:
     """Where everything is, and what of it could not be read.
+
+    What a dump was taken for otherwise than it is, is in the layout's notes.
 
     tolerant: nodes of JFFS2 that cannot be read are dropped and told; else they are an error.
     UsageError names the file, what is wrong with it, and what to do.
@@ -67,27 +72,34 @@ def read(path: Path, asked: Asked, *, tolerant: bool = False) -> tuple[Layout, l
     begin = _begin(path)
     if jffs2text.is_text(begin):
         return _text(path, asked, tolerant=tolerant)
-    partition, told = opened(path, asked.partition_mib, asked.shape)
+    partition, told = opened(path, asked.partition_mib, asked.shape, asked.offset)
     try:
         name = asked.filesystem or told or every.found(partition)
         if asked.shape and name in SPARE_NEEDED:
             dump.refuse_foreign(path)
         if asked.shape and not asked.shape.oob and name in SPARE_NEEDED:
             raise UsageError(f"no file system that can be read without spare areas; {dump.HOW}")
-        if not tolerant:
-            return every.decode(partition, name), []
-        if name != "jffs2":
-            return every.salvage(partition, name)
-        found = jffs2scan.scanned(partition)
-        if asked.shape and found.dropped:
-            refuse_other(path, asked.shape, found.dropped, found.order)
-        layout, dropped = jffs2.salvaged(found, jffs2nodes.Shaped.of(partition))
-        if not asked.shape:
-            return layout, dropped
-        seen = bool(asked.shape.oob) or jffs2.page_seen(found, asked.shape.page)
-        return replace(layout, page_seen=seen), dropped + jffs2.missing(layout)
+        layout, dropped = _decoded(path, partition, name, asked, tolerant=tolerant)
     except UsageError as e:
         raise _of(path, e) from None
+    return replace(layout, notes=partition.notes), dropped
+
+
+def _decoded(
+    path: Path, partition: Partition, name: str, asked: Asked, *, tolerant: bool
+) -> tuple[Layout, list[Dropped]]:
+    if not tolerant:
+        return every.decode(partition, name, asked.volume), []
+    if name != "jffs2" or asked.volume:
+        return every.salvage(partition, name, asked.volume)
+    found = jffs2scan.scanned(partition)
+    if asked.shape and found.dropped:
+        refuse_other(path, asked.shape, found.dropped, found.order)
+    layout, dropped = jffs2.salvaged(found, jffs2nodes.Shaped.of(partition))
+    if not asked.shape:
+        return layout, dropped
+    seen = bool(asked.shape.oob) or jffs2.page_seen(found, asked.shape.page)
+    return replace(layout, page_seen=seen), dropped + jffs2.missing(layout)
 
 
 def _begin(path: Path) -> bytes:
@@ -122,16 +134,21 @@ def _text(path: Path, asked: Asked, *, tolerant: bool) -> tuple[Layout, list[Dro
 
 
 def opened(
-    path: Path, partition_mib: float | None = None, shape: Shape | None = None
+    path: Path,
+    partition_mib: float | None = None,
+    shape: Shape | None = None,
+    offset: int = 0,
 ) -> tuple[Partition, str | None]:
     """The partition in a file, and its file system if it is told.
 
-    partition_mib: MiB from the chip's start; None: what is told of it, or all. shape: of a dump.
-    UsageError names the file.
+    partition_mib: its MiB; None: what is told of it, or all. shape: of a dump. offset: bytes of
+    data before it. UsageError names the file.
     """
     own = _begin(path)[:4] == chipimage.MAGIC.to_bytes(4, "little")
     if shape is not None:
-        return _dumped(path, partition_mib, shape, itself=own or chipfile.sidecar_of(path).exists())
+        if own or chipfile.sidecar_of(path).exists():
+            raise UsageError(f"{path}: tells its geometry itself: leave --page and the others out")
+        return _dumped(path, partition_mib, shape, offset), None
     try:
         if own:
             with mapped(path) as cells:
@@ -145,50 +162,54 @@ def opened(
             made, chip = chipfile.read(path)
             ecc = made.chip().ecc
             told = Told(made.filesystem, made.partition_blocks, ecc.strength, ecc.step)
-        blocks = _blocks(partition_mib, chip.geometry) if partition_mib else told.blocks
-        return Partition(chip, blocks, told.ecc_strength, told.ecc_step), told.filesystem
+        first = _first(offset, chip.geometry.erasesize)
+        blocks = None if first else told.blocks
+        if partition_mib:
+            blocks = _whole(partition_mib, chip.geometry.erasesize)
+        partition = Partition(chip, blocks, told.ecc_strength, told.ecc_step, first)
+        return partition, None if first else told.filesystem
     except NandlabError as e:
         raise _of(path, e) from None
 
 
-def _dumped(
-    path: Path, partition_mib: float | None, shape: Shape, *, itself: bool
-) -> tuple[Partition, None]:
-    """The partition in a dump."""
-    if itself:
-        raise UsageError(f"{path}: tells its geometry itself: leave --page and the others out")
-    chip = dump.read(path, dump.checked(shape))
-    return Partition(chip, _all_dumped(path, partition_mib, chip)), None
-
-
-def _all_dumped(path: Path, partition_mib: float | None, chip: ChipImage) -> int:
-    """The partition's blocks; UsageError if some may have been left out of the dump.
+def _dumped(path: Path, partition_mib: float | None, shape: Shape, offset: int) -> Partition:
+    """The partition in a dump; UsageError if some of its blocks may have been left out.
 
     nanddump skips bad blocks by itself, and the dump does not tell.
     """
+    dump.checked(shape)
+    first = _first(offset, shape.erase_block)
+    blocks = _whole(partition_mib, shape.erase_block) if partition_mib else None
+    chip, notes = dump.read(path, shape, None if blocks is None else first + blocks)
     there = chip.geometry.blocks
-    if partition_mib is None and there & (there - 1):
-        size = there * chip.geometry.erasesize / (1 << 20)
+    if blocks is not None and first + blocks > there:
+        raise UsageError(
+            f"{path}: {there} blocks, the partition has {first + blocks}: the dump was cut off, or "
+            f"nanddump skipped bad blocks: {dump.HOW}"
+        )
+    is_dump = path.stat().st_size % shape.block_bytes == 0
+    if blocks is None and not first and is_dump and there & (there - 1):
+        size = there * shape.erase_block / (1 << 20)
         raise UsageError(
             f"{path}: {there} blocks are no whole chip: if nanddump skipped bad blocks, "
             f"{dump.HOW}; if that is the partition, give --partition-mib {size:g}"
         )
-    if partition_mib is None:
-        return there
-    blocks = partition_mib * (1 << 20) / chip.geometry.erasesize
-    if blocks > there:
-        raise UsageError(
-            f"{path}: {there} blocks, the partition has {blocks:g}: the dump was cut off, or "
-            f"nanddump skipped bad blocks: {dump.HOW}"
-        )
-    return _blocks(partition_mib, chip.geometry)
+    return Partition(chip, blocks, first=first, notes=notes)
 
 
-def _blocks(partition_mib: float, geometry: Geometry) -> int:
-    whole = partition_mib * (1 << 20) / geometry.erasesize
-    if whole != int(whole) or not 0 < whole <= geometry.blocks:
+def _first(offset: int, erasesize: int) -> int:
+    """The block that a partition begins with."""
+    if offset % erasesize:
+        raise UsageError(f"--offset {offset}: no whole number of blocks of {erasesize} bytes")
+    return offset // erasesize
+
+
+def _whole(partition_mib: float, erasesize: int) -> int:
+    """The blocks of so many MiB."""
+    blocks = partition_mib * (1 << 20) / erasesize
+    if blocks != int(blocks) or blocks <= 0:
         raise UsageError(f"--partition-mib {partition_mib:g}: not so many whole blocks of the chip")
-    return int(whole)
+    return int(blocks)
 
 
 def _kept_by(path: Path) -> Told:

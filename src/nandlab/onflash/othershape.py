@@ -16,7 +16,8 @@ from pathlib import Path
 from nandlab.base.errors import UsageError
 from nandlab.base.gate import mapped
 from nandlab.onflash import jffs2nodes
-from nandlab.onflash.dump import USUAL_OOB, Shape
+from nandlab.onflash.dump import USUAL_OOB
+from nandlab.onflash.shape import Shape
 
 PAGES = (512, 1024, 2048, 4096, 8192, 16384)
 TRIED_MAX = 100

@@ -8,14 +8,24 @@ leaves in the log), master.c and super.c (which areas follow each other).
 from __future__ import annotations
 
 import struct
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from nandlab.base.errors import UsageError
 from nandlab.onflash import ubi
 from nandlab.onflash.cells import Partition
 from nandlab.onflash.index import Branch, Entry, Index, IndexNode
-from nandlab.onflash.layout import Kind, Layout, Piece, Walk, damaged, every_path, paths, text
+from nandlab.onflash.layout import (
+    Kind,
+    Layout,
+    Piece,
+    VolumeUse,
+    Walk,
+    damaged,
+    every_path,
+    paths,
+    text,
+)
 
 MAGIC = 0x06101831
 HEAD = struct.Struct("<IIQIBBxx")
@@ -47,7 +57,7 @@ BRANCH = struct.Struct("<IIIII")
 """Of an index node: logical block, offset and length of where it leads, and its key."""
 INODE_KEY, DATA_KEY, NAME_KEY, KIND_SHIFT = 0, 1, 2, 29
 """Kinds of keys, and where they are in a key's second word."""
-DIRTY, SPACE_FIXUP, ENCRYPTED, AUTHENTICATED = 1, 0x04, 0x10, 0x20
+DIRTY, ENCRYPTED, AUTHENTICATED = 1, 0x10, 0x20
 ROOT = 1
 BLOCK, KEY_BLOCK = 4096, 0x1FFFFFFF
 """Bytes of a file that a data node has at most; the bits of its key that number them."""
@@ -90,24 +100,61 @@ class Areas:
         return "superblock"
 
 
-def decode(partition: Partition) -> Layout:
-    """Where everything is; UsageError says what is wrong with the image."""
-    return _volume(partition).run()
+def decode(partition: Partition, volume: str | None = None) -> Layout:
+    """Where everything is; UsageError says what is wrong with the image.
+
+    volume: name or number of the UBI volume with the file system; None: the one that has UBIFS. Of
+    a partition without UBIFS, what its volumes hold.
+    """
+    return _decoded(partition, volume, mounted=False)
 
 
-def mounted(partition: Partition) -> Layout:
+def mounted(partition: Partition, volume: str | None = None) -> Layout:
     """The same of a chip whose file system may be mounted: what it wrote last is committed, so that
     the index in memory is the one on flash. UsageError if it is not."""
-    return _volume(partition, mounted=True).run()
+    return _decoded(partition, volume, mounted=True)
 
 
-def _volume(partition: Partition, *, mounted: bool = False) -> _Volume:
+def _decoded(on: Partition, word: str | None, *, mounted: bool) -> Layout:
     walk = Walk()
-    attached = ubi.attach(partition, walk)
-    if len(attached.volumes) != 1:
-        raise UsageError(f"{len(attached.volumes)} UBI volumes; one UBIFS volume is expected")
-    blocks = next(iter(attached.volumes.values()))
-    return _Volume(partition, attached, blocks, walk, mounted=mounted)
+    attached = ubi.attach(on, walk)
+    chosen = _chosen(on, attached, word)
+    for volume in attached.volumes.values():
+        if volume is not chosen:
+            ubi.add_content(on, attached, volume, walk)
+    uses = tuple(
+        VolumeUse(v.number, v.name, v.static, v.reserved, len(v.blocks))
+        for v in attached.volumes.values()
+    )
+    if chosen is not None:
+        layout = _Volume(on, attached, chosen.blocks, walk, mounted=mounted).run()
+        return replace(layout, volumes=uses)
+    extents = walk.done(on.bytes)
+    return Layout(
+        "ubi", on.bytes, on.erasesize, on.writesize, extents, {}, {}, [], {}, volumes=uses
+    )
+
+
+def _chosen(on: Partition, attached: ubi.Attached, word: str | None) -> ubi.Volume | None:
+    """The volume whose UBIFS is read; None: no volume has one. UsageError if it is not clear."""
+    having = [v for v in attached.volumes.values() if _has_ubifs(on, attached, v)]
+    if word is not None:
+        volume = attached.named(word)
+        if volume not in having:
+            raise UsageError(f"UBI volume {volume.name} has no UBIFS: its first bytes are no node")
+        return volume
+    if len(having) > 1:
+        names = ", ".join(v.name for v in having)
+        raise UsageError(f"{len(having)} UBI volumes have UBIFS ({names}): give --volume")
+    return having[0] if having else None
+
+
+def _has_ubifs(on: Partition, attached: ubi.Attached, volume: ubi.Volume) -> bool:
+    block = volume.blocks.get(0)
+    if block is None:
+        return False
+    at = block * on.erasesize + attached.data_offset
+    return on.bytes_at(at, 4) == MAGIC.to_bytes(4, "little")
 
 
 def key(raw: tuple[int, int]) -> int:
@@ -210,10 +257,10 @@ class _Volume:
             raise UsageError(
                 f"UBIFS: its superblock tells of pages of {unit} bytes, not {self.on.writesize}"
             )
-        if flags & (SPACE_FIXUP | ENCRYPTED | AUTHENTICATED):
-            raise UsageError(
-                "UBIFS: never mounted, encrypted or authenticated; mount it once, or take another"
-            )
+        if flags & ENCRYPTED:
+            raise UsageError("UBIFS: encrypted: its names and files cannot be read without the key")
+        if flags & AUTHENTICATED:
+            raise UsageError("UBIFS: authenticated: an index with hashes is not read")
         lpt_at = 3 + log
         return Areas(3, lpt_at, lpt_at + lpt, lpt_at + lpt + orphans, count, unit, flags)
 

@@ -64,6 +64,21 @@ def decode(partition: Partition) -> Layout:
     return _Scan(partition).run()
 
 
+def _is_sequence(number: int) -> bool:
+    return number == CHECKPOINT or LOWEST <= number <= HIGHEST
+
+
+def _are_big_endian(tags: NDArray[Any]) -> bool:
+    """Whether rows of tags make sense only with the bytes of each number in the other order."""
+    return not _make_sense(tags) and _make_sense(tags.byteswap())
+
+
+def _make_sense(tags: NDArray[Any]) -> bool:
+    numbers = tags[:, 1] & ~np.uint32(EXTRA_ALL)
+    ordered = (tags[:, 0] >= LOWEST) & (tags[:, 0] <= HIGHEST)
+    return bool((ordered & (numbers > 0) & (numbers <= OBJECT_MAX)).all())
+
+
 def _parity_table() -> NDArray[np.uint8]:
     """Bit 0: the byte's parity; bits 2 to 7: those of its bits by their number's three digits."""
     table = np.zeros(256, dtype=np.uint8)
@@ -132,10 +147,7 @@ class _Scan:
                 self.walk.add(base, self.on.erasesize, Kind.FREE, "erased")
             else:
                 blocks.append(self._tags(block))
-        numbered: dict[int, int] = {}
-        for sequence, block, *_ in blocks:
-            if sequence >= LOWEST and numbered.setdefault(sequence, block) != block:
-                damaged(f"the sequence number of block {numbered[sequence]} again", block, 0)
+        # an image by a tool has one sequence number throughout: the core orders such by block
         for _, block, tags, used in sorted(blocks, key=lambda b: b[:2], reverse=True):
             self._block(block, tags, used)
         names = self._names()
@@ -170,12 +182,21 @@ class _Scan:
         self.layout = self.layout or self._kept(data, spare)
         raw = data[:, -TAGS:] if self.layout == "inband" else spare[:, TAGS_AT : TAGS_AT + TAGS]
         tags = np.ascontiguousarray(raw).view("<u4")
+        if _are_big_endian(tags[used]):
+            raise UsageError(
+                f"block {block}: YAFFS2 of a big-endian processor: only little-endian is read"
+            )
         if self.layout == "coded":
             self._coded(block, raw, spare, used)
         sequences = {int(s) for s in tags[used, 0]}
         sequence = sequences.pop()
-        if sequences or not (sequence == CHECKPOINT or LOWEST <= sequence <= HIGHEST):
-            damaged("no YAFFS2 tags where some should be", block, 0)
+        if sequences or not _is_sequence(sequence):
+            damaged(
+                f"no YAFFS2 tags from byte {TAGS_AT} of the spare area, where the kernel's default "
+                "layout has them (a layout that puts ECC between them is not read)",
+                block,
+                0,
+            )
         return sequence, block, tags, used
 
     def _coded(

@@ -19,8 +19,8 @@ from jffs2texts import text_of
 from fuzz.target import Files, Target
 from nandlab.base.errors import UsageError
 from nandlab.model.fragments import file_map
-from nandlab.onflash.dump import Shape
 from nandlab.onflash.opened import Asked, read
+from nandlab.onflash.shape import Shape
 
 
 @cache

@@ -17,7 +17,7 @@ from fuzz.command import command
 from fuzz.target import Files, Target
 from nandlab.chip import file as chipfile
 from nandlab.chip.image import Block, ChipImage, Geometry
-from nandlab.onflash.dump import Shape
+from nandlab.onflash.shape import Shape
 
 SHAPE, BLOCKS = Shape(2048, 131072, 64), 2
 PAGES = SHAPE.erase_block // SHAPE.page

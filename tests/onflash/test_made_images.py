@@ -1,0 +1,125 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Images as tools make them: not padded, with a mark at the end, YAFFS2's tags elsewhere."""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+from dumpsteps import LARGE, as_file
+from flashsamples import BLOCKS, chip
+from jffs2made import made
+
+from nandlab.base.errors import UsageError
+from nandlab.onflash import yaffs2
+from nandlab.onflash.cells import Partition
+from nandlab.onflash.layout import Kind, Layout
+from nandlab.onflash.opened import Asked, read
+from nandlab.onflash.shape import Shape
+
+YAFFS2 = Partition(chip("yaffs2"), BLOCKS["yaffs2"])
+OF_YAFFS2 = Shape(YAFFS2.writesize, YAFFS2.erasesize, YAFFS2.oobsize)
+Pages = np.ndarray[tuple[int, ...], np.dtype[np.uint8]]
+
+
+@pytest.mark.parametrize("order", ["<", ">"])
+def test_an_image_of_jffs2_that_is_not_padded_is_erased_past_its_end(
+    tmp_path: Path, order: str
+) -> None:
+    shape = LARGE._replace(oob=0)
+    short = made(LARGE, 4, order=order).dump(oob=False).rstrip(b"\xff")
+    assert len(short) % shape.erase_block
+    whole = short.ljust(-(-len(short) // shape.erase_block) * shape.erase_block, b"\xff")
+    mib = len(whole) / (1 << 20)
+    padded, _ = read(as_file(tmp_path / "padded", whole), Asked(None, mib, shape))
+    layout, _ = read(as_file(tmp_path / "short", short), Asked(None, None, shape))
+    assert (layout.extents, len(layout.notes)) == (padded.extents, 1)
+    assert padded.notes == ()
+
+
+def test_a_mark_of_the_firmware_s_end_is_left_out(tmp_path: Path) -> None:
+    whole = made(LARGE, 4).dump(oob=False)
+    shape = LARGE._replace(oob=0)
+    marked = as_file(tmp_path / "marked", whole + b"\xde\xad\xc0\xde")
+    layout, _ = read(marked, Asked(None, None, shape))
+    bare, _ = read(as_file(tmp_path / "bare", whole), Asked(None, None, shape))
+    assert (layout.extents, len(layout.notes)) == (bare.extents, 1)
+
+
+def dump_of(change: Callable[[Pages], None]) -> bytes:
+    """The sample of YAFFS2, each written page of it changed."""
+    content = []
+    for block in range(YAFFS2.blocks):
+        if YAFFS2.erased(block):
+            content.append(b"\xff" * OF_YAFFS2.block_bytes)
+            continue
+        pages = YAFFS2._pages(block).copy()
+        for page in pages:
+            if (page != 0xFF).any():
+                change(page)
+        content.append(pages.tobytes())
+    return b"".join(content)
+
+
+def layout_of(tmp_path: Path, data: bytes) -> Layout:
+    layout, _ = read(as_file(tmp_path / "dump", data), Asked(None, None, OF_YAFFS2))
+    assert sum(layout.sums().values()) == -(-len(data) // OF_YAFFS2.block_bytes) * YAFFS2.erasesize
+    return layout
+
+
+def unchanged(page: Pages) -> None:
+    pass
+
+
+def test_tags_from_byte_0_are_read_where_a_chip_has_them(tmp_path: Path) -> None:
+    def at_0(page: Pages) -> None:
+        spare = page[YAFFS2.writesize :]
+        spare[:-2] = spare[2:].copy()
+        spare[-2:] = 0xFF
+
+    sound, moved = (layout_of(tmp_path, dump_of(change)) for change in (unchanged, at_0))
+    assert moved.extents == sound.extents
+    assert moved.sums()[Kind.BAD] == 0
+    assert (len(moved.notes), sound.notes) == (1, ())
+
+
+def test_blocks_of_one_sequence_number_are_taken_in_their_order(tmp_path: Path) -> None:
+    """The sample was written in order, but its checkpoint."""
+
+    def same(page: Pages) -> None:
+        spare = page[YAFFS2.writesize :]
+        tags = spare[yaffs2.TAGS_AT : yaffs2.TAGS_AT + yaffs2.TAGS]
+        if struct.unpack("<I", tags[:4].tobytes())[0] >= yaffs2.LOWEST:
+            tags[:4] = np.frombuffer(struct.pack("<I", yaffs2.LOWEST), dtype=np.uint8)
+            end = yaffs2.TAGS_AT + yaffs2.TAGS
+            spare[end : end + 12] = np.frombuffer(yaffs2._code_of(tags), dtype=np.uint8)
+
+    sound, one = (layout_of(tmp_path, dump_of(change)) for change in (unchanged, same))
+    assert one.paths == sound.paths
+    assert one.extents == sound.extents
+
+
+def test_an_image_that_ends_within_a_block_is_erased_past_its_end(tmp_path: Path) -> None:
+    whole = dump_of(unchanged)
+    stride = YAFFS2.writesize + YAFFS2.oobsize
+    pages = next(
+        n
+        for n in range(1, YAFFS2.pages)
+        if whole[n * stride : (n + 1) * stride].count(255) == stride
+    )
+    layout = layout_of(tmp_path, whole[: pages * stride])
+    assert layout.partition_bytes == YAFFS2.erasesize
+    assert len(layout.notes) == 1
+
+
+def test_big_endian_tags_are_told_as_that(tmp_path: Path) -> None:
+    def swap(page: Pages) -> None:
+        spare = page[YAFFS2.writesize :]
+        tags = spare[yaffs2.TAGS_AT : yaffs2.TAGS_AT + yaffs2.TAGS]
+        tags[:] = tags.view("<u4").byteswap().view(np.uint8)
+
+    with pytest.raises(UsageError, match="big-endian"):
+        layout_of(tmp_path, dump_of(swap))

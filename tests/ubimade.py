@@ -1,0 +1,121 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""UBI devices for tests: the sample chip's, changed block by block, with checksums made right."""
+
+from __future__ import annotations
+
+import struct
+
+from flashsamples import BLOCKS, chip
+
+from nandlab.onflash import ubi, ubifs
+from nandlab.onflash.cells import Partition
+from nandlab.onflash.shape import Shape
+
+SAMPLE = Partition(chip("ubifs"), BLOCKS["ubifs"])
+SHAPE = Shape(SAMPLE.writesize, SAMPLE.erasesize)
+BLANK = b"\xff" * SAMPLE.erasesize
+MIB = SAMPLE.bytes / (1 << 20)
+
+
+class Device:
+    """The sample's blocks, of which some are written anew."""
+
+    def __init__(self) -> None:
+        self.blocks = [BLANK if SAMPLE.erased(i) else SAMPLE.data(i) for i in range(SAMPLE.blocks)]
+        counter = next(b for b in self.blocks if b.startswith(b"UBI#"))
+        self.counter = counter[: ubi.EC.size]
+        self.vid_at, self.data_at = next(
+            place for b in self.blocks if (place := ubi._places(b[: ubi.EC.size], len(b)))
+        )
+        self.sequence = 1 << 40
+
+    @property
+    def leb_bytes(self) -> int:
+        return SAMPLE.erasesize - self.data_at
+
+    def dump(self) -> bytes:
+        return b"".join(self.blocks)
+
+    def header(self, block: int) -> ubi.Header | None:
+        """A block's volume header."""
+        return ubi._header(self.blocks[block][self.vid_at : self.vid_at + ubi.VID.size])
+
+    def held(self, volume: int, logical: int) -> int:
+        """The block that has a logical block."""
+        headers = enumerate(map(self.header, range(len(self.blocks))))
+        copies = [(h.sequence, i) for i, h in headers if h and h[:2] == (volume, logical)]
+        return max(copies)[1]
+
+    def free(self) -> list[int]:
+        """Blocks that no volume has."""
+        return [i for i, b in enumerate(self.blocks) if b == BLANK or self._is_headed_only(b)]
+
+    def _is_headed_only(self, block: bytes) -> bool:
+        return block.startswith(b"UBI#") and not block[self.vid_at :].strip(b"\xff")
+
+    def write(self, block: int, header: bytes, content: bytes) -> None:
+        """A block with a counter of erasures, this volume header and these bytes."""
+        begin = self.counter.ljust(self.vid_at, b"\xff") + header
+        whole = begin.ljust(self.data_at, b"\xff") + content
+        self.blocks[block] = whole.ljust(SAMPLE.erasesize, b"\xff")
+
+    def named(
+        self,
+        volume: int,
+        logical: int,
+        content: bytes = b"",
+        *,
+        static: bool = False,
+        copied: bool = False,
+        compatible: int = 0,
+        checksum: int | None = None,
+    ) -> bytes:
+        """A volume header for these bytes, newer than all others."""
+        self.sequence += 1
+        crc = ubi.crc(content) if checksum is None else checksum
+        kind = ubi.STATIC if static else 1
+        sized = len(content) if static or copied else 0
+        fields = (kind, copied, compatible, volume, logical, sized, 1, 0, crc, self.sequence)
+        raw = ubi.VID.pack(b"UBI!", 1, *fields, 0)[:-4]
+        return raw + struct.pack(">I", ubi.crc(raw))
+
+    def put(self, volume: int, contents: list[bytes], *, static: bool = False) -> None:
+        """Writes a volume's logical blocks into free blocks."""
+        for logical, content in enumerate(contents):
+            header = self.named(volume, logical, content, static=static)
+            self.write(self.free()[-1], header, content)
+
+    def list(self, number: int, name: str, reserved: int, *, static: bool = False) -> None:
+        """A record of both copies of the volume table."""
+        kind = ubi.STATIC if static else 1
+        fields = (reserved, 1, 0, kind, 0, len(name), name.encode(), 0)
+        raw = ubi.VOLUME.pack(*fields).ljust(ubi.RECORD - 4, b"\0")
+        record = raw + struct.pack(">I", ubi.crc(raw))
+        for logical in (0, 1):
+            block = self.held(ubi.LAYOUT_VOLUME, logical)
+            at = self.data_at + number * ubi.RECORD
+            whole = self.blocks[block]
+            self.blocks[block] = whole[:at] + record + whole[at + len(record) :]
+
+    def copy(self, block: int, *, whole: bool) -> int:
+        """Copies a block as UBI does that moves it, whole or cut off; the copy's number."""
+        header = self.header(block)
+        assert header is not None
+        content = self.blocks[block][self.data_at :].rstrip(b"\xff")
+        named = self.named(header.volume, header.logical, content, copied=True)
+        to = self.free()[-1]
+        self.write(to, named, content if whole else content[: len(content) // 2])
+        return to
+
+    def flag(self, flags: int) -> None:
+        """Sets flags of the superblock."""
+        block = self.held(0, 0)
+        data = bytearray(self.blocks[block])
+        at = self.data_at
+        _, _, held, *_ = ubifs.SUPERBLOCK.unpack_from(data, at)
+        place = at + 28
+        assert struct.unpack_from("<I", data, place)[0] == held
+        struct.pack_into("<I", data, place, held | flags)
+        size = ubifs.LEAST[ubifs.SB]
+        struct.pack_into("<I", data, at + 4, ubi.crc(bytes(data[at + 8 : at + size])))
+        self.blocks[block] = bytes(data)

@@ -77,6 +77,14 @@ def test_global_gives_to_the_jobs_after_it_and_a_stonewall_divides() -> None:
         ("norandommap", {"norandommap": "1"}),
         ("blocksize=1k", {"bs": "1024"}),
         ("filesize=1m", {}),
+        ("filename=/data/a.b", {"filename": "a.b"}),
+        ("name=nightly", {}),
+        ("ioengine=libaio\niodepth=16", {"ioengine": "psync"}),
+        ("ioengine=posixaio\nbuffered=1", {"ioengine": "psync", "direct": "0"}),
+        ("ioengine=libaio\ndirect=1\niodepth=1", {"ioengine": "psync", "direct": "1"}),
+        ("iodepth=16", {}),
+        ("buffered=0", {"direct": "1"}),
+        ("direct", {"direct": "1"}),
     ],
 )
 def test_values_as_fio_has_them(line: str, options: dict[str, str]) -> None:
@@ -89,11 +97,41 @@ def test_filesize_makes_size() -> None:
     assert job.options == {"nrfiles": "3", "size": str(3 * 64 * KIB), "rw": "read"}
 
 
+COMMAND = """\
+# nightly
+fio --bs=4k --size 1m --directory=/data \\
+    --name=log --rw=write --fsync=1 --name=index --rw=randread --norandommap --numjobs=2
+"""
+
+
+def test_a_command_line_of_fio_is_a_job_file() -> None:
+    shared = {"bs": "4096", "size": str(KIB * KIB)}
+    log, index = read(COMMAND).jobs
+    assert (log.name, log.options) == ("log", {**shared, "rw": "write", "fsync": "1"})
+    wanted = {**shared, "rw": "randread", "norandommap": "1", "numjobs": "2"}
+    assert (index.name, index.options) == ("index", wanted)
+    assert read(COMMAND.replace("fio --bs", "--bs")).jobs == read(COMMAND).jobs
+
+
 @pytest.mark.parametrize(
     ("line", "said"),
     [
-        ("ioengine=libaio", "4: ioengine=libaio: must be one of psync, sync; requests are made"),
-        ("iodepth=16", "4: iodepth=16: only iodepth=1 can be done"),
+        ("fio --name='a", "1: no command line of a shell"),
+        ("fio --name=a rw=read", "1: rw=read: expected --OPTION=VALUE"),
+        ("fio --name=a --size=1m --sise=1", "1: sise: did you mean size?"),
+        ("fio --size=1m", " has no job"),
+    ],
+)
+def test_a_command_line_that_is_wrong_is_refused(line: str, said: str) -> None:
+    assert wrong(line)[0].startswith(said)
+
+
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        ("ioengine=null", "4: ioengine=null: must be one of psync, sync, libaio, posixaio"),
+        ("ioengine=libaio\ndirect=1\niodepth=2", "1: [j]: ioengine=libaio with direct=1"),
+        ("iodepth=0", "4: iodepth=0: must be 1 to"),
         ("rw=trim", "4: rw=trim: must be one of read, write"),
         ("rw=randread:8", "4: rw=randread:8: must be one of"),
         ("bs=1.5k", "4: bs=1.5k: expected bytes as a whole number"),
@@ -107,7 +145,9 @@ def test_filesize_makes_size() -> None:
         ("ramp_time=3", "4: ramp_time: cannot be done"),
         ("include other.fio", "4: include: give the job file whole"),
         ("runtime=1500ms", "4: runtime=1500ms: must be whole seconds"),
-        ("filename=/dev/sda", "4: filename=/dev/sda: must be the name of one file"),
+        ("filename=/dev/sda", "4: filename=/dev/sda: is a device"),
+        ("filename=/tmp/", "4: filename=/tmp/: must be the name of one file"),
+        ("filename=a:b", "4: filename=a:b: must be the name of one file"),
         ("fsync", "4: expected fsync=VALUE"),
         ("what", "4: what: is no option"),
         ("direct=true", "4: direct=true: must be 0 or 1"),
@@ -127,7 +167,7 @@ def test_what_cannot_be_done_is_refused_by_name_and_place(line: str, said: str) 
 
 
 def test_all_mistakes_are_told_at_once_and_files_that_are_none() -> None:
-    assert len(wrong("x=1\n[a]\nsize=x\nnice=3\n[b]\nbs=q\n")) == 4
+    assert len(wrong("x=1\n[a]\nsize=x\nsise=3\n[b]\nbs=q\n")) == 4
     assert wrong("[a]\nrw=read\n") == ["1: [a]: size is missing"]
     assert wrong("# nothing\n") == [" has no job: begin one with [NAME]"]
     with tempfile.TemporaryDirectory() as folder:

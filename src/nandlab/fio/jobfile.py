@@ -5,18 +5,20 @@ from __future__ import annotations
 
 import difflib
 import re
+import shlex
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from nandlab.base.errors import UsageError
 from nandlab.base.gate import read_text
-from nandlab.fio.options import ALIASES, ALONE, NOTES, ONLY, OPTIONS, WHY_NOT
+from nandlab.fio.options import ALIASES, ALONE, NOTES, ONLY, OPTIONS, QUEUED, WHY_NOT
 
 GLOBAL = "global"
 BYTES_MAX = 1 << 20
 SECTION = re.compile(r"\[([^\]\[]+)\]")
 NAME_MAX = 40
+COMMAND_LINE = ("fio --", "--")
 KINDS = ("read", "write", "write_sync", "fsync", "fdatasync")
 
 
@@ -96,10 +98,39 @@ class JobFile:
 def read(path: Path) -> JobFile:
     """A job file; UsageError lists all that is wrong or no part of what can be done, with lines."""
     text = read_text(path, BYTES_MAX)
+    lines = [re.split(r"[;#]", line, maxsplit=1)[0].strip() for line in text.splitlines()]
     reader = _Reader(path)
-    for number, line in enumerate(text.splitlines(), 1):
-        reader.take(number, re.split(r"[;#]", line, maxsplit=1)[0].strip())
+    written = [(number, line) for number, line in enumerate(lines, 1) if line]
+    if written and written[0][1].startswith(COMMAND_LINE):
+        written = list(_command(path, written))
+    for number, line in written:
+        reader.take(number, line)
     return reader.ended()
+
+
+def _command(path: Path, written: list[tuple[int, str]]) -> Iterator[tuple[int, str]]:
+    """The lines of a job file that say what a command line of fio does, each with its line."""
+    joined = " ".join(line.removesuffix("\\").strip() for _, line in written)
+    first = written[0][0]
+    try:
+        words = shlex.split(joined)
+    except ValueError as e:
+        raise UsageError(f"{path}:{first}: no command line of a shell: {e}") from None
+    yield first, f"[{GLOBAL}]"
+    at = 1 if words[0] == "fio" else 0
+    while at < len(words):
+        word, following = words[at], words[at + 1 : at + 2]
+        key, equals, value = word.removeprefix("--").partition("=")
+        if not word.startswith("--"):
+            raise UsageError(f"{path}:{first}: {word}: expected --OPTION=VALUE")
+        at += 1
+        if not equals and key not in ALONE and following and not following[0].startswith("--"):
+            value = following[0]
+            at += 1
+        if key == "name":
+            yield first, f"[{value}]"
+        else:
+            yield first, f"{key}={value}" if value else key
 
 
 class _Reader:
@@ -163,8 +194,15 @@ class _Reader:
     def _known(self, number: int, key: str, value: str) -> None:
         assert self.into is not None
         name = ALIASES.get(key, key)
+        if name == "buffered":
+            name, value = "direct", {"0": "1", "1": "0"}.get(value, value)
         try:
             self.into[name] = OPTIONS[name](value)
+            if name == "filename" and "/" in value:
+                self._note(
+                    f"line {number}: {key}={value}: its folder changes nothing: files are in "
+                    "the mountpoint"
+                )
         except ValueError as e:
             more = f"; {WHY_NOT[name]}" if name in WHY_NOT else ""
             self.refuse(number, f"{key}={value}: {e}{more}")
@@ -196,10 +234,26 @@ class _Reader:
             if not before:
                 for why in _misfits(job):
                     self.refuse(job.line, f"[{job.name}]: {why}")
+            self._unqueue(job)
             job.options.pop("filesize", None)
         if self.wrong:
             raise UsageError(*self.wrong)
         return self.file
+
+    def _unqueue(self, job: JobSection) -> None:
+        """Takes a queue of requests out, where it changes nothing."""
+        engine = job.options.get("ioengine", "psync")
+        depth = int(job.options.pop("iodepth", "1"))
+        if engine in QUEUED:
+            job.options["ioengine"] = "psync"
+            self._note(
+                f"[{job.name}]: ioengine={engine} is psync here: through the page cache the kernel "
+                "does its requests one after the other"
+            )
+        elif depth > 1:
+            self._note(
+                f"[{job.name}]: iodepth={depth}: ioengine={engine} has one request at a time"
+            )
 
 
 def named(section: str) -> str:
@@ -234,6 +288,9 @@ def _misfits(job: JobSection) -> Iterator[str]:
         yield f"bs {max(used):,} is more than a file's {each:,} bytes"
     if "filename" in options and job.files > 1:
         yield "filename is of one file: leave nrfiles out"
+    queued = options.get("ioengine") in QUEUED and int(options.get("iodepth", "1")) > 1
+    if queued and options.get("direct") == "1":
+        yield f"ioengine={options['ioengine']} with direct=1: a queue of requests is not made"
     if options.get("time_based") == "1" and not job.given("runtime"):
         yield "time_based needs a runtime"
     if job.rw == "randrw" and len(set(used)) > 1 and options.get("norandommap") != "1":

@@ -27,6 +27,7 @@ RANGES = {
     "numjobs": (1, 64),
     "loops": (1, 1_000_000),
     "thinktime_blocks": (1, 10**12),
+    "iodepth": (1, 1 << 20),
 }
 MOST = 10**15
 
@@ -110,11 +111,17 @@ def _same(*words: str) -> dict[str, str]:
 
 
 def _filename(value: str) -> str:
-    if not re.fullmatch(r"[A-Za-z0-9_.+-]+", value) or value in (".", ".."):
-        raise ValueError("must be the name of one file, without a folder, of letters and digits")
-    return value
+    folder, _, name = value.rpartition("/")
+    if folder == "/dev" or folder.startswith("/dev/"):
+        raise ValueError("is a device; a job's files are in the mountpoint")
+    if not re.fullmatch(r"[A-Za-z0-9_.+-]+", name) or name in (".", ".."):
+        raise ValueError("must be the name of one file, of letters and digits")
+    return name
 
 
+QUEUED = ("libaio", "posixaio")
+"""Engines that queue requests. The kernel does those that go through the page cache one after the
+other, in the call that hands them over."""
 _SECOND, _US = MICROSECONDS["s"], 1
 _FLAGS = (
     *("end_fsync", "fsync_on_close", "direct", "invalidate", "overwrite", "unlink"),
@@ -142,7 +149,9 @@ OPTIONS: dict[str, Reader] = {
     "thinktime": _time(_US, _US),
     "startdelay": _time(_SECOND, _SECOND),
     "runtime": _time(_SECOND, _SECOND),
-    "ioengine": _choice(**_same("psync", "sync")),
+    "ioengine": _choice(**_same("psync", "sync", *QUEUED)),
+    "iodepth": _count("iodepth"),
+    "buffered": _flag,
     **dict.fromkeys(_FLAGS, _flag),
     **{name: _count(name) for name in _COUNTS},
 }
@@ -150,22 +159,47 @@ OPTIONS: dict[str, Reader] = {
 ALIASES = {
     **{"readwrite": "rw", "blocksize": "bs", "io_limit": "io_size", "timeout": "runtime"},
     **{"wait_for_previous": "stonewall", "file_size": "filesize"},
+    "threads": "thread",
 }
-ALONE = ("time_based", "norandommap", "stonewall", "group_reporting", "thread")
+ALONE = (
+    *("time_based", "norandommap", "stonewall", "group_reporting", "thread", "new_group"),
+    *("disable_lat", "disable_clat", "disable_slat", "gtod_reduce", "minimal", "direct"),
+)
 """Options that a line may name without a value."""
 NOTES = {
     "directory": "files are in the mountpoint",
     "group_reporting": "the jobs of numjobs are told as one in any case",
     "thread": "each job is a process, on one processor",
     "description": "it is kept in no result",
+    "name": "in a file, the section's name is the job's",
+    "randrepeat": "a trial repeats; its seed is the study's, or randseed",
+    "create_serialize": "files are laid out one after the other, before the jobs begin",
+    "new_group": "each job is told by itself",
+    **dict.fromkeys(
+        (
+            "cpus_allowed",
+            "cpus_allowed_policy",
+            "numa_cpu_nodes",
+            "numa_mem_policy",
+            "nice",
+            "prio",
+        ),
+        "the board has one processor and nothing beside the jobs",
+    ),
+    **dict.fromkeys(
+        (
+            *("disable_lat", "disable_clat", "disable_slat", "disable_bw_measurement"),
+            *("clat_percentiles", "lat_percentiles", "slat_percentiles", "percentile_list"),
+            *("gtod_reduce", "write_bw_log", "write_lat_log", "write_iops_log", "log_avg_msec"),
+            *("per_job_logs", "bwavgtime", "iopsavgtime", "kb_base", "unit_base", "eta"),
+            *("eta-newline", "output", "output-format", "minimal", "unified_rw_reporting"),
+        ),
+        "every latency is kept in any case; fio's own logs and forms are not made",
+    ),
 }
 """Options that change nothing here, whatever their value, and why."""
 ONLY = {
-    "iodepth": ("1", "requests are made one after the other, by ioengine=psync or sync"),
-    "buffered": ("1", "write direct=1 instead"),
-    "randrepeat": ("1", "a trial repeats; its seed is the study's, or randseed"),
     "allrandrepeat": ("1", "a trial repeats; its seed is the study's, or randseed"),
-    "create_serialize": ("1", "files are laid out one after the other"),
     "create_fsync": ("1", "files are synced when they are laid out"),
     "create_on_open": ("0", "files are laid out before the jobs begin"),
     "rate_process": ("linear", "requests come at equal intervals"),
@@ -178,11 +212,10 @@ ONLY = {
 }
 """Options with the one value that can be had, and why."""
 WHY_NOT = {
-    "ioengine": "requests are made one after the other: write psync, and leave iodepth out",
+    "ioengine": "requests are made by system calls, one after the other",
     "include": "give the job file whole",
     "ramp_time": "every request is measured: begin from a state of the flash instead",
     "filename": "jobs may share one file of the mountpoint by its name",
     "bssplit": "a job has one block size for reads and one for writes",
     "bsrange": "a job has one block size for reads and one for writes",
-    "name": "the section's name is the job's",
 }

@@ -49,17 +49,44 @@ class Need(Strict):
 class Stores(Strict):
     """The least that the workload keeps on flash: so many of something, each of so many bytes."""
 
-    count: Word = Field(description="the parameter that has how many")
-    bytes: int = Field(ge=0, description="bytes of each, whatever parameters say")
+    count: Word | None = Field(
+        default=None, description="the parameter that has how many; absent: one"
+    )
+    bytes: int = Field(default=0, ge=0, description="bytes of each, whatever parameters say")
     times: dict[Word, int] = Field(
         default={}, description="by parameter, how many bytes more each has for 1 of it"
     )
 
     def parameters(self) -> set[str]:
         """The parameters that it names."""
-        return {self.count, *self.times}
+        return {*self.times} | ({self.count} if self.count else set())
 
     def least(self, parameters: Mapping[str, Scalar]) -> int:
         """Bytes of all of it, with these parameters."""
         each = self.bytes + sum(int(parameters[name]) * n for name, n in self.times.items())
-        return int(parameters[self.count]) * each
+        return each * (int(parameters[self.count]) if self.count else 1)
+
+
+class Written(Stores):
+    """About what the workload writes while it is measured, told in the same way."""
+
+    syncs: int = Field(default=0, ge=0, description="syncs that it makes, whatever parameters say")
+
+    synced_every: Word | None = Field(
+        default=None,
+        description="the parameter after how many of it a sync comes, which programs a page at "
+        "least; absent: no sync of its own is counted",
+    )
+
+    def parameters(self) -> set[str]:
+        return super().parameters() | ({self.synced_every} if self.synced_every else set())
+
+    def pages(self, parameters: Mapping[str, Scalar], writesize: int) -> int:
+        """The page programs that it takes on any file system, about and at the least."""
+        total = self.least(parameters)
+        if self.count is None or self.synced_every is None:
+            return max(total // writesize, self.syncs)
+        count = int(parameters[self.count])
+        every = min(count, int(parameters[self.synced_every]))
+        syncs, each = -(-count // every), -(-total * every // max(1, count))
+        return syncs * max(1, each // writesize)

@@ -13,7 +13,7 @@ from nandlab.base.errors import UsageError
 from nandlab.base.nearest import nearest
 from nandlab.base.strings import Command, Empty, Word
 from nandlab.catalog import points, steplist, steptitles, stepvalues
-from nandlab.catalog.asks import Need, Stores
+from nandlab.catalog.asks import Need, Stores, Written
 from nandlab.catalog.noun import Noun, Scalar
 from nandlab.catalog.parameter import Parameter
 from nandlab.catalog.step import AnyStep
@@ -58,16 +58,27 @@ class WorkloadModel(Noun, WorkloadWords):
     stores: Stores | None = Field(
         default=None, description="the least that it keeps on flash; absent: not told"
     )
+    written: Written | None = Field(
+        default=None,
+        description="about what its load writes, by which `plan` tells a load that is too short "
+        "for the chip's years; absent: not told",
+    )
+    before: Stores | None = Field(
+        default=None,
+        description="what it writes before its load begins; absent: nothing, or not told",
+    )
 
     @model_validator(mode="after")
     def _asks_by_its_parameters(self) -> WorkloadModel:
         asked = {name for need in self.needs for name in need.when}
-        asked |= self.stores.parameters() if self.stores else set()
+        told = filter(None, (self.stores, self.written, self.before))
+        asked |= {name for of in told for name in of.parameters()}
         asked |= {name for o in self.operations for unless in o.durable_unless for name in unless}
         asked |= {p.at_most for p in self.parameters.values() if p.at_most}
         if lost := sorted(asked - set(self.parameters)):
             raise ValueError(
-                f"needs, stores, at_most, durable_unless: there is no parameter {lost[0]!r}"
+                "needs, stores, written, before, at_most, durable_unless: there is no parameter "
+                f"{lost[0]!r}"
             )
         return self
 

@@ -64,12 +64,16 @@ def plan(study: AnyStudyArgument = None, board: BoardOption = None) -> None:
     """List the trials of a study with their ids; without a study, the shipped studies with their
     questions. Nothing is run or fetched.
 
+    Told besides, on standard error: how many trials there are, about how long they take, and what
+    they will not answer, each with the edit of the study that mends it.
+
     If the board's kernel has been fetched before, it is checked for all that the study asks of it.
     `nandlab run` checks this in any case, before the first trial.
     """
     from nandlab.base.errors import UsageError
     from nandlab.base.gate import read_toml
     from nandlab.kit.kit import kernel_here
+    from nandlab.plan import foresee
     from nandlab.plan.study import find, read, shipped
     from nandlab.plan.study import plan as expand
     from nandlab.trial.run import refuse_what_the_kernel_lacks
@@ -87,6 +91,7 @@ def plan(study: AnyStudyArgument = None, board: BoardOption = None) -> None:
         refuse_what_the_kernel_lacks(specs, kernel.config, read_study.name)
     for spec in specs:
         write_lines(f"{spec.id}  {spec.title()}")
+    note(*foresee.lines(read_study, specs, CORES))
     if cuts := runcuts.planned(read_study, CORES):
         note(cuts)
 

@@ -94,6 +94,7 @@ class How:
         from nandlab.board.opening import open_board
         from nandlab.cli.progress import watcher
         from nandlab.image.begin import Maker, brought
+        from nandlab.plan import foresee
         from nandlab.plan.study import plan
         from nandlab.results.store import Store
         from nandlab.trial import run as runner
@@ -101,6 +102,10 @@ class How:
         if self.out is not None:
             runner.refuse_another_study(study, self.out)
         specs = brought(plan(study), strictly=self.locked)
+        asked = study.product or study.limits
+        for line in foresee.lines(study, specs, self.jobs)[1:] if asked else []:
+            if self.progress not in runcuts.QUIET:
+                note(line)
         model = specs[0].virtual
         with preparing(model):
             there = open_board(model, self.accel.value, self.yaffs2_source, locked=self.locked)

@@ -180,9 +180,9 @@ def read(path: Path, board: str | None = None) -> Study:
 def again(spec: Any, folder: Path, where: str) -> Study:
     """A study as a run's head keeps it; ``folder``: see Study. UsageError if it is none today.
 
-    One from before memory had trials of its own measured it in all.
+    One from before memory had trials of its own measured it in all; a head has all keys of its day.
     """
-    if isinstance(spec, dict):
+    if isinstance(spec, dict) and "memory_series" in spec:
         spec = {"memory_trials": "all", **spec}
     study = validate(spec, Study, where)
     study._folder = folder

@@ -134,6 +134,10 @@ class Made:
             f"in {seconds(self.recorded.span_ns)}{told}"
         )
 
+    def _written(self) -> str:
+        syncs = sum(self.recorded.kinds[kind] for kind in DURABLE)
+        return f"written = {{ bytes = {self.recorded.written}, syncs = {syncs} }}"
+
     def _keys(self) -> str:
         fsyncs = self.recorded.kinds["fsync"]
         figures = [
@@ -159,6 +163,8 @@ class Made:
                 "operations = [",
                 *operations,
                 "]",
+                self._written(),
+                f"before = {{ bytes = {self.recorded.prepared_bytes} }}",
                 *([NEEDS_MAPS] if self.recorded.left.get(MAPS_WRITTEN) else []),
                 "",
                 HEADLINE,

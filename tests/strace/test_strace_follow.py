@@ -26,6 +26,31 @@ def load(tmp_path: Path, *calls: str) -> list[str]:
     return straces.load(straces.trace(tmp_path, *calls))
 
 
+CHANGED = 'chdir("app") = 0'
+STATE = 'openat(AT_FDCWD</data/app>, "new", O_WRONLY|O_CREAT|O_TRUNC, 0644) = 3</data/app/new>'
+
+
+def test_the_folder_that_y_names_is_where_a_process_is(tmp_path: Path) -> None:
+    calls = (CHANGED, STATE, 'rename("new", "state") = 0')
+    assert load(tmp_path, *calls)[-2:] == [
+        "open 1 app/new O_WRONLY|O_CREAT|O_TRUNC 644",
+        "rename app/new app/state",
+    ]
+    before = ('unlink("old") = 0', STATE.replace("</data/app>,", "</data>,"))
+    assert "unlink old" in load(tmp_path, *before)
+
+
+def test_a_trace_without_writes_and_closes_is_told_as_filtered(tmp_path: Path) -> None:
+    def is_filtered(*calls: str) -> bool:
+        made = Made(straces.trace(tmp_path, *calls), "/data", "made")
+        return any("-e" in doubt for doubt in made.doubts())
+
+    assert is_filtered(OPEN, 'unlink("/data/b") = 0')
+    for more in ('write(3, "x", 1) = 1', "close(3) = 0"):
+        assert not is_filtered(OPEN, more)
+    assert not is_filtered('openat(AT_FDCWD, "/data/a", O_RDONLY) = 3')
+
+
 @pytest.mark.parametrize(
     ("calls", "lines"),
     [

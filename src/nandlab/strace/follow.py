@@ -80,6 +80,12 @@ def absolute(parts: Parts) -> Whole:
     return tuple(found)
 
 
+def annotated(argument: str) -> bytes | None:
+    """The folder that strace -y names behind AT_FDCWD; None: there is none."""
+    match = CWD.match(argument)
+    return unescaped(match[1]) if match and (match[1] or "").startswith("/") else None
+
+
 class Follower:
     """A trace's calls below one folder."""
 
@@ -100,6 +106,8 @@ class Follower:
         self.wrote_open: Counter[Whole] = Counter()
         self.used: Counter[Whole] = Counter()
         """Folders where a call changed a file, wrote to one open before the trace, used one."""
+        self.called: set[str] = set()
+        """The names of all calls."""
         self.adopted: list[Opened] = []
         """Files that were open before the trace."""
         self._handlers = handlers
@@ -117,12 +125,13 @@ class Follower:
         self.operations.sort(key=lambda o: o.start)
 
     def _begin_where(self) -> None:
-        """The first getcwd tells the folder where the program began, if no chdir came before."""
+        """The first getcwd, or folder that strace -y names, tells where the program began, if no
+        chdir came before."""
         calls = (e.call for e in self.trace.events if isinstance(e, Enter))
         for call in calls:
             if call.name in ("chdir", "fchdir") and not call.error:
                 return
-            path = string(call.arg(0)) if call.name == "getcwd" else None
+            path = string(call.arg(0)) if call.name == "getcwd" else annotated(call.arg(0))
             if path is not None and path.startswith(b"/"):
                 self.processes.get(call.pid).place.cwd = whole(path)
                 return
@@ -140,6 +149,7 @@ class Follower:
 
     def _enter(self, call: Call) -> None:
         self._now = call
+        self.called.add(call.name)
         if make := self._makers.get(call.name):
             made = make(self, call)
             if isinstance(made, tuple):
@@ -255,11 +265,11 @@ class Follower:
             return None
         if path.startswith(b"/"):
             return whole(path)
-        if folder is None or (cwd := CWD.match(call.arg(folder))):
-            told = cwd[1] if folder is not None and cwd else None
+        if folder is None or CWD.match(call.arg(folder)):
+            here = None if folder is None else annotated(call.arg(folder))
             place = self.processes.get(call.pid).place
-            if place.cwd is None and told and told.startswith("/"):
-                place.cwd = whole(unescaped(told))
+            if here is not None:
+                place.cwd = whole(here)
             return whole(path, UNKNOWN if place.cwd is None else place.cwd)
         opened = self.opened(call, folder)
         if opened is None:

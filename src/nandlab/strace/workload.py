@@ -26,6 +26,12 @@ WRITES = (
     *("write", "write_sync", "fsync", "sync", "flush", "rename", "link", "unlink", "mkdir"),
     *("rmdir", "resize", "change"),
 )
+WRITE_CALLS = (
+    *("write", "writev", "pwrite64", "pwritev", "pwritev2", "sendfile", "sendfile64", "splice"),
+    *("copy_file_range", "mmap", "mmap2", "io_submit", "io_uring_enter", "ftruncate", "fallocate"),
+    *("close", "close_range", "dup2", "dup3"),
+)
+"""A trace of a program that opens files to write to them has one of these, if it has all calls."""
 CONFIG = "recorded.txt"
 COMMAND = (
     f"replay {CONFIG} {{mountpoint}} --think {{think}} --payload {{payload}} "
@@ -85,6 +91,11 @@ class Made:
         found = [f"{count:,} x {why}" for why, count in self.recorded.left.items()]
         if not self.trace.timed:
             found.append("calls have no time of their own (strace -T): think time has it in it")
+        if self._is_filtered():
+            found.append(
+                "files are opened to be written, and no call writes or closes one: strace left "
+                "calls out (-e trace=...); record without -e"
+            )
         if len(self.trace.processes) > 1:
             found.append(
                 f"{len(self.trace.processes)} processes and threads are replayed by one, in the "
@@ -96,6 +107,12 @@ class Made:
                 "guessed, and their positions begin at 0"
             )
         return found
+
+    def _is_filtered(self) -> bool:
+        """Whether calls that a program must have made are not in the trace."""
+        opens = (o.words for o in self.followed.operations if o.verb == "open")
+        writable = any("O_WRONLY" in words or "O_RDWR" in words for words in opens)
+        return writable and self.followed.called.isdisjoint(WRITE_CALLS)
 
     def text(self) -> str:
         """The workload's file."""

@@ -38,6 +38,8 @@ CHARTS = {
     )
 }
 
+VERDICT = {"verdict"}
+"""The chart on the first screen."""
 LIFE_CHARTS = {f"lifetime-{name}" for name in ("deaths", "wear-map", "wear-histogram")}
 
 DRAWN_AREA = """plot => {
@@ -106,14 +108,61 @@ def test_every_chart_is_drawn_offline_and_nothing_overflows(
     page, wrong = opened(browser, page_path, width)
     areas = drawn_areas(page)
     assert wrong == []
-    assert set(areas) == CHARTS
+    assert set(areas) == CHARTS | VERDICT
     assert {name for name, area in areas.items() if area < 100} == set()
     assert page.evaluate("document.documentElement.scrollWidth") <= width
     form = "narrow" if width == 400 else "wide"
     assert page.evaluate("[...document.querySelectorAll('.plot')].map(p => p.dataset.drawn)") == [
         form
-    ] * len(CHARTS)
+    ] * len(CHARTS | VERDICT)
     page.close()
+
+
+@pytest.mark.browser
+@pytest.mark.parametrize(("width", "height"), [(1280, 900), (390, 844)])
+def test_the_first_screen_has_the_verdict_and_a_chart(
+    browser: Browser, page_path: Path, width: int, height: int
+) -> None:
+    page, _ = opened(browser, page_path, width)
+    for part in (".lead", "table.judged tbody tr:last-child", "#verdict .plot"):
+        box = page.locator(part).first.bounding_box()
+        assert box is not None
+        assert box["y"] + box["height"] <= height, part
+    page.close()
+
+
+@pytest.mark.browser
+@pytest.mark.parametrize("width", [1280, 390])
+def test_one_file_without_scripts_has_every_chart(
+    browser: Browser, page_path: Path, tmp_path: Path, width: int
+) -> None:
+    alone = tmp_path / "mailed.html"
+    alone.write_bytes(page_path.read_bytes())
+    context = browser.new_context(
+        java_script_enabled=False, viewport={"width": width, "height": 900}
+    )
+    page = context.new_page()
+    wrong: list[str] = []
+    page.on("request", lambda r: None if r.url == alone.as_uri() else wrong.append(r.url))
+    page.goto(alone.as_uri())
+    for plot in page.locator(".plot").all():
+        seen = [svg for svg in plot.locator("svg.marks").all() if svg.is_visible()]
+        assert len(seen) == 1
+        box = seen[0].bounding_box()
+        assert box is not None and box["height"] > 40
+    assert page.locator(".plot").count() == len(CHARTS | VERDICT)
+    assert [url for url in wrong if not url.startswith("data:")] == []
+    context.close()
+
+
+def test_charts_come_before_paragraphs_and_each_part_is_in_the_contents(page_path: Path) -> None:
+    text = page_path.read_text()
+    places = [text.index(f'id="{name}"') for name in ("verdict", "figures-ffsmark", "ffsmark")]
+    assert places == sorted(places)
+    contents = text[text.index('<nav class="contents"') : text.index("</nav>")]
+    linked = re.findall(r'href="#([^"]+)"', contents)
+    assert {"limits", "figures-ffsmark", "ffsmark", "measured", "every-trial"} <= set(linked)
+    assert text.count("Not reached by") <= 1
 
 
 @pytest.mark.browser
@@ -161,7 +210,7 @@ def test_a_link_to_a_trial_unfolds_its_row_and_print_the_tables(
     browser: Browser, page_path: Path
 ) -> None:
     page, _ = opened(browser, page_path, 1280)
-    page.locator("td.ids a").first.click()
+    page.locator("#ffsmark td.ids a").first.click()
     assert page.locator("tr:target").is_visible()
     folded = "document.querySelectorAll('details:not(.aside):not([open])').length"
     before = page.evaluate(folded)
@@ -190,7 +239,7 @@ def test_a_chart_without_its_data_is_caught(
     """The check of the checker: data taken out, marks gone, area nought."""
     text = request.getfixturevalue(written).read_text()
     emptied = re.sub(
-        r'"(trials|ends|summary|whole|images|bins)":\[\{.*?\}\](?=[,}])', r'"\1":[]', text
+        r'"(trials|ends|summary|whole|images|bins|bars)":\[\{.*?\}\](?=[,}])', r'"\1":[]', text
     )
     assert len(emptied) < len(text)
     (tmp_path / "index.html").write_text(emptied)
@@ -227,7 +276,7 @@ def test_a_single_trial_makes_a_report(browser: Browser, tmp_path: Path) -> None
     page, wrong = opened(browser, report.write(samples.folder(tmp_path / "run", [trial])), 1280)
     areas = drawn_areas(page)
     assert wrong == []
-    assert set(areas) == CHARTS - {"ffsmark-ageing"}
+    assert set(areas) == (CHARTS | VERDICT) - {"ffsmark-ageing"}
     assert min(areas.values()) > 0
     page.close()
 
@@ -272,7 +321,7 @@ def test_a_figure_links_to_the_trial_that_has_it(page_path: Path) -> None:
         assert said == units.time(total)
 
 
-def test_what_failed_is_told_before_the_answer(page_path: Path) -> None:
+def test_what_failed_is_told_before_the_answers_by_topic(page_path: Path) -> None:
     text = page_path.read_text()
     said = text.index("3 of 33 trials are not in the figures")
     assert said < text.index("finishes the transactions first")
@@ -288,7 +337,7 @@ def test_what_failed_is_told_before_the_answer(page_path: Path) -> None:
 
 
 def test_doubts_stand_in_the_box_of_the_answer_and_beside_their_sentences(page_path: Path) -> None:
-    head = page_path.read_text().partition("</header>")[0]
+    head = page_path.read_text().partition('id="figures-ffsmark"')[0]
     for expected in (
         "What limits the answer",
         "1 trial of 32 carries the doubt state_missed.",

@@ -21,6 +21,8 @@ from nandlab.analysis.totals import chip_total
 from nandlab.base import units
 from nandlab.results.record import MEMBERS_MIN, WARNINGS, Run, Trial
 
+NOT_REACHED = "Not reached"
+"""How a sentence begins that says only that loads were too short."""
 ASSUMED = "Assumed:"
 """How the catalog begins the source of a figure that no data sheet gives."""
 
@@ -265,7 +267,7 @@ def not_reached(ensembles: Sequence[Ensemble]) -> str:
     """``Not reached by JFFS2 and UBIFS: the load is too short (...); write at least 1 GiB.``"""
     short = steady.short(t for e in ensembles for t in e.ok)
     names = ranking.joined(list(dict.fromkeys(e.subject for e in ensembles)))
-    return f"Not reached by {names}: {short.advice}." if short else ""
+    return f"{NOT_REACHED} by {names}: {short.advice}." if short else ""
 
 
 class Tail(NamedTuple):

@@ -59,8 +59,9 @@ class Cell:
     """Where it is broken or open: in full words."""
     do: FreeText = ""
     """Where it is open: the one edit or command that closes it."""
-    room: float | None = None
-    """Of a limit that is met: the share of it that is left, 0..1; null: it has no measure."""
+    used: float | None = None
+    """Of a limit: the value over it, or it over the value of one that is a least; above 1 it is
+    broken; null: it has no measure, or the value is not known."""
 
 
 @dataclass(frozen=True)
@@ -103,7 +104,7 @@ def columns(scope: Scope) -> list[Column]:
     tails = [] if any(n.startswith("latency.") for n in named) else [*_tails(scope)]
     usual = [c for c in _usual(scope) if c.criterion.name not in named]
     cuts = [] if LOST in named else [*_power(scope)]
-    return [*found, *limited, *tails, *_wear(scope), *usual, *cuts]
+    return [*found, *limited, *tails, *cuts, *_wear(scope), *usual]
 
 
 def _limited(scope: Scope, limit: Limit) -> Iterator[Column]:
@@ -131,12 +132,12 @@ def _judged(scope: Scope, setting: Setting, limit: Limit, figure: Figure, name: 
     unknown = [(e, j) for e, j in found if j.outcome == "unknown"]
     cell = _extreme(scope, setting, limit, figure, name)
     if bad:
-        return replace(cell, state="broken", why=told(bad), room=None)
+        return replace(cell, state="broken", why=told(bad))
     if unknown:
         do = gaps.measured(figure.name) or unknown[0][1].text.partition(": ")[2]
-        return replace(cell, state="open", why=told(unknown), do=do, room=None)
+        return replace(cell, state="open", why=told(unknown), do=do)
     if doubted := [d for e, _ in found for d in gaps.doubted(e, doubts.kind(figure))]:
-        return replace(cell, state="open", why=doubted[0].why, do=doubted[0].do, room=None)
+        return replace(cell, state="open", why=doubted[0].why, do=doubted[0].do)
     return cell
 
 
@@ -157,8 +158,7 @@ def _extreme(scope: Scope, setting: Setting, limit: Limit, figure: Figure, name:
     value, where = (max if limit.at_most else min)(ends)
     bound = limit.bound(figure)
     over, under = (value, bound) if limit.at_most else (bound, value)
-    room = max(0.0, 1 - over / under) if under else None
-    return Cell(figure.form(value), "met", value, where, room=room)
+    return Cell(figure.form(value), "met", value, where, used=over / under if under else None)
 
 
 def _times(scope: Scope, setting: Setting) -> Iterator[Column]:
@@ -238,15 +238,16 @@ def _years(scope: Scope, name: str) -> Cell:
     why = told([(e, j) for _, e, j in found])
     outcomes = {j.outcome for _, _, j in found}
     doubted = [d for _, e, _ in found for d in gaps.doubted(e, "counts")]
-    if outcomes == {"met"} and not doubted and certain:
-        return Cell(text, "met", certain, why=why, room=1 - (limits.years or 0) / certain)
+    used = (limits.years or 0) / certain if certain else None
+    if outcomes == {"met"} and not doubted:
+        return Cell(text, "met", certain, used=used)
     if outcomes == {"broken"}:
-        return Cell(text, "broken", certain, why=why)
-    if outcomes == {"met"} and doubted:
-        return Cell(text, "open", certain, why=doubted[0].why, do=doubted[0].do)
+        return Cell(text, "broken", certain, why=why, used=used)
+    if outcomes == {"met"}:
+        return Cell(text, "open", certain, why=doubted[0].why, do=doubted[0].do, used=used)
     open_ = [(s, e) for s, e, j in found if j.outcome in ("unknown", "in doubt")] or [found[0][:2]]
     do = gaps.lasting([t for _, e in open_ for t in e.ok], open_[0][0].words)
-    return Cell(text, "open", certain, why=why, do=do)
+    return Cell(text, "open", certain, why=why, do=do, used=used)
 
 
 USUAL = (

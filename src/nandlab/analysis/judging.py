@@ -27,6 +27,7 @@ from nandlab.analysis.criteria import Cell, Criterion, Scope
 from nandlab.analysis.gaps import Gap
 from nandlab.analysis.groups import Setting, group
 from nandlab.analysis.limits import Limits, of_study
+from nandlab.analysis.power import Promise
 from nandlab.analysis.product import Product
 from nandlab.analysis.ready import LOST
 from nandlab.analysis.spread import Spread
@@ -138,7 +139,7 @@ def _judge(
     promise = power.UNASKED if all(map(power.reads_only, scope.settings)) else power.of_trial(trial)
     failed = [text for _, e in ensembles if (text := _failure(e.trials, e.state))]
     broken = [
-        _short(c.criterion, cell)
+        _short(c.criterion, cell, promise)
         for c, cell in zip(shown, cells, strict=True)
         if cell.state == "broken"
     ]
@@ -184,12 +185,11 @@ def _failure(trials: Sequence[Trial], state: str) -> str:
     )
 
 
-def _short(criterion: Criterion, cell: Cell) -> str:
+def _short(criterion: Criterion, cell: Cell, promise: Promise) -> str:
     """A broken criterion in a clause."""
     if criterion.name == LOST:
-        return (
-            f"{cell.text} after power cuts" if cell.value else "nothing promised after power cuts"
-        )
+        nothing = "nothing promised after power cuts"
+        return nothing if cell.value is None else f"{cell.text} after power cuts: {promise.lost}"
     limit = f", asked {criterion.limit}" if criterion.limit else ""
     return f"{criterion.title} {cell.text}{limit}"
 

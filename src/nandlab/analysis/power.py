@@ -17,7 +17,7 @@ from pydantic import ValidationError
 from nandlab.analysis.groups import Setting
 from nandlab.base.strings import FreeText
 from nandlab.catalog.filesystem import Power
-from nandlab.results.cuts import UNSTABLE, Cuts
+from nandlab.results.cuts import TWO_NAMES, UNSTABLE, Cuts
 from nandlab.results.record import Trial
 
 NOT_CUT = "not known; nandlab powercut with this run's folder tells"
@@ -63,6 +63,15 @@ class Promise:
         ]
         all_told = lost.total() + unstable.total()
         return f"{tried}, of which {all_told:,} did not hold: {'; '.join(classes)}"
+
+    @property
+    def lost(self) -> str:
+        """What it did not keep and nothing excuses: each class with its points; empty: nothing."""
+        lost = Counter[str]()
+        for each in self.cuts:
+            lost.update({} if each.faulty else each.lost)
+        lost.pop(TWO_NAMES, None)
+        return _counted(lost)
 
     @property
     def lines(self) -> list[str]:

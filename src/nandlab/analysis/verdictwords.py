@@ -29,8 +29,8 @@ class Judged:
 
     @property
     def room(self) -> float | None:
-        """What is left of the nearest limit."""
-        known = [cell.room for cell in self.row.cells if cell.room is not None]
+        """What is left of the nearest limit that is met, as a share of it."""
+        known = [1 - c.used for c in self.row.cells if c.used is not None and c.state == "met"]
         return min(known, default=None)
 
 
@@ -73,9 +73,9 @@ def _blocking(scope: Scope, shown: Sequence[Criterion], judged: Judged) -> list[
 def _because(scope: Scope, shown: Sequence[Criterion], first: Judged) -> str:
     """Why the first is the first."""
     near = [
-        (cell.room, c, cell)
+        (1 - cell.used, c, cell)
         for c, cell in zip(shown, first.row.cells, strict=True)
-        if cell.room is not None
+        if cell.used is not None and cell.state == "met"
     ]
     met = [
         c for c, cell in zip(shown, first.row.cells, strict=True) if c.limit and cell.state == "met"

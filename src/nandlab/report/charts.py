@@ -10,6 +10,7 @@ import functools
 import re
 import resource
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import vl_convert
@@ -18,6 +19,10 @@ from nandlab.base.errors import UsageError
 
 Spec = dict[str, Any]
 PNG_SCALE = 2.0
+INNER_LABELS = re.compile(r' (?:role|aria-[a-z]+)="[^"]*"')
+"""Vega's words for each mark: the page has one for the chart, in its title and its table."""
+GROUND = re.compile(r'<rect [^>]*fill="white"/>')
+"""What lies below a chart in a document."""
 OPEN_FILES_MIN = 64
 """Files that may be open at once; Vega's runtime has a dozen, beside those of the process."""
 
@@ -41,11 +46,25 @@ class Chart:
 
     def svg(self) -> str:
         """The wide form on white, for documents."""
+        return self._wide
+
+    def inline(self, *, narrow: bool = False) -> str:
+        """One form as a part of a page, in its colours."""
+        svg = self._drawn(narrow=True) if narrow else self._wide
+        return GROUND.sub("", svg, count=1)
+
+    @cached_property
+    def _wide(self) -> str:
+        """Drawn once, however often it is asked for."""
+        return self._drawn(narrow=False)
+
+    def _drawn(self, *, narrow: bool) -> str:
         refuse_few_files()
         svg = vl_convert.vegalite_to_svg(
-            {**self.spec(), "background": "white"}, allowed_base_urls=["data:"]
+            {**self.spec(narrow=narrow), "background": "white"}, allowed_base_urls=["data:"]
         )
-        return _own_ids(str(svg), self.name)
+        name = f"{self.name}-narrow" if narrow else self.name
+        return _own_ids(INNER_LABELS.sub("", str(svg)), name)
 
 
 def refuse_few_files() -> None:

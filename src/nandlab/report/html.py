@@ -9,32 +9,45 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import jinja2
+from markupsafe import Markup
 
 from nandlab import __version__
 from nandlab.analysis import answers, battery, groups, judging, leans, power, verdict
 from nandlab.analysis.battery import Battery
 from nandlab.analysis.compare import taken
 from nandlab.analysis.groups import Setting
+from nandlab.analysis.verdict import Verdict
 from nandlab.analysis.views import view
 from nandlab.base.digest import digest
 from nandlab.base.files import write_together
 from nandlab.base.paths import RESULTS
-from nandlab.report import charts, curves, layout, powercuts, readings, steptable, tables
+from nandlab.report import (
+    charts,
+    curves,
+    layout,
+    powercuts,
+    readings,
+    steptable,
+    tables,
+    verdictchart,
+)
 from nandlab.report.beside import Beside, beside
 from nandlab.report.charts import Chart
 from nandlab.report.specs import Drawn
-from nandlab.report.verdicts import gap_lines, marked
+from nandlab.report.verdicts import LEGEND, gap_lines, marked
 from nandlab.results.folder import Results, RunFolder
 from nandlab.results.record import WARNINGS, Trial
 
 TEMPLATES = Path(__file__).parent / "templates"
 MANY = 4
 """With more settings, the page folds what is not the first sentence of each."""
+INLINE_MAX = 40
+"""Charts that the page itself has, for readers without scripts; of more the files beside it."""
 LINKS_MAX = 24
 """How many trials a row of a table links to; the list of all trials has the others."""
 ID_SHOWN = 14
@@ -47,6 +60,8 @@ class Section:
 
     setting: Setting
     answers: list[answers.Answer]
+    not_reached: str
+    """Topics that no load was long enough for, and why, once."""
     incomplete: list[str]
     overview: tables.Table
     figures: list[Drawn]
@@ -61,6 +76,21 @@ class Section:
     """How long a battery lasts, if that was asked."""
 
 
+@dataclass(frozen=True)
+class Head:
+    """What stands first on the page, and the charts of the campaigns beside the run."""
+
+    verdicts: list[Verdict]
+    chart: Chart | None
+    cut: list[Chart]
+    trials_path: str | None
+    """Where the page finds the trials' files; None: there are none."""
+
+    def charted(self, others: Sequence[Chart]) -> list[Chart]:
+        """Every chart of the page, in its order."""
+        return [*([self.chart] if self.chart else []), *others, *self.cut]
+
+
 def write(run_folder: Results, out: Path | None = None, asked: Battery | None = None) -> Path:
     """Writes page and charts; the old report stays until all of it is written. Returns its path."""
     charts.refuse_few_files()
@@ -70,11 +100,12 @@ def write(run_folder: Results, out: Path | None = None, asked: Battery | None = 
     paper = beside(run_folder.head(), finished)
     folder = out or place(run_folder)
     folder.mkdir(parents=True, exist_ok=True)
-    charted = _drawn(lines, sections, paper) + powercuts.of_run(run_folder.path)
-    linked = _linked(run_folder, folder)
+    found = judging.of_run(run_folder.head().spec, finished)
+    cut, linked = powercuts.of_run(run_folder.path), _linked(run_folder, folder)
+    head = Head(found, verdictchart.drawn(found), cut, linked)
     page = folder / "index.html"
-    text = _page(run_folder, finished, lines, sections, paper, linked)
-    write_together(_files(page, text, charted))
+    text = _page(run_folder, finished, lines, sections, paper, head)
+    write_together(_files(page, text, head.charted(_drawn(lines, sections, paper))))
     return page
 
 
@@ -102,9 +133,11 @@ def _files(page: Path, text: str, charted: Sequence[Chart]) -> Iterator[tuple[Pa
 
 
 def _section(setting: Setting, asked: Battery | None) -> Section:
+    told, not_reached = _reached(view(setting).answers(setting))
     return Section(
         setting,
-        view(setting).answers(setting),
+        told,
+        not_reached,
         answers.incomplete(setting),
         readings.overview(setting),
         readings.drawn(setting),
@@ -115,6 +148,14 @@ def _section(setting: Setting, asked: Battery | None) -> Section:
         steptable.texts(setting),
         battery.lines(setting, asked) if asked else [],
     )
+
+
+def _reached(told: Sequence[answers.Answer]) -> tuple[list[answers.Answer], str]:
+    """The answers without those that only say that a load was too short, and that in a line."""
+    short = [f for a in told for f in a.findings if f.text.startswith(answers.NOT_REACHED)]
+    rest = [replace(a, findings=tuple(f for f in a.findings if f not in short)) for a in told]
+    topics = ", ".join(dict.fromkeys(f.topic.lower() for f in short))
+    return rest, f"{topics.capitalize()}: {short[0].text}" if short else ""
 
 
 def _options(setting: Setting) -> list[str]:
@@ -144,7 +185,7 @@ def _page(
     lines: list[curves.Asked],
     sections: list[Section],
     paper: Beside | None,
-    trials_path: str | None,
+    head: Head,
 ) -> str:
     environment = jinja2.Environment(
         loader=jinja2.FileSystemLoader(TEMPLATES),
@@ -155,9 +196,8 @@ def _page(
     )
     environment.filters["pretty"] = lambda v: json.dumps(v, indent=2, ensure_ascii=False)
     run, missing = run_folder.head(), run_folder.missing()
-    cut = powercuts.of_run(run_folder.path)
-    drawn = _drawn(lines, sections, paper) + cut
-    verdicts = judging.of_run(run.spec, trials)
+    drawn = head.charted(_drawn(lines, sections, paper))
+    inlined = {chart.name for chart in drawn[:INLINE_MAX]}
     return environment.get_template("report.html.j2").render(
         run=run,
         version=__version__,
@@ -167,11 +207,14 @@ def _page(
         paper=paper,
         available=answers.available(trials),
         promised=power.told(trials),
-        cut=cut,
-        verdicts=verdicts,
-        answer=verdict.answer(verdicts),
-        gaps=gap_lines(verdicts),
+        cut=head.cut,
+        verdicts=head.verdicts,
+        answer=verdict.answer(head.verdicts),
+        gaps=gap_lines(head.verdicts),
+        first=head.chart,
         marked=marked,
+        legend=LEGEND,
+        inline=lambda chart: _inline(chart) if chart.name in inlined else "",
         singles=answers.singles(trials),
         missing=missing,
         taken=taken(trials),
@@ -180,7 +223,7 @@ def _page(
         bad=[t for t in trials if not t.ok],
         doubts=_doubts(trials),
         provenance=facts(run.provenance),
-        trials_path=trials_path,
+        trials_path=head.trials_path,
         id_shown=ID_SHOWN,
         links_max=LINKS_MAX,
         range_note=tables.RANGE_NOTE,
@@ -191,6 +234,12 @@ def _page(
         ),
         bundle=charts.bundle().replace("</script", "<\\/script") if drawn else "",
     )
+
+
+def _inline(chart: Chart) -> Markup:
+    """Both forms of a chart, of which the page shows the one that fits."""
+    forms = ((form, chart.inline(narrow=form == "narrow")) for form in ("wide", "narrow"))
+    return Markup("".join(f'<div class="{form}">{svg}</div>' for form, svg in forms))
 
 
 def _doubts(trials: list[Trial]) -> list[tuple[str, str, list[tuple[str, str]]]]:

@@ -111,6 +111,11 @@ HAMMING_BYTES = 3
 """ECC bytes of a step of which one bit is corrected; more bits take a BCH code's."""
 SMALL_OOB = {8: (3, 3), 16: (5, 6)}
 """ECC bytes of a page, least and most, that the kernel's layout of a small OOB has room for."""
+SMALL_PAGE = 512
+SMALL_PAGES = (
+    "the kernel corrects a bit in each 256 bytes of such a page, which is more than a data sheet's "
+    "bit in each 512: write step = 256"
+)
 OOB_TAKEN = 10
 """Bytes of a larger OOB that are not the ECC's: two of the bad-block mark, eight left free."""
 
@@ -285,9 +290,11 @@ class ChipModel(Noun):
         least, most = SMALL_OOB.get(g.oobsize, (0, g.oobsize - OOB_TAKEN))
         if not least <= total <= most:
             room = f"{least} to {most}" if least else f"at most {most}"
+            smaller = ecc.strength == 1 and ecc.step == SMALL_PAGE and g.oobsize in SMALL_OOB
             raise ValueError(
                 f"ecc: strength {ecc.strength} in steps of {ecc.step} takes {total} bytes of a "
                 f"page's OOB, and an oobsize of {g.oobsize} has room for {room}"
+                + (f"; {SMALL_PAGES}" if smaller else "")
             )
         return self
 

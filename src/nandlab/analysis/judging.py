@@ -21,8 +21,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from nandlab.analysis import criteria, gaps, power, sweep, verdictwords
+from nandlab.analysis import changes, criteria, gaps, power, sweep, verdictwords
 from nandlab.analysis import product as products
+from nandlab.analysis.changes import Taken
 from nandlab.analysis.criteria import Cell, Criterion, Scope
 from nandlab.analysis.gaps import Gap
 from nandlab.analysis.groups import Setting, group
@@ -55,10 +56,19 @@ def of_run(
     found = [_of_product(spec, product, run)] if product else []
     rest = [s for s in settings if s not in loads]
     own = Limits(under.figures, may_lose=under.may_lose) if spec.get("product") else under
-    found += [of_setting(spec, setting, own, run) for setting in rest]
+    found += _beside_each_other(rest, [of_setting(spec, s, own, run) for s in rest])
     shorts = ["the product"] * bool(product) + _shorts(rest)
     alone = len(found) == 1
     return [replace(v, short="" if alone else s) for v, s in zip(found, shorts, strict=True)]
+
+
+def _beside_each_other(settings: Sequence[Setting], found: list[Verdict]) -> list[Verdict]:
+    """Each with what is taken on the other partitions of its part."""
+    each = changes.of_partitions(settings, [v.taken for v in found])
+    return [
+        replace(v, changes=(*v.changes, *more)) if v.taken else v
+        for v, more in zip(found, each, strict=True)
+    ]
 
 
 def _shorts(settings: Sequence[Setting]) -> list[str]:
@@ -85,7 +95,7 @@ def of_setting(
     answer = answer.partition(". ")[0].rstrip(".") + "."
     settings = (setting.title,)
     return Verdict(
-        *(setting.title, "", (), (), sentence, (), answer, settings, setting.states, (), notes)
+        *(setting.title, "", (), (), sentence, (), answer, settings, setting.states, (), (), notes)
     )
 
 
@@ -110,6 +120,9 @@ def _verdict(spec: Mapping[str, Any], title: str, scope: Scope, lack: str = "") 
     if judged and judged[0].row.call == "fits":
         judged[0] = replace(judged[0], row=replace(judged[0].row, call="take"))
     rows = tuple(j.row for j in judged)
+    fitting = [
+        Taken(j.row.name, j.row.cells, j.state) for j in judged if j.row.call in ("take", "fits")
+    ]
     criteria_ = tuple(c.criterion for c in shown)
     return Verdict(
         title,
@@ -122,6 +135,7 @@ def _verdict(spec: Mapping[str, Any], title: str, scope: Scope, lack: str = "") 
         tuple(s.title for s in scope.settings),
         tuple(dict.fromkeys(state for s in scope.settings for state in s.states)),
         tuple(criteria.unmeasured(scope)),
+        tuple(changes.of(scope, criteria_, fitting)),
     )
 
 

@@ -204,12 +204,24 @@ def findings(setting: Setting, ensembles: Sequence[Ensemble]) -> list[Finding]:
     if all(e.first.own_board or chiptime.costs(e.first) is None for e in ensembles):
         return []
     found = leanings(setting, ensembles)
-    parts = [_of_controller(setting, ensembles, found), _of_hits(ensembles)]
+    moved = turned(found) or blurred(found)
+    parts = [_brief(ensembles, found)] if _pairs(found) and not moved else []
+    parts = parts or [_of_controller(setting, ensembles, found), _of_hits(ensembles)]
     noun, phases = _ranked_by(setting)
     figure = Figure("", noun, QUANTITIES["time"], lambda t: _time(t, phases))
     used = [(e, figure) for e in ensembles]
-    finding = Finding(TOPIC, " ".join(parts), firm=not (turned(found) or blurred(found)))
+    finding = Finding(TOPIC, " ".join(parts), firm=not moved)
     return [doubts.marked(finding, used)]
+
+
+def _brief(ensembles: Sequence[Ensemble], found: Sequence[Leaning]) -> str:
+    """A slower controller does not change the order: in a line."""
+    of, most = controller(ensembles[0].first), max(found, key=lambda x: x.factor)
+    like = f" like that of {of.measured}" if of else ""
+    return (
+        f"A slower controller{like} does not change the order: {most.name} would grow most, to "
+        f"{units.ratio(most.factor)} times."
+    )
 
 
 def _of_controller(
@@ -291,14 +303,3 @@ def _few(found: Sequence[Leaning]) -> list[Leaning]:
         return list(found)
     most, least = (pick(found, key=lambda x: x.factor) for pick in (max, min))
     return [x for x in found if x in (found[0], most, least)]
-
-
-def line(setting: Setting, state: str) -> str:
-    """For the advice: what a measured controller would turn; empty: nothing."""
-    here = [e for e in setting.ensembles if e.state == state]
-    found = leanings(setting, here)
-    told = [f"{b.name} would come before {a.name}" for a, b in turned(found)]
-    told += [f"{b.name} could not be told from {a.name}" for a, b in blurred(found)]
-    if not told:
-        return ""
-    return f"With a measured controller, on {state} flash: {'; '.join(told[:MOST])}."

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from nandlab.analysis import gaps
+from nandlab.analysis.changes import Change
 from nandlab.analysis.criteria import UNTRIED, Cell, Criterion
 from nandlab.analysis.gaps import Gap
 from nandlab.analysis.groups import Setting
@@ -56,12 +57,19 @@ class Verdict:
     states: tuple[FreeText, ...] = ()
     unmeasured: tuple[tuple[FreeText, FreeText], ...] = ()
     """Usual criteria of which nothing is known, and the edit that has them measured."""
+    changes: tuple[Change, ...] = ()
+    """What would change the answer, and what would not."""
     notes: tuple[FreeText, ...] = ()
     """Of a sweep over states: where each file system falls off."""
 
     def of(self, setting: Setting) -> bool:
         """Whether it is of this setting."""
         return setting.title in self.settings
+
+    @property
+    def taken(self) -> str:
+        """Who is to be taken; empty: nobody yet."""
+        return next((row.name for row in self.rows if row.call == "take"), "")
 
     def row(self, name: str) -> Row:
         """The row of a file system with its options."""

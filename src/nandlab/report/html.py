@@ -39,7 +39,7 @@ from nandlab.report import (
 from nandlab.report.beside import Beside, beside
 from nandlab.report.charts import Chart
 from nandlab.report.specs import Drawn
-from nandlab.report.verdicts import LEGEND, gap_lines, marked
+from nandlab.report.verdicts import LEGEND, change_lines, gap_lines, marked
 from nandlab.results.folder import Results, RunFolder
 from nandlab.results.record import WARNINGS, Trial
 
@@ -213,6 +213,7 @@ def _page(
         gaps=gap_lines(head.verdicts),
         first=head.chart,
         marked=marked,
+        change_lines=change_lines,
         legend=LEGEND,
         inline=lambda chart: _inline(chart) if chart.name in inlined else "",
         singles=answers.singles(trials),

@@ -58,6 +58,7 @@ def _markdown(folder: Results, settings: Sequence[Setting]) -> str:
     found = judging.of_run(folder.head().spec, trials, run=str(folder.path))
     parts = [markdown([], _lead(folder, verdict.answer(found), trials))]
     parts += [markdown([verdicts.sheet(v)]) + f"\n{words(v.sentence)}\n" for v in found if v.rows]
+    parts += [markdown([verdicts.changes_sheet(v)]) for v in found if v.changes]
     notes = [note for v in found for note in v.notes]
     more = [*notes, *(f"Open: {text}" for text in verdicts.gap_lines(found))]
     ends = [f"{t.id}: {t.status}: {t.error}" for t in trials if not t.ok]

@@ -37,7 +37,8 @@ def page(verdicts: Sequence[Verdict], *, every: bool = False, width: int = WIDTH
     for verdict in verdicts:
         found += [*lines(verdict, width), ""]
         if every:
-            texts = [*verdict.notes[1:], *details(verdict)]
+            open_ = [f"{c.what}: {c.then}: {c.do}" for c in verdict.changes if c.turns is None]
+            texts = [*verdict.notes[1:], *details(verdict), *open_]
             found += [line for text in texts for line in _hung(text, width)] + [""] * bool(texts)
     for text in gap_lines(verdicts):
         found += _hung(f"? {text}", width)
@@ -47,7 +48,23 @@ def page(verdicts: Sequence[Verdict], *, every: bool = False, width: int = WIDTH
 def lines(verdict: Verdict, width: int = WIDTH) -> list[str]:
     """Title, table and sentence."""
     found = [*textwrap.wrap(title(verdict), width), *_tables(verdict, width)]
-    return found + textwrap.wrap(verdict.sentence, width)
+    for text in (verdict.sentence, *change_lines(verdict)):
+        found += textwrap.wrap(text, width)
+    return found
+
+
+def change_lines(verdict: Verdict) -> list[str]:
+    """What would change the answer, a line each, and in a line what would not."""
+    turning = [f"With {c.what}: {c.then}." for c in verdict.changes if c.turns]
+    kept = [c.what for c in verdict.changes if c.turns is False]
+    return [*turning, *([f"Not changed by {joined(kept)}."] if kept else [])]
+
+
+def changes_sheet(verdict: Verdict) -> Sheet:
+    """All that could be otherwise, in a small table."""
+    rows = [(c.what, c.then, c.do) for c in verdict.changes]
+    head = ("what could be otherwise", "then", "to know it")
+    return Sheet("What would change it", head, rows, head)
 
 
 def title(verdict: Verdict) -> str:

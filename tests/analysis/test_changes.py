@@ -1,0 +1,78 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""What would change a verdict: from counts where they tell it, else with the edit that does."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+import samples
+from test_leans import pair as counted
+from test_product import judged, pair
+
+from nandlab.analysis import changes, judging
+from nandlab.analysis.changes import SAME, Change
+from nandlab.analysis.limits import Limits
+from nandlab.analysis.verdict import Verdict
+from nandlab.results.record import Trial
+
+
+def told(found: Verdict) -> dict[str, Change]:
+    return {change.what: change for change in found.changes}
+
+
+def by_headline(*trials: list[Trial]) -> Verdict:
+    (found,) = judging.of_run({}, [t for each in trials for t in each], Limits())
+    return found
+
+
+def test_a_slower_controller_that_turns_nothing_is_told_so() -> None:
+    found = by_headline(counted("jffs2", 10, reads=10), counted("ubifs", 30, reads=100))
+    change = told(found)[changes.CONTROLLER]
+    assert (change.then, change.turns) == (SAME, False)
+
+
+def test_one_that_turns_the_order_names_who_would_be_first() -> None:
+    found = by_headline(counted("jffs2", 10, reads=100), counted("ubifs", 12, reads=1))
+    assert found.taken == "JFFS2"
+    change = told(found)[changes.CONTROLLER]
+    assert (change.then, change.turns) == ("take UBIFS", True)
+
+
+def test_a_tighter_limit_names_who_would_come_in() -> None:
+    slow: dict[str, Any] = {"erases": 200}
+    found = judged([*pair("jffs2", 20), *pair("ubifs", 10, **slow)])
+    assert found.taken == "JFFS2"
+    (tighter,) = [c for c in found.changes if c.what.startswith("commit p99")]
+    assert (tighter.what, tighter.then) == ("commit p99 < 20.4 ms asked", "take UBIFS")
+    alone = judged(pair("jffs2", 20))
+    assert alone.changes[0].then == "none that was run is fit"
+
+
+def test_another_partition_is_told_where_it_was_run_and_else_with_its_edit() -> None:
+    large = {"chip": samples.CHIP.model_copy(update={"partition_mib": 200})}
+    here = [*counted("jffs2", 10, reads=1), *counted("ubifs", 20, reads=1)]
+    there = [
+        t.model_copy(update={**large, "id": f"{t.id}-l"})
+        for t in (*counted("jffs2", 20, reads=1), *counted("ubifs", 10, reads=1))
+    ]
+    small, big = judging.of_run({}, [*here, *there], Limits())
+    assert (small.taken, big.taken) == ("JFFS2", "UBIFS")
+    assert told(small)["200 MiB of the part"] == Change("200 MiB of the part", "take UBIFS", True)
+    (alone,) = judging.of_run({}, here, Limits())
+    change = told(alone)["another partition size"]
+    assert change.turns is None
+    assert "partition_mib = " in change.do
+
+
+@pytest.mark.parametrize(("factor", "turns"), [(2.0, False), (6.0, None)])
+def test_a_limit_that_holds_times_the_greatest_factor_holds(
+    factor: float, turns: bool | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(changes, "_longest", lambda trial: factor)
+    found = judged(pair("ubifs", 10))  # 10.4 ms of 50 ms
+    assert told(found)[changes.LONGEST].turns is turns
+
+
+def test_nothing_is_said_where_nothing_is_taken() -> None:
+    assert by_headline(counted("jffs2", 10, reads=1)[:1]).changes == ()

@@ -1,0 +1,94 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Which campaigns a run cuts by itself, and how many of a load's operations."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from nandlab.catalog.files import validate
+from nandlab.cli import runcuts
+from nandlab.plan.study import Study
+from nandlab.powercut import ofrun
+from nandlab.powercut.loads import Load, Loads
+
+
+def study(limits: dict[str, Any] | None = None, **change: Any) -> Study:
+    told: dict[str, Any] = {
+        "name": "mine",
+        "question": "Which?",
+        "board": "apf27",
+        "limits": limits or {},
+        "matrix": {
+            "workloads": [{"name": "logger", "records": 2000}],
+            "filesystems": [{"name": "jffs2"}, {"name": "ubifs"}],
+            "chips": [{"part": "apf27", "partition_mib": 16}],
+            "states": [{"name": "fresh"}],
+            "seeds": [1, 2],
+        },
+    }
+    return validate({**told, **change}, Study, "mine")
+
+
+PRODUCT: dict[str, Any] = {
+    "product": {
+        "years": 10,
+        "chip": {"part": "apf27", "partition_mib": 16},
+        "loads": [{"name": "logger", "daily_write": "60M", "records": 2000}],
+    },
+    "matrix": {
+        "filesystems": [{"name": "jffs2"}, {"name": "ubifs"}],
+        "states": [{"name": "fresh"}],
+        "seeds": [1],
+    },
+}
+
+
+def test_a_product_asks_and_another_study_when_it_says_so() -> None:
+    assert not ofrun.asks(study())
+    assert ofrun.asks(study({"power": "no synced data lost"}))
+    assert ofrun.asks(study(**PRODUCT))
+    assert not ofrun.asks(study({"power": "may lose data"}, **PRODUCT))
+
+
+def test_a_sample_is_each_load_on_each_medium_once() -> None:
+    wanted = ofrun.campaigns(study(**PRODUCT))
+    pairs = [(on.filesystem.name, on.partition_mib, name) for on, name in wanted.pairs()]
+    assert pairs == [("jffs2", 16, "logger"), ("ubifs", 16, "logger")]
+    assert ofrun.minutes(wanted, jobs=1) == 3
+    line = runcuts.planned(study(**PRODUCT), jobs=2)
+    assert "2 campaigns" in line
+    assert "2 min" in line
+    assert runcuts.planned(study(), jobs=2) == ""
+
+
+def test_what_promises_nothing_is_not_cut() -> None:
+    matrix = {
+        "workloads": [{"name": "logger"}],
+        "filesystems": [{"name": "nftl-fat32"}],
+        "chips": [{"part": "nandsim-small", "partition_mib": 16}],
+        "states": [{"name": "fresh"}],
+        "seeds": [1],
+    }
+    assert list(ofrun.campaigns(study(matrix=matrix)).pairs()) == []
+
+
+def test_without_a_small_form_the_usual_load_is_cut() -> None:
+    matrix = study().model_dump(mode="json")["matrix"] | {"workloads": [{"name": "lifetime"}]}
+    assert ofrun.campaigns(study(matrix=matrix)).loads == [ofrun.USUAL]
+
+
+@pytest.mark.parametrize(("calls", "every"), [(0, 1), (200, 1), (201, 2), (5000, 25)])
+def test_a_long_load_is_cut_at_each_so_many_operations(calls: int, every: int) -> None:
+    loads = Loads("x", (), (Load("a", ("sync",) * calls),))
+    assert ofrun.points(loads).every == every
+
+
+def test_progress_of_a_campaign_tells_what_is_left() -> None:
+    lines: list[str] = []
+    told = runcuts.Told("power cuts, UBIFS under logger", lines.append, began=-1e9)
+    told.after(3, 4, [])
+    told.after(4, 4, [])
+    assert [line.split(": ")[1].split(",")[0] for line in lines] == ["3/4 parts", "4/4 parts"]
+    assert told.before == 2

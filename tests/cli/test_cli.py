@@ -63,11 +63,11 @@ def test_plan_alone_lists_the_shipped_studies() -> None:
     [
         (["plan", "nowhere"], "nowhere: no such file, nor a study of nandlab (boot-2026, "),
         (["plan", "nowhere.toml"], "nowhere.toml: no such file"),
-        (["show", "nowhere"], "nowhere: not a run of nandlab"),
-        (["report", "nowhere"], "nowhere: not a run of nandlab"),
-        (["compare", "nowhere", "nowhere"], "nowhere: not a run of nandlab"),
+        (["show", "nowhere"], "nowhere: no run's folder or figures file"),
+        (["report", "nowhere"], "nowhere: no run's folder or figures file"),
+        (["compare", "nowhere", "nowhere"], "nowhere: no run's folder or figures file"),
         (["publish", "nowhere", "-o", "nowhere"], "nowhere: not a run of nandlab"),
-        (["reproduce", "nowhere"], "nowhere: no such folder or file"),
+        (["reproduce", "nowhere"], "nowhere: no run's folder or figures file"),
         (["run", "quickstart", "--jobs", "0"], "--jobs"),
         (["run", "quickstart", "--accel", "warp"], "--accel"),
         (

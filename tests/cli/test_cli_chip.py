@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 from typer.testing import CliRunner
 
@@ -75,3 +77,18 @@ def test_the_optional_figures_become_parameters() -> None:
 def test_what_a_chip_draws_is_no_parameter_of_the_simulated_one(name: str) -> None:
     given = catalog.load("chips", name, ChipModel).optional_parameters()
     assert not [key for key in given if key.startswith("e_")]
+
+
+def test_a_broken_file_is_listed_with_its_error_beside_the_others(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    chips = tmp_path / "catalog" / "chips"
+    chips.mkdir(parents=True)
+    (chips / "BROKEN.toml").write_text("name = ")
+    listed = CliRunner().invoke(chip_app, ["list"])
+    lines = {line.split()[0]: line for line in listed.stdout.splitlines()}
+    assert list(lines) == catalog.names("chips")
+    assert f"not read: {chips / 'BROKEN.toml'}: " in lines["BROKEN"]
+    assert "SLC" in lines["apf27"]
+    assert listed.exit_code == 2

@@ -18,7 +18,7 @@ import statistics
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from nandlab.analysis import figures, place
 from nandlab.analysis.curves import is_attribute
@@ -27,8 +27,10 @@ from nandlab.analysis.spread import Spread, spread
 from nandlab.analysis.words import Words
 from nandlab.base import units
 from nandlab.base.errors import UsageError
-from nandlab.catalog.paper import Along
 from nandlab.results.record import Trial
+
+if TYPE_CHECKING:
+    from nandlab.catalog.paper import Along
 
 LEAST_PLACES = 3
 """A line through fewer places of x says nothing."""

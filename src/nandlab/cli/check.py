@@ -20,7 +20,7 @@ from nandlab.cli.run import (
     OutOption,
     ProgressOption,
 )
-from nandlab.cli.words import BoardOption, named
+from nandlab.cli.words import BoardOption, figure_names, named
 
 if TYPE_CHECKING:
     from nandlab.analysis.expected import Expected
@@ -52,6 +52,7 @@ def check(  # noqa: PLR0913 - the command line's own options
         typer.Option(
             metavar="NAME",
             help="only this figure counts, such as chip.erases or 'chip.*'; may be repeated",
+            autocompletion=figure_names,
         ),
     ] = [],  # noqa: B006 - typer copies it
     form: Annotated[

@@ -5,14 +5,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from pydantic import BaseModel
 
 from nandlab.base.printer import write_lines
-from nandlab.catalog.chip import ChipModel
-from nandlab.catalog.files import load, names, whence
+from nandlab.cli.words import named
+
+if TYPE_CHECKING:
+    from pydantic import BaseModel
+
+    from nandlab.catalog.chip import ChipModel
 
 chip_app = typer.Typer(no_args_is_help=True, help="The NAND parts of the catalog.")
 
@@ -65,7 +68,7 @@ def _words(key: str, value: Any) -> str:
 def figures(chip: ChipModel) -> Iterator[Figure]:
     """Every figure of a part, known or not, in the order of a catalog file."""
     identity = " ".join(f"{byte:02X}" for byte in chip.id)
-    described = ChipModel.model_fields["id"].description or ""
+    described = type(chip).model_fields["id"].description or ""
     yield Figure("id", identity, described, chip.sources.get("id", ""))
     for section in SECTIONS:
         part: BaseModel | None = getattr(chip, section)
@@ -82,21 +85,41 @@ def figures(chip: ChipModel) -> Iterator[Figure]:
 
 @chip_app.command("list")
 def list_chips() -> None:
-    """List the chips of the catalog."""
+    """List the chips of the catalog. One whose file cannot be read is a line that says why, and the
+    exit status is 2.
+    """
+    from nandlab.base.errors import UsageError
+    from nandlab.catalog.chip import ChipModel
+    from nandlab.catalog.files import load, names, whence
+
+    broken = False
     for name in names("chips"):
-        chip = load("chips", name, ChipModel)
+        try:
+            chip = load("chips", name, ChipModel)
+        except UsageError as e:
+            broken = True
+            write_lines(f"{name:16} not read: {'; '.join(e.lines)}")
+            continue
         g = chip.geometry
         size = f"{g.blocks * g.erasesize >> 20} MiB"
         pages = f"{g.writesize:>5} + {g.oobsize:<4}"
         line = f"{name:16} {chip.cell}  {size:>9}  {pages} {chip.summary} {whence('chips', name)}"
         write_lines(line.rstrip())
+    if broken:
+        raise typer.Exit(2)
 
 
 @chip_app.command()
 def show(
-    part: Annotated[str, typer.Argument(metavar="PART", help="a chip of the catalog")],
+    part: Annotated[
+        str,
+        typer.Argument(metavar="PART", help="a chip of the catalog", autocompletion=named("chips")),
+    ],
 ) -> None:
     """Print every figure of a chip with its unit and its source."""
+    from nandlab.catalog.chip import ChipModel
+    from nandlab.catalog.files import load
+
     chip = load("chips", part, ChipModel)
     write_lines(f"{chip.name}: {chip.vendor}, {chip.cell}", chip.summary)
     if "name" in chip.sources:

@@ -49,7 +49,12 @@ class Common:
         ),
     ] = None
     fs: Annotated[
-        str | None, typer.Option("--fs", help="a file system of the catalog, such as ubifs")
+        str | None,
+        typer.Option(
+            "--fs",
+            help="a file system of the catalog, such as ubifs",
+            autocompletion=named("filesystems"),
+        ),
     ] = None
     load: Annotated[
         list[str] | None,
@@ -66,13 +71,19 @@ class Common:
             "--set", metavar="OPTION=VALUE", help="an option of the file system; may be repeated"
         ),
     ] = None
-    chip: Annotated[str, typer.Option(help="a chip of the catalog")] = "apf27"
+    chip: Annotated[
+        str, typer.Option(help="a chip of the catalog", autocompletion=named("chips"))
+    ] = "apf27"
     partition_mib: Annotated[
         float | None,
         typer.Option(min=0, help="MiB of the partition; default: 8, or as a study has it"),
     ] = None
     board: Annotated[
-        str | None, typer.Option(help="a board of the catalog; default: apf27, or a study's")
+        str | None,
+        typer.Option(
+            help="a board of the catalog; default: apf27, or a study's",
+            autocompletion=named("boards"),
+        ),
     ] = None
     seeds: Annotated[
         int, typer.Option(min=1, help="seeds of each way to tear, or of where bits flip")

@@ -15,7 +15,7 @@ from nandlab.base.errors import UsageError
 from nandlab.base.printer import note, write_lines
 from nandlab.cli.preparing import preparing
 from nandlab.cli.sizes import sizes
-from nandlab.cli.words import pairs
+from nandlab.cli.words import named, pairs
 
 if TYPE_CHECKING:
     from nandlab.board.job import Board
@@ -43,15 +43,30 @@ FileArgument = Annotated[
     Path, typer.Argument(metavar="FILE", help="an image from nandlab image make")
 ]
 BoardOption = Annotated[
-    str | None, typer.Option(help="a board of the catalog; default: the one that made the image")
+    str | None,
+    typer.Option(
+        help="a board of the catalog; default: the one that made the image",
+        autocompletion=named("boards"),
+    ),
 ]
 
 
 @image_app.command()
 def make(
     *,
-    fs: Annotated[str, typer.Option(help="a file system of the catalog, such as ubifs")],
-    chip: Annotated[str, typer.Option(help="a chip of the catalog; nandlab chip list names them")],
+    fs: Annotated[
+        str,
+        typer.Option(
+            help="a file system of the catalog, such as ubifs", autocompletion=named("filesystems")
+        ),
+    ],
+    chip: Annotated[
+        str,
+        typer.Option(
+            help="a chip of the catalog; nandlab chip list names them",
+            autocompletion=named("chips"),
+        ),
+    ],
     source: Annotated[
         Path, typer.Option("--from", metavar="DIR", help="the folder that becomes the image's root")
     ],
@@ -73,7 +88,9 @@ def make(
             min=0, help="MiB of the partition, from the chip's start; default: the whole chip"
         ),
     ] = None,
-    board: Annotated[str, typer.Option(help="a board of the catalog")] = "apf27",
+    board: Annotated[
+        str, typer.Option(help="a board of the catalog", autocompletion=named("boards"))
+    ] = "apf27",
 ) -> None:
     """Make a chip image from a folder, and print its size.
 

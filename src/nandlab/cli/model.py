@@ -25,6 +25,7 @@ from nandlab.cli.flashfile import (
     VolumeOption,
     asked,
 )
+from nandlab.cli.words import named
 
 if TYPE_CHECKING:
     from nandlab.model.fragments import FileMap
@@ -146,10 +147,16 @@ def read(  # noqa: PLR0913, PLR0917 - the command line's own options
     order: Annotated[
         str, typer.Option(help="sequential, random:SEED, or a trace's folder: its calls in order")
     ] = "sequential",
-    chip: Annotated[str, typer.Option(metavar="PART", help="a part of the catalog")] = "apf27",
-    board: Annotated[str, typer.Option(help="a board of the catalog: its ns of an instruction")] = (
-        "apf27"
-    ),
+    chip: Annotated[
+        str,
+        typer.Option(metavar="PART", help="a part of the catalog", autocompletion=named("chips")),
+    ] = "apf27",
+    board: Annotated[
+        str,
+        typer.Option(
+            help="a board of the catalog: its ns of an instruction", autocompletion=named("boards")
+        ),
+    ] = ("apf27"),
     kernel: Annotated[
         str | None, typer.Option(help="the kernel's series; default: the board's")
     ] = None,

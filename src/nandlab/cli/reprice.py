@@ -14,7 +14,7 @@ import typer
 from nandlab.base.errors import UsageError
 from nandlab.base.printer import note, write_json, write_paragraphs
 from nandlab.cli.drawing import draw, refuse_other_names
-from nandlab.cli.words import RunArgument, pairs
+from nandlab.cli.words import RunArgument, named, pairs
 
 if TYPE_CHECKING:
     from nandlab.analysis.groups import Setting
@@ -28,7 +28,12 @@ def reprice(
     run: RunArgument,
     to: Annotated[
         list[str],
-        typer.Option("--to", metavar="PART", help="a part of the catalog; may be repeated"),
+        typer.Option(
+            "--to",
+            metavar="PART",
+            help="a part of the catalog; may be repeated",
+            autocompletion=named("chips"),
+        ),
     ] = [],  # noqa: B006 - typer copies it
     sets: Annotated[
         list[str],

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from nandlab.base.printer import write_text
-from nandlab.cli.words import EveryOption, FormatOption, RunArgument
+from nandlab.cli.words import EveryOption, FormatOption, RunArgument, figure_names
 
 
 def show(
@@ -20,6 +20,7 @@ def show(
             metavar="NAME",
             help="only this figure, a number for each configuration; commit.p99 will do for "
             "latency.commit.p99, and 'chip.*' is all of the chip",
+            autocompletion=figure_names,
         ),
     ] = None,
     *,

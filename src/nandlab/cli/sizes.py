@@ -12,6 +12,7 @@ import typer
 
 from nandlab.base.printer import note, write_json, write_lines
 from nandlab.cli.preparing import preparing
+from nandlab.cli.words import named
 
 if TYPE_CHECKING:
     from nandlab.image.survey import Row
@@ -24,7 +25,13 @@ def sizes(
     source: Annotated[
         Path, typer.Option("--from", metavar="DIR", help="the folder that images are made of")
     ],
-    chip: Annotated[str, typer.Option(help="a chip of the catalog; nandlab chip list names them")],
+    chip: Annotated[
+        str,
+        typer.Option(
+            help="a chip of the catalog; nandlab chip list names them",
+            autocompletion=named("chips"),
+        ),
+    ],
     partition_mib: Annotated[
         float | None,
         typer.Option(
@@ -33,9 +40,15 @@ def sizes(
     ] = None,
     fs: Annotated[
         list[str] | None,
-        typer.Option(metavar="FS", help="a file system; may be repeated; default: all"),
+        typer.Option(
+            metavar="FS",
+            help="a file system; may be repeated; default: all",
+            autocompletion=named("filesystems"),
+        ),
     ] = None,
-    board: Annotated[str, typer.Option(help="a board of the catalog")] = "apf27",
+    board: Annotated[
+        str, typer.Option(help="a board of the catalog", autocompletion=named("boards"))
+    ] = "apf27",
     as_json: Annotated[bool, typer.Option("--json", help="print an object of JSON")] = False,
 ) -> None:
     """Tell how many pages a folder takes as each file system, with each compression.

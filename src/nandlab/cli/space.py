@@ -21,6 +21,7 @@ from nandlab.cli.flashfile import (
     VolumeOption,
     asked,
 )
+from nandlab.cli.words import named
 from nandlab.onflash.layout import NO_OWNER, Kind
 
 if TYPE_CHECKING:
@@ -30,7 +31,11 @@ if TYPE_CHECKING:
 def space(  # noqa: PLR0913, PLR0917 - the command line's own options
     image: ImageArgument,
     fs: Annotated[
-        str | None, typer.Option(help="jffs2, ubifs, yaffs2 or nftl-fat32; default: what is on it")
+        str | None,
+        typer.Option(
+            help="jffs2, ubifs, yaffs2 or nftl-fat32; default: what is on it",
+            autocompletion=named("filesystems"),
+        ),
     ] = None,
     partition_mib: PartitionOption = None,
     offset: OffsetOption = None,

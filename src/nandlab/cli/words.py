@@ -14,6 +14,8 @@ from nandlab.base.errors import UsageError
 Style = Literal["auto", "bar", "plain", "json", "none"]
 """How progress is shown on standard error."""
 
+TRIALS_READ = 40
+"""Trials of a run that completion reads: those of a member have all of its figures."""
 Format = Literal["text", "markdown", "csv", "json"]
 """How a verb prints its tables."""
 
@@ -35,6 +37,24 @@ def named(kind: str) -> Callable[[str], list[str]]:
         return [name for name in found if name.startswith(incomplete)]
 
     return beginning
+
+
+def figure_names(context: typer.Context, incomplete: str) -> list[str]:
+    """For the shell's completion: figures of the run, or of the baseline, that the line names."""
+    from itertools import islice
+
+    from nandlab.analysis.groups import group
+    from nandlab.analysis.named import known
+    from nandlab.base.errors import NandlabError
+    from nandlab.trial.published import results
+
+    told = context.params.get("run") or context.params.get("against")
+    given = told or next(iter(context.args), "")  # of a line that is not ended, words are left over
+    try:
+        trials = islice(results(Path(given)).trials(), TRIALS_READ)
+        return [name for name in known(group(trials)) if name.startswith(incomplete)]
+    except NandlabError:
+        return []
 
 
 STUDY = typer.Argument(

@@ -99,6 +99,17 @@ def test_ram_beside_times_is_answered_or_told() -> None:
     assert "memory_trials" in gaps(unmeasured)["RAM"].do
 
 
+def test_a_limit_that_nothing_measures_is_told() -> None:
+    space = gaps(product(limits={"space.free": "> 1M"}, measure=["wear"]))["space.free"]
+    assert space.do == "measure = ['wear', 'space']"
+    assert "space.free" not in gaps(product(limits={"space.free": "> 1M"}, measure=["space"]))
+    of = product(limits={"energy.total": "< 1J"})
+    found = [gap.do for gap in foresee.gaps(of, study.plan(of)) if gap.what == "energy"]
+    assert [do.split()[0] for do in found] == ["[power]", "[energy]"]
+    chip = product(limits={"energy.chip": "< 1J"})
+    assert gaps(chip)["energy"].do.startswith("[energy]")
+
+
 def test_a_recorded_load_too_short_for_years_is_told(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -17,6 +17,8 @@ from nandlab.plan.study import Study
 from nandlab.plan.trialspec import TrialSpec
 
 YEARS = "years"
+INSTRUMENTS = ("cpu", "space", "parts", "reads")
+"""Families of figures that only an instrument of that name tells."""
 TRIAL_S, PAGE_S = 5.0, 0.001
 """Processor seconds of the host for a trial, and for each page that its load is to program: 61 were
 seen of six trials of `logger` with 66,000 records, and the collecting after that takes more."""
@@ -31,6 +33,7 @@ def gaps(study: Study, specs: Sequence[TrialSpec]) -> list[Gap]:
     """What the trials of a plan cannot answer; each once."""
     limits = limits_of.of_study(study.model_dump(mode="json"))
     found = [*_members(study, specs), *_ram(study, specs, limits)]
+    found += [gap for limit in limits.figures for gap in _unmeasured(study, specs, limit.figure)]
     if limits.years is not None:
         found += [gap for spec in _each_load(specs) if (gap := _years(spec)) is not None]
     return list(dict.fromkeys(found))
@@ -104,6 +107,23 @@ def _ram(study: Study, specs: Sequence[TrialSpec], limits: Limits) -> Iterator[G
     if weighed and study.memory_trials == "all":
         why = "memory is measured in every trial, and takes time"
         yield Gap("times without a doubt", (), why, 'leave memory_trials = "all" out')
+
+
+def _unmeasured(study: Study, specs: Sequence[TrialSpec], figure: str) -> Iterator[Gap]:
+    """Why no trial would tell a limit's figure, but for RAM."""
+    family = figure.partition(".")[0]
+    if family in INSTRUMENTS and family not in study.measure:
+        yield Gap(figure, (), "nothing measures it", f"measure = {[*study.measure, family]}")
+    if family != "energy" or figure.startswith("energy.profile"):
+        return
+    of_chip = figure.startswith("energy.chip")
+    if not of_chip and any(getattr(s.board, "power", None) is None for s in specs):
+        board = specs[0].board.name
+        why = f"what board {board} draws is not known"
+        yield Gap("energy", (), why, "[power] in the board's file (docs/energy.md)")
+    for chip in {s.chip.name: s.chip for s in specs if not s.chip.energy.given()}:
+        why = f"what {chip} draws is not known"
+        yield Gap("energy", (), why, "[energy] in the chip's file (docs/energy.md)")
 
 
 def _years(spec: TrialSpec) -> Gap | None:

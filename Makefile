@@ -54,13 +54,14 @@ demo: setup ## print the published quickstart, run it here, and tell whether tha
 	[ -n "$$run" ] && \
 	echo "report: $$($(BIN)/nandlab report $$run)" && \
 	echo "published, and here:" && \
-	{ $(BIN)/nandlab compare quickstart $$run --brief || [ $$? = 1 ]; }
+	{ $(BIN)/nandlab compare quickstart $$run --brief || [ $$? = 1 ]; } && \
+	$(BIN)/nandlab show $$run | tail -n 1
 
 study: setup ## run a study, print its results and its report's path: make study STUDY=ffsmark-2015 (MEMBERS=1: a short run)
 	@run=$$($(BIN)/nandlab run $(STUDY) $(MEMBERS:%=--members %) | tail -n 1) && \
 	[ -n "$$run" ] && \
-	$(BIN)/nandlab show $$run && \
-	echo "report: $$($(BIN)/nandlab report $$run)"
+	echo "report: $$($(BIN)/nandlab report $$run)" && \
+	$(BIN)/nandlab show $$run
 
 wheel: setup ## build dist/nandlab-*.whl, which needs no checkout: pip install it
 	@$(PIP) wheel $(OURS) -w dist . && ls dist/*.whl

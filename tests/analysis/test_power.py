@@ -87,7 +87,7 @@ def test_asked_for_it_decides(limit: str) -> None:
         "JFFS2": "open",
         "NFTL+FAT32": "avoid",
     }
-    assert cut_cell(found, "UBIFS").text == "0 of 1,200 bad"
+    assert cut_cell(found, "UBIFS").text == "0 of 1,200 fail"
     assert cut_cell(found, "UBIFS").state == "met"
 
 
@@ -200,7 +200,7 @@ def test_who_did_not_keep_what_it_promises_is_to_be_avoided_whatever_its_speed()
     broken = [t.beside([cut("jffs2", lost={"lost": 1})]) for t in pair("jffs2", 1)]
     found = judged(broken, pair("ubifs", 20))
     assert [(r.name, r.call) for r in found.rows] == [("UBIFS", "take"), ("JFFS2", "avoid")]
-    assert found.row("JFFS2").against == ("1 of 1,200 bad after power cuts: lost 1",)
+    assert found.row("JFFS2").against == ("power cuts: 1 of 1,200 fail: lost 1",)
     for kept in (
         cut("jffs2", lost={"lost": 1}, faulty=True),
         cut("jffs2", lost={"two names after a rename": 1}),

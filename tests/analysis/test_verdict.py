@@ -186,7 +186,9 @@ def test_what_was_not_measured_is_open_with_its_edit() -> None:
     assert calls(found) == {"JFFS2": "open"}
     assert cell(found, "JFFS2", "memory.peak").state == "open"
     assert gaps(found)["RAM"] == (("JFFS2",), 'measure = ["memory"]')
-    assert found.sentence.startswith("Not enough to say yet: of JFFS2, the first to look into, RAM")
+    assert found.sentence.startswith(
+        "Not enough to say yet: JFFS2 is the first to look into; open: RAM."
+    )
 
 
 def test_a_usual_criterion_that_nobody_measured_is_told_once() -> None:

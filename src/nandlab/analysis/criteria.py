@@ -307,7 +307,7 @@ def _cut(scope: Scope, limit: Limit | None, name: str) -> Cell:
         return Cell(units.MISSING)
     trial, promise = trials[0], power.of_trial(trials[0])
     lost, tried = ready.lost(trial), ready.points(trial)
-    text = UNTRIED if lost is None else f"{lost:,} of {tried or lost:,} bad"
+    text = UNTRIED if lost is None else f"{lost:,} of {tried or lost:,} fail"
     why = promise.kept or "not tried"
     if scope.limits.may_lose:
         return Cell(text, value=lost)

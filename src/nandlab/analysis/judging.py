@@ -202,8 +202,8 @@ def _failure(trials: Sequence[Trial], state: str) -> str:
 def _short(criterion: Criterion, cell: Cell, promise: Promise) -> str:
     """A broken criterion in a clause."""
     if criterion.name == LOST:
-        nothing = "nothing promised after power cuts"
-        return nothing if cell.value is None else f"{cell.text} after power cuts: {promise.lost}"
+        nothing = "it promises nothing after a power cut"
+        return nothing if cell.value is None else f"power cuts: {cell.text}: {promise.lost}"
     limit = f", asked {criterion.limit}" if criterion.limit else ""
     return f"{criterion.title} {cell.text}{limit}"
 

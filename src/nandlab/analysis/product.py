@@ -77,8 +77,7 @@ def _is_chip(told: Mapping[str, Any], setting: Setting) -> bool:
 def _title(told: Mapping[str, Any], loads: Sequence[Load], limits: Limits) -> str:
     chip = loads[0].setting.chip
     ram = f", {told['ram_mib']} MiB of RAM" if told.get("ram_mib") else ""
-    asked = "".join(f", {limit.text}" for limit in limits.figures)
     return (
         f"{chip.part}, {chip.partition_mib:g} MiB{ram}, {units.size(limits.daily)} a day for "
-        f"{units.figures3(limits.years or 0)} years{asked}"
+        f"{units.figures3(limits.years or 0)} years"
     )

@@ -53,8 +53,8 @@ def sentence(scope: Scope, shown: Sequence[Criterion], judged: Sequence[Judged])
         return " ".join(["None that was measured is fit.", *avoided])
     if first.row.call == "open":
         what = ", ".join(dict.fromkeys(gap.what for gap in _blocking(scope, shown, first)))
-        lead = f"Not enough to say yet: of {first.row.name}, the first to look into, {what} "
-        return " ".join([f"{lead}{'is' if ',' not in what else 'are'} open.", *avoided])
+        lead = f"Not enough to say yet: {first.row.name} is the first to look into; open: {what}."
+        return " ".join([lead, *avoided])
     lead = f"Take {first.row.name}{aside(first.row)}: {_because(scope, shown, first)}."
     rest = [j for j in judged[1:] if j.row.call == "fits"]
     return " ".join(filter(None, [lead, _others(scope, first, rest), *avoided]))

@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from threading import Event, Thread
 from typing import TYPE_CHECKING
 
+from nandlab.base.errors import UsageError
 from nandlab.base.printer import note
 
 if TYPE_CHECKING:
@@ -31,11 +32,14 @@ def preparing(model: BoardModel) -> Iterator[None]:
 
 
 def costs(model: BoardModel) -> str:
-    """What the first board on this machine takes; empty where its packages are here."""
+    """What the first board on this machine takes; empty: its packages are here, or not known."""
     from nandlab.base.paths import cache_dir
     from nandlab.kit.kit import lock_of, seen, wanted
 
-    lock = lock_of(model)
+    try:
+        lock = lock_of(model)
+    except UsageError:  # of a run whose board is in no catalog any more
+        return ""
     if all(seen(each, lock.get(each.name, {})) for each in wanted(model)):
         return ""
     return (

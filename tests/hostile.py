@@ -25,7 +25,6 @@ import samples
 import strfields
 from pydantic import BaseModel, ValidationError
 
-from nandlab.base.digest import digest
 from nandlab.base.gate import read_packed_json
 from nandlab.base.paths import ROOT
 from nandlab.catalog.board import BoardModel
@@ -33,8 +32,9 @@ from nandlab.catalog.chip import ChipModel
 from nandlab.catalog.files import load
 from nandlab.catalog.filesystem import FilesystemModel
 from nandlab.catalog.workload import WorkloadModel
+from nandlab.results.folder import source_name
 from nandlab.results.published import Published
-from nandlab.results.record import HASH_LETTERS, Trial
+from nandlab.results.record import Trial
 from nandlab.results.sealed import sealed
 from nandlab.trace.shapes import TraceMeta
 
@@ -168,7 +168,10 @@ def whole_figures() -> Json:
     head["packages"] = {"library bookworm amd64 libsqlite3-dev": {"a_1_all.deb": SHA256}}
     head["commit"] = "0" * 40
     failed = {"id": second["id"], "key": second["key"], "status": "board_lost"}
+    kept = {what: (source_name(content), content) for what, content in whole_sources().items()}
+    first["provenance"] = {what: name for what, (name, _) in kept.items()}
     data |= {"trials": [first], "failed": [{**failed, "error": "no answer within 600 s"}]}
+    data["sources"] = dict(kept.values())
     whole: Json = completed(data, Published)
     return whole
 
@@ -206,17 +209,13 @@ def write_run(
     for folder in ("trials", "provenance"):
         (path / folder).mkdir(parents=True)
     for content in (sources or whole_sources()).values():
-        (path / "provenance" / f"{_hash(content)}.json").write_text(json.dumps(content))
+        (path / "provenance" / f"{source_name(content)}.json").write_text(json.dumps(content))
     (path / "run.json").write_bytes(sealed(json.dumps(run or whole_run())))
     (path / "trials" / f"{name}.json").write_bytes(sealed(json.dumps(trial)))
 
 
 def _hashes(contents: Mapping[str, Json]) -> dict[str, str]:
-    return {what: _hash(content) for what, content in contents.items()}
-
-
-def _hash(content: Json) -> str:
-    return digest(content)[:HASH_LETTERS]
+    return {what: source_name(content) for what, content in contents.items()}
 
 
 def completed(value: Any, annotation: Any) -> Any:

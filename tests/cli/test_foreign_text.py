@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import csv
 import io
+import json
 import os
 import pty
 import re
@@ -25,8 +26,10 @@ from nandlab.base.errors import UsageError
 from nandlab.base.printable import printable_lines
 from nandlab.catalog.files import validate
 from nandlab.report.sheets import FORMULAS, NUMBER
+from nandlab.results.folder import source_name
 from nandlab.results.published import Published
 from nandlab.results.record import Run, Trial
+from nandlab.results.sources import model_of
 from nandlab.trace.shapes import TraceMeta
 
 HOSTILE = "=1+1 \x1b]0;pwn\x07\x1b[31m\nPWNED\r\x9b2J\u202e"
@@ -43,6 +46,23 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
+@pytest.fixture(scope="module")
+def figures(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Such a figures file; its study and its board are sound, or its trials would be none."""
+    sound = hostile.whole_figures()
+    whole = hostile.spoiled_throughout({**sound, "sources": {}}, Published, HOSTILE)
+    whole["run"] |= {name: sound["run"][name] for name in ("spec", "provenance")}
+    whole["sources"] = {}
+    for what, name in sound["trials"][0]["provenance"].items():
+        source = hostile.spoiled_throughout(sound["sources"][name], model_of(what), HOSTILE)
+        whole["sources"][source_name(source)] = source
+        whole["trials"][0]["provenance"][what] = source_name(source)
+    assert str(whole).count("PWNED") > 5
+    path = tmp_path_factory.mktemp("foreign") / "figures.json"
+    path.write_text(json.dumps(whole))
+    return path
+
+
 def harmless(text: str, folded: bool = False) -> bool:
     """Whether a text neither commands a terminal nor has a line that a field began.
 
@@ -52,6 +72,7 @@ def harmless(text: str, folded: bool = False) -> bool:
     return printable_lines(text) == text and not begun
 
 
+@pytest.mark.parametrize("form", ["run", "figures"])
 @pytest.mark.parametrize(
     "command",
     [
@@ -66,8 +87,9 @@ def harmless(text: str, folded: bool = False) -> bool:
     ],
 )
 def test_no_field_of_a_run_commands_the_terminal(
-    command: str, run: Path, capsys: pytest.CaptureFixture[str]
+    command: str, form: str, request: pytest.FixtureRequest, capsys: pytest.CaptureFixture[str]
 ) -> None:
+    run = request.getfixturevalue(form)
     code = ended([str(run) if word == "RUN" else word for word in command.split()])
     out, err = capsys.readouterr()
     assert code in (0, 1, 2) and out + err

@@ -9,47 +9,77 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
+import hostile
+
 from fuzz import values, xz
+from fuzz.command import command
 from fuzz.target import Files, Target
 from nandlab.analysis.expected import expected
 from nandlab.base import packed
 from nandlab.base.gate import read_packed_json
+from nandlab.results.folder import source_name
 from nandlab.trial import reproduce
-from nandlab.trial.published import PublishedRun
 
 SHIPPED = Path(__file__).parents[3] / "docs" / "studies" / "quickstart.figures.json.xz"
 TRIALS = 2
 PACKED_SHARE = 0.3
 """Of cases that are spoiled in their packing; of all others, of those that are packed."""
+AGAIN = ["reproduce", "f.json"]
+WORDS = (
+    *(AGAIN, AGAIN, ["show", "f.json"], ["show", "f.json", "--format", "csv"]),
+    *(["show", "f.json", "--json"], ["advise", "f.json"], ["compare", "f.json", "sound.json"]),
+)
 
 
 @cache
 def sound() -> str:
-    """The quickstart's figures, of few trials."""
+    """The quickstart's figures, of few trials, with what the first ran with."""
     told = read_packed_json(SHIPPED)
     told["trials"] = told["trials"][:TRIALS]
+    sources = hostile.whole_sources()
+    told["trials"][0]["provenance"] = {what: source_name(s) for what, s in sources.items()}
+    told["sources"] = {source_name(s): s for s in sources.values()}
     return json.dumps(told)
 
 
 def draw(chance: Random) -> Files:
+    words = chance.choice(WORDS)
+    files = {"words.json": json.dumps(words).encode(), "f.json": _figures(chance)}
+    return files | {"sound.json": sound().encode()} if "sound.json" in words else files
+
+
+def _figures(chance: Random) -> bytes:
     if chance.random() < PACKED_SHARE:
-        return {"f.json": xz.spoiled(sound().encode(), chance)}
+        return xz.spoiled(sound().encode(), chance)
     told: Any = json.loads(sound())
-    part = chance.choice((told, told["run"], told["run"]["provenance"], told["run"]["spec"]))
+    head, source = told["run"], chance.choice(sorted(told["sources"]))
+    part = chance.choice(
+        (told, head, head["provenance"], head["spec"], told["trials"][0], told["sources"][source])
+    )
     changed = values.changed(part, chance)
     if part is told:
         told = changed
     elif isinstance(changed, dict):
         part.clear()
         part.update(changed)
+        if chance.random() < 0.9:
+            told = _renamed(told, source)
     content = values.as_json(told, chance)
-    return {"f.json": packed.pack(content) if chance.random() < PACKED_SHARE else content}
+    return packed.pack(content) if chance.random() < PACKED_SHARE else content
+
+
+def _renamed(told: Any, old: str) -> Any:
+    """The figures with a source under the name that its content has now."""
+    new = source_name(told["sources"][old])
+    return json.loads(json.dumps(told).replace(old, new)) if new != old else told
 
 
 def take(folder: Path) -> None:
-    for trial in PublishedRun(folder / "f.json").trials():
-        assert trial.study
-    reproduce.again(expected(folder / "f.json"))
+    words = json.loads((folder / "words.json").read_text())
+    if words == AGAIN:
+        reproduce.again(expected(folder / "f.json"))
+    else:
+        command(*words)
 
 
-TARGET = Target(draw, take)
+TARGET = Target(draw, take, cases=20)

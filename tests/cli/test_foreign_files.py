@@ -364,6 +364,22 @@ def test_few_open_files_are_said(forks: subprocess.Popen[str], good: Path, tmp_p
     assert "ulimit -n" in said
 
 
+def test_little_to_map_is_said(forks: subprocess.Popen[str], good: Path, tmp_path: Path) -> None:
+    home = tmp_path / "home"
+    shutil.copytree(good, home)
+    (home / "run/report").mkdir(exist_ok=True)
+    assert "ulimit -v" in refused(forks, home, ["report", "run"], RLIMIT_AS=4 * GIB)
+
+
+@pytest.mark.parametrize(("mib", "status"), [(80, 2), (1000, 0)])
+def test_who_may_map_little_is_told(mib: int, status: int, good: Path) -> None:
+    argv = ["bash", "-c", f'ulimit -v {mib << 10}; exec "$@"', "", sys.executable, "-m", "nandlab"]
+    words = ["show", str(good / "run")]
+    one = subprocess.run([*argv, *words], capture_output=True, text=True, check=False)
+    assert one.returncode == status
+    assert ("ulimit -v" in one.stderr, len(one.stderr.splitlines())) == (status != 0, status != 0)
+
+
 @pytest.mark.parametrize("verb", [["show"], ["compare", "run"], ["advise"]], ids=lambda v: v[0])
 def test_an_operation_without_a_name_is_shown(verb: list[str], good: Path, tmp_path: Path) -> None:
     shutil.copytree(good, tmp_path / "home")

@@ -39,4 +39,5 @@ def command(*argv: str) -> str:
             code = e.code or 0
     assert code in (0, 1, 2), (argv, code)
     assert code != 2 or err.getvalue().strip(), (argv, "a refusal without a message")
+    assert ending.LITTLE_MEMORY not in err.getvalue(), (argv, "memory ran out")
     return out.getvalue()

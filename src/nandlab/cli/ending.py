@@ -22,6 +22,7 @@ from typer._click.exceptions import ClickException
 from nandlab.base.errors import NandlabError
 from nandlab.base.paths import cache_dir
 from nandlab.base.printer import drop, flush, guard, losing_errors, note
+from nandlab.base.ulimits import few_addresses
 
 INTERRUPTED = 128 + signal.SIGINT
 UNREAD = 128 + signal.SIGPIPE
@@ -41,6 +42,7 @@ CURES = {
     errno.EMFILE: "too many files are open: raise ulimit -n",
 }
 """What to do about an error of the operating system."""
+LITTLE_MEMORY = "memory ran out: raise ulimit -v if it is set, or give the machine more"
 
 
 def told(command: Callable[[], int | None]) -> NoReturn:
@@ -66,6 +68,10 @@ def told(command: Callable[[], int | None]) -> NoReturn:
     except KeyboardInterrupt:
         _interrupted()
         sys.exit(INTERRUPTED)
+    except (MemoryError, ImportError) as e:
+        if isinstance(e, ImportError) and not few_addresses():
+            raise
+        fail(LITTLE_MEMORY, status=2)
     except BrokenPipeError:
         drop()
         sys.exit(UNREAD)

@@ -124,6 +124,9 @@ def report(
     ] = None,
 ) -> None:
     """Write a run's report: one HTML file, and its charts as PNG and SVG beside it."""
+    from nandlab.base.ulimits import refuse_to_draw_within_less
+
+    refuse_to_draw_within_less()  # before libraries that abort too
     from nandlab import report as reporter
     from nandlab.analysis.battery import asked_of
     from nandlab.analysis.limits import of_study

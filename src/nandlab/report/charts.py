@@ -8,14 +8,13 @@ from __future__ import annotations
 
 import functools
 import re
-import resource
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
 import vl_convert
 
-from nandlab.base.errors import UsageError
+from nandlab.base.ulimits import refuse_to_draw_within_less
 
 Spec = dict[str, Any]
 PNG_SCALE = 2.0
@@ -23,8 +22,6 @@ INNER_LABELS = re.compile(r' (?:role|aria-[a-z]+)="[^"]*"')
 """Vega's words for each mark: the page has one for the chart, in its title and its table."""
 GROUND = re.compile(r'<rect [^>]*fill="white"/>')
 """What lies below a chart in a document."""
-OPEN_FILES_MIN = 64
-"""Files that may be open at once; Vega's runtime has a dozen, beside those of the process."""
 
 
 @dataclass(frozen=True)
@@ -59,22 +56,12 @@ class Chart:
         return self._drawn(narrow=False)
 
     def _drawn(self, *, narrow: bool) -> str:
-        refuse_few_files()
+        refuse_to_draw_within_less()
         svg = vl_convert.vegalite_to_svg(
             {**self.spec(narrow=narrow), "background": "white"}, allowed_base_urls=["data:"]
         )
         name = f"{self.name}-narrow" if narrow else self.name
         return _own_ids(INNER_LABELS.sub("", str(svg)), name)
-
-
-def refuse_few_files() -> None:
-    """UsageError if the process may open so few files that Vega's runtime would abort."""
-    most, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
-    if 0 <= most < OPEN_FILES_MIN:
-        raise UsageError(
-            f"charts: {most} files may be open at once, and drawing takes {OPEN_FILES_MIN}: "
-            f"raise it with ulimit -n {OPEN_FILES_MIN}"
-        )
 
 
 def _own_ids(svg: str, name: str) -> str:

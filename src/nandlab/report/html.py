@@ -26,6 +26,7 @@ from nandlab.analysis.views import view
 from nandlab.base.digest import digest
 from nandlab.base.files import write_together
 from nandlab.base.paths import RESULTS
+from nandlab.base.ulimits import refuse_to_draw_within_less
 from nandlab.report import (
     charts,
     curves,
@@ -93,7 +94,7 @@ class Head:
 
 def write(run_folder: Results, out: Path | None = None, asked: Battery | None = None) -> Path:
     """Writes page and charts; the old report stays until all of it is written. Returns its path."""
-    charts.refuse_few_files()
+    refuse_to_draw_within_less()
     finished = list(run_folder.trials())
     sections = [_section(s, asked) for s in groups.group(finished)]
     lines = curves.asked(run_folder.head().spec, finished)

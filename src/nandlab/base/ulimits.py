@@ -1,0 +1,34 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""What the shell lets this process have (``ulimit``), where libraries abort if it is too little."""
+
+from __future__ import annotations
+
+import resource
+
+from nandlab.base.errors import UsageError
+
+OPEN_FILES_MIN = 64
+"""Files that may be open at once; Vega's runtime has a dozen, beside those of the process."""
+ADDRESSES_GIB_MIN = 68
+"""Addresses that drawing takes. Vega's runtime sets 64 GiB aside, and uses next to none of them."""
+
+
+def refuse_to_draw_within_less() -> None:
+    """UsageError if the process may have so little that Vega's runtime would abort."""
+    files, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if 0 <= files < OPEN_FILES_MIN:
+        raise UsageError(
+            f"charts: {files} files may be open at once, and drawing takes {OPEN_FILES_MIN}: "
+            f"raise it with ulimit -n {OPEN_FILES_MIN}"
+        )
+    addresses, _ = resource.getrlimit(resource.RLIMIT_AS)
+    if 0 <= addresses < ADDRESSES_GIB_MIN << 30:
+        raise UsageError(
+            f"charts: {addresses >> 20} MiB may be mapped, and drawing maps {ADDRESSES_GIB_MIN} "
+            "GiB, most of which it never uses: raise it with ulimit -v unlimited"
+        )
+
+
+def few_addresses() -> bool:
+    """Whether the addresses that this process may map have a limit."""
+    return resource.getrlimit(resource.RLIMIT_AS)[0] != resource.RLIM_INFINITY

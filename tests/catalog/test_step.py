@@ -158,6 +158,13 @@ def test_combinations_that_the_file_refuses_need_not_be() -> None:
     assert workload(*steps, needs=[need]).needs
 
 
+@pytest.mark.parametrize("key", ["phases", "operations"])
+@pytest.mark.parametrize("words", [2.5, 0, "x", {}, [5], ["x"], [[]]])
+def test_words_beside_a_list_s_own_are_tables_in_a_list(key: str, words: Any) -> None:
+    with pytest.raises(ValidationError, match=key):
+        workload(MOUNT, TREE, **{key: words})
+
+
 @pytest.mark.parametrize(
     ("steps", "after", "held"),
     [

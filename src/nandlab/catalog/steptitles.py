@@ -81,8 +81,11 @@ def with_words(told: Mapping[str, Any], steps: Sequence[StepWords]) -> dict[str,
     listed = {"phases": phases(steps), "operations": operations(steps)}
     found = dict(told)
     for key, made in listed.items():
-        given = [p for p in told.get(key) or [] if isinstance(p, dict)]
-        known = {name for p in given if isinstance(name := p.get("name"), str)}
+        given = [] if told.get(key) is None else told[key]
+        if not isinstance(given, list):
+            continue  # it is refused later, as each item that is no table
+        tables = (item for item in given if isinstance(item, dict))
+        known = {name for table in tables if isinstance(name := table.get("name"), str)}
         if made or key == "phases":
             found[key] = [*given, *(p for p in made if p["name"] not in known)]
     if own := figures(steps):

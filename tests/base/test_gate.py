@@ -235,7 +235,6 @@ OWN = {
     "campaign/worker.py": "a message of the client",
     "campaign/cluster.py": "files that a trial just left in a scratch folder",
     "trial/reproduce.py": "a value of its own",
-    "trial/published.py": "a value of its own",
     "powercut/campaign.py": "lines that a board just printed",
     "powercut/second.py": "lines that a board just printed",
     "powercut/states.py": "lines that a board just printed",

@@ -53,6 +53,13 @@ def test_it_tells_what_a_file_has_not(place: Place) -> None:
     assert PublishedRun(file).notes == (KEPT,)
 
 
+def test_what_is_to_be_tried_next_names_the_study_and_no_file(place: Place) -> None:
+    file = place.published()
+    assert (PublishedRun(file).named, place.run.named) == ("small", str(place.run.path))
+    told = " ".join(place.nandlab(very_board(), "show", file).out.split())
+    assert str(file) not in told
+
+
 def test_doubts_and_what_trials_ran_with_are_the_runs(place: Place) -> None:
     found = PublishedRun(place.published())
     for trial in place.run.trials():

@@ -84,7 +84,7 @@ def advise(
     wrong = asked.mistakes(own.figures, [(s.workload, s.words) for s in settings])
     if wrong:
         raise UsageError(*(f"--limit: {text}" for text in wrong))
-    found = judging.of_run(head.spec, trials, limits, str(run))
+    found = judging.of_run(head.spec, trials, limits, folder.named)
     if as_json:
         told = TypeAdapter(list[Verdict]).dump_python(found, mode="json")
         write_json([*told, *(_lasting(s, lasting) for s in settings if lasting)])

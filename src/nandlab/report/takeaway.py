@@ -55,7 +55,7 @@ def some(folder: Results, asked: str, form: str) -> str:
 def _markdown(folder: Results, settings: Sequence[Setting]) -> str:
     """The answer in a line, the verdicts with what is open, then the main figures."""
     trials = [t for s in settings for t in s.trials]
-    found = judging.of_run(folder.head().spec, trials, run=str(folder.path))
+    found = judging.of_run(folder.head().spec, trials, run=folder.named)
     parts = [markdown([], _lead(folder, verdict.answer(found), trials))]
     parts += [markdown([verdicts.sheet(v)]) + f"\n{words(v.sentence)}\n" for v in found if v.rows]
     parts += [markdown([verdicts.changes_sheet(v)]) for v in found if v.changes]

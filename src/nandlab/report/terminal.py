@@ -72,7 +72,7 @@ def print_run(run_folder: Results, console: Console, *, every: bool = False) -> 
         return
     if every:
         _print_figures(run, trials, console)
-    found = judging.of_run(run.spec, trials, run=str(run_folder.path))
+    found = judging.of_run(run.spec, trials, run=run_folder.named)
     lines = verdicts.page(found, every=every, width=min(_width(console), WIDEST))
     for line in ["", *lines]:
         console.print(escape(line), highlight=False, soft_wrap=True)

@@ -36,6 +36,8 @@ class Results(Protocol):
     """A run's results, in whatever they are kept."""
 
     path: Path
+    named: str
+    """What a command that tries its media is given: the run, or of a file the study."""
     notes: tuple[str, ...]
     """Sentences of what a reader cannot see here; empty: all that the run gave is here."""
     hashes: Mapping[str, str]
@@ -61,7 +63,7 @@ class RunFolder:
     hashes: Mapping[str, str] = MappingProxyType({})
 
     def __init__(self, path: Path) -> None:
-        self.path = path
+        self.path, self.named = path, str(path)
         self._sources: Seen = {}
         self._cuts = cuts.read(path)
 

@@ -46,6 +46,7 @@ class PublishedRun:
         self.path = path
         published = read(path)
         self._published, self._head = published, published.run
+        self.named: str = published.run.study
         every: list[TrialFigures | FailedTrial] = [*published.trials, *published.failed]
         self._trials = {trial.id: trial for trial in every}
         self.hashes: Mapping[str, str] = {trial.id: trial.sha256 for trial in published.trials}

@@ -13,7 +13,7 @@ from nandlab.catalog.chip import Ecc
 from nandlab.catalog.filesystem import Checksums
 from nandlab.chip.image import Block, ChipImage, Geometry
 from nandlab.onflash.cells import GARBLED, Partition
-from nandlab.onflash.dump import Shape
+from nandlab.onflash.shape import Shape
 from nandlab.onflash.yaffs2 import TAGS, TAGS_AT, tags_code
 from nandlab.powercut.second import bare, read
 

@@ -12,7 +12,8 @@ import pytest
 from refusing import ended, refused
 
 from nandlab.base.errors import UsageError
-from nandlab.cli.cutting import How, _by_host, _refuse_no_point, medium, opened
+from nandlab.cli.cutting import How, medium, opened
+from nandlab.cli.onepoint import _by_host, _refuse_no_point
 from nandlab.powercut import campaign
 from nandlab.powercut.campaign import Campaign
 from nandlab.powercut.faults import KINDS

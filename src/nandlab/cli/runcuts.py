@@ -7,6 +7,7 @@ import asyncio
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from nandlab.base.errors import NandlabError
@@ -14,6 +15,8 @@ from nandlab.base.printer import note
 from nandlab.cli.words import Style
 
 if TYPE_CHECKING:
+    from nandlab.board.qemu import QemuBoard
+    from nandlab.plan.medium import Medium
     from nandlab.plan.study import Study
     from nandlab.results.folder import RunFolder
 
@@ -43,32 +46,39 @@ def cut(study: Study, folder: RunFolder, jobs: int, style: Style) -> None:
 
     What cannot be cut is told, and stays open in the verdict.
     """
-    from nandlab.cli.cutting import How, opened
+    from nandlab.cli.cutting import nouns_of, opened
     from nandlab.powercut import ofrun
-    from nandlab.powercut.asked import loads_of
-    from nandlab.results.cuts import FOLDER
 
     say: Callable[[str], None] = (lambda line: None) if style in QUIET else note
     wanted = ofrun.campaigns(study)
     if not list(wanted.pairs()):
         return
-    try:
-        board = opened(wanted.media)
-    except NandlabError as e:
-        note(f"power cuts: not tried: {e}")
-        return
-    for on, name in wanted.pairs():
-        about = f"power cuts, {on.filesystem.title} under {name}"
+    with nouns_of(str(folder.path)):
         try:
-            points = ofrun.points(loads_of(name, on, board))
-            how = How(points, None, jobs)
-            one, told = how.campaign(on, name, board), Told(about, say).after
-            found = asyncio.run(how.cut(one, board, folder.path / FOLDER, told))
+            board = opened(wanted.media)
         except NandlabError as e:
-            note(f"{about}: not tried: {e}")
-            continue
-        bad = sum(one.count for one in found.faults)
-        say(f"{about}: {found.points} points, {bad} did not hold")
+            note(f"power cuts: not tried: {e}")
+            return
+        for on, name in wanted.pairs():
+            about = f"power cuts, {on.filesystem.title} under {name}"
+            try:
+                _campaign(on, name, board, folder.path, jobs, Told(about, say))
+            except NandlabError as e:
+                note(f"{about}: not tried: {e}")
+
+
+def _campaign(on: Medium, name: str, board: QemuBoard, run: Path, jobs: int, told: Told) -> None:
+    """One load on one medium."""
+    from nandlab.cli.cutting import How
+    from nandlab.powercut import ofrun
+    from nandlab.powercut.asked import loads_of
+    from nandlab.results.cuts import FOLDER
+
+    how = How(ofrun.points(loads_of(name, on, board)), None, jobs)
+    one = how.campaign(on, name, board)
+    found = asyncio.run(how.cut(one, board, run / FOLDER, told.after))
+    bad = sum(each.count for each in found.faults)
+    told.say(f"{told.about}: {found.points} points, {bad} did not hold")
 
 
 @dataclass

@@ -21,7 +21,8 @@ SETTINGS_MAX = 4
 """Verdicts that are drawn, one below the other."""
 USED_MAX = 2.0
 """Share of a limit at which a bar ends, however far beyond it is; its number is written out."""
-STEP = 19
+STEP_WIDE, STEP_NARROW = 19, 16
+"""Height of a row in px: on a phone the chart is to stand on the first screen."""
 LETTERS_WIDE, LETTERS_NARROW = 24, 14
 """Letters of a name and of a number beside the bars."""
 Item = dict[str, Any]
@@ -87,14 +88,18 @@ def _item(panel: str, row: Row, cell: Cell, at: float) -> Item:
 def _spec(items: Sequence[Item], width: float, *, limited: bool) -> Spec:
     """A panel below the other, each with its rows in the order of the table."""
     panels = list(dict.fromkeys(str(item["panel"]) for item in items))
-    letters = LETTERS_NARROW if width == layout.NARROW else LETTERS_WIDE
+    narrow = width == layout.NARROW
+    letters, step = (LETTERS_NARROW, STEP_NARROW) if narrow else (LETTERS_WIDE, STEP_WIDE)
     room = 2 * letters * layout.LETTER
-    views = [_panel(items, panel, width - room, limited=limited) for panel in panels]
+    views = [
+        _panel(items, panel, width - room, limited=limited) | {"height": {"step": step}}
+        for panel in panels
+    ]
     return {
         "$schema": layout.SCHEMA,
         "config": layout.CONFIG,
         "vconcat": views,
-        "spacing": 8,
+        "spacing": 4 if narrow else 8,
         "padding": {"left": 5, "top": 5, "bottom": 5, "right": letters * layout.LETTER},
         "background": "transparent",
     }
@@ -130,7 +135,6 @@ def _panel(items: Sequence[Item], panel: str, width: float, *, limited: bool) ->
         "data": {"name": "bars"},
         "transform": [{"filter": {"field": "panel", "equal": panel}}],
         "width": width,
-        "height": {"step": STEP},
         "layer": [
             {"encoding": {"x": x, "y": y}, "layer": [bar, number]},
             *([rule] if limited else []),

@@ -12,8 +12,6 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-import vl_convert
-
 from nandlab.base.ulimits import refuse_to_draw_within_less
 
 Spec = dict[str, Any]
@@ -56,6 +54,8 @@ class Chart:
         return self._drawn(narrow=False)
 
     def _drawn(self, *, narrow: bool) -> str:
+        import vl_convert  # large, and what only shows tables draws nothing
+
         refuse_to_draw_within_less()
         svg = vl_convert.vegalite_to_svg(
             {**self.spec(narrow=narrow), "background": "white"}, allowed_base_urls=["data:"]
@@ -73,10 +73,14 @@ def _own_ids(svg: str, name: str) -> str:
 
 def png(svg: str) -> bytes:
     """An SVG of :meth:`Chart.svg` as PNG at twice its size."""
+    import vl_convert
+
     return bytes(vl_convert.svg_to_png(svg, scale=PNG_SCALE))
 
 
 @functools.cache
 def bundle() -> str:
     """Vega, Vega-Lite and Vega-Embed as one script (0.9 MB); defines ``vegaEmbed``."""
+    import vl_convert
+
     return str(vl_convert.javascript_bundle("window.vegaEmbed = vegaEmbed;"))

@@ -137,7 +137,7 @@ class Place:
         """The command that prints the numbers of the flash pages that hold a text."""
         size = self.spec.chip.geometry.writesize
         places = f"strings -t d -n {len(text)} /dev/mtd0 | grep -F '{text}'"
-        return f"{places} | while read at rest; do echo $((at / {size})); done"
+        return f"{places} | while read -r at rest; do echo $((at / {size})); done"
 
     def rest(self) -> Step:
         """Until its work in the background is done."""

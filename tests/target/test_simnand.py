@@ -119,7 +119,7 @@ def test_the_controller_knows_the_chips_commands_and_no_other(board: QemuBoard) 
     said = dict(
         line.partition("nandtry: ")[2].split(" ", 1) for line in record["ask"].stdout.splitlines()
     )
-    known = "00 01 05 10 30 50 60 70 80 85 90 d0 e0 ff"
+    known = "00 01 05 10 30 50 60 70 80 85 90 d0 e0 ee ef ff"
     at_work = {"10", "30", "d0"}
     assert said == {
         "knows": known,

@@ -62,7 +62,7 @@ def test_one_planted_erase_is_found_and_named(tmp_path: Path) -> None:
     more = ("--format", "csv", "--yaffs2-source", str(core(tmp_path / "core")))
     found = nandlab(tmp_path, *words, *more)
     assert found.returncode == 1, found.stderr
-    assert "board.parts.yaffs2.ko" in found.stderr
+    assert "parts.yaffs2.ko" in found.stderr
     rows = {row["figure"]: row for row in csv.DictReader(found.stdout.splitlines())}
     for name in ("chip.erases", "phase.transactions.erases", "step.workload.erases"):
         assert (rows[name]["change"], rows[name]["trials_moved"]) == ("1", "2")

@@ -60,10 +60,10 @@ def test_its_workloads_have_tables_charts_rankings_and_advice(
     own, name = project / "device.toml", board.machine.model.name
     own.write_text(own.read_text().replace('board = "apf27"', f'board = "{name}"'))
     run = nandlab(project, "run", "device.toml", "--progress", "none").split()[-1]
-    shown = " ".join(nandlab(project, "show", run).split())
+    shown = " ".join(nandlab(project, "show", "--all", run).split())
     assert "appending replaying records/s erases" in shown
     assert "first mount appending replaying off second mount" in shown
-    advice = nandlab(project, "advise", run)
+    advice = nandlab(project, "advise", "--all", run)
     assert "records a second are stored at worst" in advice
     assert "the second mount takes" in advice
     page = (project / nandlab(project, "report", run).strip()).read_text()

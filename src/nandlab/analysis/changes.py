@@ -73,7 +73,7 @@ def _tighter(shown: Sequence[Criterion], fitting: Sequence[Taken]) -> Iterator[C
         return
     used, i = max(limited)
     inside = [o.name for o in others if (u := o.cells[i].used) is not None and u < used]
-    sign = shown[i].limit.split()[0]
+    sign = shown[i].limit[0]  # beyond its own value, whatever the limit's own sign
     what = f"{shown[i].title} {sign} {first.cells[i].text} asked"
     yield Change(what, f"take {inside[0]}" if inside else "none that was run is fit", turns=True)
 

@@ -255,4 +255,4 @@ def test_the_report_has_a_row_for_every_claim_and_none_is_blank(tmp_path: Path) 
     assert "+34 %" in table
     assert (folder.path / "report" / "paper-figure-1.png").stat().st_size > 1000
     assert "paper-figure-3" not in page or "JFFS2, zlib" not in page
-    assert 'class="advice"' in page[: page.index("<h2>")]
+    assert 'class="judged"' in page[: page.index("<h2>")]

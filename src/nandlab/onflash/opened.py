@@ -166,6 +166,10 @@ def opened(
         blocks = None if first else told.blocks
         if partition_mib:
             blocks = _whole(partition_mib, chip.geometry.erasesize)
+            if first + blocks > chip.geometry.blocks:
+                raise UsageError(
+                    f"--partition-mib {partition_mib:g}: not so many whole blocks of the chip"
+                )
         partition = Partition(chip, blocks, told.ecc_strength, told.ecc_step, first)
         return partition, None if first else told.filesystem
     except NandlabError as e:

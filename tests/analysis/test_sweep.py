@@ -72,6 +72,7 @@ def test_a_state_in_which_some_trials_fail_is_told_and_starred(tmp_path: Path) -
     page = report.write(samples.folder(tmp_path / "run", trials))
     svg = (page.parent / "ffsmark-surface.svg").read_text()
     assert ">90*<" in svg
+    assert "only 1 of 2 trials end well" in page.read_text()
 
 
 def test_advice_on_a_sweep_is_where_the_cliffs_are() -> None:

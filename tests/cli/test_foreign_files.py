@@ -378,16 +378,13 @@ def with_memory(mib: int, *words: str) -> subprocess.CompletedProcess[str]:
 
 
 def test_who_may_map_little_is_told(good: Path) -> None:
-    """With the least that nandlab begins in, the rest is there or is a line."""
-    begin = ("-c", "import nandlab.cli.main")
-    least = next(mib for mib in range(30, 300, 5) if with_memory(mib, *begin).returncode == 0)
+    """How little is too little hangs on Python and its libraries: it is looked for."""
     show = ("-m", "nandlab", "show", str(good / "run"))
-    for mib in (least, least + 10, 1000):
-        one = with_memory(mib, *show)
-        assert one.returncode in (0, 2)
-        assert len(one.stderr.splitlines()) == (one.returncode != 0)
-        assert ("ulimit -v" in one.stderr) == (one.returncode != 0)
-    assert one.returncode == 0
+    each = [with_memory(mib, *show) for mib in range(30, 120, 5)]
+    refused = [one.stderr.splitlines() for one in each if one.returncode == 2]
+    assert refused
+    assert all(len(lines) == 1 and "ulimit -v" in lines[0] for lines in refused)
+    assert with_memory(1000, *show).returncode == 0
 
 
 @pytest.mark.parametrize("verb", [["show"], ["compare", "run"], ["advise"]], ids=lambda v: v[0])

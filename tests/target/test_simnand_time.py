@@ -126,8 +126,8 @@ LATENCIES = {"erase": "t_bers_ns", "program": "t_prog_ns", "read": "t_r_ns"}
 MORE_NS = 1009
 SLAB_NS = 36
 """What the kernel's slabs may move erases and programs by, from one loading of the module to the
-next: the look-ups of a page of a buffer on its slab's first page take six instructions less, and on
-one chip of nine were three more."""
+next: the look-ups of a page of a buffer on its slab's first page take six instructions less.
+Programs of K9GAG08U0M were nine off; why was not traced."""
 ROUNDED_NS = 1
 """The TSC's cycles at 999.999 MHz are rounded to ns wherever the clock is read: each way."""
 

@@ -52,7 +52,12 @@ def test_a_record_is_from_its_append_to_the_end_of_its_commit(tmp_path: Path) ->
     latency = told(tmp_path / "one", *SMALL)["latency_ns"]
     append, commit, record = (latency[name] for name in ("append", "commit", "record"))
     assert record["min"] >= append["min"] + commit["min"]
-    assert append["max"] + commit["max"] >= record["max"] >= max(append["max"], commit["max"])
+    assert record["max"] >= max(append["max"], commit["max"])
+    (tmp_path / "alone").mkdir()
+    found = told(tmp_path / "alone", "--records", "1")
+    append, commit, record = (found["latency_ns"][n]["max"] for n in ("append", "commit", "record"))
+    # its clock is read between the append and the commit too, on a host that may be busy
+    assert append + commit <= record <= found["phases"][0]["ns"]
     (tmp_path / "ten").mkdir()
     waiting = told(tmp_path / "ten", *SMALL, "--commit-every", "10")["latency_ns"]
     # of ten records the first waits for nine appends and the commit, the last for its own

@@ -51,7 +51,11 @@ def json_text(value: Any, indent: int | None = 1) -> str:
 
 
 def note(*lines: object) -> None:
-    """Prints lines to standard error at once; if it takes none, they are lost, and no more."""
+    """Prints lines to standard error at once, after what standard output was given.
+
+    If standard error takes none, they are lost, and no more. OSError: standard output takes none.
+    """
+    sys.stdout.flush()
     with losing_errors():
         print(*(printable(str(line)) for line in lines), sep="\n", file=sys.stderr, flush=True)
 

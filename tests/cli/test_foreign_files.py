@@ -25,6 +25,7 @@ from tracefolders import board, request
 from typer.testing import CliRunner
 
 from nandlab.base import packed
+from nandlab.base.ulimits import ADDRESSES_MIB_MIN
 from nandlab.chip import image as chipimage
 from nandlab.chip.image import Block, ChipImage, Geometry
 from nandlab.cli.main import app
@@ -377,14 +378,17 @@ def with_memory(mib: int, *words: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(argv, capture_output=True, text=True, check=False)
 
 
-def test_who_may_map_little_is_told(good: Path) -> None:
-    """How little is too little hangs on Python and its libraries: it is looked for."""
-    show = ("-m", "nandlab", "show", str(good / "run"))
-    each = [with_memory(mib, *show) for mib in range(30, 120, 5)]
-    refused = [one.stderr.splitlines() for one in each if one.returncode == 2]
-    assert refused
-    assert all(len(lines) == 1 and "ulimit -v" in lines[0] for lines in refused)
-    assert with_memory(1000, *show).returncode == 0
+@pytest.mark.parametrize("mib", [40, 55, 104, 128, 160, 200, ADDRESSES_MIB_MIN - 1])
+def test_who_may_map_little_is_refused_before_a_library_aborts(mib: int) -> None:
+    done = with_memory(mib, "-m", "nandlab", "plan", "quickstart")
+    assert done.returncode == 2
+    assert len(done.stderr.splitlines()) == 1
+    assert f"ulimit -v {ADDRESSES_MIB_MIN << 10}" in done.stderr
+
+
+def test_who_may_map_enough_is_served(good: Path) -> None:
+    for words in (["show", str(good / "run")], ["plan", "quickstart"], ["advise", "quickstart"]):
+        assert with_memory(ADDRESSES_MIB_MIN, "-m", "nandlab", *words).returncode == 0
 
 
 @pytest.mark.parametrize("verb", [["show"], ["compare", "run"], ["advise"]], ids=lambda v: v[0])

@@ -4,13 +4,29 @@
 from __future__ import annotations
 
 import resource
+import sys
 
 from nandlab.base.errors import UsageError
+from nandlab.base.printer import note
 
 OPEN_FILES_MIN = 64
 """Files that may be open at once; Vega's runtime has a dozen, beside those of the process."""
 ADDRESSES_GIB_MIN = 68
 """Addresses that drawing takes. Vega's runtime sets 64 GiB aside, and uses next to none of them."""
+
+ADDRESSES_MIB_MIN = 256
+"""Addresses that a command takes; within fewer than 140 MiB numpy or pydantic abort."""
+
+
+def end_within_less() -> None:
+    """Ends the process with a line if libraries might abort while they are loaded."""
+    addresses, _ = resource.getrlimit(resource.RLIMIT_AS)
+    if 0 <= addresses < ADDRESSES_MIB_MIN << 20:
+        note(
+            f"nandlab: {addresses >> 20} MiB may be mapped, and a command maps up to "
+            f"{ADDRESSES_MIB_MIN} MiB: raise it with ulimit -v {ADDRESSES_MIB_MIN << 10}"
+        )
+        sys.exit(2)
 
 
 def refuse_to_draw_within_less() -> None:

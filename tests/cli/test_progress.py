@@ -6,14 +6,16 @@ from __future__ import annotations
 import io
 import re
 import time
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
 from rich.console import Console
 
+from nandlab.base import printer
 from nandlab.catalog.board import BoardModel
 from nandlab.catalog.files import load
-from nandlab.cli import preparing, progress
+from nandlab.cli import preparing, progress, runcuts
 from nandlab.plan.study import find, plan, read
 from nandlab.plan.trialspec import TrialSpec, labels
 from nandlab.results.record import Trial
@@ -88,6 +90,82 @@ def test_work_that_takes_long_says_so(
     assert "sleeping: 0 s" in capsys.readouterr().err.splitlines()
     time.sleep(0.05)
     assert capsys.readouterr().err == ""
+
+
+class Clock:
+    """A clock that only goes on by what it is told."""
+
+    def __init__(self) -> None:
+        self.now = 1000.0
+        self.told: list[float] = []
+
+    def __call__(self) -> float:
+        return self.now
+
+    def say(self, *lines: object) -> None:
+        self.told += [self.now] * len(lines)
+        printer.NOTES.at = self.now
+
+
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
+    found = Clock()
+    monkeypatch.setattr(time, "monotonic", found)
+    monkeypatch.setattr(printer.NOTES, "at", 0.0)
+    for module in (preparing, progress):
+        monkeypatch.setattr(module, "note", found.say)
+    return found
+
+
+def test_a_run_in_lines_is_never_silent_for_ten_seconds(
+    specs: list[TrialSpec], clock: Clock
+) -> None:
+    lines = progress.Lines()
+    beat = preparing.Beat(lines.doing, clock.now)
+    begun, of_trials = clock.now, (3.0, 139.0, 9.9, 0.5, 47.0)
+    clock.now += beat.tick()
+    beat.tick()
+    lines.run_begins(specs, {}, 1)
+    for spec, seconds in zip(specs, of_trials, strict=False):
+        lines.trial_begins(spec)
+        lines.step_begins(spec, "workload")
+        ends = clock.now + seconds
+        while (due := clock.now + beat.tick()) < ends:
+            clock.now = due
+        clock.now = ends
+        lines.trial_ends(spec, ended(spec))
+    times = [begun, *clock.told]
+    assert max(b - a for a, b in pairwise(times)) < 10
+    assert len(clock.told) < (clock.now - begun) / preparing.BEAT_S + 2 * len(of_trials) + 2
+
+
+def test_what_is_under_way_is_the_step_that_takes_longest(
+    specs: list[TrialSpec], clock: Clock
+) -> None:
+    lines = progress.Lines()
+    lines.run_begins(specs, {}, 2)
+    lines.trial_begins(specs[0])
+    clock.now += 5
+    lines.trial_begins(specs[4])
+    clock.now += 1
+    lines.step_begins(specs[0], "workload")
+    clock.now += 7
+    known = labels(specs)
+    assert lines.doing().startswith(f"[0/28] {known[specs[4].id]}: begins for 8 s")
+    lines.step_begins(specs[4], "mount")
+    assert lines.doing().startswith(f"[0/28] {known[specs[0].id]}: workload for 7 s")
+    assert len(lines.doing().splitlines()) == 1
+
+
+def test_cuts_of_a_run_tell_their_parts_while_nothing_else_is_told(clock: Clock) -> None:
+    said: list[str] = []
+    told = runcuts.Told("power cuts, UBIFS under logger", said.append, clock.now)
+    clock.now += 9
+    assert told.doing() == "power cuts, UBIFS under logger: begins, 9 s"
+    told.after(1, 4, [])
+    clock.now += 3
+    assert told.doing().startswith(said[-1])
+    assert told.doing().endswith(", 12 s")
 
 
 def test_what_the_first_board_takes_is_told_where_nothing_is_here(

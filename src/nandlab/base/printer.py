@@ -12,8 +12,10 @@ from __future__ import annotations
 import json
 import os
 import sys
+import time
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from typing import Any, TextIO, cast
 
 from nandlab.base.printable import printable, printable_lines
@@ -22,6 +24,17 @@ ERRORS = 2
 """Standard error, for a program of the user's own that prints there itself."""
 HIDDEN = ("buffer", "detach")
 """Ways around a Guard, which it does not have."""
+
+
+@dataclass
+class Notes:
+    """When standard error was last written to by ``note``."""
+
+    at: float = 0.0
+    """On the clock of time.monotonic; 0: not yet."""
+
+
+NOTES = Notes()
 
 
 def write_lines(*lines: object) -> None:
@@ -56,6 +69,7 @@ def note(*lines: object) -> None:
     If standard error takes none, they are lost, and no more. OSError: standard output takes none.
     """
     sys.stdout.flush()
+    NOTES.at = time.monotonic()
     with losing_errors():
         print(*(printable(str(line)) for line in lines), sep="\n", file=sys.stderr, flush=True)
 

@@ -52,7 +52,7 @@ class OwnRun:
         self, study: Study, part: Callable[[Study, Sequence[TrialSpec]], Sequence[TrialSpec]]
     ) -> RunFolder:
         from nandlab.board import yours
-        from nandlab.cli.progress import watcher
+        from nandlab.cli.progress import unsilent, watcher
         from nandlab.plan.study import plan
         from nandlab.trial import run as runner
 
@@ -65,10 +65,10 @@ class OwnRun:
                 specs = [spec.model_copy(update=number) for spec in planned]
                 tell_wear(study, specs, chip)
                 folder = runner.open_folder(runner.head(study, specs, board), self.out)
-                with folder.held():
+                watch = watcher(self.progress)
+                with folder.held(), unsilent(watch):
                     todo = part(study, specs)
                     engine = runner.Here(board, jobs=1)
-                    watch = watcher(self.progress)
                     await runner.execute(folder, todo, board, engine, watch)
                 return folder
 

@@ -1,16 +1,17 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What is told while a board is made ready: what the first time costs, and that it goes on."""
+"""What is told while work goes on: what a board costs the first time, and that all is well."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass, field
 from threading import Event, Thread
 from typing import TYPE_CHECKING
 
 from nandlab.base.errors import UsageError
-from nandlab.base.printer import note
+from nandlab.base.printer import NOTES, note
 
 if TYPE_CHECKING:
     from nandlab.catalog.board import BoardModel
@@ -48,16 +49,38 @@ def costs(model: BoardModel) -> str:
     )
 
 
+@dataclass
+class Beat:
+    """Tells what is being done whenever nothing was told for BEAT_S."""
+
+    say: Callable[[], str]
+    began: float = field(default_factory=time.monotonic)
+
+    def tick(self) -> float:
+        """Tells it if it is due; the seconds until it is due next, if nothing else is told."""
+        if self._left() <= 0:
+            note(self.say())
+        return self._left()
+
+    def _left(self) -> float:
+        return max(self.began, NOTES.at) + BEAT_S - time.monotonic()
+
+
 @contextmanager
-def alive(what: str) -> Iterator[None]:
-    """Tells every few seconds that something is still done, and for how long."""
+def alive(what: str | Callable[[], str]) -> Iterator[None]:
+    """Tells whenever there was silence for BEAT_S that something is still done.
+
+    what: a name, beside which the seconds are told, or what tells all of it.
+    """
     over, began = Event(), time.monotonic()
+    say = what if callable(what) else lambda: f"{what}: {time.monotonic() - began:.0f} s"
+    beat = Beat(say)
 
-    def beat() -> None:
-        while not over.wait(BEAT_S):
-            note(f"{what}: {time.monotonic() - began:.0f} s")
+    def beats() -> None:
+        while not over.wait(beat.tick()):
+            pass
 
-    beating = Thread(target=beat, daemon=True)
+    beating = Thread(target=beats, daemon=True)
     beating.start()
     try:
         yield

@@ -9,6 +9,7 @@ from __future__ import annotations
 import statistics
 import time
 from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
 from rich.progress import (
@@ -24,6 +25,7 @@ from rich.table import Column
 from nandlab.base.console import Console, escape
 from nandlab.base.printable import printable
 from nandlab.base.printer import json_text, note, on_terminal
+from nandlab.cli.preparing import alive
 from nandlab.cli.words import Style
 from nandlab.plan.trialspec import TrialSpec, labels
 from nandlab.results.record import Trial
@@ -35,6 +37,11 @@ def watcher(style: Style) -> Watcher:
     if style == "auto":
         style = "bar" if on_terminal() else "plain"
     return {"bar": Bars, "plain": Lines, "json": JsonLines, "none": Silent}[style]()
+
+
+def unsilent(watch: Watcher) -> AbstractContextManager[None]:
+    """Around a run: where its progress is lines for people, none comes later than BEAT_S."""
+    return alive(watch.doing) if isinstance(watch, Lines) else nullcontext()
 
 
 def _ending(result: Trial) -> str:
@@ -143,17 +150,41 @@ class Timed(Silent):
 
 
 class Lines(Timed):
-    """Prints a line as each trial ends."""
+    """Prints a line as each trial ends, and one of what is under way where that takes long."""
+
+    def __init__(self) -> None:
+        self._under_way: dict[str, tuple[str, float]] = {}
+        self._begun = False
 
     def run_begins(
         self, todo: Sequence[TrialSpec], done: Mapping[str, Sequence[float]], jobs: int
     ) -> None:
         super().run_begins(todo, done, jobs)
+        self._begun = True
         left = f", {in_words(self._left())}" if todo and done else ""
         note(f"{len(todo)} trials to run, {self._done} done before{left}")
 
+    def trial_begins(self, spec: TrialSpec) -> None:
+        super().trial_begins(spec)
+        self.step_begins(spec, "begins")
+
+    def step_begins(self, spec: TrialSpec, step: str) -> None:
+        self._under_way[spec.id] = step, time.monotonic()
+
+    def doing(self) -> str:
+        """The trial that is longest at one step, and the time left."""
+        if not self._begun:
+            return "preparing the trials"
+        if not self._under_way:
+            return f"[{self._done}/{self._all}]"
+        trial, (step, since) = min(self._under_way.items(), key=lambda each: each[1][1])
+        seconds = f"{time.monotonic() - since:.0f} s"
+        words = f"[{self._done}/{self._all}] {self._labels[trial]}: {step} for {seconds}"
+        return f"{words}, {in_words(self._left())}"
+
     def trial_ends(self, spec: TrialSpec, result: Trial) -> None:
         super().trial_ends(spec, result)
+        self._under_way.pop(spec.id, None)
         seconds = result.host.seconds if result.host else 0.0
         left = f", {in_words(self._left())}" if self._done < self._all else ""
         label = self._labels[spec.id]

@@ -92,7 +92,7 @@ class How:
         """
         from nandlab.base.paths import RESULTS
         from nandlab.board.opening import open_board
-        from nandlab.cli.progress import watcher
+        from nandlab.cli.progress import unsilent, watcher
         from nandlab.image.begin import Maker, brought
         from nandlab.plan import foresee
         from nandlab.plan.study import plan
@@ -114,9 +114,9 @@ class How:
         refuse(head)
         folder = runner.open_folder(head, self.out)
         store = None if self.anew else Store(self.store or RESULTS / "store")
-        with folder.held():
+        watch = watcher(self.progress)
+        with folder.held(), unsilent(watch):
             wanted = runner.with_images(folder, part(specs), there, Maker(there), store)
-            watch = watcher(self.progress)
             if self.on is None:
                 engine = runner.Here(there, self.jobs)
                 asyncio.run(runner.execute(folder, wanted, there, engine, watch, store))

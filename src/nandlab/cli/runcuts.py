@@ -6,6 +6,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Callable, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -47,6 +48,7 @@ def cut(study: Study, folder: RunFolder, jobs: int, style: Style) -> None:
     What cannot be cut is told, and stays open in the verdict.
     """
     from nandlab.cli.cutting import nouns_of, opened
+    from nandlab.cli.preparing import alive
     from nandlab.powercut import ofrun
 
     say: Callable[[str], None] = (lambda line: None) if style in QUIET else note
@@ -61,8 +63,10 @@ def cut(study: Study, folder: RunFolder, jobs: int, style: Style) -> None:
             return
         for on, name in wanted.pairs():
             about = f"power cuts, {on.filesystem.title} under {name}"
+            told = Told(about, say)
             try:
-                _campaign(on, name, board, folder.path, jobs, Told(about, say))
+                with nullcontext() if style in QUIET else alive(told.doing):
+                    _campaign(on, name, board, folder.path, jobs, told)
             except NandlabError as e:
                 note(f"{about}: not tried: {e}")
 
@@ -91,6 +95,13 @@ class Told:
     before: int | None = None
     """Pieces that were there before."""
 
+    left: str = ""
+    """Its parts, and the time that they take, as they were last told."""
+
+    def doing(self) -> str:
+        """What is told where nothing else was for long."""
+        return f"{self.about}: {self.left or 'begins'}, {time.monotonic() - self.began:.0f} s"
+
     def after(self, done: int, of: int, loads: Sequence[dict[str, Any]]) -> None:
         """A piece is done."""
         from nandlab.cli.progress import in_words
@@ -98,4 +109,5 @@ class Told:
         if self.before is None:
             self.before = done - 1
         each = (time.monotonic() - self.began) / (done - self.before)
-        self.say(f"{self.about}: {done}/{of} parts, {in_words(each * (of - done))}")
+        self.left = f"{done}/{of} parts, {in_words(each * (of - done))}"
+        self.say(f"{self.about}: {self.left}")

@@ -257,6 +257,7 @@ USUAL = (
     ("ready.quiet", "quiet after"),
     ("ready.reads", "reads to quiet"),
     ("ready.cpu", "CPU to quiet"),
+    ("ready.durable", "first synced"),
 )
 """Figures that any product has, and what they are called."""
 

@@ -24,6 +24,7 @@ TOUCHES: dict[str, Kind] = {
     "memory_measured": "times",
     "parts_measured": "times",
     "reads_measured": "times",
+    "restart_failed": "times",
     "memory_lost": "memory",
     "memory_series_lost": "memory",
 }

@@ -26,6 +26,8 @@ Tables, charts, rankings, limits, claims and papers take figures by name from :f
     life.written|first_death|dead_blocks|amplification|wear_used|rounds|t_ns|programs|erases
     energy.OF|phase.NAME|per.KIND|...                   nandlab.analysis.energyfigures
     ready.quiet|reads|cpu                               from the mount until the chip is quiet
+    ready.durable                                       from a mount after the load until a record
+                                                        is synced, by the instrument restart
     power.lost|points                                   of the power cuts beside the run
     own.NAME                                            the workload's own
     INSTRUMENT.KEY                                      memory.peak, counters.ubi_max_ec,
@@ -64,6 +66,7 @@ INSTRUMENTS = {
     "space": "bytes",
     "parts": "count",
     "reads": "count",
+    "restart": "count",
 }
 """Instruments, whose figures a name may begin with, and the quantity of these figures."""
 ENDINGS = {"ns": "time", "off": "share", "mean": "ratio"}

@@ -119,7 +119,14 @@ def _told(trials: Sequence[Trial], of: Words) -> Iterator[str]:
     yield from (f"image.{what}" for what in IMAGE)
     yield from (f"state.{what}" for what in ("before", "valid", "invalid", "programmed"))
     yield from (f"life.{what}" for what in life.FIGURES)
-    yield from ("ready.quiet", "ready.reads", "ready.cpu", "power.lost", "power.points")
+    yield from (
+        "ready.quiet",
+        "ready.reads",
+        "ready.cpu",
+        "ready.durable",
+        "power.lost",
+        "power.points",
+    )
     yield from (f"energy.{what}" for what in energy.SUMS)
     yield from (f"energy.phase.{phase.name}" for phase in of.phases)
     yield from (f"energy.per.{operation.name}" for operation in of.operations)

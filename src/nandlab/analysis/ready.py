@@ -3,8 +3,9 @@
 is quiet, and the power cut.
 
 ``ready.quiet``: from the mount's begin until the chip does nothing by itself any more. A mount may
-return long before: JFFS2's thread then reads and checks what is there. ``power.lost``: points of
-the campaigns beside the run at which what was synced was not there.
+return long before: JFFS2's thread then reads and checks what is there. ``ready.durable``: until
+the first record that is synced after a mount is on flash. ``power.lost``: points of the campaigns
+beside the run at which what was synced was not there.
 """
 
 from __future__ import annotations
@@ -36,6 +37,7 @@ def made_ready(rest: str) -> Made | None:
     return {
         "quiet": Made("until quiet", "time", quiet_ns),
         "reads": Made("reads until quiet", "count", reads),
+        "durable": Made("first synced record after a start", "time", durable_ns),
         "cpu": Made("processor until quiet, at most", "time", processor_ns),
     }.get(rest)
 
@@ -89,6 +91,12 @@ def processor_ns(trial: Trial) -> int | None:
     used = [step.usage.warped_ns for step in steps if step is not None and step.usage is not None]
     known = [ns for ns in used if ns is not None]
     return max(0, found - sum(known)) if found is not None and len(known) == len(steps) else None
+
+
+def durable_ns(trial: Trial) -> float | None:
+    """From a mount's begin, with what the load left, until a record is synced; the instrument
+    restart measures it."""
+    return trial.measured.get("restart", {}).get("durable_ns")
 
 
 def _after(trial: Trial) -> int | None:

@@ -10,11 +10,12 @@ from nandlab.measure.memory import MEMORY
 from nandlab.measure.parts import PARTS
 from nandlab.measure.read_ahead import READ_AHEAD
 from nandlab.measure.reads import READS
+from nandlab.measure.restart import RESTART
 from nandlab.measure.space import SPACE
 from nandlab.measure.wear import WEAR
 from nandlab.plan.trialspec import TrialSpec
 
-INSTRUMENTS = (MEMORY, COUNTERS, READ_AHEAD, CPU, SPACE, WEAR, PARTS, READS)
+INSTRUMENTS = (MEMORY, COUNTERS, READ_AHEAD, CPU, SPACE, WEAR, PARTS, READS, RESTART)
 
 
 def wanted(spec: TrialSpec) -> list[Instrument]:

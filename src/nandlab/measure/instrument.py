@@ -17,10 +17,10 @@ from nandlab.board.job import JobRecord, Step, printable
 from nandlab.plan.trialspec import TrialSpec
 from nandlab.results.measures import Doubt, Phase, Series
 
-Moment = Literal["loaded", "formatted", "mounted", "ready", "worked", "unmounted"]
+Moment = Literal["loaded", "formatted", "mounted", "ready", "worked", "unmounted", "over"]
 """The chip is loaded; the file system is made; it is mounted and at rest; the flash is filled and
 the workload begins (of a list: its first mount is over); the workload has ended; the file system is
-unmounted."""
+unmounted; all else is over, and what is brought back was read."""
 NUMBER = re.compile(r"[0-9]{1,18}")
 """A number that a step printed: no longer than fits a result."""
 

@@ -17,7 +17,7 @@ from nandlab.plan.study import Study
 from nandlab.plan.trialspec import TrialSpec
 
 YEARS = "years"
-INSTRUMENTS = ("cpu", "space", "parts", "reads")
+INSTRUMENTS = ("cpu", "space", "parts", "reads", "restart")
 """Families of figures that only an instrument of that name tells."""
 TRIAL_S, PAGE_S = 5.0, 0.001
 """Processor seconds of the host for a trial, and for each page that its load is to program: 61 were

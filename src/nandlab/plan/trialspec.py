@@ -16,7 +16,7 @@ from nandlab.plan.matrix import Member, StateChoice
 from nandlab.plan.medium import Medium
 from nandlab.plan.start import Start, TreeStart
 
-Measure = Literal["memory", "memory-series", "cpu", "space", "wear", "parts", "reads"]
+Measure = Literal["memory", "memory-series", "cpu", "space", "wear", "parts", "reads", "restart"]
 """memory: the RAM that the file system's modules hold when mounted, at the peak, at the end.
 memory-series: that, and over the time of the load, and by the function that allocated it.
 cpu: how long the processor idled in the load.

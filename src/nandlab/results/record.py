@@ -73,6 +73,7 @@ WARNINGS: dict[str, str] = {
     "memory_measured": "Its times include measuring memory; take those of trials without it.",
     "memory_lost": "RAM is told too low: fsram's table was full; raise memory_series.slots_log2.",
     "memory_series_lost": "The series lacks its begin: raise memory_series.samples or interval_ms.",
+    "restart_failed": "When the first record is safe after a start is not known: see the text.",
     "space_unread": "Space is not told; look at the chip that the trial kept with nandlab space.",
     "parts_measured": "Its times include the tracers' own; take times from another study.",
     "reads_measured": "The tracers ran beside it; take times of its phases from another study.",

@@ -177,7 +177,7 @@ def _gone(spec: TrialSpec, hold: Cargo | None) -> list[Step]:
     for brings in (i.brings for i in wanted(spec) if i.brings and hold is not None):
         brought = f"set -o pipefail; {brings} | {hold.put() if hold else ''}"
         steps.append(Step(BROUGHT, brought, WORK_DEADLINE_S, beside=True))
-    return steps
+    return [*steps, *_beside(spec, "over")]
 
 
 def _mounted(steps: Sequence[StepWords]) -> bool:

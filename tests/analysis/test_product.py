@@ -180,12 +180,30 @@ def test_each_load_has_its_criteria_and_years_are_of_all() -> None:
     assert calls(found) == {"UBIFS": "take", "JFFS2": "fits"}
 
 
-def test_a_lifetime_lies_between_those_of_the_loads() -> None:
-    spec = {**SPEC, "product": TWO}
-    assert calls(judged([*both("jffs2", 20, 10)], spec)) == {"JFFS2": "take"}
-    split = judged([*both("jffs2", 20, 10, erases=10_000)], spec)
-    assert calls(split) == {"JFFS2": "open"}
-    assert cell(split, "JFFS2", "years").state == "open"
+def years(daily: dict[str, str], erases: int = 8) -> Cell:
+    """Of JFFS2 under both loads, with these bytes a day."""
+    loads = [{**load, "daily_write": daily[load["name"]]} for load in TWO["loads"]]
+    spec = {**SPEC, "product": {**TWO, "loads": loads}}
+    return cell(judged(both("jffs2", 20, 10, erases=erases), spec), "JFFS2", "years")
+
+
+def test_loads_wear_the_chip_each_by_its_own_bytes_of_a_day() -> None:
+    one, other = (years({"logger": a, "ffsmark": b}).value for a, b in (("75M", "1"), ("1", "25M")))
+    together = years({"logger": "75M", "ffsmark": "25M"})
+    assert together.state == "met"
+    assert together.value == pytest.approx(1 / (1 / one + 1 / other), rel=1e-5)
+    light = years({"logger": "75M", "ffsmark": "25k"}, erases=10_000)
+    heavy = years({"logger": "75M", "ffsmark": "25M"}, erases=10_000)
+    assert (light.state, heavy.state) == ("met", "broken")
+    assert calls(judged(both("jffs2", 20, 10, erases=10_000), {**SPEC, "product": TWO})) == {
+        "JFFS2": "avoid"
+    }
+
+
+def test_a_load_of_which_wear_is_not_known_leaves_years_open_or_broken() -> None:
+    even = {"logger": "75M", "ffsmark": "25M"}
+    assert years(even, erases=0).state == "open"
+    assert years({**even, "logger": "750G"}, erases=0).state == "broken"
 
 
 def test_a_load_that_was_not_run_leaves_it_open() -> None:

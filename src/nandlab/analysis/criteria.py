@@ -80,6 +80,13 @@ class Scope:
     limits: Limits
     run: str = "RUN"
     """The run's folder, as commands name it."""
+    shares: tuple[float, ...] = ()
+    """Of a day's bytes, for each setting that is a load of a product; empty: each has all."""
+
+    def share(self, setting: Setting) -> float:
+        """What a setting has of a day's bytes."""
+        every = self.shares or [1.0] * len(self.settings)
+        return next(n for s, n in zip(self.settings, every, strict=True) if s is setting)
 
     def of(self, name: str, settings: Sequence[Setting] = ()) -> list[tuple[Setting, Ensemble]]:
         """The ensembles of a subject that have a trial which ended well."""
@@ -225,29 +232,53 @@ def _erases(scope: Scope, setting: Setting, name: str) -> Cell:
 
 
 def _years(scope: Scope, name: str) -> Cell:
-    """The truth lies between the loads, each judged with the whole day's bytes."""
+    """Each load wears the chip by its own bytes of a day, and what they wear adds up."""
     limits = scope.limits
-    under = Limits(years=limits.years, daily=limits.daily)
-    found = [(s, e, j) for s, e in scope.of(name) for j in judge(s, e, under)]
+    years, daily = limits.years or 0.0, limits.daily or 0
+    found = [
+        (s, e, j)
+        for s, e in scope.of(name)
+        for j in judge(s, e, Limits(years=years, daily=round(daily * scope.share(s))))
+    ]
     if not found:
         return Cell(units.MISSING, "open", why="no trial ended well")
-    lasts = [lasts_years(e, limits.daily or 0) for _, e, _ in found]
-    known = [years for years in lasts if years is not None]
-    certain = min(known) if len(known) == len(lasts) else None
-    text = units.MISSING if certain is None else units.figures3(certain)
+    least, most = _together(scope, name, daily)
+    text = units.MISSING if least is None else units.figures3(least)
     why = told([(e, j) for _, e, j in found])
-    outcomes = {j.outcome for _, _, j in found}
+    used = years / least if least else None
+    if most is not None and most < years:
+        return Cell(text, "broken", least, why=why, used=used)
     doubted = [d for _, e, _ in found for d in gaps.doubted(e, "counts")]
-    used = (limits.years or 0) / certain if certain else None
-    if outcomes == {"met"} and not doubted:
-        return Cell(text, "met", certain, used=used)
-    if outcomes == {"broken"}:
-        return Cell(text, "broken", certain, why=why, used=used)
-    if outcomes == {"met"}:
-        return Cell(text, "open", certain, why=doubted[0].why, do=doubted[0].do, used=used)
-    open_ = [(s, e) for s, e, j in found if j.outcome in ("unknown", "in doubt")] or [found[0][:2]]
+    if least is not None and least >= years:
+        if doubted:
+            return Cell(text, "open", least, why=doubted[0].why, do=doubted[0].do, used=used)
+        return Cell(text, "met", least, used=used)
+    unknown = [(s, e) for s, e, j in found if j.outcome == "unknown"]
+    open_ = unknown or [(s, e) for s, e, j in found if j.outcome == "in doubt"] or [found[0][:2]]
     do = gaps.lasting([t for _, e in open_ for t in e.ok], open_[0][0].words)
-    return Cell(text, "open", certain, why=why, do=do, used=used)
+    return Cell(text, "open", least, why=why, do=do, used=used)
+
+
+def _together(scope: Scope, name: str, daily: int) -> tuple[float | None, float | None]:
+    """The years that all loads together leave for certain, and those that they leave at most.
+
+    None: for certain where a load does not know, at most where none knows.
+    """
+    certain, possible = [], []
+    for setting in scope.settings:
+        at = daily * scope.share(setting)
+        lasts = [lasts_years(e, at) for _, e in scope.of(name, [setting])] if at else []
+        known = [both for both in lasts if both is not None]
+        certain.append(min(known)[0] if known and len(known) == len(lasts) else None)
+        possible += [max(most for _, most in known)] if certain[-1] is not None else []
+    every = [c for c in certain if c is not None]
+    least = _side_by_side(every) if len(every) == len(certain) else None
+    return least, _side_by_side(possible)
+
+
+def _side_by_side(years: Sequence[float]) -> float | None:
+    """How long a chip lasts under loads of which each alone would leave it so many years."""
+    return 1 / sum(1 / each for each in years) if years and all(years) else None
 
 
 USUAL = (

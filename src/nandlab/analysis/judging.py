@@ -103,7 +103,8 @@ def _of_product(spec: Mapping[str, Any], product: Product, run: str) -> Verdict:
     """Loads without any trial leave all that is not to be avoided open."""
     settings = tuple(load.setting for load in product.loads)
     lack = f"{product.lacks} of the product's loads" if product.lacks else ""
-    return _verdict(spec, product.title, Scope(settings, product.limits, run), lack)
+    shares = tuple(load.share for load in product.loads)
+    return _verdict(spec, product.title, Scope(settings, product.limits, run, shares), lack)
 
 
 def _again(spec: Mapping[str, Any], run: str) -> str:

@@ -123,11 +123,15 @@ def judge(setting: Setting, ensemble: Ensemble, limits: Limits) -> list[Judgemen
     return found
 
 
-def lasts_years(ensemble: Ensemble, daily: int) -> float | None:
-    """The years that every trial of an ensemble is certain of; None: one does not know."""
+def lasts_years(ensemble: Ensemble, daily: float) -> tuple[float, float] | None:
+    """The years that every trial of an ensemble is certain of, and those beyond which none is
+    possible; None: a trial does not know."""
     found = [forecast.of(t) for t in ensemble.ok]
-    known = [f.least for f in found if isinstance(f, Forecast)]
-    return min(known) / daily / DAYS_A_YEAR if known and len(known) == len(found) else None
+    known = [f for f in found if isinstance(f, Forecast)]
+    if not known or len(known) < len(found):
+        return None
+    yearly = daily * DAYS_A_YEAR
+    return min(f.least for f in known) / yearly, max(f.most for f in known) / yearly
 
 
 def _one(setting: Setting, ensemble: Ensemble, limit: Limit, figure: Figure) -> Judgement:
@@ -188,11 +192,10 @@ def _lifetime(ensemble: Ensemble, years: float, daily: int) -> Judgement:
     if short:
         worst = max(short, key=lambda s: s.at_least or 0)
         return Judgement("lifetime", "unknown", f"lifetime: not known: {worst.advice}")
-    known = [f for f in found if isinstance(f, Forecast)]
-    if not known or len(known) < len(ensemble.ok):
+    lasts = lasts_years(ensemble, daily)
+    if lasts is None:
         return Judgement("lifetime", "unknown", "lifetime: endurance or erases are not known")
-    least = min(f.least for f in known) / daily / DAYS_A_YEAR
-    most = max(f.most for f in known) / daily / DAYS_A_YEAR
+    least, most = lasts
     outcome: Outcome = "met" if least >= years else "broken" if most < years else "in doubt"
     text = (
         f"lifetime at {units.size(daily)} a day {units.figures3(least)} to {units.figures3(most)} "

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """The product that a run is for: the settings that are its loads, and its limits.
 
-How long the chip lasts is judged with the whole day's bytes on each load. The truth lies between
-them: it is met if it is met on all loads, broken if it is broken on all.
+How long the chip lasts is judged on all loads together: each wears it by its own bytes of a day, as
+it did in its own trials.
 """
 
 from __future__ import annotations

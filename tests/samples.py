@@ -30,9 +30,12 @@ from nandlab.results.measures import (
     State,
     StepTaken,
 )
+from nandlab.results.naming import Naming
 from nandlab.results.record import Host, Run, Trial
 from nandlab.results.sealed import opened, sealed
 
+NAMING = Naming("runs/a", "mine.toml")
+"""How commands name a sample's run."""
 PHASES = ("fill", "creation", "transactions", "deletion")
 Round = dict[str, int]
 

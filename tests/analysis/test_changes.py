@@ -10,7 +10,7 @@ import samples
 from test_leans import pair as counted
 from test_product import judged, pair
 
-from nandlab.analysis import changes, judging
+from nandlab.analysis import changes, chiptime, judging, leans
 from nandlab.analysis.changes import SAME, Change
 from nandlab.analysis.limits import Limits
 from nandlab.analysis.verdict import Verdict
@@ -22,7 +22,7 @@ def told(found: Verdict) -> dict[str, Change]:
 
 
 def by_headline(*trials: list[Trial]) -> Verdict:
-    (found,) = judging.of_run({}, [t for each in trials for t in each], Limits())
+    (found,) = judging.of_run({}, [t for each in trials for t in each], samples.NAMING, Limits())
     return found
 
 
@@ -56,10 +56,10 @@ def test_another_partition_is_told_where_it_was_run_and_else_with_its_edit() -> 
         t.model_copy(update={**large, "id": f"{t.id}-l"})
         for t in (*counted("jffs2", 20, reads=1), *counted("ubifs", 10, reads=1))
     ]
-    small, big = judging.of_run({}, [*here, *there], Limits())
+    small, big = judging.of_run({}, [*here, *there], samples.NAMING, Limits())
     assert (small.taken, big.taken) == ("JFFS2", "UBIFS")
     assert told(small)["200 MiB of the part"] == Change("200 MiB of the part", "take UBIFS", True)
-    (alone,) = judging.of_run({}, here, Limits())
+    (alone,) = judging.of_run({}, here, samples.NAMING, Limits())
     change = told(alone)["another partition size"]
     assert change.turns is None
     assert "partition_mib = " in change.do
@@ -72,6 +72,27 @@ def test_a_limit_that_holds_times_the_greatest_factor_holds(
     monkeypatch.setattr(changes, "_longest", lambda trial: factor)
     found = judged(pair("ubifs", 10))  # 10.4 ms of 50 ms
     assert told(found)[changes.LONGEST].turns is turns
+    if turns is False:
+        bound = "no read, program or erase of the chip takes more than 2 times as long"
+        assert told(found)[changes.LONGEST].then == f"{SAME}: {bound}, and so no latency"
+
+
+def test_a_controller_bounds_a_latency_by_the_operation_that_grows_most() -> None:
+    (one, _) = counted("jffs2", 10, reads=10)
+    page, own = leans.page_costs(one), chiptime.costs(one)
+    assert page is not None and own is not None
+    read, program = (page.here + page.read) / page.here, (own.program + page.program) / own.program
+    assert changes._controller(one) == max(read, program)
+    found = by_headline(counted("jffs2", 10, reads=10), counted("ubifs", 30, reads=100))
+    assert all("grow" not in change.then for change in found.changes)
+
+
+def test_no_command_has_a_placeholder() -> None:
+    found = by_headline(
+        *([t.model_copy(update={"available": 64 << 20}) for t in counted("jffs2", 10, reads=1)],),
+    )
+    assert told(found)["less RAM"].do == "available_mib = 32 in the file of the board"
+    assert not [c for c in found.changes if "STUDY" in c.do or "RUN" in c.do]
 
 
 def test_nothing_is_said_where_nothing_is_taken() -> None:

@@ -44,7 +44,7 @@ def setting_of(*trials: list[Trial]) -> groups.Setting:
 
 
 def judged(limits: Limits | None, *trials: list[Trial]) -> Verdict:
-    return judging.of_setting({}, setting_of(*trials), limits or Limits())
+    return judging.of_setting({}, setting_of(*trials), limits or Limits(), samples.NAMING)
 
 
 def calls(found: Verdict) -> dict[str, str]:

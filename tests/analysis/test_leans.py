@@ -111,8 +111,8 @@ def test_an_order_that_holds_is_told_in_a_line() -> None:
     found = told(pair("jffs2", 10, reads=10, hits=0), pair("ubifs", 30, reads=100, hits=99))
     assert found.firm
     assert found.text == (
-        "A slower controller like that of the Mistral Omap3evm does not change the order: UBIFS "
-        "would grow most, to 1.40 times."
+        "A slower controller like that of the Mistral Omap3evm does not change the order: "
+        "the time of transactions would grow most with UBIFS, to 1.40 times."
     )
 
 

@@ -57,7 +57,7 @@ def test_equal_members_are_told_and_rank_nothing() -> None:
     assert any("one trial to the nanosecond" in line and "1 instead of 2" in line for line in told)
     assert answers.singles(trials) == 2
     (setting,) = groups.group(trials)
-    found = judging.of_setting({}, setting, Limits())
+    found = judging.of_setting({}, setting, Limits(), samples.NAMING)
     assert [row.call for row in found.rows] == ["open", "open"]
     (gap,) = [gap for gap in found.gaps if gap.what == "a single trial"]
     assert gap.do == "leave phase_offsets_ms out: its members are one trial"
@@ -106,7 +106,9 @@ def test_a_verdict_joins_latency_and_ram() -> None:
     limits = Limits(tuple(map(asked.parse, ("ram < 4M", "read.p99 < 999s"))))
     judged = judge(setting, setting.ensembles[0], limits)
     assert [j.outcome for j in judged] == ["met", "met"]
-    assert [row.call for row in judging.of_setting({}, setting, limits).rows] == ["take"]
+    assert [row.call for row in judging.of_setting({}, setting, limits, samples.NAMING).rows] == [
+        "take"
+    ]
 
 
 def test_doubts_about_ram_come_with_it_and_what_failed_apart_is_not_known() -> None:

@@ -77,7 +77,7 @@ def test_a_state_in_which_some_trials_fail_is_told_and_starred(tmp_path: Path) -
 
 def test_advice_on_a_sweep_is_where_the_cliffs_are() -> None:
     setting = swept()
-    found = judging.of_setting({}, setting, Limits())
+    found = judging.of_setting({}, setting, Limits(), samples.NAMING)
     assert not found.rows
     assert found.notes[0].startswith("Cliff of JFFS2: None dead: from 80 % valid")
     assert found.sentence == found.notes[0]

@@ -54,7 +54,7 @@ def at(*limits: str) -> Limits:
 
 
 def judged(trials: list[Trial], asked: Limits | None = None, **spec: Any) -> Verdict:
-    (found,) = judging.of_run(spec, trials, asked or Limits())
+    (found,) = judging.of_run(spec, trials, samples.NAMING, asked or Limits())
     return found
 
 
@@ -118,7 +118,7 @@ def test_erases_of_too_short_a_load_are_open_and_leave_the_rest() -> None:
     )
     found = judged([*pair("jffs2", 10, flash=few), *pair("ubifs", 20, flash=more)])
     assert cell(found, "UBIFS", "chip.erases").state == "open"
-    assert calls(found) == {"JFFS2": "take", "UBIFS": "fits"}
+    assert calls(found) == {"JFFS2": "take", "UBIFS": "next"}
     assert gaps(found)["block erases"][0] == ("JFFS2", "UBIFS")
 
 
@@ -131,14 +131,14 @@ def test_the_fastest_in_its_worst_state_comes_first() -> None:
             *pair("ubifs", 40, samples.AGED),
         ]
     )
-    assert calls(found) == {"JFFS2": "take", "UBIFS": "fits"}
+    assert calls(found) == {"JFFS2": "take", "UBIFS": "next"}
     assert cell(found, "JFFS2", "phase.transactions") == Cell(
         "30.0 s", value=30.015 * S, where="aged"
     )
     assert found.sentence == (
         "Take JFFS2: transactions take 30.0 s at worst (aged). UBIFS takes 1.33 times as long."
     )
-    assert found.answer == "Take JFFS2 (power cuts not tried); fits too: UBIFS."
+    assert found.answer == "Take JFFS2 (power cuts not tried); next: UBIFS."
 
 
 def test_what_cannot_be_told_apart_is_not_ranked() -> None:
@@ -156,7 +156,7 @@ def test_slow_is_no_reason_to_avoid_and_failing_is() -> None:
             samples.failed("ubifs", samples.FRESH).model_copy(update={"options": {}}),
         ]
     )
-    assert calls(found) == {"JFFS2": "take", "YAFFS2": "fits", "UBIFS": "avoid"}
+    assert calls(found) == {"JFFS2": "take", "YAFFS2": "next", "UBIFS": "avoid"}
     assert "YAFFS2 takes 4.99 times as long" in found.sentence
     assert found.row("YAFFS2").against == ()
     (why,) = found.row("UBIFS").against
@@ -201,7 +201,7 @@ def test_a_state_that_was_not_run_leaves_it_open() -> None:
     trials = [*pair("jffs2", 20), *pair("jffs2", 30, samples.AGED), *pair("ubifs", 10)]
     found = judged(trials, name="mine")
     assert calls(found) == {"JFFS2": "take", "UBIFS": "open"}
-    assert gaps(found)["not run"] == (("UBIFS",), "nandlab run mine --out RUN")
+    assert gaps(found)["not run"] == (("UBIFS",), "nandlab run mine.toml --out runs/a")
 
 
 def test_a_gap_of_several_is_told_once_with_its_largest_edit() -> None:
@@ -266,9 +266,9 @@ def test_the_command_says_it_in_words_and_in_json(tmp_path: Path) -> None:
     trials = [*pair("jffs2", 10), *pair("yaffs2", 50)]
     folder = samples.folder(tmp_path / "run", trials)
     lines = said("advise", folder.path).splitlines()
-    assert lines[-1] == "Take JFFS2 (power cuts not tried); fits too: YAFFS2."
+    assert lines[-1] == "Take JFFS2 (power cuts not tried); next: YAFFS2."
     (told,) = fits("advice", said("advise", folder.path, "--json"))
-    assert [(r["name"], r["call"]) for r in told["rows"]] == [("JFFS2", "take"), ("YAFFS2", "fits")]
+    assert [(r["name"], r["call"]) for r in told["rows"]] == [("JFFS2", "take"), ("YAFFS2", "next")]
     assert told["answer"] == lines[-1]
     assert said("show", folder.path).splitlines()[-1] == lines[-1]
     assert lines[-1] in said("show", folder.path, "--format", "markdown").replace("\\", "")
@@ -346,7 +346,8 @@ def test_a_workload_that_could_not_be_run_says_nothing_of_the_file_system() -> N
 
 def test_the_last_line_of_several_settings_tells_each_by_what_differs() -> None:
     other: dict[str, Any] = {"chip": samples.CHIP.model_copy(update={"part": "another"})}
-    found = judging.of_run({}, [*pair("jffs2", 10), *pair("ubifs", 5, **other)], Limits())
+    every = [*pair("jffs2", 10), *pair("ubifs", 5, **other)]
+    found = judging.of_run({}, every, samples.NAMING, Limits())
     assert [v.short for v in found] == ["MT29F2G08ABAEAWP", "another"]
     assert verdict.answer(found) == (
         "MT29F2G08ABAEAWP: take JFFS2. another: take UBIFS. Power cuts not tried."
@@ -386,7 +387,7 @@ def test_a_copy_under_another_name_ties_with_it(run: dict[str, list[float]]) -> 
     found = judged([*trials(run), *copies])
     one, other = found.row(samples.TITLES[name]), found.row("Copy")
     assert one.cells[0] == other.cells[0]
-    assert {one.call, other.call} <= {"take", "fits"} or one.call == other.call
+    assert {one.call, other.call} <= {"take", "next"} or one.call == other.call
     if one.call == "take":
         assert "The trials do not tell" in found.sentence
 
@@ -398,7 +399,7 @@ def test_dropping_members_never_makes_it_surer(
     name = data.draw(st.sampled_from(sorted(run)))
     fewer = {**run, name: run[name][: data.draw(st.integers(1, len(run[name])))]}
     before, after = calls(judged(trials(run))), calls(judged(trials(fewer)))
-    sure = {"take": 0, "fits": 0, "open": 1, "avoid": 2}
+    sure = {"take": 0, "next": 0, "open": 1, "avoid": 2}
     title = samples.TITLES[name]
     assert sure[after[title]] >= sure[before[title]]
 

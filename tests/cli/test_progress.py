@@ -159,13 +159,13 @@ def test_what_is_under_way_is_the_step_that_takes_longest(
 
 def test_cuts_of_a_run_tell_their_parts_while_nothing_else_is_told(clock: Clock) -> None:
     said: list[str] = []
-    told = runcuts.Told("power cuts, UBIFS under logger", said.append, clock.now)
+    progress = runcuts.Progress("power cuts, UBIFS under logger", said.append, clock.now)
     clock.now += 9
-    assert told.doing() == "power cuts, UBIFS under logger: begins, 9 s"
-    told.after(1, 4, [])
+    assert progress.doing() == "power cuts, UBIFS under logger: begins, 9 s"
+    progress.after(1, 4, [])
     clock.now += 3
-    assert told.doing().startswith(said[-1])
-    assert told.doing().endswith(", 12 s")
+    assert progress.doing().startswith(said[-1])
+    assert progress.doing().endswith(", 12 s")
 
 
 def test_what_the_first_board_takes_is_told_where_nothing_is_here(

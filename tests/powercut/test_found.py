@@ -107,6 +107,9 @@ def test_what_only_unstable_cells_show_is_a_class_of_its_own(tmp_path: Path) -> 
         "lost (unstable cells)": 3,
     }
     assert "incomplete: 1 of 2 pieces" in "\n".join(found.lines(result))
+    counts = f"{result.points} points at {sum(result.cut.values())} of 2 flash operations"
+    assert result.in_brief == f"{counts}: 1 did not hold, 3 more with unstable cells"
+    assert powercuts.chart(result).caption.startswith(f"{result.in_brief}. ")
 
 
 def test_letters_are_those_of_the_board() -> None:

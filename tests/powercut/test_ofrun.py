@@ -87,8 +87,8 @@ def test_a_long_load_is_cut_at_each_so_many_operations(calls: int, every: int) -
 
 def test_progress_of_a_campaign_tells_what_is_left() -> None:
     lines: list[str] = []
-    told = runcuts.Told("power cuts, UBIFS under logger", lines.append, began=-1e9)
-    told.after(3, 4, [])
-    told.after(4, 4, [])
+    progress = runcuts.Progress("power cuts, UBIFS under logger", lines.append, began=-1e9)
+    progress.after(3, 4, [])
+    progress.after(4, 4, [])
     assert [line.split(": ")[1].split(",")[0] for line in lines] == ["3/4 parts", "4/4 parts"]
-    assert told.before == 2
+    assert progress.before == 2

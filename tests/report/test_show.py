@@ -11,7 +11,7 @@ import pytest
 import samples
 
 from nandlab.base.console import Console
-from nandlab.report import html
+from nandlab.report import html, takeaway
 from nandlab.report import terminal as show
 from nandlab.results.record import Trial
 
@@ -79,7 +79,7 @@ def test_it_tells_what_single_operations_took(tmp_path: Path) -> None:
 def test_the_verdict_is_last_and_its_doubts_stand_in_it(tmp_path: Path) -> None:
     lines = printed(tmp_path / "run", None, 160).splitlines()
     at = lines.index("ffsmark on MT29F2G08ABAEAWP, 100 MiB; worst of fresh and aged")
-    rows = [line.split()[:2] for line in lines[at + 3 : at + 6]]
+    rows = [line.split()[:2] for line in lines[at + 4 : at + 7]]
     assert rows == [["take", "JFFS2"], ["avoid", "UBIFS"], ["avoid", "YAFFS2"]]
     assert lines[-1].startswith("Take JFFS2 (power cuts not tried)")
     assert "state_missed YAFFS2, aged: 1 trial" in lines
@@ -102,7 +102,11 @@ def test_it_tells_the_board_and_the_commit_that_it_was_measured_with(tmp_path: P
     assert f"board {board}, commit of nandlab 0123456789ab-dirty" in out.getvalue()
     page = html.write(run).read_text()
     assert f"<td>{board}," in page and "<td>0123456789ab-dirty</td>" in page
-    assert "commit of nandlab not known" in printed(tmp_path / "older", None, 80)
+    assert "commit" not in printed(tmp_path / "older", None, 80)
+    older = takeaway.run(samples.folder(tmp_path / "old"), "markdown")
+    assert f"Board {board}." in older
+    unknown = html.write(samples.folder(tmp_path / "oldest")).read_text()
+    assert "not known, for nandlab was no git checkout" in unknown
     other = samples.head(samples.study(), provenance={"kernel": "another"})
     assert len(board) == 12 and other.board_id != board
 

@@ -15,7 +15,8 @@ from nandlab.report.sheets import markdown
 
 
 def judged(*limits: str) -> Verdict:
-    (found,) = judging.of_run({}, samples.study(2), given(limits) if limits else Limits())
+    under = given(limits) if limits else Limits()
+    (found,) = judging.of_run({}, samples.study(2), samples.NAMING, under)
     return found
 
 

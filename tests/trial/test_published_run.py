@@ -55,7 +55,8 @@ def test_it_tells_what_a_file_has_not(place: Place) -> None:
 
 def test_what_is_to_be_tried_next_names_the_study_and_no_file(place: Place) -> None:
     file = place.published()
-    assert (PublishedRun(file).named, place.run.named) == ("small", str(place.run.path))
+    assert PublishedRun(file).naming().run == "small"
+    assert place.run.naming().run == str(place.run.path)
     told = " ".join(place.nandlab(very_board(), "show", file).out.split())
     assert str(file) not in told
 

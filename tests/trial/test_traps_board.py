@@ -12,6 +12,7 @@ import asyncio
 from typing import Any
 
 import pytest
+import samples
 
 from nandlab.analysis import answers, groups, judging, limits, members
 from nandlab.board.qemu import QemuBoard
@@ -46,7 +47,7 @@ def test_ram_and_latency_are_answered_by_one_study(board: QemuBoard) -> None:
     asked = limits.of_study(read.model_dump(mode="json"))
     judged = limits.judge(setting, setting.ensembles[0], asked)
     assert {j.limit: j.outcome for j in judged} == {"record.p99 < 50ms": "met", "ram < 4M": "met"}
-    verdict = judging.of_setting({}, setting, asked)
+    verdict = judging.of_setting({}, setting, asked, samples.NAMING)
     assert [row.call for row in verdict.rows] == ["take"]
     times = setting.ensembles[0].spread(setting.headline)
     alone = [t.latency_ns["record"] for t in trials[:2]]

@@ -13,10 +13,11 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 
-from nandlab.analysis import leans, reprice
+from nandlab.analysis import chiptime, leans, reprice
 from nandlab.analysis.criteria import Cell, Criterion, Scope
 from nandlab.analysis.groups import Ensemble, Setting
 from nandlab.analysis.spread import Spread, spread
+from nandlab.base import units
 from nandlab.base.errors import UsageError
 from nandlab.base.strings import FreeText
 from nandlab.results.record import Trial
@@ -25,11 +26,13 @@ SAME = "the same"
 NOT_RUN = "not run"
 LATENCY = "latency."
 LONGEST = "the data sheet's longest latencies"
-CONTROLLER = "a controller as measured on a board"
+CONTROLLER = "a measured controller"
 EDITS = {
     LONGEST: 'latency = "maximum" of the chip',
     CONTROLLER: "a chip's file with the board's own cycles: docs/own/chip.md",
 }
+GROWS = {LONGEST: "read, program or erase of the chip", CONTROLLER: "page read or program"}
+"""The operations whose greatest factor bounds that of any latency; a whole load grows by less."""
 
 
 @dataclass(frozen=True)
@@ -108,7 +111,8 @@ def _bounded(
         if criterion.name.startswith(LATENCY) and cell.used is not None and cell.used * factor >= 1
     ]
     if not near:
-        return Change(what, f"{SAME}: no latency grows more than {factor:.1f} times", turns=False)
+        bound = f"no {GROWS[what]} takes more than {units.ratio(factor)} times as long"
+        return Change(what, f"{SAME}: {bound}, and so no latency", turns=False)
     then = f"{', '.join(near)} may be broken: percentiles are not foretold"
     edit = (
         'latency = "maximum" in chip' if "latencies" in what else "a chip with the board's cycles"
@@ -161,9 +165,11 @@ def _at_longest(setting: Setting, e: Ensemble) -> Spread | None:
 
 
 def _controller(trial: Trial) -> float | None:
-    """How much longer a page read takes with the measured controller."""
-    costs = leans.page_costs(trial)
-    return None if costs is None else (costs.here + costs.read) / costs.here
+    """How much longer a page read or program takes with the measured controller, the greater."""
+    costs, own = leans.page_costs(trial), chiptime.costs(trial)
+    if costs is None or own is None:
+        return None
+    return max((costs.here + costs.read) / costs.here, 1 + costs.program / own.program)
 
 
 def _at_controller(setting: Setting, e: Ensemble) -> Spread | None:
@@ -174,7 +180,8 @@ def _at_controller(setting: Setting, e: Ensemble) -> Spread | None:
 def _less_ram(first: Trial) -> Iterator[Change]:
     """A board has one size of RAM."""
     if first.available is not None and not first.own_board:
-        yield Change("less RAM", NOT_RUN, None, "nandlab run STUDY --board a board with less")
+        half = first.available // 2 >> 20
+        yield Change("less RAM", NOT_RUN, None, f"available_mib = {half} in the file of the board")
 
 
 def of_partitions(settings: Sequence[Setting], taken: Sequence[str]) -> list[list[Change]]:

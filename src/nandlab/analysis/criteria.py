@@ -23,6 +23,8 @@ from nandlab.analysis.ranking import joined
 from nandlab.analysis.ready import LOST
 from nandlab.base import units
 from nandlab.base.strings import FreeText, Line
+from nandlab.results.cuts import tally
+from nandlab.results.naming import Naming
 
 State = Literal["met", "broken", "open", "not asked"]
 LIFETIME = "lifetime"
@@ -56,7 +58,7 @@ class Cell:
     where: FreeText = ""
     """The flash state, and of several loads the load, that it is of."""
     why: FreeText = ""
-    """Where it is broken or open: in full words."""
+    """Where it is broken or open: in full words; of power cuts what was tried, and what held."""
     do: FreeText = ""
     """Where it is open: the one edit or command that closes it."""
     used: float | None = None
@@ -78,8 +80,8 @@ class Scope:
 
     settings: tuple[Setting, ...]
     limits: Limits
-    run: str = "RUN"
-    """The run's folder, as commands name it."""
+    naming: Naming
+    """How commands name the run."""
     shares: tuple[float, ...] = ()
     """Of a day's bytes, for each setting that is a load of a product; empty: each has all."""
 
@@ -325,29 +327,32 @@ def _worst(scope: Scope, settings: Sequence[Setting], figure: str, name: str) ->
 
 def _power(scope: Scope, limit: Limit | None = None) -> Iterator[Column]:
     """Power cuts, unless the loads write nothing; limit: as it was asked for."""
-    every = [power.of_subject(s, n) for s in scope.settings for n in s.subjects]
-    if all(p == power.UNASKED for p in every):
+    if all(map(power.reads_only, scope.settings)):
         return
     criterion = Criterion(LOST, "power cuts", limit.bound_text if limit else "")
     yield Column(criterion, partial(_cut, scope, limit))
 
 
 def _cut(scope: Scope, limit: Limit | None, name: str) -> Cell:
-    """Whether it kept what it promises; the limit of itself wherever something is promised."""
+    """Whether it kept what it promises; the limit of itself wherever something is promised.
+
+    Points with unstable cells are no part of the limit, and stand beside the number.
+    """
     trials = [t for s in scope.settings for e in s.ensembles if e.subject == name for t in e.trials]
     if not trials:
         return Cell(units.MISSING)
-    trial, promise = trials[0], power.of_trial(trials[0])
-    lost, tried = ready.lost(trial), ready.points(trial)
-    text = UNTRIED if lost is None else f"{lost:,} of {tried or lost:,} fail"
+    trial, promise = trials[0], power.of_trial(trials[0], scope.naming)
+    tried = tally(trial.cuts)
+    lost = ready.lost(trial)
+    text = tried.text if tried and tried.known else UNTRIED
     why = promise.kept or "not tried"
     if scope.limits.may_lose:
-        return Cell(text, value=lost)
+        return Cell(text, value=lost, why=promise.kept)
     if promise.keeps == "nothing":
         state: State = "open" if limit is None else "broken"
         return Cell("no promise", state, why="nothing is promised", do=gaps.MAY_LOSE)
     if lost is None:
-        return Cell(text, "open", why=why, do=gaps.cut(trial, scope.run))
+        return Cell(text, "open", why=why, do=gaps.cut(trial, scope.naming))
     asked = limit or POWER
-    held = asked.met(lost, asked.bound(scope.settings[0].figure(LOST)))
-    return Cell(text, "met" if held else "broken", lost, why="" if held else why)
+    met = asked.met(lost, asked.bound(scope.settings[0].figure(LOST)))
+    return Cell(text, "met" if met else "broken", lost, why=why)

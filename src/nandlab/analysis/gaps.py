@@ -14,6 +14,7 @@ from nandlab.analysis.doubts import Kind
 from nandlab.analysis.groups import Ensemble
 from nandlab.analysis.words import Words
 from nandlab.base.strings import FreeText
+from nandlab.results.naming import Naming
 from nandlab.results.record import Trial
 
 MEASURES = {"memory": "memory", "space": "space", "wear": "wear"}
@@ -41,11 +42,11 @@ def measured(figure: str) -> str:
     return f'measure = ["{instrument}"]' if instrument else ""
 
 
-def cut(trial: Trial, run: str) -> str:
+def cut(trial: Trial, naming: Naming) -> str:
     """The command that tries power cuts."""
     if trial.own_board:
         return "power is cut on the virtual board only: run the study there too"
-    return f"nandlab powercut {run}"
+    return naming.cut
 
 
 def longer(trials: Sequence[Trial], of: Words) -> tuple[str, str]:

@@ -8,7 +8,8 @@ through all; one of a product on all its loads. It is
   cuts lost what it promises to keep;
 - *open* when a limit could not be judged, a state was not run or has a single trial, a doubt
   touches what decides, or it promises nothing after a power cut and nobody said that it may;
-- else it *fits*, and the first that fits is to *take*.
+- else it *fits*, or without any limit, which nothing can fit, is *next*; the first of them is to
+  *take*.
 
 Who meets all comes first. Of these comes first who leaves most room at the limit that is nearest:
 to be faster than needed is worth nothing. Only where no limit has a measure the headline decides.
@@ -21,7 +22,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from nandlab.analysis import changes, criteria, gaps, power, sweep, verdictwords
+from nandlab.analysis import changes, conditions, criteria, gaps, power, sweep, verdictwords
 from nandlab.analysis import product as products
 from nandlab.analysis.changes import Taken
 from nandlab.analysis.criteria import Cell, Criterion, Scope
@@ -32,31 +33,32 @@ from nandlab.analysis.power import Promise
 from nandlab.analysis.product import Product
 from nandlab.analysis.ready import LOST
 from nandlab.analysis.spread import Spread
-from nandlab.analysis.verdict import ORDER, Call, Row, Verdict
-from nandlab.analysis.verdictwords import Judged
+from nandlab.analysis.verdict import FIT, ORDER, Call, Row, Verdict
+from nandlab.analysis.verdictwords import Candidate
 from nandlab.analysis.views import view
+from nandlab.results.naming import Naming
 from nandlab.results.record import Trial
 
 
 def of_run(
     spec: Mapping[str, Any],
     trials: Iterable[Trial],
+    naming: Naming,
     limits: Limits | None = None,
-    run: str = "RUN",
 ) -> list[Verdict]:
     """The verdicts of a run: that of the product first, if its study has one, then of each setting
     that is none of its loads.
 
-    limits: None: those of the study. run: its folder, as commands are to name it.
+    limits: None: those of the study. naming: as commands are to name run and study.
     """
     settings = group(trials)
     under = of_study(spec) if limits is None else limits
     product = products.of(spec, settings, under)
     loads = [load.setting for load in product.loads] if product else []
-    found = [_of_product(spec, product, run)] if product else []
+    found = [_of_product(spec, product, naming)] if product else []
     rest = [s for s in settings if s not in loads]
     own = Limits(under.figures, may_lose=under.may_lose) if spec.get("product") else under
-    found += _beside_each_other(rest, [of_setting(spec, s, own, run) for s in rest])
+    found += _beside_each_other(rest, [of_setting(spec, s, own, naming) for s in rest])
     shorts = ["the product"] * bool(product) + _shorts(rest)
     alone = len(found) == 1
     return [replace(v, short="" if alone else s) for v, s in zip(found, shorts, strict=True)]
@@ -80,11 +82,11 @@ def _shorts(settings: Sequence[Setting]) -> list[str]:
 
 
 def of_setting(
-    spec: Mapping[str, Any], setting: Setting, limits: Limits, run: str = "RUN"
+    spec: Mapping[str, Any], setting: Setting, limits: Limits, naming: Naming
 ) -> Verdict:
     """The verdict of a setting; of a sweep and of lives what they answer, in notes."""
     if view(setting).judged:
-        return _verdict(spec, setting.title, Scope((setting,), limits, run))
+        return _verdict(spec, setting.title, Scope((setting,), limits, naming))
     notes = tuple(
         f"{f.topic}: {f.text}{f' In doubt: {f.doubts}.' * bool(f.doubts)}"
         for a in view(setting).answers(setting)
@@ -95,34 +97,30 @@ def of_setting(
     answer = answer.partition(". ")[0].rstrip(".") + "."
     settings = (setting.title,)
     return Verdict(
-        *(setting.title, "", (), (), sentence, (), answer, settings, setting.states, (), (), notes)
+        *(setting.title, "", (), (), sentence, (), answer, settings, setting.states), notes=notes
     )
 
 
-def _of_product(spec: Mapping[str, Any], product: Product, run: str) -> Verdict:
+def _of_product(spec: Mapping[str, Any], product: Product, naming: Naming) -> Verdict:
     """Loads without any trial leave all that is not to be avoided open."""
     settings = tuple(load.setting for load in product.loads)
     lack = f"{product.lacks} of the product's loads" if product.lacks else ""
     shares = tuple(load.share for load in product.loads)
-    return _verdict(spec, product.title, Scope(settings, product.limits, run, shares), lack)
-
-
-def _again(spec: Mapping[str, Any], run: str) -> str:
-    return f"nandlab run {spec.get('name', 'STUDY')} --out {run}"
+    return _verdict(spec, product.title, Scope(settings, product.limits, naming, shares), lack)
 
 
 def _verdict(spec: Mapping[str, Any], title: str, scope: Scope, lack: str = "") -> Verdict:
     """lack: what has no trial of any file system; empty: nothing."""
     names = list(dict.fromkeys(name for s in scope.settings for name in s.subjects))
     shown = criteria.columns(scope)
-    judged = [_judge(spec, scope, shown, name, lack) for name in names]
+    found = [_judge(spec, scope, shown, name, lack) for name in names]
     greatest = scope.settings[0].headline.better == "more"
-    judged.sort(key=lambda j: _place(j, greatest))
-    if judged and judged[0].row.call == "fits":
-        judged[0] = replace(judged[0], row=replace(judged[0].row, call="take"))
-    rows = tuple(j.row for j in judged)
+    found.sort(key=lambda one: _place(one, greatest))
+    if found and found[0].row.call in FIT:
+        found[0] = replace(found[0], row=replace(found[0].row, call="take"))
+    rows = tuple(one.row for one in found)
     fitting = [
-        Taken(j.row.name, j.row.cells, j.state) for j in judged if j.row.call in ("take", "fits")
+        Taken(one.row.name, one.row.cells, one.state) for one in found if one.row.call in FIT
     ]
     criteria_ = tuple(c.criterion for c in shown)
     return Verdict(
@@ -130,11 +128,13 @@ def _verdict(spec: Mapping[str, Any], title: str, scope: Scope, lack: str = "") 
         "",
         criteria_,
         rows,
-        verdictwords.sentence(scope, criteria_, judged),
-        tuple(gaps.merged([gap for j in judged if j.row.call != "avoid" for gap in j.gaps])),
+        verdictwords.sentence(scope, criteria_, found),
+        tuple(gaps.merged([gap for one in found if one.row.call != "avoid" for gap in one.gaps])),
         verdictwords.answer(rows),
         tuple(s.title for s in scope.settings),
         tuple(dict.fromkeys(state for s in scope.settings for state in s.states)),
+        tuple(conditions.holding(scope)),
+        tuple(conditions.untested(scope)),
         tuple(criteria.unmeasured(scope)),
         tuple(changes.of(scope, criteria_, fitting)),
     )
@@ -146,19 +146,20 @@ def _judge(
     shown: Sequence[criteria.Column],
     name: str,
     lack: str,
-) -> Judged:
+) -> Candidate:
     """A row, and what it lacks."""
     ensembles = [(s, e) for s in scope.settings for e in s.ensembles if e.subject == name]
     trial = ensembles[0][1].first
     cells = tuple(column.cell(name) for column in shown)
-    promise = power.UNASKED if all(map(power.reads_only, scope.settings)) else power.of_trial(trial)
+    wrote = not all(map(power.reads_only, scope.settings))
+    promise = power.of_trial(trial, scope.naming) if wrote else power.UNASKED
     failed = [text for _, e in ensembles if (text := _failure(e.trials, e.state))]
     broken = [
         _short(c.criterion, cell, promise)
         for c, cell in zip(shown, cells, strict=True)
         if cell.state == "broken"
     ]
-    again = _again(spec, scope.run)
+    again = scope.naming.again
     lacking = [gap for _, e in ensembles for gap in gaps.lacks(e, spec, again)]
     absent = _absent(scope, name)
     lacking += [Gap("not run", (name,), why, again) for why in absent]
@@ -166,17 +167,21 @@ def _judge(
     headline, state = _headline(scope, name)
     if scope.limits.none and headline is None and not failed:
         noun = scope.settings[0].words.headline.noun
-        lacking.append(Gap(noun, (name,), "it was not measured", f"nandlab show {scope.run}"))
-    told = [
+        do = f"nandlab show {scope.naming.run}"
+        lacking.append(Gap(noun, (name,), "it was not measured", do))
+    unknown = [
         (c.criterion, Gap(c.criterion.title, (name,), cell.why, cell.do))
         for c, cell in zip(shown, cells, strict=True)
         if cell.state == "open"
     ]
-    row = Row(name, trial.filesystem, "fits", cells, (*failed, *broken), promise)
-    deciding = any(verdictwords.decides(scope, criterion, row) for criterion, _ in told)
-    call: Call = "avoid" if failed or broken else "open" if lacking or deciding else "fits"
-    every = (*lacking, *(gap for _, gap in told if gap.do))
-    return Judged(replace(row, call=call), every, len(absent), headline, state)
+    against = (*failed, *broken)
+    options = conditions.options(trial, name)
+    row = Row(name, trial.filesystem, "fits", cells, against, promise, options)
+    deciding = any(verdictwords.decides(scope, criterion, row) for criterion, _ in unknown)
+    rest: Call = "next" if scope.limits.none else "fits"
+    call: Call = "avoid" if against else "open" if lacking or deciding else rest
+    every = (*lacking, *(gap for _, gap in unknown if gap.do))
+    return Candidate(replace(row, call=call), every, len(absent), headline, state)
 
 
 def _absent(scope: Scope, name: str) -> list[str]:
@@ -204,7 +209,7 @@ def _short(criterion: Criterion, cell: Cell, promise: Promise) -> str:
     """A broken criterion in a clause."""
     if criterion.name == LOST:
         nothing = "it promises nothing after a power cut"
-        return nothing if cell.value is None else f"power cuts: {cell.text}: {promise.lost}"
+        return nothing if cell.value is None else f"power cuts: {promise.outcome}"
     limit = f", asked {criterion.limit}" if criterion.limit else ""
     return f"{criterion.title} {cell.text}{limit}"
 
@@ -221,13 +226,13 @@ def _headline(scope: Scope, name: str) -> tuple[Spread | None, str]:
     return last(found, key=lambda f: f[0].median)
 
 
-def _place(judged: Judged, greatest: bool) -> tuple[int, int, int, float, float]:
+def _place(one: Candidate, greatest: bool) -> tuple[int, int, int, float, float]:
     """Sort key."""
-    row = judged.row
+    row = one.row
     unknown = sum(cell.state in ("open", "broken") for cell in row.cells)
-    room = 0.0 if judged.room is None else -judged.room
-    worst = math.inf if judged.headline is None else judged.headline.median
-    if greatest and judged.headline is not None:
+    room = 0.0 if one.room is None else -one.room
+    worst = math.inf if one.headline is None else one.headline.median
+    if greatest and one.headline is not None:
         worst = -worst
-    first = unknown if row.call != "fits" else 0
-    return ORDER.index(row.call), judged.missing, first, room, worst
+    first = 0 if row.call in FIT else unknown
+    return ORDER.index(row.call), one.missing, first, room, worst

@@ -205,22 +205,22 @@ def findings(setting: Setting, ensembles: Sequence[Ensemble]) -> list[Finding]:
         return []
     found = leanings(setting, ensembles)
     moved = turned(found) or blurred(found)
-    parts = [_brief(ensembles, found)] if _pairs(found) and not moved else []
-    parts = parts or [_of_controller(setting, ensembles, found), _of_hits(ensembles)]
     noun, phases = _ranked_by(setting)
+    parts = [_brief(ensembles, found, noun)] if _pairs(found) and not moved else []
+    parts = parts or [_of_controller(setting, ensembles, found), _of_hits(ensembles)]
     figure = Figure("", noun, QUANTITIES["time"], lambda t: _time(t, phases))
     used = [(e, figure) for e in ensembles]
     finding = Finding(TOPIC, " ".join(parts), firm=not moved)
     return [doubts.marked(finding, used)]
 
 
-def _brief(ensembles: Sequence[Ensemble], found: Sequence[Leaning]) -> str:
+def _brief(ensembles: Sequence[Ensemble], found: Sequence[Leaning], noun: str) -> str:
     """A slower controller does not change the order: in a line."""
     of, most = controller(ensembles[0].first), max(found, key=lambda x: x.factor)
     like = f" like that of {of.measured}" if of else ""
     return (
-        f"A slower controller{like} does not change the order: {most.name} would grow most, to "
-        f"{units.ratio(most.factor)} times."
+        f"A slower controller{like} does not change the order: the {noun} would grow most with "
+        f"{most.name}, to {units.ratio(most.factor)} times."
     )
 
 

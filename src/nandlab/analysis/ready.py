@@ -16,7 +16,7 @@ from typing import NamedTuple
 from pydantic import ValidationError
 
 from nandlab.catalog.filesystem import Settle
-from nandlab.results.cuts import TWO_NAMES, Cuts
+from nandlab.results.cuts import tally
 from nandlab.results.record import Trial
 
 LOST = "power.lost"
@@ -50,23 +50,17 @@ def made_power(rest: str) -> Made | None:
     }.get(rest)
 
 
-def campaigns(trial: Trial) -> list[Cuts]:
-    """The campaigns of power cuts on the trial's medium that tried anything."""
-    return [c for c in trial.cuts if not c.faulty and (c.operations or c.lost or c.excused)]
-
-
 def points(trial: Trial) -> int | None:
     """Points that were tried; None: no power was cut."""
-    found = campaigns(trial)
-    return sum(c.points for c in found) if found else None
+    tried = tally(trial.cuts)
+    return tried.points if tried else None
 
 
 def lost(trial: Trial) -> int | None:
     """Points that did not hold and nothing excuses; None: no campaign came to its end, and none
     lost anything."""
-    found = campaigns(trial)
-    gone = sum(n for c in found for name, n in c.lost.items() if name != TWO_NAMES)
-    return gone if gone or any(c.done == c.pieces for c in found) else None
+    tried = tally(trial.cuts)
+    return sum(tried.failed.values()) if tried and tried.known else None
 
 
 def quiet_ns(trial: Trial) -> int | None:

@@ -13,12 +13,21 @@ from nandlab.analysis import gaps
 from nandlab.analysis.changes import Change
 from nandlab.analysis.criteria import UNTRIED, Cell, Criterion
 from nandlab.analysis.gaps import Gap
-from nandlab.analysis.groups import Setting
 from nandlab.analysis.power import Promise
 from nandlab.base.strings import FreeText
 
-Call = Literal["take", "fits", "open", "avoid"]
-ORDER: tuple[Call, ...] = ("take", "fits", "open", "avoid")
+Call = Literal["take", "fits", "next", "open", "avoid"]
+"""fits: it meets every limit; next: no limit was given, and it ran and broke no promise."""
+ORDER: tuple[Call, ...] = ("take", "fits", "next", "open", "avoid")
+MEANINGS: dict[Call, str] = {
+    "take": "the first that meets all",
+    "fits": "meets every limit too",
+    "next": "ran and broke no promise, but comes behind the one to take, by the headline",
+    "open": "something that decides is not known",
+    "avoid": "failed, or breaks a limit or a promise",
+}
+FIT: tuple[Call, ...] = ("take", "fits", "next")
+"""The calls of which the first is to be taken."""
 
 
 @dataclass(frozen=True)
@@ -35,6 +44,8 @@ class Row:
     """Trials that did not end well, and limits and promises that it breaks."""
     power: Promise
     """What it promises after a power cut, and what it kept."""
+    options: FreeText = ""
+    """Those that decide its figures and that its name does not tell, such as compression=none."""
 
 
 @dataclass(frozen=True)
@@ -55,16 +66,17 @@ class Verdict:
     settings: tuple[FreeText, ...] = ()
     """Titles of the settings that it is of."""
     states: tuple[FreeText, ...] = ()
+    holding: tuple[FreeText, ...] = ()
+    """What each state with data in it was asked to hold."""
+    untested: tuple[tuple[FreeText, FreeText], ...] = ()
+    """What a product meets and no trial had, such as aged flash; and the study's key that has it
+    run."""
     unmeasured: tuple[tuple[FreeText, FreeText], ...] = ()
     """Usual criteria of which nothing is known, and the edit that has them measured."""
     changes: tuple[Change, ...] = ()
     """What would change the answer, and what would not."""
     notes: tuple[FreeText, ...] = ()
     """Of a sweep over states: where each file system falls off."""
-
-    def of(self, setting: Setting) -> bool:
-        """Whether it is of this setting."""
-        return setting.title in self.settings
 
     @property
     def taken(self) -> str:
@@ -96,11 +108,17 @@ def gaps_of(verdicts: Sequence[Verdict]) -> list[Gap]:
 
 def unmeasured(verdicts: Sequence[Verdict]) -> list[tuple[str, str]]:
     """What none of the verdicts has measured, and the edits that have it measured."""
-    every = [set(v.unmeasured) for v in verdicts if v.rows]
-    none = set.intersection(*every) if every else set()
-    return [
-        pair for pair in dict.fromkeys(p for v in verdicts for p in v.unmeasured) if pair in none
-    ]
+    return _in_all([v.unmeasured for v in verdicts if v.rows])
+
+
+def untested(verdicts: Sequence[Verdict]) -> list[tuple[str, str]]:
+    """What a product meets and no trial of the run had, and the study's keys."""
+    return _in_all([v.untested for v in verdicts if v.rows])
+
+
+def _in_all(lists: Sequence[Sequence[tuple[str, str]]]) -> list[tuple[str, str]]:
+    """What every list has, in order."""
+    return [pair for pair in lists[0] if all(pair in one for one in lists)] if lists else []
 
 
 def answer(verdicts: Sequence[Verdict]) -> str:
@@ -115,6 +133,15 @@ def answer(verdicts: Sequence[Verdict]) -> str:
     taken = [r for v in verdicts for r in v.rows if r.call == "take"]
     none_tried = bool(taken) and all(map(untried, taken))
     return " ".join([*each, *(["Power cuts not tried."] if none_tried else [])])
+
+
+def conditions(verdict: Verdict) -> list[str]:
+    """Under what a verdict holds: options, each set of them with whom it is of; then the states."""
+    by_options: dict[str, list[str]] = {}
+    for row in verdict.rows:
+        by_options.setdefault(row.options, []).append(row.name)
+    options = [f"{', '.join(names)}: {text}" for text, names in by_options.items() if text]
+    return [*options, *verdict.holding]
 
 
 def untried(row: Row) -> bool:
@@ -137,5 +164,5 @@ def _counted(verdicts: Sequence[Verdict]) -> str:
     """How often each is to be taken, of many settings."""
     taken = [next((r.name for r in v.rows if r.call == "take"), "nothing yet") for v in verdicts]
     each = {name: taken.count(name) for name in dict.fromkeys(taken)}
-    told = ", ".join(f"{name} in {n}" for name, n in sorted(each.items(), key=lambda i: -i[1]))
-    return f"Of {len(verdicts)} settings, take {told}."
+    counts = ", ".join(f"{name} in {n}" for name, n in sorted(each.items(), key=lambda i: -i[1]))
+    return f"Of {len(verdicts)} settings, take {counts}."

@@ -11,12 +11,13 @@ from nandlab.analysis.gaps import Gap
 from nandlab.analysis.groups import Setting
 from nandlab.analysis.ready import LOST
 from nandlab.analysis.spread import Spread
-from nandlab.analysis.verdict import ORDER, Call, Row, aside, untried
+from nandlab.analysis.verdict import FIT, ORDER, Call, Row, aside, untried
 from nandlab.base import units
+from nandlab.results.cuts import counted, tally
 
 
 @dataclass(frozen=True)
-class Judged:
+class Candidate:
     """A row before it is known who comes first."""
 
     row: Row
@@ -43,34 +44,95 @@ def decides(scope: Scope, criterion: Criterion, row: Row) -> bool:
     return bool(criterion.limit) or (scope.limits.none and criterion.name in headlines)
 
 
-def sentence(scope: Scope, shown: Sequence[Criterion], judged: Sequence[Judged]) -> str:
-    """What to take and why, who else fits, and what to avoid."""
-    first = judged[0]
+def sentence(scope: Scope, shown: Sequence[Criterion], every: Sequence[Candidate]) -> str:
+    """What to take and why, who else fits, why one that is faster is not taken, what failed with
+    unstable cells, what to avoid, and how much of a load power cuts have tried."""
+    first = every[0]
     avoided = [
-        f"Avoid {j.row.name}: {'; '.join(j.row.against)}." for j in judged if j.row.call == "avoid"
+        f"Avoid {j.row.name}: {'; '.join(j.row.against)}." for j in every if j.row.call == "avoid"
     ]
+    rest = [text for text in (_unstable(every), *avoided, _sample(every)) if text]
     if first.row.call == "avoid":
-        return " ".join(["None that was measured is fit.", *avoided])
+        return " ".join(["None that was measured is fit.", *rest])
     if first.row.call == "open":
         what = ", ".join(dict.fromkeys(gap.what for gap in _blocking(scope, shown, first)))
         lead = f"Not enough to say yet: {first.row.name} is the first to look into; open: {what}."
-        return " ".join([lead, *avoided])
+        return " ".join([lead, *rest])
     lead = f"Take {first.row.name}{aside(first.row)}: {_because(scope, shown, first)}."
-    rest = [j for j in judged[1:] if j.row.call == "fits"]
-    return " ".join(filter(None, [lead, _others(scope, first, rest), *avoided]))
+    others = _others(scope, first, [j for j in every[1:] if j.row.call in FIT])
+    ahead = [_ahead(scope, shown, first, j) for j in every if j.row.call == "open"]
+    return " ".join(filter(None, [lead, others, *ahead, *rest]))
 
 
-def _blocking(scope: Scope, shown: Sequence[Criterion], judged: Judged) -> list[Gap]:
+def _ahead(scope: Scope, shown: Sequence[Criterion], first: Candidate, one: Candidate) -> str:
+    """Why an open row is not taken that is better by the headline; empty: it is not better."""
+    if not (first.headline and one.headline and _apart(first, one)):
+        return ""
+    less = one.headline.median < first.headline.median
+    if less == (scope.settings[0].headline.better == "more"):
+        return ""
+    if one.row.power.keeps == "nothing" and not scope.limits.may_lose:
+        why = "promises nothing after a power cut"
+    else:
+        what = dict.fromkeys(gap.what for gap in _blocking(scope, shown, one))
+        why = f"is open: {', '.join(what)}"
+    return f"{one.row.name} {_times(scope, first, one)}, but {why}."
+
+
+def _times(scope: Scope, first: Candidate, one: Candidate) -> str:
+    """By what factor a row's headline is another than that of the first."""
+    if not (one.headline and first.headline and first.headline.median):
+        return ""
+    ratio = units.ratio(one.headline.median / first.headline.median)
+    return scope.settings[0].words.headline.more.format(r=ratio, v="")
+
+
+def _unstable(every: Sequence[Candidate]) -> str:
+    """What failed only with unstable cells, which no limit counts, of those that are not avoided;
+    empty: nothing."""
+    counts = [
+        f"{j.row.name} {sum(found.unstable.values()):,} of {found.points:,} ({classes})"
+        for j in every
+        if j.row.call != "avoid" and (found := tally(j.row.power.cuts)) and found.unstable
+        for classes in [counted(found.unstable)]
+    ]
+    return f"Power cuts that fail with unstable cells: {'; '.join(counts)}." if counts else ""
+
+
+def _sample(every: Sequence[Candidate]) -> str:
+    """That campaigns cut less than a trial's own load makes; empty: none does."""
+    found = [
+        (tried, promise.whole)
+        for promise in (j.row.power for j in every)
+        if (tried := tally(promise.cuts)) and promise.whole and promise.whole > tried.operations
+    ]
+    if not found:
+        return ""
+    points, cut, recorded = (
+        _range([getattr(tried, name) for tried, _ in found])
+        for name in ("points", "cut", "operations")
+    )
+    return (
+        f"Power cuts are a sample: {points} points at {cut} of {recorded} flash operations of a "
+        f"short load; a trial's load makes {_range([whole for _, whole in found])}."
+    )
+
+
+def _range(values: Sequence[int]) -> str:
+    return " to ".join(dict.fromkeys(f"{n:,}" for n in (min(values), max(values))))
+
+
+def _blocking(scope: Scope, shown: Sequence[Criterion], one: Candidate) -> list[Gap]:
     """The gaps that leave a row open."""
     passing = {
         c.title
-        for c, cell in zip(shown, judged.row.cells, strict=True)
-        if cell.state == "open" and not decides(scope, c, judged.row)
+        for c, cell in zip(shown, one.row.cells, strict=True)
+        if cell.state == "open" and not decides(scope, c, one.row)
     }
-    return [gap for gap in judged.gaps if gap.what not in passing]
+    return [gap for gap in one.gaps if gap.what not in passing]
 
 
-def _because(scope: Scope, shown: Sequence[Criterion], first: Judged) -> str:
+def _because(scope: Scope, shown: Sequence[Criterion], first: Candidate) -> str:
     """Why the first is the first."""
     near = [
         (1 - cell.used, c, cell)
@@ -87,19 +149,19 @@ def _because(scope: Scope, shown: Sequence[Criterion], first: Judged) -> str:
             f"{criterion.title} {criterion.limit}: {cell.text}, {units.percent(room)} of it is left"
         )
     every = "it meets every limit; " if met else ""
-    return f"{every}{_told(scope.settings[0], first)}"
+    return f"{every}{_by_headline(scope.settings[0], first)}"
 
 
-def _told(setting: Setting, judged: Judged) -> str:
+def _by_headline(setting: Setting, one: Candidate) -> str:
     """The headline in words, where it is worst."""
-    words, found = setting.words.headline, judged.headline
+    words, found = setting.words.headline, one.headline
     if found is None:
         return f"no {words.noun} was measured"
-    told = words.told or f"{words.noun} {{v}}"
-    return f"{told.format(v=setting.headline.form(found.median))} at worst ({judged.state})"
+    form = words.told or f"{words.noun} {{v}}"
+    return f"{form.format(v=setting.headline.form(found.median))} at worst ({one.state})"
 
 
-def _others(scope: Scope, first: Judged, rest: Sequence[Judged]) -> str:
+def _others(scope: Scope, first: Candidate, rest: Sequence[Candidate]) -> str:
     """Who else fits: under limits by name alone, else by how much worse each is."""
     if not rest:
         return ""
@@ -109,22 +171,16 @@ def _others(scope: Scope, first: Judged, rest: Sequence[Judged]) -> str:
     alike = [j for j in rest if not _apart(first, j)]
     if alike:
         return f"The trials do not tell {_listed(alike)} from it."
-    words, base = scope.settings[0].words.headline, first.headline
-    factors = [
-        f"{j.row.name}{aside(j.row)} {words.more.format(r=units.ratio(of), v='')}"
-        for j in rest
-        if j.headline and base and base.median
-        for of in [j.headline.median / base.median]
-    ]
+    factors = [f"{j.row.name}{aside(j.row)} {by}" for j in rest if (by := _times(scope, first, j))]
     return f"{', '.join(factors)}." if factors else ""
 
 
-def _listed(rest: Sequence[Judged]) -> str:
+def _listed(rest: Sequence[Candidate]) -> str:
     names = [f"{j.row.name}{aside(j.row)}" for j in rest]
     return " and ".join([", ".join(names[:-1]), names[-1]]) if len(names) > 1 else names[0]
 
 
-def _apart(a: Judged, b: Judged) -> bool:
+def _apart(a: Candidate, b: Candidate) -> bool:
     return a.headline is not None and b.headline is not None and a.headline.told_apart(b.headline)
 
 
@@ -137,7 +193,10 @@ def answer(rows: Sequence[Row]) -> str:
         f"take {r.name}{aside(r)}{' (power cuts not tried)' if none_tried else ''}" for r in taken
     ] or ["nothing to take yet" if by_call["open"] else "none is fit"]
     titles: tuple[tuple[Call, str], ...]
-    titles = (("fits", "fits too: "), ("open", "open: "), ("avoid", "avoid "))
-    told = [f"{title}{', '.join(by_call[call])}" for call, title in titles if by_call[call]]
-    text = "; ".join([*lead, *told])
+    titles = (
+        *(("fits", "fits too: "), ("next", "next: ")),
+        *(("open", "open: "), ("avoid", "avoid ")),
+    )
+    rest = [f"{title}{', '.join(by_call[call])}" for call, title in titles if by_call[call]]
+    text = "; ".join([*lead, *rest])
     return f"{text[:1].upper()}{text[1:]}."

@@ -84,13 +84,13 @@ def advise(
     wrong = asked.mistakes(own.figures, [(s.workload, s.words) for s in settings])
     if wrong:
         raise UsageError(*(f"--limit: {text}" for text in wrong))
-    found = judging.of_run(head.spec, trials, limits, folder.named)
+    found = judging.of_run(head.spec, trials, folder.naming(), limits)
     if as_json:
         told = TypeAdapter(list[Verdict]).dump_python(found, mode="json")
         write_json([*told, *(_lasting(s, lasting) for s in settings if lasting)])
         return
     if every:
-        write_lines(*power.lines(trials))
+        write_lines(*power.lines(trials, folder.naming()))
     if lasting:
         write_lines(*(x for s in settings for x in (f"{s.title}:", *battery.lines(s, lasting), "")))
     write_lines(*verdicts.page(found, every=every))

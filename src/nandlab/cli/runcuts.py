@@ -63,15 +63,17 @@ def cut(study: Study, folder: RunFolder, jobs: int, style: Style) -> None:
             return
         for on, name in wanted.pairs():
             about = f"power cuts, {on.filesystem.title} under {name}"
-            told = Told(about, say)
+            progress = Progress(about, say)
             try:
-                with nullcontext() if style in QUIET else alive(told.doing):
-                    _campaign(on, name, board, folder.path, jobs, told)
+                with nullcontext() if style in QUIET else alive(progress.doing):
+                    _campaign(on, name, board, folder.path, jobs, progress)
             except NandlabError as e:
                 note(f"{about}: not tried: {e}")
 
 
-def _campaign(on: Medium, name: str, board: QemuBoard, run: Path, jobs: int, told: Told) -> None:
+def _campaign(
+    on: Medium, name: str, board: QemuBoard, run: Path, jobs: int, progress: Progress
+) -> None:
     """One load on one medium."""
     from nandlab.cli.cutting import How
     from nandlab.powercut import ofrun
@@ -80,13 +82,12 @@ def _campaign(on: Medium, name: str, board: QemuBoard, run: Path, jobs: int, tol
 
     how = How(ofrun.points(loads_of(name, on, board)), None, jobs)
     one = how.campaign(on, name, board)
-    found = asyncio.run(how.cut(one, board, run / FOLDER, told.after))
-    bad = sum(each.count for each in found.faults)
-    told.say(f"{told.about}: {found.points} points, {bad} did not hold")
+    found = asyncio.run(how.cut(one, board, run / FOLDER, progress.after))
+    progress.say(f"{progress.about}: {found.in_brief}")
 
 
 @dataclass
-class Told:
+class Progress:
     """Tells how far a campaign is, and how long it will take."""
 
     about: str

@@ -104,6 +104,17 @@ class Found:
         return self.whole and not any(self.recorded.values()) and not self.classes
 
     @property
+    def in_brief(self) -> str:
+        """How much was tried, and how much of it did not hold, unstable cells apart."""
+        cut, recorded = sum(self.cut.values()), sum(self.recorded.values())
+        at = f"at {cut:,} of {recorded:,} flash operations"
+        where = f"in {len(self.recorded):,} loads" if self.faulty else at
+        unstable = sum(c.count for c in self.faults if c.name.endswith(UNSTABLE))
+        bad = sum(c.count for c in self.faults) - unstable
+        more = f", {unstable:,} more with unstable cells" if unstable else ""
+        return f"{self.points:,} points {where}: {bad:,} did not hold{more}"
+
+    @property
     def faults(self) -> list[Class]:
         """The classes that nothing excuses."""
         return [each for name, each in self.classes.items() if not name.endswith(TOLD)]
@@ -308,13 +319,13 @@ def lines(found: Found) -> Iterator[str]:
     yield f"{where}, kernel {head['kernel']}, load {head['load']}"
     if not found.whole:
         yield f"incomplete: {found.done} of {head['pieces']} pieces are done; run it again"
-    cut, recorded = sum(found.cut.values()), sum(found.recorded.values())
     if bad := head.get("points", {}).get("bad"):
         yield f"bad from the maker: blocks {', '.join(map(str, bad))}"
     if found.faulty:
         kinds = ", ".join(head["points"]["variants"])
         yield f"points: {found.points}, in {len(found.recorded)} loads ({kinds})"
     else:
+        cut, recorded = sum(found.cut.values()), sum(found.recorded.values())
         yield f"operations cut: {cut}/{recorded}, in {len(found.recorded)} loads"
         more = f"{found.recovery_points} in the recoveries after them"
         yield f"points: {found.points}, {more}, {found.second_points} in those after these"

@@ -40,7 +40,7 @@ from nandlab.report import (
 from nandlab.report.beside import Beside, beside
 from nandlab.report.charts import Chart
 from nandlab.report.specs import Drawn
-from nandlab.report.verdicts import LEGEND, change_lines, gap_lines, marked
+from nandlab.report.verdicts import change_lines, gap_lines, legend, marked
 from nandlab.results.folder import Results, RunFolder
 from nandlab.results.record import WARNINGS, Trial
 
@@ -101,7 +101,7 @@ def write(run_folder: Results, out: Path | None = None, asked: Battery | None = 
     paper = beside(run_folder.head(), finished)
     folder = out or place(run_folder)
     folder.mkdir(parents=True, exist_ok=True)
-    found = judging.of_run(run_folder.head().spec, finished)
+    found = judging.of_run(run_folder.head().spec, finished, run_folder.naming())
     cut, linked = powercuts.of_run(run_folder.path), _linked(run_folder, folder)
     head = Head(found, verdictchart.drawn(found), cut, linked)
     page = folder / "index.html"
@@ -207,7 +207,8 @@ def _page(
         sections=sections,
         paper=paper,
         available=answers.available(trials),
-        promised=power.told(trials),
+        promised=power.promises(trials, run_folder.naming()),
+        naming=run_folder.naming(),
         cut=head.cut,
         verdicts=head.verdicts,
         answer=verdict.answer(head.verdicts),
@@ -215,7 +216,7 @@ def _page(
         first=head.chart,
         marked=marked,
         change_lines=change_lines,
-        legend=LEGEND,
+        legend=legend(head.verdicts),
         inline=lambda chart: _inline(chart) if chart.name in inlined else "",
         singles=answers.singles(trials),
         missing=missing,

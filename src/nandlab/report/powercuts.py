@@ -71,9 +71,8 @@ def chart(found: Found, name: str = "powercut") -> Chart:
         },
     }
     head = found.head
-    what = "a fault" if found.faulty else "power cut"
-    where = f"{head['filesystem']} on {head['chip']}"
-    title = f"{where}: {head['load']}, {what} at each flash operation"
+    what = "faults" if found.faulty else "power cuts"
+    title = f"{head['filesystem']} on {head['chip']}: {head['load']}, {what} by flash operation"
     spec = {
         "data": {"name": "cells"},
         "mark": {"type": "rect", "stroke": "white", "strokeWidth": 0.3},
@@ -82,7 +81,7 @@ def chart(found: Found, name: str = "powercut") -> Chart:
         "height": {"step": 13},
     }
     more = len(found.outcomes) - len(rows)
-    caption = "Each cell is the worst outcome of its points." + (
+    caption = f"{found.in_brief}. Each cell is the worst outcome of its points." + (
         f" {more} more loads are not drawn." if not alone and more > 0 else ""
     )
     return Chart(name, title, caption, {"cells": cells}, spec, {**spec, "width": 300})

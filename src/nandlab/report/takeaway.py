@@ -9,6 +9,7 @@ from nandlab.analysis import answers, judging, verdict
 from nandlab.analysis.figures import Figure
 from nandlab.analysis.groups import Ensemble, Setting, group
 from nandlab.analysis.named import known, meant, names
+from nandlab.analysis.verdict import Verdict
 from nandlab.analysis.views import view
 from nandlab.base import units
 from nandlab.report import tables, verdicts
@@ -55,9 +56,9 @@ def some(folder: Results, asked: str, form: str) -> str:
 def _markdown(folder: Results, settings: Sequence[Setting]) -> str:
     """The answer in a line, the verdicts with what is open, then the main figures."""
     trials = [t for s in settings for t in s.trials]
-    found = judging.of_run(folder.head().spec, trials, run=folder.named)
+    found = judging.of_run(folder.head().spec, trials, folder.naming())
     parts = [markdown([], _lead(folder, verdict.answer(found), trials))]
-    parts += [markdown([verdicts.sheet(v)]) + f"\n{words(v.sentence)}\n" for v in found if v.rows]
+    parts += [markdown([verdicts.sheet(v)]) + _below(v) for v in found if v.rows]
     parts += [markdown([verdicts.changes_sheet(v)]) for v in found if v.changes]
     notes = [note for v in found for note in v.notes]
     more = [*notes, *(f"Open: {text}" for text in verdicts.gap_lines(found))]
@@ -66,10 +67,16 @@ def _markdown(folder: Results, settings: Sequence[Setting]) -> str:
     return "\n".join(filter(None, parts))
 
 
+def _below(verdict: Verdict) -> str:
+    """What stands below a verdict's table: what its states hold, and its sentence."""
+    lines = filter(None, ["; ".join(verdict.holding), verdict.sentence])
+    return "".join(f"\n{words(line)}\n" for line in lines)
+
+
 def _lead(folder: Results, answer: str, trials: Sequence[Trial]) -> list[str]:
     """The question and its answer, what was measured on, and what to be careful of."""
     head = folder.head()
-    board = f"Board {head.board_id}, commit of nandlab {head.commit or 'not known'}."
+    board = f"Board {head.board_id}{f', commit of nandlab {head.commit}' if head.commit else ''}."
     limiting = answers.caveats(head, trials, folder.missing())
     return [head.question, answer, board, *limiting, *folder.notes]
 

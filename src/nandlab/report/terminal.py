@@ -72,7 +72,9 @@ def print_run(run_folder: Results, console: Console, *, every: bool = False) -> 
         return
     if every:
         _print_figures(run, trials, console)
-    found = judging.of_run(run.spec, trials, run=run_folder.named)
+        for line in power.lines(trials, run_folder.naming()):
+            console.print(escape(line), highlight=False)
+    found = judging.of_run(run.spec, trials, run_folder.naming())
     lines = verdicts.page(found, every=every, width=min(_width(console), WIDEST))
     for line in ["", *lines]:
         console.print(escape(line), highlight=False, soft_wrap=True)
@@ -88,8 +90,6 @@ def _print_figures(run: Run, trials: Sequence[Trial], console: Console) -> None:
         if not trial.ok:
             error = trial.error or "no reason was recorded"
             console.print(f"[red]{escape(trial.status)}[/red] {escape(trial.id)}: {escape(error)}")
-    for line in power.lines(trials):
-        console.print(escape(line), highlight=False)
 
 
 def _width(console: Console) -> int:
@@ -98,8 +98,8 @@ def _width(console: Console) -> int:
 
 
 def _measured_on(run: Run) -> str:
-    """Which very board a run had, and which nandlab began it."""
-    return f"board {run.board_id}, commit of nandlab {run.commit or 'not known'}"
+    """Which very board a run had, and which nandlab began it, if that is known."""
+    return f"board {run.board_id}{f', commit of nandlab {run.commit}' if run.commit else ''}"
 
 
 def _print_setting(setting: Setting, console: Console) -> None:

@@ -12,15 +12,31 @@ from collections.abc import Collection, Sequence
 
 from nandlab.analysis.criteria import Cell, Criterion
 from nandlab.analysis.ranking import joined
-from nandlab.analysis.verdict import Row, Verdict, answer, gaps_of, unmeasured
+from nandlab.analysis.verdict import (
+    MEANINGS,
+    ORDER,
+    Row,
+    Verdict,
+    answer,
+    conditions,
+    gaps_of,
+    unmeasured,
+    untested,
+)
 from nandlab.report.sheets import Sheet
 
 MARKS = {"met": "✓", "broken": "✗", "open": "?", "not asked": ""}
-LEGEND = "✓ met  ✗ broken  ? open"
 WIDTH = 80
-HEAD, NAME = 10, 22
-"""Letters of a line of a column's head, and of a file system's name with its options."""
+HEAD, CELL, NAME = 10, 16, 22
+"""Letters of a line of a column's head, of a cell, and of a file system's name with its options."""
 BETWEEN = 2
+
+
+def legend(verdicts: Sequence[Verdict]) -> str:
+    """What marks and calls mean, of the calls that are there."""
+    calls = {row.call for v in verdicts for row in v.rows}
+    meanings = [f"{call}: {MEANINGS[call]}" for call in ORDER if call in calls]
+    return "; ".join(["✓ met, ✗ broken, ? open", *meanings])
 
 
 def marked(cell: Cell) -> str:
@@ -34,8 +50,10 @@ def page(verdicts: Sequence[Verdict], *, every: bool = False, width: int = WIDTH
     every: with why of each cell, and what each file system promises after a power cut.
     """
     found: list[str] = []
+    before: list[str] = []
     for verdict in verdicts:
-        found += [*lines(verdict, width), ""]
+        found += [*lines(verdict, width, before), ""]
+        before = conditions(verdict)
         if every:
             open_ = [f"{c.what}: {c.then}: {c.do}" for c in verdict.changes if c.turns is None]
             texts = [*verdict.notes[1:], *details(verdict), *open_]
@@ -45,16 +63,17 @@ def page(verdicts: Sequence[Verdict], *, every: bool = False, width: int = WIDTH
     return [*found, answer(verdicts)]
 
 
-def lines(verdict: Verdict, width: int = WIDTH) -> list[str]:
-    """Title, table and sentence."""
-    found = [*textwrap.wrap(title(verdict), width), *_tables(verdict, width)]
-    for text in (verdict.sentence, *change_lines(verdict)):
-        found += textwrap.wrap(text, width)
-    return found
+def lines(verdict: Verdict, width: int = WIDTH, before: Sequence[str] = ()) -> list[str]:
+    """Title, conditions, table and sentence. before: conditions that stand above already."""
+    found = textwrap.wrap(title(verdict), width)
+    if (under := conditions(verdict)) != list(before):
+        found += textwrap.wrap("; ".join(under), width)
+    text = " ".join([verdict.sentence, *change_lines(verdict)])
+    return [*found, *_tables(verdict, width), *textwrap.wrap(text, width)]
 
 
 def change_lines(verdict: Verdict) -> list[str]:
-    """What would change the answer, a line each, and in a line what would not."""
+    """What would change the answer, a sentence each, and in one what would not."""
     turning = [f"With {c.what}: {c.then}." for c in verdict.changes if c.turns]
     kept = [c.what for c in verdict.changes if c.turns is False]
     return [*turning, *([f"Not changed by {joined(kept)}."] if kept else [])]
@@ -78,8 +97,14 @@ def gap_lines(verdicts: Sequence[Verdict]) -> list[str]:
     names = {row.name for v in verdicts for row in v.rows if row.call != "avoid"}
     found = [f"{gap.what} ({_whom(names, gap.who)}): {gap.do}" for gap in gaps_of(verdicts)]
     if never := unmeasured(verdicts):
-        found.append(f"not measured: {', '.join(f'{what} ({do})' for what, do in never)}")
+        found.append(f"not measured: {_with_edits(never)}")
+    if left := untested(verdicts):
+        found.append(f"not tried: {_with_edits(left)}")
     return found
+
+
+def _with_edits(pairs: Sequence[tuple[str, str]]) -> str:
+    return ", ".join(f"{what} ({do})" for what, do in pairs)
 
 
 def _whom(names: Collection[str], who: Sequence[str]) -> str:
@@ -123,13 +148,22 @@ def _tables(verdict: Verdict, width: int) -> list[str]:
 
 
 def _column(rows: Sequence[Row], i: int, criterion: Criterion) -> list[str]:
-    """A column: its head in some lines as one text, then its cells."""
-    head = [part for text in (criterion.title, criterion.limit) for part in _narrow(text)]
-    return ["\n".join(head), *(marked(row.cells[i]) for row in rows)]
+    """A column: its head, then its cells, each in some lines as one text."""
+    head = [part for text in (criterion.title, criterion.limit) for part in _narrow(text, HEAD)]
+    cells = (_lines(marked(row.cells[i])) for row in rows)
+    return ["\n".join(lines) for lines in (head, *cells)]
 
 
-def _narrow(text: str) -> list[str]:
-    return textwrap.wrap(text, HEAD, break_long_words=False)
+def _lines(text: str) -> list[str]:
+    """A cell's lines: a long one goes on after a comma."""
+    if len(text) <= CELL:
+        return [text]
+    parts = text.replace(", ", ",\n").split("\n")
+    return [line for part in parts for line in _narrow(part, CELL)]
+
+
+def _narrow(text: str, letters: int) -> list[str]:
+    return textwrap.wrap(text, letters, break_long_words=False)
 
 
 def _letters(column: Sequence[str]) -> int:
@@ -149,8 +183,10 @@ def _part(
     high = [[""] * (deep - len(head)) + head for head in heads]
     rows = [("", [head[i] for head in high]) for i in range(deep)]
     for at, name in enumerate(names, 1):
-        rows.append((name[0], [column[at] for column in columns]))
-        rows += [(f"      {more}", [""] * len(columns)) for more in name[1:]]
+        cells = [column[at].split("\n") for column in columns]
+        for i in range(max(len(name), *map(len, cells))):
+            lead = name[i] if not i else f"      {name[i]}" if i < len(name) else ""
+            rows.append((lead, [cell[i] if i < len(cell) else "" for cell in cells]))
     widths = [_letters(column) + BETWEEN for column in columns]
     return [
         (name.ljust(named) + "".join(map(str.rjust, cells, widths))).rstrip()
@@ -161,7 +197,10 @@ def _part(
 def sheet(verdict: Verdict) -> Sheet:
     """The table to take away."""
     heads = [f"{c.title} {c.limit}".strip() for c in verdict.criteria]
-    rows = [(row.call, row.name, *map(marked, row.cells)) for row in verdict.rows]
-    return Sheet(
-        title(verdict), ("verdict", "configuration", *heads), rows, ("verdict", "configuration")
-    )
+    optional = any(row.options for row in verdict.rows)
+    lead = ("verdict", "configuration", *(["options"] if optional else []))
+    rows = [
+        (row.call, row.name, *([row.options] if optional else []), *map(marked, row.cells))
+        for row in verdict.rows
+    ]
+    return Sheet(title(verdict), (*lead, *heads), rows, lead)

@@ -7,6 +7,9 @@ it. A trial knows the campaigns of its file system, options and chip.
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 
 from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError
@@ -60,10 +63,86 @@ class Cuts(BaseModel):
     first: dict[Line, Line] = {}
     """Where a class was first seen: its load and its point."""
 
+
+@dataclass(frozen=True)
+class Tally:
+    """Campaigns of power cuts on one medium in numbers: how much was tried, what did not hold."""
+
+    loads: tuple[Line, ...]
+    operations: int
+    """Flash operations of the loads."""
+    cut: int
+    """Those at which the power was cut."""
+    points: int
+    failed: dict[Line, int]
+    """Points that did not hold by class, and nothing excuses."""
+    unstable: dict[Line, int]
+    """The same of points that only a chip with unstable cells shows."""
+    two_names: int
+    """Points with both names of a rename, which breaks no promise."""
+    unfinished: int
+    """Campaigns that did not come to their end."""
+    known: bool
+    """Whether it is known how many failed: a campaign came to its end, or one failed."""
+
     @property
-    def held(self) -> bool:
-        """Whether it kept what it may have promised."""
-        return self.lost.keys() <= {TWO_NAMES}
+    def text(self) -> str:
+        """How many of the points failed, those of unstable cells beside them."""
+        more = f", {sum(self.unstable.values()):,} unstable" if self.unstable else ""
+        return f"{sum(self.failed.values()):,} of {self.points:,} fail{more}"
+
+    def tried(self, whole: int | None = None) -> str:
+        """How many points there were, at how many of how many flash operations.
+
+        whole: those of the load that the campaign's is a short form of; None: not told.
+        """
+        sample = whole is not None and whole > self.operations
+        more = [f"a sample: a trial's load makes {whole:,}"] if sample else []
+        more += [f"{self.unfinished} unfinished"] if self.unfinished else []
+        loads = "; ".join([", ".join(self.loads), *more])
+        at = f"{self.cut:,} of {self.operations:,} flash operations"
+        return f"{self.points:,} points at {at} ({loads})"
+
+    @property
+    def outcome(self) -> str:
+        """How many points did not hold, each class with its own."""
+        failed, unstable = sum(self.failed.values()), sum(self.unstable.values())
+        found = [f"{failed:,} did not hold: {counted(self.failed)}"] if failed else []
+        if unstable:
+            classes = counted(self.unstable)
+            found.append(f"{unstable:,} with unstable cells did not hold: {classes}")
+        if self.two_names:
+            found.append(f"{self.two_names:,} had both names of a rename, which is allowed")
+        return "; ".join(found) or "each held"
+
+
+def counted(classes: Mapping[str, int]) -> str:
+    """Each class with its points."""
+    return ", ".join(f"{name} {n:,}" for name, n in sorted(classes.items()))
+
+
+def tally(cuts: Iterable[Cuts]) -> Tally | None:
+    """The campaigns of power cuts that tried anything; None: there is none."""
+    tried = [c for c in cuts if not c.faulty and (c.operations or c.lost or c.excused)]
+    if not tried:
+        return None
+    failed, unstable = Counter[str](), Counter[str]()
+    for each in tried:
+        failed.update(each.lost)
+        unstable.update({n.removesuffix(UNSTABLE): m for n, m in each.excused.items()})
+    two_names = failed.pop(TWO_NAMES, 0)
+    ended = [c.done == c.pieces for c in tried]
+    return Tally(
+        tuple(dict.fromkeys(c.load for c in tried)),
+        sum(c.operations for c in tried),
+        sum(c.cut for c in tried),
+        sum(c.points for c in tried),
+        dict(failed),
+        dict(unstable),
+        two_names,
+        ended.count(False),
+        any(ended) or bool(failed),
+    )
 
 
 EVERY = TypeAdapter(list[Cuts])

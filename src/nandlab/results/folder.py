@@ -25,6 +25,7 @@ from nandlab.base.files import PART, write_whole
 from nandlab.base.gate import JSON_BYTES_MAX, open_regular, read_bytes
 from nandlab.catalog.mistakes import mistakes
 from nandlab.results import cuts
+from nandlab.results.naming import Naming, of_folder
 from nandlab.results.record import FORMAT, HASH_LETTERS, Run, Trial
 from nandlab.results.sealed import Damaged, opened, sealed
 from nandlab.results.sources import model_of
@@ -36,8 +37,6 @@ class Results(Protocol):
     """A run's results, in whatever they are kept."""
 
     path: Path
-    named: str
-    """What a command that tries its media is given: the run, or of a file the study."""
     notes: tuple[str, ...]
     """Sentences of what a reader cannot see here; empty: all that the run gave is here."""
     hashes: Mapping[str, str]
@@ -45,6 +44,9 @@ class Results(Protocol):
 
     def head(self) -> Run:
         """The run's head."""
+
+    def naming(self) -> Naming:
+        """How commands name it."""
 
     def load(self, trial_id: str) -> Trial | None:
         """A finished trial, or None."""
@@ -63,7 +65,7 @@ class RunFolder:
     hashes: Mapping[str, str] = MappingProxyType({})
 
     def __init__(self, path: Path) -> None:
-        self.path, self.named = path, str(path)
+        self.path = path
         self._sources: Seen = {}
         self._cuts = cuts.read(path)
 
@@ -109,6 +111,10 @@ class RunFolder:
             return _as(_read(path), Run)
         except Damaged as e:
             raise UsageError(_damage(path, e, cure)) from None
+
+    def naming(self) -> Naming:
+        """See Results."""
+        return of_folder(self.head().study, self.path)
 
     def trial_path(self, trial_id: str) -> Path:
         return self.path / "trials" / f"{trial_id}.json"

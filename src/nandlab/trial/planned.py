@@ -12,7 +12,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from nandlab.base.errors import UsageError
-from nandlab.base.paths import STUDIES
 from nandlab.base.strings import Accel, fits
 from nandlab.catalog.board import BoardModel
 from nandlab.catalog.files import Kept, keeping, validate
@@ -20,6 +19,7 @@ from nandlab.kit.lock import Lock, checked
 from nandlab.plan import study as studies
 from nandlab.plan.study import Study
 from nandlab.plan.trialspec import TrialSpec
+from nandlab.results.naming import study_folder
 from nandlab.results.record import Run
 
 
@@ -68,5 +68,4 @@ def board_model(head: Run, path: Path) -> BoardModel:
 
 def home(head: Run, path: Path) -> Path:
     """Where the study's images and its project's catalog are: beside the study, if it is found."""
-    near = (path.parent, Path(), STUDIES)
-    return next((f for f in near if (f / f"{head.study}.toml").is_file()), Path())
+    return study_folder(head.study, path) or Path()

@@ -19,6 +19,7 @@ from nandlab.plan.start import TreeStart
 from nandlab.plan.trialspec import TrialSpec
 from nandlab.results.folder import Results, RunFolder
 from nandlab.results.measures import Image
+from nandlab.results.naming import Naming, of_published
 from nandlab.results.published import (
     OF_HEAD,
     FailedTrial,
@@ -46,7 +47,6 @@ class PublishedRun:
         self.path = path
         published = read(path)
         self._published, self._head = published, published.run
-        self.named: str = published.run.study
         every: list[TrialFigures | FailedTrial] = [*published.trials, *published.failed]
         self._trials = {trial.id: trial for trial in every}
         self.hashes: Mapping[str, str] = {trial.id: trial.sha256 for trial in published.trials}
@@ -64,6 +64,10 @@ class PublishedRun:
     def head(self) -> Run:
         """See Results."""
         return self._head
+
+    def naming(self) -> Naming:
+        """See Results."""
+        return of_published(self._head.study)
 
     def load(self, trial_id: str) -> Trial | None:
         """See Results."""

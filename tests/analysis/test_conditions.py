@@ -1,0 +1,123 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Under which conditions a verdict holds, and what no trial had."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+import samples
+
+from nandlab.analysis import conditions, judging, verdict
+from nandlab.analysis.limits import Limits
+from nandlab.analysis.verdict import Verdict
+from nandlab.report import verdicts
+from nandlab.results.measures import State
+from nandlab.results.record import Trial
+
+ENTRY = {"options": {"compression": {"default": "zlib"}, "wbuf": {"default": "on"}}}
+
+
+def pair(filesystem: str, state: State = samples.FRESH, **change: Any) -> list[Trial]:
+    entry = {**samples.catalog_entry(filesystem), **ENTRY}
+    given: dict[str, Any] = {"options": {}, "provenance": {"filesystem": entry}, **change}
+    return [samples.trial(filesystem, state, seed, **given) for seed in (1, 2)]
+
+
+def judged(*trials: list[Trial]) -> Verdict:
+    every = [t for each in trials for t in each]
+    (found,) = judging.of_run({}, every, samples.NAMING, Limits())
+    return found
+
+
+@pytest.mark.parametrize(
+    ("options", "text"),
+    [
+        ({"compression": "zlib", "wbuf": "on"}, "compression=zlib"),
+        ({"compression": "none", "wbuf": "off"}, "compression=none, wbuf=off"),
+        ({"wbuf": "on"}, ""),
+    ],
+)
+def test_compression_is_always_told_and_what_is_not_the_default(
+    options: dict[str, str], text: str
+) -> None:
+    (row,) = judged(pair("jffs2", options=options)).rows
+    assert row.options == text
+
+
+def test_an_option_that_is_in_the_name_is_not_told_twice() -> None:
+    found = judged(
+        pair("jffs2", options={"compression": "zlib"}),
+        pair("jffs2", options={"compression": "none"}),
+    )
+    assert {row.name: row.options for row in found.rows} == {
+        "JFFS2 compression=zlib": "",
+        "JFFS2 compression=none": "",
+    }
+    assert verdict.conditions(found) == []
+
+
+def test_the_head_has_options_and_what_a_state_holds() -> None:
+    none = {"options": {"compression": "none"}}
+    aged = State(name="aged", valid=0.45, invalid=0.25, mix=1)
+    found = judged(
+        *(pair(fs, state, **none) for fs in ("jffs2", "ubifs") for state in (samples.FRESH, aged)),
+        *(pair("yaffs2", state) for state in (samples.FRESH, aged)),
+    )
+    names = ", ".join(row.name for row in found.rows if row.options)
+    under = [f"{names}: compression=none", "aged: 45 % of the pages valid, 25 % invalid"]
+    assert verdict.conditions(found) == under
+    assert found.holding == (under[1],)
+    head = " ".join(verdicts.lines(found)[:3])
+    assert "; ".join(under) in head
+    sheet = verdicts.sheet(found)
+    assert sheet.head[:3] == ("verdict", "configuration", "options")
+    assert {row[1]: row[2] for row in sheet.rows} == {
+        "JFFS2": "compression=none",
+        "UBIFS": "compression=none",
+        "YAFFS2": "",
+    }
+
+
+def test_conditions_of_several_settings_are_told_once() -> None:
+    chip = {"chip": samples.CHIP.model_copy(update={"part": "another"})}
+    aged = pair("jffs2", samples.AGED), pair("jffs2", samples.AGED, **chip)
+    found = judging.of_run({}, [t for one in aged for t in one], samples.NAMING, Limits())
+    assert len(found) == 2
+    assert sum(line.startswith("aged: 50 % of") for line in verdicts.page(found)) == 1
+
+
+def test_what_no_trial_had_is_open_once() -> None:
+    fresh = judged(pair("jffs2"))
+    assert fresh.untested == (conditions.AGED, conditions.BAD)
+    aged = judged(pair("jffs2"), pair("jffs2", samples.AGED))
+    assert aged.untested == (conditions.BAD,)
+    (line,) = [x for x in verdicts.gap_lines([fresh, aged]) if x.startswith("not tried: ")]
+    assert line == "not tried: bad and worn-out blocks (faults of a chip)"
+    assert len(verdicts.gap_lines([fresh])[-1]) <= 80
+    failing = samples.CHIP.model_copy(update={"faults": {"bad_blocks": 4}})
+    assert judged(pair("jffs2", chip=failing)).untested == (conditions.AGED,)
+
+
+def test_of_a_load_that_only_reads_nothing_is_asked_of_blocks() -> None:
+    still = [
+        t.model_copy(update={"bytes": {"read": 1}, "phases": [reading(p) for p in t.phases]})
+        for t in pair("jffs2")
+    ]
+    assert judged(still).untested == ()
+
+
+def reading(phase: Any) -> Any:
+    """The phase, in which only reads reached the chip."""
+    none = {"programs": 0, "erases": 0}
+    counts = phase.chip.model_copy(update=none)
+    return phase.model_copy(update={"chip": counts, "chip_sync": None})
+
+
+def test_without_a_limit_nothing_fits() -> None:
+    trials = [*pair("jffs2"), *pair("ubifs")]
+    assert [row.call for row in judged(trials).rows] == ["take", "next"]
+    limits = Limits(years=None, may_lose=True)
+    (waived,) = judging.of_run({}, trials, samples.NAMING, limits)
+    assert [row.call for row in waived.rows] == ["take", "next"]
+    assert verdict.answer([waived]).endswith("next: JFFS2.")

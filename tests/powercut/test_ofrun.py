@@ -10,7 +10,7 @@ import pytest
 from nandlab.catalog.files import validate
 from nandlab.cli import runcuts
 from nandlab.plan.study import Study
-from nandlab.powercut import ofrun
+from nandlab.powercut import ofrun, sql
 from nandlab.powercut.loads import Load, Loads
 
 
@@ -77,6 +77,21 @@ def test_what_promises_nothing_is_not_cut() -> None:
 def test_without_a_small_form_the_usual_load_is_cut() -> None:
     matrix = study().model_dump(mode="json")["matrix"] | {"workloads": [{"name": "lifetime"}]}
     assert ofrun.campaigns(study(matrix=matrix)).loads == [ofrun.USUAL]
+
+
+def test_sqlite_is_cut_in_the_journal_mode_of_the_study() -> None:
+    def under(**parameters: str) -> Study:
+        loads = [*PRODUCT["product"]["loads"], {"name": "sqlbench", "daily_write": "2M"}]
+        loads[1] |= parameters
+        return study(**{**PRODUCT, "product": {**PRODUCT["product"], "loads": loads}})
+
+    wal = under(journal="wal", locking="exclusive")
+    assert ofrun.campaigns(wal).loads == ["logger", "sqlite"]
+    assert (ofrun.title(wal, "sqlite"), ofrun.title(wal, "logger")) == ("wal, full", None)
+    assert ofrun.title(under(), "sqlite") == "delete, full"
+    assert ofrun.campaigns(under(synchronous="off")).loads == ["logger"]
+    titles = [load.title for load in sql.loads().loads]
+    assert {"wal, full", "delete, full"} <= set(titles)
 
 
 @pytest.mark.parametrize(("calls", "every"), [(0, 1), (200, 1), (201, 2), (5000, 25)])

@@ -17,6 +17,7 @@ from nandlab.cli.words import Style
 
 if TYPE_CHECKING:
     from nandlab.board.qemu import QemuBoard
+    from nandlab.cli.cutting import How
     from nandlab.plan.medium import Medium
     from nandlab.plan.study import Study
     from nandlab.results.folder import RunFolder
@@ -47,9 +48,10 @@ def cut(study: Study, folder: RunFolder, jobs: int, style: Style) -> None:
 
     What cannot be cut is told, and stays open in the verdict.
     """
-    from nandlab.cli.cutting import nouns_of, opened
+    from nandlab.cli.cutting import How, nouns_of, opened
     from nandlab.cli.preparing import alive
     from nandlab.powercut import ofrun
+    from nandlab.powercut.asked import loads_of
 
     say: Callable[[str], None] = (lambda line: None) if style in QUIET else note
     wanted = ofrun.campaigns(study)
@@ -66,21 +68,19 @@ def cut(study: Study, folder: RunFolder, jobs: int, style: Style) -> None:
             progress = Progress(about, say)
             try:
                 with nullcontext() if style in QUIET else alive(progress.doing):
-                    _campaign(on, name, board, folder.path, jobs, progress)
+                    sample = ofrun.points(loads_of(name, on, board))
+                    how = How(sample, ofrun.title(study, name), jobs)
+                    _campaign(on, name, board, folder.path, how, progress)
             except NandlabError as e:
                 note(f"{about}: not tried: {e}")
 
 
 def _campaign(
-    on: Medium, name: str, board: QemuBoard, run: Path, jobs: int, progress: Progress
+    on: Medium, name: str, board: QemuBoard, run: Path, how: How, progress: Progress
 ) -> None:
     """One load on one medium."""
-    from nandlab.cli.cutting import How
-    from nandlab.powercut import ofrun
-    from nandlab.powercut.asked import loads_of
     from nandlab.results.cuts import FOLDER
 
-    how = How(ofrun.points(loads_of(name, on, board)), None, jobs)
     one = how.campaign(on, name, board)
     found = asyncio.run(how.cut(one, board, run / FOLDER, progress.after))
     progress.say(f"{progress.about}: {found.in_brief}")

@@ -3,17 +3,20 @@
 
 They are a sample: the small form of each of the study's loads that has one, on the study's own
 media, at each flash operation or, of a long recorded load, at each so many. What promises nothing
-is not cut, for nothing that it could show would change what is said of it.
+is not cut, for nothing that it could show would change what is said of it. Workloads of SQLite have
+no small form: transactions of ours are cut, in their journal mode.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 
 from nandlab.analysis.limits import of_study as limits_of
 from nandlab.analysis.ready import LOST
 from nandlab.plan.study import Study, plan
-from nandlab.powercut import asked, workloads
+from nandlab.plan.trialspec import TrialSpec
+from nandlab.powercut import asked, sql, workloads
 from nandlab.powercut.asked import Asked
 from nandlab.powercut.job import Points
 from nandlab.powercut.loads import Loads
@@ -36,11 +39,24 @@ def campaigns(study: Study) -> Asked:
     """The media and loads of a study's sample; none where nothing is written or promised."""
     specs = [spec for spec in plan(study) if not spec.filesystem.read_only]
     small = [spec.workload.name for spec in specs if workloads.is_small(spec.workload)]
+    small += [sql.SET] * bool(_modes(specs))
     names = list(dict.fromkeys(small)) or [USUAL]
     if not specs:
         return Asked([], [])
     media = [on for on in asked.of_study(study, names).media if _promises(on.filesystem.power)]
     return Asked(media, names)
+
+
+def title(study: Study, name: str) -> str | None:
+    """The one of a campaign's loads that is cut; None: all of them."""
+    modes = _modes(plan(study)) if name == sql.SET else set()
+    return modes.pop() if len(modes) == 1 else None
+
+
+def _modes(specs: Sequence[TrialSpec]) -> set[str]:
+    """Journal modes of the trials' SQLite that promise something, as loads of ours are called."""
+    pairs = ((s.parameters.get("journal"), s.parameters.get("synchronous")) for s in specs)
+    return {f"{journal}, {synchronous}" for journal, synchronous in pairs} & sql.MODES.keys()
 
 
 def _promises(power: object) -> bool:

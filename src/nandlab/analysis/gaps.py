@@ -17,8 +17,8 @@ from nandlab.base.strings import FreeText
 from nandlab.results.naming import Naming
 from nandlab.results.record import Trial
 
-MEASURES = {"memory": "memory", "space": "space", "wear": "wear"}
-"""The families of figures that an instrument measures, and its name in a study."""
+MEASURES = {"memory": "memory", "space": "space", "wear": "wear", "ready.durable": "restart"}
+"""Figures that an instrument measures, or whole families of them, and its name in a study."""
 MAY_LOSE = f'[limits] power = "{asked.MAY_LOSE}", if the product may'
 LONGER = 2
 """How many times as long a load is asked to be where nobody knows how long is enough."""
@@ -38,7 +38,7 @@ class Gap:
 
 def measured(figure: str) -> str:
     """The edit that has a figure measured; empty: none does."""
-    instrument = MEASURES.get(figure.partition(".")[0])
+    instrument = MEASURES.get(figure) or MEASURES.get(figure.partition(".")[0])
     return f'measure = ["{instrument}"]' if instrument else ""
 
 

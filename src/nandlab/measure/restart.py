@@ -37,18 +37,17 @@ def _steps(spec: TrialSpec) -> dict[Moment, Step]:
 
 
 def _read(spec: TrialSpec, record: JobRecord) -> dict[str, int | float]:
-    """``durable_ns`` from the mount's begin to the end of the sync, and the chip's page reads."""
+    """``durable_ns`` from the mount's begin to the end of the sync, and what the chip did then."""
     step = record.get(STEP)
     if step is None or DONE not in printable(step.stdout).split():
         text = printable(step.stderr).strip() if step else "no unmount ends the trial"
         raise NotKnown(Doubt(code="restart_failed", text=text or "no record was synced"))
-    return {"durable_ns": step.ns, **_reads(record, step)}
+    return {"durable_ns": step.ns, **_chip(record, step)}
 
 
-def _reads(record: JobRecord, step: StepRecord) -> dict[str, int]:
+def _chip(record: JobRecord, step: StepRecord) -> dict[str, int]:
     before = record.steps[record.steps.index(step) - 1]
-    did = simulated.between(before.counts, step.counts)
-    return {"reads": did["reads"]} if did else {}
+    return simulated.between(before.counts, step.counts) or {}
 
 
 RESTART = Instrument(NAME, _wanted, _steps, _read)

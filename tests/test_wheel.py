@@ -104,7 +104,7 @@ def test_it_lists_plans_and_tells_what_the_machine_has(installed: Installed) -> 
 def test_it_shows_a_published_study_without_a_board(installed: Installed) -> None:
     words = ("show", "quickstart", "--figure", "chip.erases", "--format", "csv")
     assert installed.said(*words) == here(*words) != ""
-    assert "Take UBIFS" in installed.said("show", "quickstart")
+    assert "Take JFFS2" in installed.said("show", "quickstart")
     assert not Path(installed.environment["NANDLAB_CACHE"]).exists()
 
 

@@ -14,6 +14,7 @@ import pytest
 from test_check import erases_once_more
 from veryboard import Place, made_older, placed, refused, ubifs_is_full, very_board
 
+from nandlab.analysis import steady
 from nandlab.analysis.named import names
 from nandlab.analysis.words import of
 from nandlab.results.published import shipped
@@ -189,6 +190,18 @@ def test_a_published_study_is_found_by_its_name_unless_a_run_has_it(place: Place
     assert place.nandlab(very_board(), "show", "boot-2026", "--figure", "chip.reads").status == 0
     near = refused(place.nandlab(very_board(), "show", "quickstrat"))
     assert near.endswith("nearest: quickstart")
+
+
+def test_the_demo_s_published_answer_fits_a_screen_and_its_wear_is_known(place: Place) -> None:
+    told = place.nandlab(very_board(), "advise", "quickstart")
+    lines = told.out.splitlines()
+    assert told.status == 0
+    assert len(lines) <= 40
+    assert max(map(len, lines)) <= 80
+    trials = [*PublishedRun(shipped()["quickstart"]).trials()]
+    assert {t.filesystem for t in trials} == {"jffs2", "ubifs", "yaffs2", "nftl-fat32"}
+    assert all(t.ok for t in trials)
+    assert steady.short(trials) is None
 
 
 @pytest.mark.parametrize("study", ["quickstart", "boot-2026", "thesis-2007-ram"])

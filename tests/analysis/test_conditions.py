@@ -87,6 +87,15 @@ def test_conditions_of_several_settings_are_told_once() -> None:
     assert sum(line.startswith("aged: 50 % of") for line in verdicts.page(found)) == 1
 
 
+def test_a_recorded_load_says_how_many_calls_it_has() -> None:
+    replayed = [
+        t.model_copy(update={"operations": {"write": 90, "fsync": 3}, "figures": {"unlike": n}})
+        for n, t in enumerate(pair("jffs2"))
+    ]
+    assert judged(replayed).holding == ("ffsmark: one recording of 93 calls, 1 returned otherwise",)
+    assert judged(pair("jffs2")).holding == ()
+
+
 def test_what_no_trial_had_is_open_once() -> None:
     fresh = judged(pair("jffs2"))
     assert fresh.untested == (conditions.AGED, conditions.BAD)

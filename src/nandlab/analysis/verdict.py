@@ -67,7 +67,7 @@ class Verdict:
     """Titles of the settings that it is of."""
     states: tuple[FreeText, ...] = ()
     holding: tuple[FreeText, ...] = ()
-    """What each state with data in it was asked to hold."""
+    """What each state with data in it was asked to hold; how many calls a recorded load has."""
     untested: tuple[tuple[FreeText, FreeText], ...] = ()
     """What a product meets and no trial had, such as aged flash; and the study's key that has it
     run."""

@@ -36,6 +36,7 @@ def judged(*trials: list[Trial]) -> Verdict:
         ({"compression": "zlib", "wbuf": "on"}, "compression=zlib"),
         ({"compression": "none", "wbuf": "off"}, "compression=none, wbuf=off"),
         ({"wbuf": "on"}, ""),
+        ({"compression": "default"}, "compression=default (the kernel's)"),
     ],
 )
 def test_compression_is_always_told_and_what_is_not_the_default(

@@ -15,6 +15,8 @@ ALWAYS = ("compression",)
 """Options that are told where they are the default too: they decide most."""
 UNLIKE = "unlike"
 """The figure of a recorded load's calls that returned otherwise than in its recording."""
+DEFAULT, KERNELS = "default", " (the kernel's)"
+"""The value of an option that leaves it to the kernel, and what is told of it."""
 AGED = ("aged flash", "states")
 BAD = ("bad and worn-out blocks", "faults of a chip")
 
@@ -25,7 +27,7 @@ def options(trial: Trial, name: str) -> str:
     known = trial.about("filesystem").get("options")
     entries = known if isinstance(known, dict) else {}
     return ", ".join(
-        text
+        f"{text}{KERNELS if value == DEFAULT else ''}"
         for key, value in sorted(trial.options.items())
         if (text := f"{key}={value}") not in name
         and (key in ALWAYS or _default(entries.get(key)) != value)

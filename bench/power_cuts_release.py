@@ -26,7 +26,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-from nandlab.powercut import judged
+from nandlab.powercut import retried
 from nandlab.powercut.campaign import CRASH, HANG
 from nandlab.powercut.found import CLASSES, Found, read
 
@@ -122,7 +122,7 @@ class Row:
         if variant != "before":
             of = zip(letters, kinds, strict=False)
             self.erases += sum(each != " " and kind == "e" for each, kind in of)
-        del told[judged.HELD]
+        del told[retried.HELD]
         if variant == UNSTABLE:
             self.unstable += told
         else:

@@ -36,6 +36,7 @@ def judged(*trials: list[Trial]) -> Verdict:
         ({"compression": "zlib", "wbuf": "on"}, "compression=zlib"),
         ({"compression": "none", "wbuf": "off"}, "compression=none, wbuf=off"),
         ({"wbuf": "on"}, ""),
+        ({"compression": "default"}, "compression=default (the kernel's)"),
     ],
 )
 def test_compression_is_always_told_and_what_is_not_the_default(
@@ -85,6 +86,15 @@ def test_conditions_of_several_settings_are_told_once() -> None:
     found = judging.of_run({}, [t for one in aged for t in one], samples.NAMING, Limits())
     assert len(found) == 2
     assert sum(line.startswith("aged: 50 % of") for line in verdicts.page(found)) == 1
+
+
+def test_a_recorded_load_says_how_many_calls_it_has() -> None:
+    replayed = [
+        t.model_copy(update={"operations": {"write": 90, "fsync": 3}, "figures": {"unlike": n}})
+        for n, t in enumerate(pair("jffs2"))
+    ]
+    assert judged(replayed).holding == ("ffsmark: one recording of 93 calls, 1 returned otherwise",)
+    assert judged(pair("jffs2")).holding == ()
 
 
 def test_what_no_trial_had_is_open_once() -> None:

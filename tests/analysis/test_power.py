@@ -200,8 +200,8 @@ def test_unstable_cells_stand_beside_the_count_in_cell_and_sentence() -> None:
     lost = "1 did not hold: lost 1; 25 with unstable cells did not hold: lost 25"
     assert f"Avoid JFFS2: power cuts: of 186 points {lost}." in found.sentence
     assert (
-        "Power cuts are a sample: 186 to 1,200 points at 40 of 40 flash operations of a short "
-        f"load; a trial's load makes {changing(taken[0]):,} to {changing(avoided[0]):,}."
+        "Power cuts are a sample: 186 to 1,200 points at each of the 40 flash operations of "
+        f"short loads; a trial's load makes {changing(taken[0]):,} to {changing(avoided[0]):,}."
     ) in found.sentence
     text = " ".join(" ".join(verdicts.lines(found)).split())
     assert "3 of 1,200 (unreadable 3)" in text
@@ -261,6 +261,8 @@ def test_who_is_faster_and_promises_nothing_is_told_why_it_is_not_taken() -> Non
     assert found.sentence.endswith(
         "NFTL+FAT32 takes 0.500 times as long, but promises nothing after a power cut."
     )
+    assert found.sentence == f"{found.lead} {found.rest}"
+    assert found.lead == "Take UBIFS: transactions take 20.0 s at worst (fresh)."
     slower = judged(pair("nftl-fat32", 30), pair("ubifs", 20))
     assert "NFTL+FAT32" not in slower.sentence
     single = judged(pair("jffs2", 10)[:1], pair("ubifs", 20))

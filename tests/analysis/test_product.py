@@ -192,6 +192,7 @@ def test_loads_wear_the_chip_each_by_its_own_bytes_of_a_day() -> None:
         years({"logger": a, "ffsmark": b}).value or 0 for a, b in (("75M", "1"), ("1", "25M"))
     )
     together = years({"logger": "75M", "ffsmark": "25M"})
+    assert one and other
     assert together.state == "met"
     assert together.value == pytest.approx(1 / (1 / one + 1 / other), rel=1e-5)
     light = years({"logger": "75M", "ffsmark": "25k"}, erases=10_000)

@@ -16,7 +16,7 @@ from nandlab.base.paths import TARGET
 from nandlab.board.job import BoardLost
 from nandlab.catalog.chip import ChipModel
 from nandlab.catalog.files import load
-from nandlab.powercut import campaign, found, judged, loads
+from nandlab.powercut import campaign, found, loads, retried
 from nandlab.powercut.job import Points
 from nandlab.report import powercuts
 
@@ -46,9 +46,9 @@ def finding(name: str, first: str, count: int = 1) -> dict[str, Any]:
     return {"class": name, "count": count, "first": first, "what": "A is not there"}
 
 
-def again(*words: Any) -> judged.Again:
+def again(*words: Any) -> retried.Again:
     """By the order of its fields."""
-    return judged.Again(**dict(zip(judged.Again.model_fields, words, strict=False)))
+    return retried.Again(**dict(zip(retried.Again.model_fields, words, strict=False)))
 
 
 def folder(tmp_path: Path, *pieces: list[dict[str, Any]]) -> Path:
@@ -168,7 +168,7 @@ def test_a_load_that_contradicts_its_oracle_without_a_cut_is_told(tmp_path: Path
 
 def test_checkers_that_disagree_are_a_finding_of_its_own(tmp_path: Path) -> None:
     out = folder(tmp_path, [told("x", "...", ".. ")])
-    kept = judged.Kept(tmp_path / "sample-1.jsonl")
+    kept = retried.Kept(tmp_path / "sample-1.jsonl")
     kept.add(again("x", "0:before:1", "held", "held", "holds", True))
     kept.add(again("x", "1:subset:1", "held", "held", "y: is not there", False))
     kept.add(again("x", "1:before:1", "held", "lost", "unread", None))
@@ -182,9 +182,9 @@ def test_checkers_that_disagree_are_a_finding_of_its_own(tmp_path: Path) -> None
     assert len(result.faults) == 2
     kept.add(again("x", "0:subset:1", "held", "held", "holds", True, True, "FATs differ"))
     assert found.read(out).classes["check fails on this machine"].what == "FATs differ"
-    more = judged.Kept(kept.path)
+    more = retried.Kept(kept.path)
     more.add(again("x", "2:before:1", "held", "held", "holds", True))
-    assert len(judged.Kept(kept.path).every) == 5
+    assert len(retried.Kept(kept.path).every) == 5
 
 
 def test_a_folder_of_something_else_is_refused(tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ from typing import Any, cast
 import pytest
 from test_found import again, finding, folder, told
 
-from nandlab.powercut import found, judged, loads, sample, second
+from nandlab.powercut import found, loads, retried, sample, second
 from nandlab.powercut.job import Points
 
 
@@ -57,7 +57,7 @@ def test_a_point_of_a_sample_is_cut_behind_its_sync_too(
     held = {"loads": loads.read("x", "load x\nsync\n"), "points": Points(recovery=True)}
     of = type("Campaign", (), held)()
 
-    async def all_of_it() -> list[judged.Again]:
+    async def all_of_it() -> list[retried.Again]:
         return [each async for each in sample.again(of, result, cast(Any, None), tmp_path, 9)]
 
     (point,) = asyncio.run(all_of_it())

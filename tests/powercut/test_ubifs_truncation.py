@@ -14,7 +14,7 @@ from cutsteps import on
 from nandlab.board.job import JobRecord, Step
 from nandlab.board.qemu import QemuBoard
 from nandlab.chip.simulated import FOLDER
-from nandlab.powercut import campaign, loads, said, second
+from nandlab.powercut import campaign, kernellog, loads, second
 from nandlab.powercut.campaign import Campaign
 from nandlab.powercut.job import Points, alone, chip_module, job
 from nandlab.powercut.oracle import EXTENDED_BYTES
@@ -104,11 +104,11 @@ def _own_check(one: Campaign, at: Points, board: QemuBoard, k: int) -> list[str]
     power = one.on.filesystem.power
     checks = [each.partition("=") for each in power.checks] if power else []
     switch = "; ".join(f"echo {value or 1} > {file}" for file, _, value in checks)
-    again = f"{UP} && {DOWN} && {{ {switch}; }} && {{ {UP}; true; }} && {said.ASK}"
+    again = f"{UP} && {DOWN} && {{ {switch}; }} && {{ {UP}; true; }} && {kernellog.ASK}"
     record = _record(
         one, at, board, Step("check", f"{GOTO.format(k)} && dmesg -c >/dev/null; {again}")
     )
-    return said.errors(record["check"].stdout)
+    return kernellog.errors(record["check"].stdout)
 
 
 def _record(one: Campaign, at: Points, board: QemuBoard, *more: Step) -> JobRecord:

@@ -16,7 +16,7 @@ from nandlab.base.paths import CATALOG
 from nandlab.catalog.chip import ChipModel
 from nandlab.catalog.files import is_kept, load, names
 from nandlab.catalog.workload import WorkloadModel
-from nandlab.cli.cutting import asked, nouns_of
+from nandlab.cli.cutting import nouns_of, request
 from nandlab.plan.medium import Medium
 from nandlab.powercut import workloads
 from nandlab.results.nouns import kept, named, of_trials
@@ -62,7 +62,7 @@ def test_a_noun_that_was_kept_in_two_forms_is_not_taken() -> None:
 
 def media(load: str) -> list[Medium]:
     """The media of the run's study, as powercut has them."""
-    found = asked(
+    found = request(
         "run", fs=None, loads=[load], settings=[], chip="", partition_mib=None, board=None
     )
     return list(found.media)

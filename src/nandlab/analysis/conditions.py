@@ -8,10 +8,15 @@ from collections.abc import Iterator
 
 from nandlab.analysis import power
 from nandlab.analysis.criteria import Scope
+from nandlab.analysis.groups import Setting
 from nandlab.results.record import Trial
 
 ALWAYS = ("compression",)
 """Options that are told where they are the default too: they decide most."""
+UNLIKE = "unlike"
+"""The figure of a recorded load's calls that returned otherwise than in its recording."""
+DEFAULT, KERNELS = "default", " (the kernel's)"
+"""The value of an option that leaves it to the kernel, and what is told of it."""
 AGED = ("aged flash", "states")
 BAD = ("bad and worn-out blocks", "faults of a chip")
 
@@ -22,7 +27,7 @@ def options(trial: Trial, name: str) -> str:
     known = trial.about("filesystem").get("options")
     entries = known if isinstance(known, dict) else {}
     return ", ".join(
-        text
+        f"{text}{KERNELS if value == DEFAULT else ''}"
         for key, value in sorted(trial.options.items())
         if (text := f"{key}={value}") not in name
         and (key in ALWAYS or _default(entries.get(key)) != value)
@@ -34,13 +39,26 @@ def _default(entry: object) -> object:
 
 
 def holding(scope: Scope) -> dict[str, None]:
-    """What each state with data in it was asked to hold, once."""
-    return dict.fromkeys(
+    """How many calls a recorded load has, and what each state with data in it was asked to hold,
+    each once."""
+    states = (
         f"{e.state}: {_holds(e.first)}"
         for s in scope.settings
         for e in s.ensembles
         if not e.reference
     )
+    return dict.fromkeys([*filter(None, map(_recording, scope.settings)), *states])
+
+
+def _recording(setting: Setting) -> str:
+    """How many calls were replayed, and how many returned otherwise at most; empty: of a load that
+    is no recording."""
+    replayed = [t for t in setting.trials if t.ok and UNLIKE in t.figures]
+    if not replayed:
+        return ""
+    calls = sum(replayed[0].operations.values())
+    unlike = max(int(t.figures[UNLIKE]) for t in replayed)
+    return f"{setting.workload}: one recording of {calls:,} calls, {unlike:,} returned otherwise"
 
 
 def _holds(trial: Trial) -> str:

@@ -141,19 +141,19 @@ def _judged(scope: Scope, setting: Setting, limit: Limit, figure: Figure, name: 
     unknown = [(e, j) for e, j in found if j.outcome == "unknown"]
     cell = _extreme(scope, setting, limit, figure, name)
     if bad:
-        return replace(cell, state="broken", why=told(bad))
+        return replace(cell, state="broken", why=in_words(bad))
     if unknown:
         do = gaps.measured(figure.name) or unknown[0][1].text.partition(": ")[2]
-        return replace(cell, state="open", why=told(unknown), do=do)
+        return replace(cell, state="open", why=in_words(unknown), do=do)
     if doubted := [d for e, _ in found for d in gaps.doubted(e, doubts.kind(figure))]:
         return replace(cell, state="open", why=doubted[0].why, do=doubted[0].do)
     return cell
 
 
-def told(judged: Sequence[tuple[Ensemble, Judgement]]) -> str:
+def in_words(judgements: Sequence[tuple[Ensemble, Judgement]]) -> str:
     """Judgements in words; one with the same text in several states is told once."""
     by_text: dict[str, list[str]] = {}
-    for e, j in judged:
+    for e, j in judgements:
         by_text.setdefault(j.text, []).append(e.state)
     return "; ".join(f"{joined(states)}: {text}" for text, states in by_text.items())
 
@@ -246,7 +246,7 @@ def _years(scope: Scope, name: str) -> Cell:
         return Cell(units.MISSING, "open", why="no trial ended well")
     least, most = _together(scope, name, daily)
     text = units.MISSING if least is None else units.figures3(least)
-    why = told([(e, j) for _, e, j in found])
+    why = in_words([(e, j) for _, e, j in found])
     used = years / least if least else None
     if most is not None and most < years:
         return Cell(text, "broken", least, why=why, used=used)

@@ -95,10 +95,8 @@ def of_setting(
     sentence = notes[0] if notes else "No trial ended with figures to judge by."
     answer = sentence.partition(": ")[2] or sentence
     answer = answer.partition(". ")[0].rstrip(".") + "."
-    settings = (setting.title,)
-    return Verdict(
-        *(setting.title, "", (), (), sentence, (), answer, settings, setting.states), notes=notes
-    )
+    about = (setting.title, "", (), (), sentence, (), answer, (setting.title,), setting.states)
+    return Verdict(*about, lead=sentence, notes=notes)
 
 
 def _of_product(spec: Mapping[str, Any], product: Product, naming: Naming) -> Verdict:
@@ -123,12 +121,13 @@ def _verdict(spec: Mapping[str, Any], title: str, scope: Scope, lack: str = "") 
         Taken(one.row.name, one.row.cells, one.state) for one in found if one.row.call in FIT
     ]
     criteria_ = tuple(c.criterion for c in shown)
+    sentences = verdictwords.sentences(scope, criteria_, found)
     return Verdict(
         title,
         "",
         criteria_,
         rows,
-        verdictwords.sentence(scope, criteria_, found),
+        " ".join(sentences),
         tuple(gaps.merged([gap for one in found if one.row.call != "avoid" for gap in one.gaps])),
         verdictwords.answer(rows),
         tuple(s.title for s in scope.settings),
@@ -137,6 +136,7 @@ def _verdict(spec: Mapping[str, Any], title: str, scope: Scope, lack: str = "") 
         tuple(conditions.untested(scope)),
         tuple(criteria.unmeasured(scope)),
         tuple(changes.of(scope, criteria_, fitting)),
+        sentences[0],
     )
 
 

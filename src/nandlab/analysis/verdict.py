@@ -67,7 +67,7 @@ class Verdict:
     """Titles of the settings that it is of."""
     states: tuple[FreeText, ...] = ()
     holding: tuple[FreeText, ...] = ()
-    """What each state with data in it was asked to hold."""
+    """What each state with data in it was asked to hold; how many calls a recorded load has."""
     untested: tuple[tuple[FreeText, FreeText], ...] = ()
     """What a product meets and no trial had, such as aged flash; and the study's key that has it
     run."""
@@ -75,6 +75,8 @@ class Verdict:
     """Usual criteria of which nothing is known, and the edit that has them measured."""
     changes: tuple[Change, ...] = ()
     """What would change the answer, and what would not."""
+    lead: FreeText = ""
+    """What the sentence begins with: what to take and why."""
     notes: tuple[FreeText, ...] = ()
     """Of a sweep over states: where each file system falls off."""
 
@@ -82,6 +84,11 @@ class Verdict:
     def taken(self) -> str:
         """Who is to be taken; empty: nobody yet."""
         return next((row.name for row in self.rows if row.call == "take"), "")
+
+    @property
+    def rest(self) -> str:
+        """The sentence without its lead."""
+        return self.sentence.removeprefix(self.lead).lstrip()
 
     def row(self, name: str) -> Row:
         """The row of a file system with its options."""

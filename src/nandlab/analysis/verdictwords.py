@@ -44,7 +44,7 @@ def decides(scope: Scope, criterion: Criterion, row: Row) -> bool:
     return bool(criterion.limit) or (scope.limits.none and criterion.name in headlines)
 
 
-def sentence(scope: Scope, shown: Sequence[Criterion], every: Sequence[Candidate]) -> str:
+def sentences(scope: Scope, shown: Sequence[Criterion], every: Sequence[Candidate]) -> list[str]:
     """What to take and why, who else fits, why one that is faster is not taken, what failed with
     unstable cells, what to avoid, and how much of a load power cuts have tried."""
     first = every[0]
@@ -53,15 +53,15 @@ def sentence(scope: Scope, shown: Sequence[Criterion], every: Sequence[Candidate
     ]
     rest = [text for text in (_unstable(every), *avoided, _sample(every)) if text]
     if first.row.call == "avoid":
-        return " ".join(["None that was measured is fit.", *rest])
+        return ["None that was measured is fit.", *rest]
     if first.row.call == "open":
         what = ", ".join(dict.fromkeys(gap.what for gap in _blocking(scope, shown, first)))
         lead = f"Not enough to say yet: {first.row.name} is the first to look into; open: {what}."
-        return " ".join([lead, *rest])
+        return [lead, *rest]
     lead = f"Take {first.row.name}{aside(first.row)}: {_because(scope, shown, first)}."
     others = _others(scope, first, [j for j in every[1:] if j.row.call in FIT])
     ahead = [_ahead(scope, shown, first, j) for j in every if j.row.call == "open"]
-    return " ".join(filter(None, [lead, others, *ahead, *rest]))
+    return [text for text in (lead, others, *ahead, *rest) if text]
 
 
 def _ahead(scope: Scope, shown: Sequence[Criterion], first: Candidate, one: Candidate) -> str:
@@ -112,9 +112,11 @@ def _sample(every: Sequence[Candidate]) -> str:
         _range([getattr(tried, name) for tried, _ in found])
         for name in ("points", "cut", "operations")
     )
+    every_one = all(tried.cut == tried.operations for tried, _ in found)
+    at = f"each of the {recorded}" if every_one else f"{cut} of the {recorded}"
     return (
-        f"Power cuts are a sample: {points} points at {cut} of {recorded} flash operations of a "
-        f"short load; a trial's load makes {_range([whole for _, whole in found])}."
+        f"Power cuts are a sample: {points} points at {at} flash operations of short loads; a "
+        f"trial's load makes {_range([whole for _, whole in found])}."
     )
 
 

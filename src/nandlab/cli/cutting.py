@@ -23,11 +23,11 @@ from nandlab.cli.words import listed, named, pairs
 if TYPE_CHECKING:
     from nandlab.board.qemu import QemuBoard
     from nandlab.plan.medium import Medium
-    from nandlab.powercut.asked import Asked
     from nandlab.powercut.campaign import Campaign
     from nandlab.powercut.found import Found
     from nandlab.powercut.job import Points
     from nandlab.powercut.loads import Loads
+    from nandlab.powercut.request import Request
 
 MIB_USUAL = 8
 BOARD_USUAL = "apf27"
@@ -106,9 +106,9 @@ class Common:
         typer.Option(metavar="DIR", help="the folder; default: powercut/ beside the run or study"),
     ] = None
 
-    def asked(self, usual: str) -> Asked:
+    def request(self, usual: str) -> Request:
         """The media and loads that they name; usual: the load where none is named."""
-        return asked(
+        return request(
             self.study,
             fs=self.fs,
             loads=self.load or ([] if self.study else [usual]),
@@ -121,7 +121,7 @@ class Common:
     def how(
         self,
         points: Points,
-        wanted: Asked,
+        wanted: Request,
         *,
         sample: int = 0,
         states: bool = False,
@@ -136,7 +136,7 @@ class Common:
         more = replace(points, seed=self.seed, seeds=self.seeds, every=self.points, bad=bad)
         return How(more, self.title, self.jobs, sample, states, faulty)
 
-    def run(self, hows: Sequence[How], wanted: Asked, *, alone: bool) -> None:
+    def run(self, hows: Sequence[How], wanted: Request, *, alone: bool) -> None:
         """The point that is named, or all campaigns, each in ``hows``' ways; exit status 1 if
         anything does not hold. alone: --out is the campaign's own folder."""
         if self.point is not None:
@@ -198,7 +198,7 @@ def chosen(text: str, option: str, known: Sequence[str]) -> tuple[str, ...]:
     return words
 
 
-def asked(
+def request(
     study: str | None,
     *,
     fs: str | None,
@@ -207,9 +207,9 @@ def asked(
     chip: str,
     partition_mib: float | None,
     board: str | None,
-) -> Asked:
+) -> Request:
     """The media and loads that a command line names; UsageError where it names too much."""
-    from nandlab.powercut.asked import Asked, of_study
+    from nandlab.powercut.request import Request, of_study
 
     if (study is None) == (fs is None):
         raise UsageError("give a STUDY, or --fs with a file system: one of both")
@@ -221,7 +221,7 @@ def asked(
         note(f"{len(found.media)} media, loads: {', '.join(found.loads)}")
         return found
     on = medium(fs or "", settings, chip, partition_mib or MIB_USUAL, board or BOARD_USUAL)
-    return Asked([on], loads)
+    return Request([on], loads)
 
 
 def _study(name: str, board: str | None) -> Any:
@@ -314,9 +314,9 @@ class How:
     faulty: bool = False
     """Whether the chip fails, instead of its power."""
 
-    def refuse_bad_loads(self, wanted: Asked) -> None:
+    def refuse_bad_loads(self, wanted: Request) -> None:
         """UsageError for loads that cannot be, as far as that is known without a board."""
-        from nandlab.powercut.asked import read
+        from nandlab.powercut.request import read
 
         for loads in filter(None, map(read, wanted.loads)):
             self._of(loads)
@@ -324,15 +324,15 @@ class How:
     def _of(self, loads: Loads) -> tuple[Loads, Points]:
         """Loads as they are played, and which points of them are tried."""
         from nandlab.powercut import faults
-        from nandlab.powercut.asked import only
+        from nandlab.powercut.request import only
 
         loads = faults.of(loads) if self.faulty else loads
         return loads, only(self.points, loads, self.title)
 
     def campaign(self, on: Medium, name: str, board: QemuBoard) -> Campaign:
         """The campaign of a load on a medium."""
-        from nandlab.powercut.asked import loads_of
         from nandlab.powercut.campaign import Campaign
+        from nandlab.powercut.request import loads_of
 
         return Campaign(on, *self._of(loads_of(name, on, board)))
 
@@ -356,7 +356,7 @@ class How:
         """The same without a word but by ``told``; what was found."""
         from nandlab.powercut import campaign as cutting
         from nandlab.powercut import found
-        from nandlab.powercut.asked import label
+        from nandlab.powercut.request import label
         from nandlab.powercut.sample import refuse_several_seeds
         from nandlab.report import powercuts
         from nandlab.results import cuts

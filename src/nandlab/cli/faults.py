@@ -42,6 +42,6 @@ def faults(
     every = chosen(kinds, "--kinds", KINDS)
     # a disk that is full is so for a whole campaign
     groups = [tuple(k for k in every if k != FULL), tuple(k for k in every if k == FULL)]
-    wanted = common.asked("rewrite")
+    wanted = common.request("rewrite")
     hows = [common.how(Points(variants=g), wanted, faulty=True) for g in groups if g]
     common.run(hows, wanted, alone=False)

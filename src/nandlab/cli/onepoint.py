@@ -17,14 +17,14 @@ from nandlab.cli.cutting import How, opened
 
 if TYPE_CHECKING:
     from nandlab.board.qemu import QemuBoard
-    from nandlab.powercut.asked import Asked
     from nandlab.powercut.campaign import Campaign
     from nandlab.powercut.job import Points
+    from nandlab.powercut.request import Request
 
 POINT = re.compile(r"([0-9]{1,9}):([a-z]+):([0-9]{1,19})")
 
 
-def one(how: How, wanted: Asked, point: str) -> None:
+def one(how: How, wanted: Request, point: str) -> None:
     """A single point on a board of its own; exit status 1 if it does not hold."""
     from nandlab.powercut import campaign as cutting
     from nandlab.powercut.job import alone
@@ -94,7 +94,7 @@ def _by_host(campaign: Campaign, only: Points, board: QemuBoard) -> list[dict[st
     """Whether the host's checker disagrees on a point, as findings; tells why it cannot say, and
     the kernel's errors where the board does not find that it holds."""
     from nandlab.powercut import second
-    from nandlab.powercut.judged import CHECK, CHECKERS
+    from nandlab.powercut.retried import CHECK, CHECKERS
 
     told = asyncio.run(second.tried(campaign, replace(only, recovery=False), board))
     host = told.unread or "; ".join(told.wrong) or "holds"

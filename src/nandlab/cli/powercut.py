@@ -67,7 +67,7 @@ def powercut(
     from nandlab.powercut.job import ALL_VARIANTS, Points
 
     ways = chosen(variants, "--variants", ALL_VARIANTS)
-    wanted = common.asked("ace1")
+    wanted = common.request("ace1")
     points = Points(variants=ways, repeat=repeat, recovery=recovery)
     how = common.how(points, wanted, sample=sample, states=states)
     common.run([how], wanted, alone=common.study is None and len(wanted.loads) == 1)

@@ -51,7 +51,7 @@ def cut(study: Study, folder: RunFolder, jobs: int, style: Style) -> None:
     from nandlab.cli.cutting import How, nouns_of, opened
     from nandlab.cli.preparing import alive
     from nandlab.powercut import ofrun
-    from nandlab.powercut.asked import loads_of
+    from nandlab.powercut.request import loads_of
 
     say: Callable[[str], None] = (lambda line: None) if style in QUIET else note
     wanted = ofrun.campaigns(study)

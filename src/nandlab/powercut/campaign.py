@@ -22,7 +22,7 @@ from nandlab.base.errors import NandlabError, UsageError
 from nandlab.board.job import BoardLost
 from nandlab.board.qemu import QemuBoard
 from nandlab.plan.medium import Medium
-from nandlab.powercut import kept, said
+from nandlab.powercut import kept, kernellog
 from nandlab.powercut.job import CUT, Points, chip_module, job
 from nandlab.powercut.kept import HEAD, PIECES
 from nandlab.powercut.loads import Loads
@@ -104,7 +104,7 @@ def _points_lost(lost: BoardLost, loads: Loads) -> tuple[int, int, dict[str, Any
         "count": 1,
         "first": point["at"],
         "what": lost.reason,
-        "console": said.last_words(lost.console, point[0]),
+        "console": kernellog.last_words(lost.console, point[0]),
     }
     return titles.index(point["load"]), int(point["k"]), finding
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from nandlab.base.errors import UsageError
-from nandlab.powercut import counted, judged, kept
+from nandlab.powercut import counted, kept, retried
 from nandlab.powercut.counted import Counted
 from nandlab.results.cuts import TWO_NAMES, UNSTABLE, Cuts
 
@@ -22,7 +22,7 @@ RECOVERY = " recovery "
 CONTRADICTED = "the load contradicts its oracle"
 ERRORS = ("unmountable", "unreadable", "not writable")
 LETTERS = {
-    judged.HELD: ".",
+    retried.HELD: ".",
     "unmountable": "M",
     "lost": "L",
     "wrong content": "W",
@@ -147,7 +147,7 @@ def read(out: Path) -> Found:
         for load in told["loads"]:
             _add(found, load)
     found.counted = counted.read(out)
-    for one, name, what in judged.findings(out):
+    for one, name, what in retried.findings(out):
         point = {"class": name, "count": 1, "first": one.point, "what": what}
         _count(found, one.load, point)
     return found
@@ -229,7 +229,7 @@ def _contradicted(found: Found, load: dict[str, Any]) -> None:
     """A class of its own where a load that no cut disturbs does not leave what its oracle says."""
     whole = load["operations"]
     letter = load.get("outcomes", {}).get("before", "")[whole : whole + 1]
-    if found.faulty or letter in ("", " ", LETTERS[judged.HELD]):
+    if found.faulty or letter in ("", " ", LETTERS[retried.HELD]):
         return
     what = "nothing was cut, and what is there is not what the oracle of this load says"
     seed = found.head.get("points", {}).get("seed", 1)

@@ -16,10 +16,10 @@ from nandlab.analysis.limits import of_study as limits_of
 from nandlab.analysis.ready import LOST
 from nandlab.plan.study import Study, plan
 from nandlab.plan.trialspec import TrialSpec
-from nandlab.powercut import asked, sql, workloads
-from nandlab.powercut.asked import Asked
+from nandlab.powercut import request, sql, workloads
 from nandlab.powercut.job import Points
 from nandlab.powercut.loads import Loads
+from nandlab.powercut.request import Request
 
 USUAL = "small-files"
 """The load where none of the study's has a small form."""
@@ -35,16 +35,16 @@ def asks(study: Study) -> bool:
     return any(limit.figure == LOST for limit in figures)
 
 
-def campaigns(study: Study) -> Asked:
+def campaigns(study: Study) -> Request:
     """The media and loads of a study's sample; none where nothing is written or promised."""
     specs = [spec for spec in plan(study) if not spec.filesystem.read_only]
     small = [spec.workload.name for spec in specs if workloads.is_small(spec.workload)]
     small += [sql.SET] * bool(_modes(specs))
     names = list(dict.fromkeys(small)) or [USUAL]
     if not specs:
-        return Asked([], [])
-    media = [on for on in asked.of_study(study, names).media if _promises(on.filesystem.power)]
-    return Asked(media, names)
+        return Request([], [])
+    media = [on for on in request.of_study(study, names).media if _promises(on.filesystem.power)]
+    return Request(media, names)
 
 
 def title(study: Study, name: str) -> str | None:
@@ -69,6 +69,6 @@ def points(loads: Loads) -> Points:
     return Points(every=max(1, math.ceil(calls / CALLS_EACH)))
 
 
-def minutes(wanted: Asked, jobs: int) -> int:
+def minutes(wanted: Request, jobs: int) -> int:
     """What a sample takes of the host, about."""
     return math.ceil(len(list(wanted.pairs())) * CAMPAIGN_S / max(1, jobs) / 60)

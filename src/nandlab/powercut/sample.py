@@ -18,7 +18,7 @@ from nandlab.powercut import second
 from nandlab.powercut.campaign import Campaign, once
 from nandlab.powercut.found import CLASSES, Found
 from nandlab.powercut.job import Points, alone
-from nandlab.powercut.judged import HELD, Again, Kept
+from nandlab.powercut.retried import HELD, Again, Kept
 from nandlab.powercut.second import Verdicts
 
 

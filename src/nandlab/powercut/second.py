@@ -24,13 +24,13 @@ from nandlab.onflash import every, jffs2files, jffs2nodes, jffs2scan, packing, y
 from nandlab.onflash.cells import GARBLED, Partition, wrong_pages
 from nandlab.onflash.layout import NO_OWNER, Layout
 from nandlab.plan.medium import Medium
-from nandlab.powercut import fsck, said, sql
+from nandlab.powercut import fsck, kernellog, sql
 from nandlab.powercut.campaign import Campaign
 from nandlab.powercut.followed import OWN
 from nandlab.powercut.job import CUT, JOURNAL_MIB, Points, chip_module, job
-from nandlab.powercut.judged import HELD
 from nandlab.powercut.oracle import FOLDER as A_FOLDER
 from nandlab.powercut.oracle import Oracle, before_extension
+from nandlab.powercut.retried import HELD
 from nandlab.results.cuts import TWO_NAMES
 
 MARKS, KERNEL = "marks", "kernel"
@@ -91,7 +91,7 @@ async def tried(campaign: Campaign, point: Points, board: QemuBoard) -> Verdicts
     one = job(on, campaign.loads, replace(point, leave=True), chip_module(board))
     more = (
         Step(MARKS, f"cat {FOLDER}/journal_marks"),
-        Step(KERNEL, said.ASK),
+        Step(KERNEL, kernellog.ASK),
         Step("save", save(hold.put())),
     )
     record = await board.run(replace(one, steps=(*one.steps, *more), cargo=hold))
@@ -99,7 +99,7 @@ async def tried(campaign: Campaign, point: Points, board: QemuBoard) -> Verdicts
     if failed is not None or record.cargo is None:
         raise NandlabError(f"powercut: {on.where}: {failed.failure() if failed else 'no image'}")
     chip = chipimage.decode(record.cargo)
-    kernel = tuple(said.errors(record[KERNEL].stdout))
+    kernel = tuple(kernellog.errors(record[KERNEL].stdout))
     return replace(_judged(campaign, point, board, record, chip), kernel=kernel)
 
 

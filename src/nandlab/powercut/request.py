@@ -22,7 +22,7 @@ UNFIT = re.compile(r"[^a-z0-9.=]+")
 
 
 @dataclass(frozen=True)
-class Asked:
+class Request:
     """Media, and loads by their names; each load is cut on each medium."""
 
     media: Sequence[Medium]
@@ -33,7 +33,7 @@ class Asked:
         return ((on, name) for name in self.loads for on in self.media)
 
 
-def of_study(study: Study, named: Sequence[str], partition_mib: float | None = None) -> Asked:
+def of_study(study: Study, named: Sequence[str], partition_mib: float | None = None) -> Request:
     """The media of a study that can be written to, and the loads that are named; without a name
     those of its workloads whose calls can be cut.
 
@@ -56,7 +56,7 @@ def of_study(study: Study, named: Sequence[str], partition_mib: float | None = N
             f"{study.name}: it has no file system that is written to, or no workload whose calls "
             f"can be cut: give --load ({known})"
         )
-    return Asked(list(every.values()), names)
+    return Request(list(every.values()), names)
 
 
 def loads_of(name: str, on: Medium, board: QemuBoard) -> Loads:

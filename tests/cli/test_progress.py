@@ -39,7 +39,7 @@ def test_a_label_has_file_system_and_state_and_what_trials_do_not_share(
     found = labels(specs)
     assert len(set(found.values())) == len(specs)
     first = found[specs[0].id].split()
-    assert first[:3] == ["JFFS2", "fresh", "apf27"]
+    assert first[:3] == ["JFFS2", "fresh", "S34ML01G1"]
     assert not any("=" in word for word in first)
     assert labels(specs[:1]) == {specs[0].id: "JFFS2 fresh"}
 
